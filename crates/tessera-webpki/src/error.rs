@@ -28,6 +28,8 @@ pub enum ConfigError {
     Crl(String),
     /// A revocation list has the name of a root as its issuer, and no root of this name has signed it.
     CrlSignature,
+    /// The provider has no suite with SHA-256, by which chains are known again.
+    NoSha256,
 }
 
 impl ConfigError {
@@ -55,6 +57,7 @@ impl core::fmt::Display for ConfigError {
             Self::CrlSignature => f.write_str(
                 "revocation list: in a root's name, and not signed by a root of that name",
             ),
+            Self::NoSha256 => f.write_str("the provider has no suite with SHA-256"),
             Self::Crl(error) => write!(f, "revocation list: {error}"),
         }
     }

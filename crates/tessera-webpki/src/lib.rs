@@ -2,8 +2,9 @@
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
 //! anchor, checks validity, key usage, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. [`PinnedKeyVerifier`] knows peers by their
-//! public keys instead (RFC 7250). Both answer at once, never later.
+//! CertificateVerify signature with the end entity's key. [`KnownChains`] around it knows the chains again
+//! that it accepted, and checks of those the dates and the signature alone. [`PinnedKeyVerifier`] knows peers by their
+//! public keys instead (RFC 7250). All answer at once, never later.
 //!
 //! ```no_run
 //! use tessera_webpki::{UnknownStatus, WebPkiVerifier};
@@ -35,6 +36,8 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
 
 mod alerts;
 mod algorithms;
@@ -44,6 +47,8 @@ mod expiry;
 mod extensions;
 mod identity;
 mod key_usage;
+#[cfg(feature = "std")]
+mod known;
 mod names;
 mod pinned_keys;
 #[cfg(feature = "aws-lc")]
@@ -54,6 +59,8 @@ mod verifier;
 pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
+#[cfg(feature = "std")]
+pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts, chain_hash};
 pub use names::{dns_names, issuers};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;

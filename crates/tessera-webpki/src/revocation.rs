@@ -3,6 +3,11 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
+#[cfg(feature = "std")]
+use der::{
+    Decode, SliceReader, Tag, Tagged,
+    asn1::{AnyRef, GeneralizedTime, UtcTime},
+};
 use tessera::auth::VerifierPolicy;
 use webpki::{
     BorrowedCertRevocationList, CertRevocationList, Error, ExpirationPolicy, RevocationOptions,
@@ -25,6 +30,9 @@ pub(crate) struct Revocation {
     lists: Vec<CertRevocationList<'static>>,
     /// What each list decides: for whom it speaks, and whom it revokes.
     policies: Vec<VerifierPolicy>,
+    /// The lists as they came, as long as somebody may ask which they are.
+    #[cfg(feature = "std")]
+    sources: Vec<Vec<u8>>,
     unknown: UnknownStatus,
 }
 
@@ -38,7 +46,13 @@ impl Revocation {
         signed: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Result<Self, ConfigError> {
         let failed = |error: Error| ConfigError::Crl(error.to_string());
-        let mut own = Self { lists: Vec::new(), policies: Vec::new(), unknown };
+        let mut own = Self {
+            lists: Vec::new(),
+            policies: Vec::new(),
+            #[cfg(feature = "std")]
+            sources: Vec::new(),
+            unknown,
+        };
         for der in lists.iter().map(AsRef::as_ref) {
             let list = BorrowedCertRevocationList::from_der(der).map_err(failed)?;
             let revoked: Result<Vec<_>, _> =
@@ -52,6 +66,8 @@ impl Revocation {
             let policy = policy.with_set(owned.issuing_distribution_point());
             own.policies.push(policy.with_set(revoked));
             own.lists.push(owned);
+            #[cfg(feature = "std")]
+            own.sources.push(der.to_vec());
         }
         Ok(own)
     }
@@ -65,6 +81,20 @@ impl Revocation {
             UnknownStatus::Accept => "unknown status: accept",
         };
         VerifierPolicy::new("revocation").with(unknown.as_bytes()).with_set(&self.policies)
+    }
+
+    /// The very lists, and when the next ones will be there, in seconds since the Unix epoch: where silence
+    /// isn't accepted, a list says nothing from then on. `None` if one doesn't tell. They are given once.
+    #[cfg(feature = "std")]
+    pub(crate) fn take_sources(&mut self) -> Option<(Vec<Vec<u8>>, Vec<u64>)> {
+        let sources = core::mem::take(&mut self.sources);
+        let mut ends = Vec::new();
+        if self.unknown == UnknownStatus::Reject {
+            for der in &sources {
+                ends.push(next_update(der).ok()?);
+            }
+        }
+        Some((sources, ends))
     }
 
     /// The lists in the form that webpki borrows them.
@@ -84,4 +114,21 @@ impl Revocation {
         let builder = RevocationOptionsBuilder::new(lists).ok()?;
         Some(builder.with_status_policy(status).with_expiration_policy(expiration).build())
     }
+}
+
+/// The nextUpdate of a CertificateList (RFC 5280 §5.1), which webpki has read, and doesn't show.
+#[cfg(feature = "std")]
+fn next_update(list: &[u8]) -> der::Result<u64> {
+    let mut list = SliceReader::new(AnyRef::from_der(list)?.value())?;
+    let mut fields = SliceReader::new(AnyRef::decode(&mut list)?.value())?;
+    // version, signature, issuer, thisUpdate: webpki takes no list without one of them.
+    for _ in 0..4 {
+        AnyRef::decode(&mut fields)?;
+    }
+    let time = AnyRef::decode(&mut fields)?;
+    let since_epoch = match time.tag() {
+        Tag::UtcTime => time.decode_as::<UtcTime>()?.to_unix_duration(),
+        _ => time.decode_as::<GeneralizedTime>()?.to_unix_duration(),
+    };
+    Ok(since_epoch.as_secs())
 }

@@ -10,7 +10,7 @@ use tessera::auth::{
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
-use webpki::{EndEntityCert, KeyUsage};
+use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
 
 use crate::alerts::{self, reject};
 use crate::algorithms::{Algorithms, Signature};
@@ -42,11 +42,11 @@ use crate::{expiry, identity, key_usage};
 /// anchor aside. Where a peer's own certificate is an anchor, there is no path, and it is its own.
 pub struct WebPkiVerifier {
     anchors: Anchors,
-    algorithms: Algorithms,
+    pub(crate) algorithms: Algorithms,
     schemes: Vec<SignatureScheme>,
     chain_schemes: Vec<SignatureScheme>,
     authorities: Vec<Vec<u8>>,
-    revocation: Option<Revocation>,
+    pub(crate) revocation: Option<Revocation>,
     leaves_server_names: bool,
 }
 
@@ -137,19 +137,60 @@ impl WebPkiVerifier {
     }
 
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        let is_named = question.peer == Role::Server && !self.leaves_server_names;
-        let (expires_at, blob) = self.judge_chain(question, |end_entity| {
-            if is_named { for_server(end_entity, question) } else { identity::of_names(end_entity) }
-        })?;
+        let (expires_at, blob) =
+            self.judge_chain(question, |chain| self.identity(chain.end_entity, question))?;
         Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
     }
 
-    /// Judges the chain and the proof; `names` looks at the end entity's names. Gives when the path ends.
-    fn judge_chain<N>(
+    /// Whether the peer is a server that has to have the name that was asked for.
+    pub(crate) fn looks_for_a_name(&self, peer: Role) -> bool {
+        peer == Role::Server && !self.leaves_server_names
+    }
+
+    /// Whether a chain as it came is the path that was found in it, in its order; one of the anchors may stand
+    /// behind.
+    #[cfg(feature = "std")]
+    pub(crate) fn needs_all_of(&self, accepted: &AcceptedChain<'_>, came: &[Vec<u8>]) -> bool {
+        let (first, others) = match came.split_first() {
+            Some((first, others)) => (first, others),
+            None => return false,
+        };
+        let mut path = accepted.intermediates();
+        let mut others = others.iter();
+        let is_path = path.all(|needed| others.next().is_some_and(|der| *der == *needed));
+        let is_anchor = |der: &Vec<u8>| self.anchors.contain(&CertificateDer::from(der.as_slice()));
+        let ends = match others.as_slice() {
+            [] => true,
+            [last] => accepted.path.is_some() && is_anchor(last),
+            _ => false,
+        };
+        *accepted.end_entity.der() == **first && is_path && ends
+    }
+
+    /// Who the peer is, if its certificate says that it may be asked so.
+    pub(crate) fn identity(
+        &self,
+        end_entity: &EndEntityCert<'_>,
+        question: &VerifyPeer,
+    ) -> Result<Vec<u8>, PeerRejected> {
+        if self.looks_for_a_name(question.peer) {
+            for_server(end_entity, question)
+        } else {
+            identity::of_names(end_entity)
+        }
+    }
+
+    /// Judges the chain and the proof; `look` takes what it needs of a chain that is accepted, and may refuse
+    /// it for its names. Gives when the path ends.
+    pub(crate) fn judge_chain<N>(
         &self,
         question: &VerifyPeer,
-        names: impl FnOnce(&EndEntityCert<'_>) -> Result<N, PeerRejected>,
+        look: impl FnOnce(&AcceptedChain<'_>) -> Result<N, PeerRejected>,
     ) -> Result<(u64, N), PeerRejected> {
+        if question.known.is_some() {
+            let reason = "the peer names certificates that are not known here";
+            return Err(reject(AlertDescription::BAD_CERTIFICATE, reason));
+        }
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
         let is_server = question.peer == Role::Server;
 
@@ -162,10 +203,10 @@ impl WebPkiVerifier {
             .ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))?;
         let end_entity = EndEntityCert::try_from(first).map_err(|e| alerts::certificate(&e))?;
 
-        let expires_at = if self.anchors.contain(first) {
+        let path = if self.anchors.contain(first) {
             let algorithms = self.algorithms.chain;
             check_own(&end_entity, first, algorithms, unix, is_server)?;
-            expiry::not_after(first)
+            None
         } else {
             let lists = self.revocation.as_ref().map(Revocation::lists).unwrap_or_default();
             let path = end_entity
@@ -179,20 +220,50 @@ impl WebPkiVerifier {
                     None,
                 )
                 .map_err(|e| alerts::certificate(&e))?;
-            expiry::earliest(&path)
+            Some(path)
         };
 
         key_usage::check(first)?;
 
-        let names = names(&end_entity)?;
+        let accepted = AcceptedChain { end_entity: &end_entity, path: path.as_ref() };
+        let found = look(&accepted)?;
 
         signature.verify(|algorithm, signed, bytes| {
             end_entity.verify_signature(algorithm, signed, bytes)
         })?;
 
-        let expires_at =
-            expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))?;
-        Ok((expires_at, names))
+        let expires_at = accepted
+            .not_after()
+            .ok_or_else(|| ours("the certificates do not tell when they expire"))?;
+        Ok((expires_at, found))
+    }
+}
+
+/// A chain that is accepted, as far as it doesn't depend on names and on the proof.
+pub(crate) struct AcceptedChain<'a> {
+    pub(crate) end_entity: &'a EndEntityCert<'a>,
+    /// None where the end entity is an anchor itself.
+    path: Option<&'a VerifiedPath<'a>>,
+}
+
+impl AcceptedChain<'_> {
+    /// The latest notBefore of the certificates that were needed, in seconds since the Unix epoch.
+    #[cfg(feature = "std")]
+    pub(crate) fn not_before(&self) -> u64 {
+        let first = expiry::not_before(&self.end_entity.der());
+        self.intermediates().map(|der| expiry::not_before(&der)).fold(first, u64::max)
+    }
+
+    /// The earliest notAfter of them; `None` if one of them does not tell. The anchor has none: it is a name
+    /// and a key.
+    fn not_after(&self) -> Option<u64> {
+        let first = expiry::not_after(&self.end_entity.der())?;
+        self.intermediates().try_fold(first, |first, der| Some(first.min(expiry::not_after(&der)?)))
+    }
+
+    fn intermediates(&self) -> impl Iterator<Item = CertificateDer<'_>> {
+        let path = self.path.into_iter();
+        path.flat_map(|path| path.intermediate_certificates().map(|certificate| certificate.der()))
     }
 }
 
@@ -211,7 +282,7 @@ fn for_server(
 }
 
 /// What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
-fn ours(reason: &str) -> PeerRejected {
+pub(crate) fn ours(reason: &str) -> PeerRejected {
     reject(AlertDescription::INTERNAL_ERROR, reason)
 }
 

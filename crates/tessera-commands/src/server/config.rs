@@ -129,7 +129,7 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
         .collect();
     let roots = SettingFile { setting: "--ca", path: ca };
     let verifier = trust::roots_and_revocation_lists(roots, &lists)?;
-    let verifier: Arc<dyn PeerVerifier> = Arc::new(verifier);
+    let verifier: Arc<dyn PeerVerifier> = Arc::new(trust::remembering(verifier)?);
     Ok(match options.client_certificates {
         ClientCertificates::Require => ClientAuthentication::Required(verifier),
         _ => ClientAuthentication::Optional(verifier),

@@ -6,6 +6,8 @@ mod anchors;
 mod clients;
 mod criteria;
 mod key_usage;
+#[cfg(feature = "std")]
+mod known;
 mod pinned_keys;
 mod pki;
 mod policies;

@@ -1,0 +1,307 @@
+//! A bounded table of records: the least recently used leaves.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use hashbrown::HashTable;
+
+use super::key::Key;
+use super::record::Record;
+
+/// How much a store holds; the least recently used chains leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreBounds {
+    /// Chains.
+    pub entries: usize,
+    /// Bytes of them, with what they take in the tables.
+    pub bytes: usize,
+}
+
+impl Default for StoreBounds {
+    /// 4,096 chains, and 2 MiB.
+    fn default() -> Self {
+        Self { entries: 4096, bytes: 2 << 20 }
+    }
+}
+
+/// Slots in pieces of one size, so that a table that grows moves nothing and holds little that is empty; an index
+/// of four bytes each; and a list of them in the order of their use, which runs through the slots.
+pub(super) struct Entries {
+    bounds: StoreBounds,
+    pieces: Vec<Vec<Slot>>,
+    index: HashTable<u32>,
+    /// The ends of the order of use: `NONE` where there is no entry.
+    newest: u32,
+    oldest: u32,
+    /// The first empty slot, which names the next one as its `older`.
+    empty: u32,
+    bytes: usize,
+}
+
+struct Slot {
+    /// None where the slot is empty.
+    record: Option<Record>,
+    newer: u32,
+    older: u32,
+}
+
+impl Slot {
+    fn is_of(&self, key: &Key) -> bool {
+        self.record.as_ref().is_some_and(|record| record.is_of(key))
+    }
+}
+
+const NONE: u32 = u32::MAX;
+const PIECE: usize = 64;
+
+impl Entries {
+    /// What an entry takes beside its record: a slot, and its part of the index.
+    const OVERHEAD: usize = size_of::<Slot>() + 8;
+
+    pub(super) fn new(bounds: StoreBounds) -> Self {
+        let (newest, oldest, empty) = (NONE, NONE, NONE);
+        Self {
+            bounds,
+            pieces: Vec::new(),
+            index: HashTable::new(),
+            newest,
+            oldest,
+            empty,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The record, which is the most recently used one now.
+    pub(super) fn get(&mut self, key: &Key) -> Option<&Record> {
+        let at = self.find(key)?;
+        self.unlink(at);
+        self.link(at);
+        self.slot(at)?.record.as_ref()
+    }
+
+    /// Adds a record, or exchanges that of its key; `left` gets what has to leave for it. One that is larger than
+    /// the whole table isn't kept.
+    pub(super) fn insert(&mut self, record: Record, mut left: impl FnMut(Record)) {
+        let key = record.key();
+        self.remove(&key);
+        let cost = Self::OVERHEAD + record.len();
+        if self.bounds.entries == 0 || cost > self.bounds.bytes {
+            return;
+        }
+        while self.len() >= self.bounds.entries || self.bytes + cost > self.bounds.bytes {
+            let oldest = self.slot(self.oldest).and_then(|slot| slot.record.as_ref());
+            let Some(oldest) = oldest.map(Record::key) else { return };
+            match self.remove(&oldest) {
+                Some(record) => left(record),
+                None => return,
+            }
+        }
+        let slot = Slot { record: Some(record), newer: NONE, older: NONE };
+        let Some(at) = self.place(slot) else { return };
+        self.bytes += cost;
+        self.link(at);
+        let Self { pieces, index, .. } = self;
+        index.insert_unique(short(&key), at, |at| {
+            get(pieces, *at).and_then(|slot| slot.record.as_ref()).map_or(0, |it| short(&it.key()))
+        });
+    }
+
+    pub(super) fn remove(&mut self, key: &Key) -> Option<Record> {
+        let Self { pieces, index, .. } = self;
+        let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.is_of(key));
+        let at = index.find_entry(short(key), is_it).ok()?.remove().0;
+        self.unlink(at);
+        let empty = mem::replace(&mut self.empty, at);
+        let slot = self.slot_mut(at)?;
+        slot.older = empty;
+        let record = slot.record.take()?;
+        self.bytes = self.bytes.saturating_sub(Self::OVERHEAD + record.len());
+        Some(record)
+    }
+
+    fn find(&self, key: &Key) -> Option<u32> {
+        let is_it = |at: &u32| self.slot(*at).is_some_and(|slot| slot.is_of(key));
+        self.index.find(short(key), is_it).copied()
+    }
+
+    /// Puts a slot where one is empty, or behind all others.
+    fn place(&mut self, slot: Slot) -> Option<u32> {
+        if let Some(empty) = self.slot_mut(self.empty) {
+            let next = empty.older;
+            *empty = slot;
+            return Some(mem::replace(&mut self.empty, next));
+        }
+        if self.pieces.last().is_none_or(|piece| piece.len() == PIECE) {
+            self.pieces.push(Vec::with_capacity(PIECE));
+        }
+        let full = (self.pieces.len() - 1) * PIECE;
+        let piece = self.pieces.last_mut()?;
+        let at = u32::try_from(full + piece.len()).ok().filter(|at| *at != NONE)?;
+        piece.push(slot);
+        Some(at)
+    }
+
+    /// Makes an entry the newest one.
+    fn link(&mut self, at: u32) {
+        let older = mem::replace(&mut self.newest, at);
+        if let Some(slot) = self.slot_mut(at) {
+            (slot.newer, slot.older) = (NONE, older);
+        }
+        match self.slot_mut(older) {
+            Some(slot) => slot.newer = at,
+            None => self.oldest = at,
+        }
+    }
+
+    /// Takes an entry out of the order.
+    fn unlink(&mut self, at: u32) {
+        let Some((newer, older)) = self.slot(at).map(|slot| (slot.newer, slot.older)) else {
+            return;
+        };
+        match self.slot_mut(newer) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+        match self.slot_mut(older) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn slot(&self, at: u32) -> Option<&Slot> {
+        get(&self.pieces, at)
+    }
+
+    fn slot_mut(&mut self, at: u32) -> Option<&mut Slot> {
+        let at = at as usize;
+        self.pieces.get_mut(at / PIECE)?.get_mut(at % PIECE)
+    }
+}
+
+fn get(pieces: &[Vec<Slot>], at: u32) -> Option<&Slot> {
+    let at = at as usize;
+    pieces.get(at / PIECE)?.get(at % PIECE)
+}
+
+/// Keys are hashes: a part of one is as good as another hash.
+fn short(key: &Key) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *key;
+    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::super::record::Found;
+    use super::{Entries, Key, Record, StoreBounds};
+
+    fn key(number: u32) -> Key {
+        let mut key = [0; 32];
+        key[..4].copy_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    fn record(number: u32, identity: &[u8]) -> Record {
+        let (not_before, not_after) = (0, 1);
+        let found = Found {
+            not_before,
+            not_after,
+            certificates: 1,
+            list_len: 3,
+            public_key: b"",
+            identity,
+        };
+        Record::new(&key(number), &found).unwrap()
+    }
+
+    fn insert(entries: &mut Entries, number: u32, identity: &[u8]) -> Vec<u32> {
+        let mut left = Vec::new();
+        entries.insert(record(number, identity), |record| {
+            left.push(u32::from_be_bytes(record.key()[..4].try_into().unwrap()));
+        });
+        left
+    }
+
+    #[test]
+    fn the_least_recently_used_entry_leaves() {
+        let mut entries = Entries::new(StoreBounds { entries: 3, bytes: usize::MAX });
+        for number in 0..3 {
+            assert!(insert(&mut entries, number, b"").is_empty());
+        }
+        assert!(entries.get(&key(0)).is_some());
+        assert_eq!(insert(&mut entries, 3, b""), [1]);
+        assert!(insert(&mut entries, 2, b"").is_empty());
+        assert_eq!(insert(&mut entries, 4, b""), [0]);
+        assert!(entries.get(&key(1)).is_none() && entries.get(&key(0)).is_none());
+        assert_eq!(entries.len(), 3);
+    }
+
+    #[test]
+    fn an_entry_that_is_too_large_pushes_out_as_many_as_it_takes() {
+        let room = |len: usize| Entries::OVERHEAD + record(0, &vec![0; len]).len();
+        let mut entries = Entries::new(StoreBounds { entries: 9, bytes: 3 * room(0) });
+        for number in 0..3 {
+            insert(&mut entries, number, b"");
+        }
+        assert_eq!(insert(&mut entries, 3, &[0; 1]), [0, 1]);
+        assert_eq!((entries.len(), entries.bytes()), (2, room(0) + room(1)));
+        assert!(insert(&mut entries, 4, &vec![0; 3 * room(0)]).is_empty());
+        assert_eq!(entries.len(), 2);
+    }
+
+    #[test]
+    fn a_table_without_room_keeps_nothing() {
+        for bounds in [StoreBounds { entries: 0, bytes: 999 }, StoreBounds { entries: 9, bytes: 0 }]
+        {
+            let mut entries = Entries::new(bounds);
+            insert(&mut entries, 0, b"");
+            assert_eq!((entries.len(), entries.bytes()), (0, 0));
+        }
+    }
+
+    /// Against a list that is searched from its beginning.
+    #[test]
+    fn entries_are_those_of_a_simple_list() {
+        let mut entries = Entries::new(StoreBounds { entries: 150, bytes: usize::MAX });
+        let mut list: Vec<u32> = Vec::new();
+        let mut random = 1_u64;
+        for _ in 0..20_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (number, what) = ((random >> 33) as u32 % 300, (random >> 50) % 4);
+            let known = list.iter().position(|it| *it == number);
+            match what {
+                0 => {
+                    assert_eq!(entries.remove(&key(number)).is_some(), known.is_some());
+                    known.map(|at| list.remove(at));
+                }
+                1 => {
+                    let left = insert(&mut entries, number, b"");
+                    known.map(|at| list.remove(at));
+                    list.push(number);
+                    let expected = if list.len() > 150 { vec![list.remove(0)] } else { vec![] };
+                    assert_eq!(left, expected);
+                }
+                _ => {
+                    assert_eq!(entries.get(&key(number)).is_some(), known.is_some());
+                    if let Some(at) = known {
+                        let number = list.remove(at);
+                        list.push(number);
+                    }
+                }
+            }
+            assert_eq!(entries.len(), list.len());
+        }
+        assert_eq!(entries.pieces.len(), 3);
+        assert_eq!(entries.bytes(), list.len() * (Entries::OVERHEAD + record(0, b"").len()));
+    }
+}

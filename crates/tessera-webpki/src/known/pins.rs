@@ -1,0 +1,23 @@
+//! Chains that connections depend on.
+
+use super::key::Key;
+use super::store::ChainStore;
+
+/// Holds an entry until it is dropped, even where it has to leave the store.
+pub(super) struct Pin {
+    store: ChainStore,
+    key: Key,
+}
+
+impl Pin {
+    /// The pin of an entry that the store has counted.
+    pub(super) fn new(store: ChainStore, key: Key) -> Self {
+        Self { store, key }
+    }
+}
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        self.store.unpin(&self.key);
+    }
+}

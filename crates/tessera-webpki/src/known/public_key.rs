@@ -1,0 +1,106 @@
+//! Public keys without what all keys of their kind have in common.
+
+use alloc::vec::Vec;
+
+/// A kind of keys: what a SubjectPublicKeyInfo begins and ends with, and how much is between.
+struct Kind {
+    before: &'static [u8],
+    len: usize,
+    after: &'static [u8],
+}
+
+/// The kinds that most certificates have; the number of a kind is its place.
+const KINDS: [Kind; 2] = [
+    // id-ecPublicKey, prime256v1, an uncompressed point (RFC 5480 §2).
+    Kind {
+        before: &[
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
+            0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00, 0x04,
+        ],
+        len: 64,
+        after: &[],
+    },
+    // rsaEncryption, a modulus of 2048 bits, the exponent 65537 (RFC 3279 §2.3.1).
+    Kind {
+        before: &[
+            0x30, 0x82, 0x01, 0x22, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d,
+            0x01, 0x01, 0x01, 0x05, 0x00, 0x03, 0x82, 0x01, 0x0f, 0x00, 0x30, 0x82, 0x01, 0x0a,
+            0x02, 0x82, 0x01, 0x01, 0x00,
+        ],
+        len: 256,
+        after: &[0x02, 0x03, 0x01, 0x00, 0x01],
+    },
+];
+
+/// The number of a key that is kept whole, its length before it.
+const WHOLE: u8 = u8::MAX;
+
+/// Writes a SubjectPublicKeyInfo (DER) behind its kind. `None` if it is longer than any key.
+pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<()> {
+    for (number, kind) in (0..).zip(&KINDS) {
+        let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
+        if let Some(middle) = middle.filter(|middle| middle.len() == kind.len) {
+            to.push(number);
+            to.extend_from_slice(middle);
+            return Some(());
+        }
+    }
+    to.push(WHOLE);
+    to.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
+    to.extend_from_slice(key);
+    Some(())
+}
+
+/// Reads the key, as it was; the second is what follows.
+pub(super) fn read(from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    let (number, rest) = from.split_first()?;
+    match KINDS.get(usize::from(*number)) {
+        Some(kind) => {
+            let (middle, rest) = rest.split_at_checked(kind.len)?;
+            Some(([kind.before, middle, kind.after].concat(), rest))
+        }
+        None => {
+            let (len, rest) = rest.split_first_chunk()?;
+            let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
+            Some((key.to_vec(), rest))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    use super::{KINDS, read, write};
+
+    #[test]
+    fn public_keys_of_every_kind_come_back_as_they_were() {
+        let common = |at: usize| {
+            let kind = &KINDS[at];
+            [kind.before, &vec![7; kind.len], kind.after].concat()
+        };
+        let mut too_short = common(0);
+        too_short.pop();
+        for (key, len) in [
+            (common(0), 1 + 64),
+            (common(1), 1 + 256),
+            (too_short, 3 + 90),
+            (b"another".to_vec(), 3 + 7),
+            (Vec::new(), 3),
+        ] {
+            let mut written = Vec::new();
+            write(&key, &mut written).unwrap();
+            assert_eq!(written.len(), len);
+            written.extend_from_slice(b"what follows");
+            assert_eq!(read(&written).unwrap(), (key, &b"what follows"[..]));
+        }
+    }
+
+    #[test]
+    fn a_public_key_that_is_cut_off_is_none() {
+        let mut written = Vec::new();
+        write(b"another", &mut written).unwrap();
+        assert!((0..written.len()).all(|len| read(&written[..len]).is_none()));
+    }
+}

@@ -1,0 +1,259 @@
+//! The verifier.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use pki_types::SubjectPublicKeyInfoDer;
+use tessera::Role;
+use tessera::auth::{
+    AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PinnedChain,
+    VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
+use webpki::RawPublicKeyEntity;
+
+use super::chain_hash::chain_hash;
+use super::key::{Context, Key, Purpose};
+use super::pins::Pin;
+use super::record::{Found, Record};
+use super::store::ChainStore;
+use crate::alerts::{self, reject};
+use crate::algorithms::Signature;
+use crate::verifier::{WebPkiVerifier, ours};
+
+/// A [`WebPkiVerifier`] that knows the chains again which it accepted: it accepts the same peers, refuses the same,
+/// and has the same [policy](PeerVerifier::policy), so that sessions outlive the change from one to the other.
+///
+/// Whether a chain is accepted depends on the chain, the verifier, the role and the name for which it is asked,
+/// and the time. An entry is found by a hash of all of them but the time: trust anchors, algorithms, the very
+/// revocation lists. Of the time it keeps what counts: from when until when all certificates of the path are valid.
+/// A revocation list that has ended since, where silence isn't accepted, makes it another question. So another
+/// name, role, trust store or revocation list, another certificate over the same key, an expired intermediate and a
+/// clock that isn't set are all judged whole, and a certificate that a new list revokes is refused, wherever on
+/// the path it is. The proof of the peer, its signature, is checked each time.
+///
+/// Never remembered is who was refused, and whose certificates weren't all needed and in their order (a root may
+/// stand behind them): else one client could have as many entries as it can think of chains.
+///
+/// A certificate codec may know a chain by its hash alone: [`ChainMemory`] tells it which, and the question about
+/// one ([`VerifyPeer::known`]) is answered from the entry.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use tessera::ClientConfig;
+/// use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
+///
+/// # #[cfg(not(feature = "aws-lc"))]
+/// # fn main() {}
+/// # #[cfg(feature = "aws-lc")]
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let key = rcgen::KeyPair::generate()?;
+/// # let mut params = rcgen::CertificateParams::default();
+/// # params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+/// # let root = params.self_signed(&key)?.der().to_vec();
+/// let provider = tessera_aws_lc::provider();
+/// // One for all verifiers of the process.
+/// let store = ChainStore::new(&provider, StoreBounds::default())?;
+/// let verifier = KnownChains::new(WebPkiVerifier::new(&[root])?, &store);
+/// let config = ClientConfig::new(provider, Arc::new(verifier));
+/// # drop(config);
+/// println!("{:?}", store.counts());
+/// # Ok(())
+/// # }
+/// ```
+pub struct KnownChains {
+    inner: WebPkiVerifier,
+    store: ChainStore,
+    /// None where a revocation list doesn't tell when it ends: nothing is known again then.
+    context: Option<Context>,
+}
+
+impl KnownChains {
+    /// Remembers in this store what the verifier accepts.
+    #[must_use]
+    pub fn new(mut verifier: WebPkiVerifier, store: &ChainStore) -> Self {
+        let context = Context::new(&mut verifier, store.sha256());
+        Self { inner: verifier, store: store.clone(), context }
+    }
+
+    /// As [`WebPkiVerifier::verify_without_names`]: what was accepted so is not accepted under a name.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
+        let accepted = self.judge(question, Some(Purpose::NoNames(question.peer)))?;
+        accepted.expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))
+    }
+
+    fn judge(
+        &self,
+        question: &VerifyPeer,
+        purpose: Option<Purpose<'_>>,
+    ) -> Result<PeerIdentity, PeerRejected> {
+        if let Some(chain) = &question.known {
+            return self.judge_without_chain(question, chain, purpose);
+        }
+        let key = self.key_of(question, purpose);
+        if let (Some(key), Some(unix)) = (&key, question.unix)
+            && let Some(record) = self.store.get(key, unix)
+        {
+            return answer(&self.inner, question, purpose, &record);
+        }
+        self.judge_whole(question, purpose, key)
+    }
+
+    /// Judges all of it, and remembers what is accepted.
+    fn judge_whole(
+        &self,
+        question: &VerifyPeer,
+        purpose: Option<Purpose<'_>>,
+        key: Option<Key>,
+    ) -> Result<PeerIdentity, PeerRejected> {
+        let (expires_at, found) = self.inner.judge_chain(question, |chain| {
+            let blob = match purpose {
+                Some(Purpose::NoNames(_)) => Vec::new(),
+                _ => self.inner.identity(chain.end_entity, question)?,
+            };
+            let fits = key.is_some() && self.inner.needs_all_of(chain, &question.chain);
+            let known =
+                fits.then(|| (chain.not_before(), chain.end_entity.subject_public_key_info()));
+            Ok((blob, known))
+        })?;
+        let (blob, known) = found;
+        if let (Some(key), Some((not_before, public_key))) = (key, known) {
+            let is_asked = matches!(purpose, Some(Purpose::Server(_)));
+            let record = Record::new(
+                &key,
+                &Found {
+                    not_before,
+                    not_after: expires_at,
+                    certificates: question.chain.len(),
+                    list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
+                    public_key: &public_key,
+                    identity: if is_asked { &[] } else { &blob },
+                },
+            );
+            if let Some(record) = record {
+                self.store.insert(record);
+            }
+        }
+        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+    }
+
+    /// Judges a peer whose chain isn't there: its hash stands for it.
+    fn judge_without_chain(
+        &self,
+        question: &VerifyPeer,
+        chain: &[u8; 32],
+        purpose: Option<Purpose<'_>>,
+    ) -> Result<PeerIdentity, PeerRejected> {
+        let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
+        let is_chain = question.certificate_type == CertificateType::X509;
+        let key = self.key(chain, purpose.filter(|_| is_chain), unix);
+        let record = key.and_then(|key| self.store.get_at_any_time(&key)).ok_or_else(|| {
+            let reason = "the certificates that the peer names are not known any more: connect \
+                          again, and have them sent";
+            reject(AlertDescription::BAD_CERTIFICATE, reason)
+        })?;
+        if !record.is_valid_at(unix) {
+            let reason = "certificate: one of those that are known is not valid now";
+            return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
+        }
+        answer(&self.inner, question, purpose, &record)
+    }
+
+    /// The key of a question that may be known again.
+    fn key_of(&self, question: &VerifyPeer, purpose: Option<Purpose<'_>>) -> Option<Key> {
+        if question.certificate_type != CertificateType::X509 || question.chain.is_empty() {
+            return None;
+        }
+        let (context, purpose, unix) = (self.context.as_ref()?, purpose?, question.unix?);
+        let chain = chain_hash(self.store.sha256(), &question.chain)?;
+        context.key(&chain, purpose, unix, self.store.sha256())
+    }
+
+    fn key(&self, chain: &[u8; 32], purpose: Option<Purpose<'_>>, unix: u64) -> Option<Key> {
+        self.context.as_ref()?.key(chain, purpose?, unix, self.store.sha256())
+    }
+
+    /// As what the peer is judged; `None` where a server has no name to be judged by.
+    fn purpose<'q>(&self, peer: Role, server_name: Option<&'q str>) -> Option<Purpose<'q>> {
+        match self.inner.looks_for_a_name(peer) {
+            true => server_name.map(Purpose::Server),
+            false => Some(Purpose::AllNames(peer)),
+        }
+    }
+}
+
+/// Answers with what is known of a chain that was accepted, if the proof is right.
+fn answer(
+    inner: &WebPkiVerifier,
+    question: &VerifyPeer,
+    purpose: Option<Purpose<'_>>,
+    record: &Record,
+) -> Result<PeerIdentity, PeerRejected> {
+    let signature = Signature::of(question, &inner.algorithms)?;
+    let (public_key, identity) =
+        record.peer().ok_or_else(|| ours("an entry of the known chains can't be read"))?;
+    let public_key = SubjectPublicKeyInfoDer::from(public_key);
+    let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
+    signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))?;
+    let blob = match purpose {
+        Some(Purpose::Server(name)) => name.as_bytes(),
+        _ => identity,
+    };
+    Ok(PeerIdentity { blob: blob.to_vec(), expires_at: Some(record.not_after()) })
+}
+
+impl PeerVerifier for KnownChains {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.inner.schemes()
+    }
+
+    fn chain_schemes(&self) -> &[SignatureScheme] {
+        self.inner.chain_schemes()
+    }
+
+    fn authorities(&self) -> &[Vec<u8>] {
+        self.inner.authorities()
+    }
+
+    fn certificate_types(&self) -> &[CertificateType] {
+        self.inner.certificate_types()
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        self.inner.entry_extensions()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.inner.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let purpose = self.purpose(question.peer, question.server_name.as_deref());
+        Reply::Now(self.judge(question, purpose).map(PeerAcceptance::from))
+    }
+}
+
+impl ChainMemory for KnownChains {
+    fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
+        let unix = asked.unix?;
+        let key = self.key(&asked.hash, self.purpose(asked.peer, asked.server_name), unix)?;
+        let record = self.store.pin(&key, unix)?;
+        let pin = Pin::new(self.store.clone(), key);
+        let (certificates, list_len) = (record.certificates(), record.list_len());
+        Some(PinnedChain::new(certificates, list_len, record.not_after(), pin))
+    }
+}
+
+impl fmt::Debug for KnownChains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KnownChains")
+            .field("inner", &self.inner)
+            .field("store", &self.store)
+            .finish()
+    }
+}

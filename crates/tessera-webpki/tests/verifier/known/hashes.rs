@@ -1,0 +1,184 @@
+//! Chains that come as their hash alone.
+
+use tessera::Role;
+use tessera::auth::{AskedChain, ChainMemory, VerifyPeer};
+use tessera::wire::{AlertDescription, CertificateType, CipherSuite};
+use tessera_webpki::{KnownChains, StoreBounds, UnknownStatus, chain_hash};
+
+use super::{
+    assert_judged_whole, assert_known, assert_refused, intermediate, server_below, store, store_of,
+    trusting,
+};
+use crate::pki::{
+    NOT_AFTER, NOW, Peer, client_params, crl, judge, root, server_params, signature_of, with,
+};
+
+fn hash(chain: &[Vec<u8>]) -> [u8; 32] {
+    let provider = tessera_aws_lc::provider();
+    let suite = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap();
+    chain_hash(suite.hash, chain).unwrap()
+}
+
+/// The question with the hash in place of the chain.
+fn abbreviated(question: &VerifyPeer) -> VerifyPeer {
+    with(question.clone(), |it| {
+        it.known = Some(hash(&it.chain));
+        it.chain.clear();
+    })
+}
+
+fn asked(question: &VerifyPeer) -> AskedChain<'_> {
+    AskedChain {
+        hash: hash(&question.chain),
+        peer: question.peer,
+        server_name: question.server_name.as_deref(),
+        unix: question.unix,
+    }
+}
+
+const HASH_OF_TWO: [u8; 32] = [
+    0x58, 0x74, 0x91, 0xad, 0x0a, 0xc7, 0x59, 0x14, 0x3e, 0x30, 0xbd, 0xf5, 0xb2, 0xd0, 0x26, 0x41,
+    0x95, 0x0f, 0xf3, 0xec, 0xc3, 0x1d, 0x86, 0xd6, 0x4b, 0xe5, 0xbc, 0xeb, 0xc3, 0xb6, 0xc2, 0xc9,
+];
+
+#[test]
+fn the_hash_of_a_chain_covers_its_length_and_each_certificates() {
+    // Computed with Python's hashlib over 0b 00000b 000008 000002 aabb 000000.
+    let expected = HASH_OF_TWO;
+    assert_eq!(hash(&[vec![0xaa, 0xbb], vec![]]), expected);
+    assert_ne!(hash(&[vec![0xaa], vec![0xbb]]), expected);
+    assert_ne!(hash(&[vec![0xaa, 0xbb]]), expected);
+    let provider = tessera_aws_lc::provider();
+    let sha384 = provider.suite(CipherSuite::TLS_AES_256_GCM_SHA384).unwrap();
+    assert_eq!(chain_hash(sha384.hash, &[b"a"]), None);
+    let sha256 = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap();
+    assert_eq!(chain_hash(sha256.hash, &[vec![0; 1 << 24]]), None);
+}
+
+#[test]
+fn a_chain_that_comes_as_its_hash_is_answered_as_if_it_were_there() {
+    let (root, store) = (root("root"), store());
+    let verifier = trusting(&root, &store);
+    let server = server_below(&intermediate(&root)).as_server();
+    let client = Peer::new(&client_params(&["b.example", "a.example"]), &root).as_client();
+    for question in [server, client] {
+        let short = abbreviated(&question);
+        assert_refused(&verifier, &store, &short, AlertDescription::BAD_CERTIFICATE);
+        assert_judged_whole(&verifier, &store, &question);
+        assert_known(&verifier, &store, &short);
+        assert_eq!(judge(&verifier, &short), judge(&crate::pki::trusting(&root), &question));
+        let wrong = with(short.clone(), |it| signature_of(it).clear());
+        assert_refused(&verifier, &store, &wrong, AlertDescription::DECRYPT_ERROR);
+    }
+}
+
+#[test]
+fn a_chain_that_comes_as_its_hash_is_refused_for_what_it_is_not_known_for() {
+    let (root, store) = (root("root"), store());
+    let verifier = trusting(&root, &store);
+    let whole = server_below(&intermediate(&root)).as_server();
+    assert_judged_whole(&verifier, &store, &whole);
+    let short = abbreviated(&whole);
+    for other in [
+        with(short.clone(), |it| it.server_name = Some("192.0.2.1".into())),
+        with(short.clone(), |it| it.peer = Role::Client),
+        with(short.clone(), |it| it.known = Some([0; 32])),
+        with(short.clone(), |it| it.certificate_type = CertificateType::RAW_PUBLIC_KEY),
+    ] {
+        assert_refused(&verifier, &store, &other, AlertDescription::BAD_CERTIFICATE);
+    }
+    for (unix, alert) in [
+        (None, AlertDescription::INTERNAL_ERROR),
+        (Some(0), AlertDescription::CERTIFICATE_EXPIRED),
+        (Some(NOT_AFTER), AlertDescription::CERTIFICATE_EXPIRED),
+    ] {
+        assert_refused(&verifier, &store, &with(short.clone(), |it| it.unix = unix), alert);
+    }
+    let elsewhere = trusting(&crate::pki::root("root"), &store);
+    assert_refused(&elsewhere, &store, &short, AlertDescription::BAD_CERTIFICATE);
+    assert_known(&verifier, &store, &short);
+    // The inner verifier keeps nothing.
+    let alert = AlertDescription::BAD_CERTIFICATE;
+    crate::pki::refused(&crate::pki::trusting(&root), &short, alert);
+}
+
+#[test]
+fn a_chain_that_comes_as_its_hash_is_refused_after_its_revocation() {
+    let (root, store) = (root("root"), store());
+    let whole = Peer::new(&server_params(), &root).as_server();
+    let checking = |serials: &[u64]| {
+        let lists = [crl(&root, serials)];
+        let verifier = crate::pki::trusting(&root).with_crls(&lists, UnknownStatus::Reject);
+        KnownChains::new(verifier.unwrap(), &store)
+    };
+    let earlier = checking(&[]);
+    assert_judged_whole(&earlier, &store, &whole);
+    assert!(earlier.pin(&asked(&whole)).is_some());
+    let later = checking(&[7]);
+    assert!(later.pin(&asked(&whole)).is_none());
+    assert_refused(&later, &store, &abbreviated(&whole), AlertDescription::BAD_CERTIFICATE);
+    assert_refused(&later, &store, &whole, AlertDescription::CERTIFICATE_REVOKED);
+}
+
+#[test]
+fn a_pinned_chain_tells_how_long_its_certificate_is() {
+    let (root, store) = (root("root"), store());
+    let verifier = trusting(&root, &store);
+    let whole = server_below(&intermediate(&root)).as_server();
+    assert!(verifier.pin(&asked(&whole)).is_none());
+    assert_judged_whole(&verifier, &store, &whole);
+    let pinned = verifier.pin(&asked(&whole)).unwrap();
+    assert_eq!(pinned.certificates, 2);
+    // RFC 8446 §4.4.2: context, list, and for each certificate its length and its extensions' length.
+    let bytes: usize = whole.chain.iter().map(Vec::len).sum();
+    assert_eq!(pinned.body_len(0), 1 + 3 + 2 * (3 + 2) + bytes);
+    assert_eq!(pinned.body_len(70), pinned.body_len(0) + 70);
+    assert_eq!(pinned.expires_at, 1_906_502_400);
+    for other in [
+        AskedChain { unix: None, ..asked(&whole) },
+        AskedChain { unix: Some(0), ..asked(&whole) },
+        AskedChain { unix: Some(NOT_AFTER), ..asked(&whole) },
+        AskedChain { server_name: None, ..asked(&whole) },
+        AskedChain { server_name: Some("192.0.2.1"), ..asked(&whole) },
+        AskedChain { peer: Role::Client, ..asked(&whole) },
+    ] {
+        assert!(verifier.pin(&other).is_none(), "{other:?}");
+    }
+}
+
+#[test]
+fn a_pinned_chain_outlives_its_eviction_until_it_is_dropped() {
+    let root = root("root");
+    let store = store_of(StoreBounds { entries: 1, bytes: usize::MAX });
+    let verifier = trusting(&root, &store);
+    let [first, second] = [(); 2].map(|()| Peer::new(&server_params(), &root).as_server());
+    let short = abbreviated(&first);
+    assert_judged_whole(&verifier, &store, &first);
+    let pins = [(); 2].map(|()| verifier.pin(&asked(&first)).unwrap());
+    assert_judged_whole(&verifier, &store, &second);
+    assert_eq!((store.counts().entries, store.counts().held), (1, 1));
+    let [one, other] = pins;
+    assert_known(&verifier, &store, &short);
+    drop(one);
+    assert_known(&verifier, &store, &short);
+    // Held is not more than known: it can be pinned again, and is known where it comes whole.
+    let again = verifier.pin(&asked(&first)).unwrap();
+    assert_known(&verifier, &store, &first);
+    drop((other, again));
+    assert_eq!((store.counts().entries, store.counts().held), (1, 0));
+    assert_refused(&verifier, &store, &short, AlertDescription::BAD_CERTIFICATE);
+    assert_known(&verifier, &store, &second);
+}
+
+#[test]
+fn a_pinned_chain_that_expires_between_offer_and_use_is_refused() {
+    let (root, store) = (root("root"), store());
+    let verifier = trusting(&root, &store);
+    let whole = Peer::new(&server_params(), &root).as_server();
+    assert_judged_whole(&verifier, &store, &whole);
+    let _pinned = verifier.pin(&asked(&whole)).unwrap();
+    let at = |unix| with(abbreviated(&whole), |it| it.unix = Some(unix));
+    assert_known(&verifier, &store, &at(NOW));
+    let late = at(NOT_AFTER + 1);
+    assert_refused(&verifier, &store, &late, AlertDescription::CERTIFICATE_EXPIRED);
+}

@@ -1,0 +1,58 @@
+//! The store of known chains: bounds, and threads.
+
+use std::thread;
+
+use tessera_webpki::StoreBounds;
+
+use super::{assert_judged_whole, assert_known, store, store_of, trusting};
+use crate::pki::{Peer, client_params, judge, root, server_params};
+
+#[test]
+fn the_least_recently_used_chain_is_judged_whole_again() {
+    let root = root("root");
+    let store = store_of(StoreBounds { entries: 2, bytes: usize::MAX });
+    let verifier = trusting(&root, &store);
+    let [a, b, c] = [(); 3].map(|()| Peer::new(&server_params(), &root).as_server());
+    assert_judged_whole(&verifier, &store, &a);
+    assert_judged_whole(&verifier, &store, &b);
+    assert_known(&verifier, &store, &a);
+    assert_judged_whole(&verifier, &store, &c);
+    assert_known(&verifier, &store, &a);
+    assert_known(&verifier, &store, &c);
+    assert_judged_whole(&verifier, &store, &b);
+    assert_eq!(store.counts().entries, 2);
+}
+
+#[test]
+fn a_store_stays_within_its_bytes() {
+    let root = root("root");
+    let store = store_of(StoreBounds { entries: usize::MAX, bytes: 1000 });
+    let verifier = trusting(&root, &store);
+    for _ in 0..20 {
+        let client = Peer::new(&client_params(&["client.example"]), &root).as_client();
+        assert!(judge(&verifier, &client).is_ok());
+        assert!(store.counts().bytes <= 1000);
+    }
+    assert_eq!(store.counts().entries, 1000 / (store.counts().bytes / store.counts().entries));
+}
+
+#[test]
+fn threads_share_a_store() {
+    let (root, store) = (root("root"), store());
+    let peers: Vec<_> = (0..8).map(|_| Peer::new(&server_params(), &root).as_server()).collect();
+    thread::scope(|scope| {
+        for first in 0..4 {
+            let (peers, root, store) = (&peers, &root, &store);
+            scope.spawn(move || {
+                let verifier = trusting(root, store);
+                for at in 0..100 {
+                    assert!(judge(&verifier, &peers[(first + at) % peers.len()]).is_ok());
+                }
+            });
+        }
+    });
+    let counts = store.counts();
+    assert_eq!((counts.entries, counts.hits + counts.misses), (8, 400));
+    // Threads that meet at a new chain judge it each.
+    assert!((8..=4 * 8).contains(&counts.misses), "{counts:?}");
+}
