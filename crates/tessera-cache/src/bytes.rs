@@ -1,0 +1,69 @@
+//! Reading and writing vectors with their lengths (RFC 8446 §3).
+
+use alloc::vec::Vec;
+
+/// A cursor over bytes of a peer's, or of a file's. `None`: there is less than was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (taken, rest) = self.0.split_first_chunk::<N>()?;
+        self.0 = rest;
+        Some(*taken)
+    }
+
+    pub(crate) fn u8(&mut self) -> Option<u8> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn u16(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// A vector with a length of one byte.
+    pub(crate) fn vec8(&mut self) -> Option<&'a [u8]> {
+        let len = self.u8()?;
+        self.take(len.into())
+    }
+
+    /// A vector with a length of two bytes.
+    pub(crate) fn vec16(&mut self) -> Option<&'a [u8]> {
+        let len = self.u16()?;
+        self.take(len.into())
+    }
+
+    /// A vector with a length of three bytes.
+    pub(crate) fn vec24(&mut self) -> Option<&'a [u8]> {
+        let [a, b, c] = self.array()?;
+        self.take(u32::from_be_bytes([0, a, b, c]) as usize)
+    }
+}
+
+/// A length of three bytes, of something below 2^24.
+pub(crate) fn len24(len: usize) -> [u8; 3] {
+    let [.., a, b, c] = (len as u64).to_be_bytes();
+    [a, b, c]
+}
+
+/// Appends a vector with a length of two bytes.
+pub(crate) fn put16(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
+    out.extend_from_slice(bytes);
+}
+
+/// Appends a vector with a length of three bytes.
+pub(crate) fn put24(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(&len24(bytes.len()));
+    out.extend_from_slice(bytes);
+}

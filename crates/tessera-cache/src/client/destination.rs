@@ -1,0 +1,83 @@
+//! What a client remembers of one server.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use tessera::auth::{ToServer, VerifierDigest};
+
+use super::tickets::OwnTickets;
+use crate::chain_hash::ChainHash;
+use crate::form::Form;
+use crate::ids::public_id;
+
+/// Where a client connects to, and what it accepts there. Chains that were accepted under another policy
+/// are another server's, and so are those of the same name at another port or with other protocols: no
+/// connection tells where else this client has been.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) server_name: String,
+    pub(crate) port: Option<u16>,
+    /// The application protocols that are offered, each with its length.
+    pub(crate) protocols: Vec<u8>,
+    pub(crate) policy: Option<[u8; VerifierDigest::LEN]>,
+}
+
+impl Key {
+    pub(crate) fn of(to: &ToServer<'_>) -> Self {
+        let mut protocols = Vec::new();
+        for protocol in to.protocols {
+            // Of at most 255 bytes (RFC 7301 §3.1).
+            protocols.push(protocol.len() as u8);
+            protocols.extend_from_slice(protocol);
+        }
+        let policy = to.policy.map(|digest| digest.0);
+        Self { server_name: to.server_name.into(), port: to.port, protocols, policy }
+    }
+}
+
+/// A chain of a server's.
+#[derive(Clone)]
+pub(crate) struct ServerChain {
+    pub(crate) hash: ChainHash,
+    pub(crate) form: Form,
+    /// Seconds since the Unix epoch.
+    pub(crate) expires_at: Option<u64>,
+}
+
+/// A server.
+#[derive(Clone, Default)]
+pub(crate) struct Destination {
+    /// Its chains, the one that was seen last first.
+    pub(crate) chains: Vec<ServerChain>,
+    /// Whether it takes part.
+    pub(crate) answers: bool,
+    pub(crate) tickets: OwnTickets,
+    /// The last connection failed after the server's chain had come as a hash: the next one offers nothing.
+    pub(super) failed: bool,
+    /// When it was used last: a number that grows.
+    pub(super) used: u64,
+}
+
+/// How many chains of one server are kept: behind one name there may be several servers, or an old and a
+/// new certificate while it changes.
+const CHAINS: usize = 4;
+
+impl Destination {
+    /// The server has shown this chain.
+    pub(super) fn learn(&mut self, shown: ServerChain) {
+        // Two chains with one public id would never be offered again.
+        self.chains.retain(|it| public_id(&it.hash) != public_id(&shown.hash));
+        self.chains.truncate(CHAINS - 1);
+        self.chains.insert(0, shown);
+    }
+
+    /// About how many bytes it takes.
+    pub(super) fn cost(&self, key: &Key) -> usize {
+        let chains = self.chains.iter().map(|it| size_of::<ServerChain>() + it.form.bytes());
+        let tickets = self.tickets.cost();
+        OVERHEAD + key.server_name.len() + key.protocols.len() + tickets + chains.sum::<usize>()
+    }
+}
+
+/// What a destination takes beside its chains and names: itself, its key, and its places in two trees.
+const OVERHEAD: usize = size_of::<Destination>() + size_of::<Key>() + 64;

@@ -1,0 +1,217 @@
+//! What a client remembers of servers.
+
+mod destination;
+mod tickets;
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::auth::{ChainMemory, VerifierDigest};
+use tessera::crypto::{Hash, Provider, Random};
+
+pub(crate) use self::destination::{Destination, Key, ServerChain};
+pub(crate) use self::tickets::OwnTicket;
+use crate::chain_hash::{ChainHash, sha256_of};
+use crate::error::NotMade;
+use crate::ids::{TICKETS, Ticket};
+use crate::lock::Lock;
+use crate::metrics::Metrics;
+use crate::own_chains::OwnChains;
+use crate::public_ids::PublicIds;
+
+/// The certificates of servers that a client has been to, and its tickets for them: the
+/// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
+///
+/// All connections of a program share one, unless they have different credentials: identities that nobody
+/// should see together have a cache each. It remembers what complete handshakes brought whose server the
+/// verifier accepted, for each server name, port, list of offered protocols and policy of the verifier by
+/// itself. Servers that were not used for longest make room.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tessera_cache::ClientCache;
+///
+/// # fn configure(config: &mut tessera::ClientConfig) -> Result<(), tessera_cache::NotMade> {
+/// config.certificate_codecs.insert(0, Arc::new(ClientCache::new(&config.provider)?));
+/// # Ok(())
+/// # }
+/// ```
+pub struct ClientCache {
+    pub(crate) sha256: &'static dyn Hash,
+    pub(crate) random: &'static dyn Random,
+    pub(crate) own: OwnChains,
+    pub(crate) public_ids: PublicIds,
+    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
+    limits: ClientLimits,
+    state: Lock<State>,
+}
+
+/// How much a client remembers.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ClientLimits {
+    /// How many servers. Default: 256.
+    pub servers: usize,
+    /// About how many bytes in all. Default: 4 MiB.
+    pub bytes: usize,
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self { servers: 256, bytes: 4 << 20 }
+    }
+}
+
+#[derive(Default)]
+struct State {
+    destinations: BTreeMap<Arc<Key>, Destination>,
+    /// The same, those that were not used for longest first.
+    by_use: BTreeMap<u64, Arc<Key>>,
+    last_use: u64,
+    bytes: usize,
+    metrics: Metrics,
+}
+
+/// What a complete handshake taught.
+pub(crate) struct Learned {
+    /// The server's chain, unless a PSK was used.
+    pub(crate) shown: Option<ServerChain>,
+    /// Whether the server takes part.
+    pub(crate) answers: bool,
+    /// New tickets, and the chain that they stand for.
+    pub(crate) tickets: Option<(ChainHash, [Ticket; TICKETS])>,
+}
+
+impl ClientCache {
+    /// An empty cache.
+    ///
+    /// # Errors
+    /// If the provider has no SHA-256.
+    pub fn new(provider: &Provider) -> Result<Self, NotMade> {
+        Ok(Self {
+            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            random: provider.random,
+            own: OwnChains::default(),
+            public_ids: PublicIds::Never,
+            memory: None,
+            limits: ClientLimits::default(),
+            state: Lock::new(State::default()),
+        })
+    }
+
+    /// Remembers as much as this.
+    pub fn with_limits(mut self, limits: ClientLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Uses ids that are always the same with servers that don't take part otherwise.
+    pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
+        self.public_ids = public_ids;
+        self
+    }
+
+    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
+    /// configuration that the cache is in.
+    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What it did so far.
+    pub fn metrics(&self) -> Metrics {
+        let state = self.state.lock();
+        let (entries, bytes) = (state.destinations.len() as u64, state.bytes as u64);
+        Metrics { entries, bytes, ..state.metrics }
+    }
+
+    /// Forgets every server that was accepted under another policy than these: trust anchors were removed,
+    /// or names. What was accepted under another policy isn't offered in any case.
+    pub fn retain_policies(&self, policies: &[VerifierDigest]) {
+        self.state.lock().retain(|key| policies.iter().any(|it| Some(it.0) == key.policy));
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.state.lock().retain(|_| false);
+    }
+
+    /// What is known of a server, and its next tickets, which are gone then.
+    pub(crate) fn visit(&self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
+        self.state.lock().visit(key)
+    }
+
+    /// A connection failed after the server's chain had come as a hash. The two ends may disagree about what
+    /// an id means; so the next connection offers nothing.
+    pub(crate) fn failed(&self, key: &Key) {
+        if let Some(destination) = self.state.lock().destinations.get_mut(key) {
+            destination.failed = true;
+        }
+    }
+
+    pub(crate) fn learn(&self, key: Key, learned: Learned) {
+        self.state.lock().learn(key, learned, self.limits);
+    }
+
+    pub(crate) fn count(&self, count: impl FnOnce(&mut Metrics)) {
+        count(&mut self.state.lock().metrics);
+    }
+}
+
+impl State {
+    fn visit(&mut self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
+        let Some(found) = self.destinations.get_mut(key) else { return Default::default() };
+        if found.failed {
+            return Default::default();
+        }
+        let before = found.cost(key);
+        let tickets = found.tickets.take();
+        self.bytes = self.bytes.saturating_sub(before) + found.cost(key);
+        let known = Destination {
+            chains: found.chains.clone(),
+            answers: found.answers,
+            ..Destination::default()
+        };
+        (known, tickets)
+    }
+
+    fn learn(&mut self, key: Key, learned: Learned, limits: ClientLimits) {
+        let (key, mut destination) =
+            self.remove(&key).unwrap_or_else(|| (Arc::new(key), Destination::default()));
+        if let Some(shown) = learned.shown {
+            destination.learn(shown);
+        }
+        (destination.answers, destination.failed) = (learned.answers, false);
+        if let Some((chain, tickets)) = learned.tickets {
+            destination.tickets.add(chain, tickets);
+        }
+        let cost = destination.cost(&key);
+        if cost > limits.bytes || limits.servers == 0 || destination.chains.is_empty() {
+            return;
+        }
+        while self.destinations.len() >= limits.servers || self.bytes + cost > limits.bytes {
+            let oldest = self.by_use.first_key_value().map(|(_, key)| key.clone());
+            let Some(oldest) = oldest else { break };
+            self.remove(&oldest);
+            self.metrics.evicted += 1;
+        }
+        self.last_use += 1;
+        destination.used = self.last_use;
+        self.bytes += cost;
+        self.by_use.insert(self.last_use, key.clone());
+        self.destinations.insert(key, destination);
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<(Arc<Key>, Destination)> {
+        let (key, destination) = self.destinations.remove_entry(key)?;
+        self.by_use.remove(&destination.used);
+        self.bytes = self.bytes.saturating_sub(destination.cost(&key));
+        Some((key, destination))
+    }
+
+    fn retain(&mut self, keep: impl Fn(&Key) -> bool) {
+        let gone: Vec<_> = self.destinations.keys().filter(|key| !keep(key)).cloned().collect();
+        gone.iter().for_each(|key| drop(self.remove(key)));
+    }
+}

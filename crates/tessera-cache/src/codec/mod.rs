@@ -1,0 +1,53 @@
+//! The codecs of connections: what a client and a server do with their caches.
+
+mod client;
+mod offered;
+mod server;
+
+use alloc::sync::Arc;
+use core::ops::RangeInclusive;
+
+use tessera::auth::{AskedChain, ChainMemory, HandshakeEnd, PeerCertificate};
+use tessera::crypto::Hash;
+use tessera::wire::CertificateCompressionAlgorithm as Id;
+
+use crate::chain::Chain;
+use crate::chain_hash::ChainHash;
+use crate::form::Form;
+use crate::ids::{FIRST_ID, TICKETS, Ticket};
+
+/// The ids that may stand for chains.
+const ALL_IDS: RangeInclusive<Id> = Id(FIRST_ID)..=Id(u16::MAX);
+
+/// The tickets that a complete handshake gives for a client's chain.
+fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]> {
+    let ticket = |number| {
+        let mut derived = [0; Ticket::DERIVED];
+        end.ticket(&Ticket::context(number, chain), &mut derived).ok()?;
+        Some(Ticket::new(derived))
+    };
+    Some([ticket(0)?, ticket(1)?])
+}
+
+/// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. What was
+/// `expected` came as a hash, and need not be hashed.
+fn learned_form(
+    sha256: &dyn Hash,
+    peer: &PeerCertificate,
+    expected: Option<ChainHash>,
+    memory: Option<&dyn ChainMemory>,
+    asked: AskedChain<'_>,
+) -> Option<(ChainHash, Form)> {
+    let chain = Chain::of_peer(peer);
+    let hash = match (&chain, expected) {
+        (_, Some(expected)) => expected,
+        (Some(chain), None) => chain.hash(sha256),
+        (None, None) => return None,
+    };
+    let is_known = || memory?.pin(&AskedChain { hash: hash.0, ..asked });
+    let form = match chain {
+        Some(chain) if is_known().is_none() => Form::Whole(Arc::new(chain)),
+        _ => Form::Known(hash),
+    };
+    Some((hash, form))
+}

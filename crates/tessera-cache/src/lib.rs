@@ -1,0 +1,73 @@
+//! Certificates that travel once: caches of peers' chains for Tessera (TLS 1.3), in both directions.
+//!
+//! In a full handshake the certificates are most of what is sent: kilobytes, and with post-quantum
+//! signatures up to fifteen a side. Two ends that have met before need not send them again. With a
+//! [`ClientCache`] and a [`ServerCache`] in their configurations each sends 44 bytes in place of a chain
+//! that the other knows: a CompressedCertificate (RFC 8879) with its hash. Everything else is a full
+//! handshake, with a full handshake's security: nothing is resumed, the signatures are checked, and the
+//! hash that stands for the chain is under them.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tessera_cache::{ClientCache, ServerCache};
+//!
+//! # fn configure(client: &mut tessera::ClientConfig, server: &mut tessera::ServerConfig)
+//! #     -> Result<(), tessera_cache::NotMade> {
+//! client.certificate_codecs.insert(0, Arc::new(ClientCache::new(&client.provider)?));
+//! server.certificate_codecs.insert(0, Arc::new(ServerCache::new(&server.provider)?));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Make one cache for a program, not one for each configuration, and put it before compression, which then
+//! serves first contacts.
+//!
+//! # What is on the wire
+//!
+//! - The **server's chain**: the client lists one number for each chain that it knows of this server. The
+//!   numbers are salted with the client's random; to observers they are noise.
+//! - The **client's chain**: the client sends a ticket of 8 bytes, which both ends derived from the secrets of
+//!   an earlier handshake; the server finds the chain by it, and lists one number in its
+//!   CertificateRequest. A ticket is sent once, ever, so that nobody sees that the same client comes again.
+//!   Beside the newest ticket goes a spare of the handshake before, in case the server didn't see the end of
+//!   the last one.
+//! - Whoever is not known, or has another chain now, sends its Certificate as ever: no round trip more.
+//!
+//! A first contact costs 4 bytes more at each end. `docs/cached-handshakes.md` in the repository is the
+//! specification.
+//!
+//! # What a cache is not
+//!
+//! **No trust.** A chain in a cache is bytes that need not be sent; the verifier judges them each time as if they
+//! had come. A verifier that remembers what it accepted (`KnownChains` of `tessera-webpki`) need not check all of it
+//! again, and a cache beside it keeps hashes in place of chains: [`ClientCache::with_chain_memory`],
+//! [`ServerCache::with_chain_memory`].
+#![cfg_attr(not(feature = "std"), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+mod bytes;
+mod chain;
+mod chain_hash;
+mod client;
+mod codec;
+mod der;
+mod error;
+mod form;
+mod ids;
+mod lock;
+mod metrics;
+mod own_chains;
+mod public_ids;
+mod server;
+mod wire;
+
+pub use chain_hash::ChainHash;
+pub use client::{ClientCache, ClientLimits};
+pub use error::NotMade;
+pub use metrics::Metrics;
+pub use public_ids::PublicIds;
+pub use server::{ServerCache, ServerLimits};

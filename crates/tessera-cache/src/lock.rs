@@ -1,0 +1,39 @@
+//! A lock, with `std` and without.
+
+#[cfg(feature = "std")]
+use std::sync::{MutexGuard, PoisonError};
+
+#[cfg(not(feature = "std"))]
+use spin::MutexGuard;
+
+/// A value that one thread at a time has.
+#[cfg(feature = "std")]
+pub(crate) struct Lock<T>(std::sync::Mutex<T>);
+
+/// A value that one thread at a time has.
+#[cfg(not(feature = "std"))]
+pub(crate) struct Lock<T>(spin::Mutex<T>);
+
+impl<T> Lock<T> {
+    pub(crate) fn new(value: T) -> Self {
+        #[cfg(feature = "std")]
+        return Self(std::sync::Mutex::new(value));
+        #[cfg(not(feature = "std"))]
+        return Self(spin::Mutex::new(value));
+    }
+
+    /// Waits for the value. Nothing that happens under these locks panics half way, so a poisoned one is
+    /// still good.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        #[cfg(feature = "std")]
+        return self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(not(feature = "std"))]
+        return self.0.lock();
+    }
+}
+
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}

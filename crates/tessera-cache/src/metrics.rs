@@ -1,0 +1,79 @@
+//! What a cache did, in numbers.
+
+/// Counters of a cache since it was made, and how full it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Metrics {
+    /// Own certificates that were sent as a hash.
+    pub sent_cached: u64,
+    /// Own certificates that were sent whole (or compressed): the peer offered no id of this chain.
+    pub sent_whole: u64,
+    /// Peers' certificates that came as a hash.
+    pub received_cached: u64,
+    /// Peers' certificates that came whole, from peers of which nothing was cached.
+    pub missed_nothing_cached: u64,
+    /// Peers' certificates that came whole, though a chain was offered: the peer has another one, or
+    /// doesn't take part.
+    pub missed_another_chain: u64,
+    /// Chains that were not offered because they have expired.
+    pub missed_expired: u64,
+    /// Chains that were not offered because two of them have the same id.
+    pub missed_same_id: u64,
+    /// Clients that are not offered what is known of them because the verifier's policy is another one now.
+    pub missed_policy: u64,
+    /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
+    pub missed_forgotten: u64,
+    /// Clients that sent tickets of which none was known: used before, evicted, or of another life of
+    /// this server.
+    pub missed_unknown_ticket: u64,
+    /// Hashes that were not the one expected; such handshakes end.
+    pub wrong_hash: u64,
+    /// How many bytes of messages were not sent or received, for what was cached.
+    pub bytes_saved: u64,
+    /// Entries that had to make room for others.
+    pub evicted: u64,
+    /// How many entries there are: servers in a client's cache, clients in a server's.
+    pub entries: u64,
+    /// About how many bytes they take.
+    pub bytes: u64,
+}
+
+impl Metrics {
+    /// Each with a name for operators.
+    pub fn named(&self) -> [(&'static str, u64); 15] {
+        [
+            ("sent_cached", self.sent_cached),
+            ("sent_whole", self.sent_whole),
+            ("received_cached", self.received_cached),
+            ("missed_nothing_cached", self.missed_nothing_cached),
+            ("missed_another_chain", self.missed_another_chain),
+            ("missed_expired", self.missed_expired),
+            ("missed_same_id", self.missed_same_id),
+            ("missed_policy", self.missed_policy),
+            ("missed_forgotten", self.missed_forgotten),
+            ("missed_unknown_ticket", self.missed_unknown_ticket),
+            ("wrong_hash", self.wrong_hash),
+            ("bytes_saved", self.bytes_saved),
+            ("evicted", self.evicted),
+            ("entries", self.entries),
+            ("bytes", self.bytes),
+        ]
+    }
+
+    /// A peer's hash came in place of a body of this length.
+    pub(crate) fn received(&mut self, matches: bool, body: usize, encoded: usize) {
+        if matches {
+            self.saved(body, encoded);
+        } else {
+            self.wrong_hash += 1;
+        }
+    }
+
+    /// A Certificate with a body of this length travelled as `encoded` bytes of a CompressedCertificate.
+    pub(crate) fn saved(&mut self, body: usize, encoded: usize) {
+        self.bytes_saved += body.saturating_sub(HEADER + encoded) as u64;
+    }
+}
+
+/// What CompressedCertificate adds: the algorithm and two lengths (RFC 8879 §4).
+const HEADER: usize = 2 + 3 + 3;

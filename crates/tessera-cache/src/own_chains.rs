@@ -1,0 +1,55 @@
+//! This side's own chains, by what was sent: a chain is hashed once, not at every handshake.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+
+use tessera::crypto::Hash;
+use tessera::wire::CertificateType;
+
+use crate::bytes::Bytes;
+use crate::chain::entries;
+use crate::chain_hash::ChainHash;
+use crate::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
+use crate::lock::Lock;
+
+/// The chains that were sent last.
+#[derive(Default)]
+pub(crate) struct OwnChains(Lock<VecDeque<Own>>);
+
+#[derive(Clone)]
+struct Own {
+    body: Arc<[u8]>,
+    chain: Option<ChainHash>,
+}
+
+/// How many are remembered.
+const CHAINS: usize = 64;
+
+impl OwnChains {
+    /// The hash of the chain in the body of this side's Certificate.
+    pub(crate) fn hash(&self, sha256: &dyn Hash, body: &[u8]) -> Option<ChainHash> {
+        if let Some(own) = self.0.lock().iter().find(|own| *own.body == *body) {
+            return own.chain;
+        }
+        let chain = ChainHash::of_body(sha256, type_of(body), body);
+        let mut own = self.0.lock();
+        if own.len() == CHAINS {
+            own.pop_front();
+        }
+        own.push_back(Own { body: body.into(), chain });
+        chain
+    }
+}
+
+/// What this body holds. A codec isn't told, and need not be: a SubjectPublicKeyInfo begins with an
+/// AlgorithmIdentifier, which begins with an object identifier; the body of a certificate begins with a
+/// version or a number.
+fn type_of(body: &[u8]) -> CertificateType {
+    let entry = entries(body).and_then(|mut entries| entries.next()).flatten();
+    let inner = entry.and_then(|(leaf, _)| element(&mut Bytes(leaf), SEQUENCE));
+    let first = inner.and_then(|inner| element(&mut Bytes(inner), SEQUENCE));
+    match first.and_then(<[u8]>::first) {
+        Some(&OBJECT_IDENTIFIER) => CertificateType::RAW_PUBLIC_KEY,
+        _ => CertificateType::X509,
+    }
+}

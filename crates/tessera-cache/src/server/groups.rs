@@ -1,0 +1,111 @@
+//! What many clients have in common, once: the rest of their chains, and who judged them.
+
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::auth::VerifierDigest;
+use tessera::wire::CertificateType;
+
+/// What the clients of a group have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Group {
+    /// Whose part of the cache they are in.
+    pub(super) share: u32,
+    /// Which server they came to.
+    pub(super) server: ServerName,
+    /// What judged them.
+    pub(super) policy: Option<[u8; VerifierDigest::LEN]>,
+    pub(super) kind: Kind,
+    /// The rest of their chains.
+    pub(super) issuers: Arc<[u8]>,
+}
+
+/// The server that a client asked for, shortened: the beginning of a hash of its name.
+pub(crate) type ServerName = [u8; 16];
+
+/// What is kept of each of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// The end entity's certificate.
+    Certificate,
+    /// The raw public key.
+    RawPublicKey,
+    /// The hash of a chain that the verifier remembers.
+    Known,
+}
+
+impl Kind {
+    pub(super) fn of(certificate_type: CertificateType) -> Self {
+        match certificate_type {
+            CertificateType::RAW_PUBLIC_KEY => Self::RawPublicKey,
+            _ => Self::Certificate,
+        }
+    }
+}
+
+/// Groups by number.
+#[derive(Default)]
+pub(super) struct Groups {
+    groups: Vec<Option<Member>>,
+    numbers: BTreeMap<Group, u32>,
+    free: Vec<u32>,
+}
+
+struct Member {
+    group: Group,
+    members: u32,
+}
+
+impl Groups {
+    pub(super) fn get(&self, number: u32) -> Option<&Group> {
+        Some(&self.groups.get(number as usize)?.as_ref()?.group)
+    }
+
+    /// The number of a group that is there.
+    pub(super) fn find(&self, group: &Group) -> Option<u32> {
+        self.numbers.get(group).copied()
+    }
+
+    /// How many bytes it would cost to have this group.
+    pub(super) fn cost_to_join(&self, group: &Group) -> usize {
+        if self.numbers.contains_key(group) { 0 } else { cost(group) }
+    }
+
+    /// One more in this group: its number, and how many bytes it costs to have the group.
+    pub(super) fn join(&mut self, group: &Group) -> (u32, usize) {
+        if let Some(&number) = self.numbers.get(group) {
+            if let Some(Some(found)) = self.groups.get_mut(number as usize) {
+                found.members += 1;
+            }
+            return (number, 0);
+        }
+        let made = Some(Member { group: group.clone(), members: 1 });
+        let number = self.free.pop().unwrap_or(self.groups.len() as u32);
+        match self.groups.get_mut(number as usize) {
+            Some(place) => *place = made,
+            None => self.groups.push(made),
+        }
+        self.numbers.insert(group.clone(), number);
+        (number, cost(group))
+    }
+
+    /// One less: how many bytes are free because it was the last.
+    pub(super) fn leave(&mut self, number: u32) -> usize {
+        let Some(place) = self.groups.get_mut(number as usize) else { return 0 };
+        let Some(found) = place else { return 0 };
+        found.members -= 1;
+        if found.members > 0 {
+            return 0;
+        }
+        let Some(Member { group, .. }) = place.take() else { return 0 };
+        self.numbers.remove(&group);
+        self.free.push(number);
+        cost(&group)
+    }
+}
+
+/// About how many bytes a group takes.
+fn cost(group: &Group) -> usize {
+    group.issuers.len() + size_of::<Option<Member>>() + 2 * size_of::<Group>()
+}

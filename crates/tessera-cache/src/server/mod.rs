@@ -1,0 +1,180 @@
+//! What a server remembers of clients.
+
+mod extras;
+mod groups;
+mod index;
+mod keyed;
+mod pages;
+mod public;
+mod record;
+mod shares;
+mod store;
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::auth::{ChainMemory, FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
+use tessera::crypto::{Hash, Provider};
+use tessera::wire::CertificateType;
+
+use self::groups::ServerName;
+use self::public::Public;
+use self::store::Store;
+pub(crate) use self::store::{Found, Remembered, Under};
+use crate::chain_hash::{ChainHash, first, sha256_of};
+use crate::error::NotMade;
+use crate::ids::{TICKETS, Ticket, TicketBytes};
+use crate::lock::Lock;
+use crate::metrics::Metrics;
+use crate::own_chains::OwnChains;
+use crate::public_ids::PublicIds;
+
+/// The certificates of clients that have been here: the
+/// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
+/// server's own chain as a hash to clients that know it, with client certificates or without.
+///
+/// All configurations of a server share one. It remembers what complete handshakes brought whose client the
+/// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
+/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with others, such as the certificates of its
+/// issuers, is kept once.
+///
+/// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
+/// issuer in their certificates, have a part of the cache that the others' can't take from them. So whoever
+/// has many certificates of one authority evicts that authority's clients.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tessera_cache::ServerCache;
+///
+/// # fn configure(config: &mut tessera::ServerConfig) -> Result<(), tessera_cache::NotMade> {
+/// config.certificate_codecs.insert(0, Arc::new(ServerCache::new(&config.provider)?));
+/// # Ok(())
+/// # }
+/// ```
+pub struct ServerCache {
+    pub(crate) sha256: &'static dyn Hash,
+    pub(crate) own: OwnChains,
+    pub(crate) public_ids: PublicIds,
+    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
+    store: Lock<Store>,
+    public: Lock<Public>,
+}
+
+/// How much a server remembers.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ServerLimits {
+    /// How many clients, at most 2,097,152. Default: 65,536.
+    pub clients: usize,
+    /// About how many bytes in all, certificates included. Default: 64 MiB.
+    pub bytes: usize,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self { clients: 1 << 16, bytes: 64 << 20 }
+    }
+}
+
+impl ServerCache {
+    /// An empty cache with the default limits.
+    ///
+    /// # Errors
+    /// If the provider has no SHA-256, or no random numbers.
+    pub fn new(provider: &Provider) -> Result<Self, NotMade> {
+        Self::with_limits(provider, ServerLimits::default())
+    }
+
+    /// An empty cache that remembers as much as this.
+    ///
+    /// # Errors
+    /// If the provider has no SHA-256, or no random numbers.
+    pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
+        Ok(Self {
+            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            own: OwnChains::default(),
+            public_ids: PublicIds::Never,
+            memory: None,
+            store: Lock::new(Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?),
+            public: Lock::new(Public::default()),
+        })
+    }
+
+    /// Uses ids that are always the same with clients that don't take part otherwise. Of those it offers the
+    /// chains of at most 126.
+    pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
+        self.public_ids = public_ids;
+        self
+    }
+
+    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
+    /// configuration that the cache is in.
+    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// What it did so far.
+    pub fn metrics(&self) -> Metrics {
+        self.store.lock().metrics()
+    }
+
+    /// Forgets every client that was accepted under another policy than these: trust anchors were removed,
+    /// or names. What was accepted under another policy isn't offered in any case.
+    pub fn retain_policies(&self, policies: &[VerifierDigest]) {
+        self.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
+        let keep =
+            |it: &Remembered| it.under.policy.is_some_and(|policy| policies.contains(&policy));
+        self.public.lock().retain(keep);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.store.lock().retain(|_| false);
+        self.public.lock().retain(|_| false);
+    }
+
+    pub(crate) fn take(
+        &self,
+        tickets: &[TicketBytes; TICKETS],
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Found> {
+        self.store.lock().take(tickets, under, unix, may_offer)
+    }
+
+    /// What a client is accepted under that asks for this server.
+    pub(crate) fn under(&self, from: &FromClient<'_>) -> Under {
+        let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
+        let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
+        Under { server, policy: from.policy }
+    }
+
+    /// An identity, as it is remembered.
+    pub(crate) fn identity(&self, identity: Option<&PeerIdentity>) -> u32 {
+        self.store.lock().identity(identity.map_or(&[], |it| &it.blob))
+    }
+
+    /// The part of the cache for clients like this one.
+    pub(crate) fn share_of(&self, peer: &PeerCertificate) -> u32 {
+        self.store.lock().share_of(peer.chain().next().unwrap_or_default())
+    }
+
+    pub(crate) fn learn(&self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+        self.store.lock().learn(peer, tickets, presented);
+    }
+
+    /// The clients that don't take part otherwise, and were accepted under this.
+    pub(crate) fn public(&self, under: Under) -> Vec<(ChainHash, Remembered)> {
+        self.public.lock().iter().filter(|(_, it)| it.under == under).cloned().collect()
+    }
+
+    pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {
+        self.public.lock().learn(hash, peer);
+    }
+
+    pub(crate) fn count(&self, count: impl FnOnce(&mut Metrics)) {
+        count(&mut self.store.lock().metrics);
+    }
+}

@@ -1,0 +1,478 @@
+//! The clients that a server remembers, found by their tickets.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use tessera::auth::VerifierDigest;
+use tessera::crypto::{Random, RandomFailed};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use super::ServerLimits;
+use super::extras::{Extras, INLINE, LIVE};
+use super::groups::{Group, Groups, ServerName};
+use super::index::{END, Index};
+use super::keyed::Keyed;
+use super::pages::Pages;
+use super::record::{Record, form, parts};
+use super::shares::{NONE, Shares};
+use crate::der::issuer;
+use crate::form::Form;
+use crate::ids::{KeptTicket, TICKETS, Ticket, TicketBytes};
+use crate::metrics::Metrics;
+
+/// All clients.
+pub(super) struct Store {
+    keyed: Keyed,
+    records: Pages<Record>,
+    /// The first of the records that are free.
+    free: u32,
+    /// Tickets: a record's number, and the place that the ticket has there.
+    tickets: Index,
+    /// Records, by the last bytes of what they keep for themselves.
+    clients: Index,
+    extras: Extras,
+    groups: Groups,
+    shares: Shares,
+    limits: ServerLimits,
+    entries: usize,
+    bytes: usize,
+    pub(super) metrics: Metrics,
+}
+
+/// A client that was found; it stays what it is until the handshake is over, whatever the store does.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) id: Id,
+    pub(crate) peer: Remembered,
+}
+
+/// A client's chain, and under what it was accepted.
+#[derive(Clone)]
+pub(crate) struct Remembered {
+    pub(crate) form: Form,
+    pub(crate) under: Under,
+    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing.
+    pub(crate) identity: u32,
+    /// Its part of the cache.
+    pub(crate) share: u32,
+}
+
+/// What a client was accepted under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Under {
+    pub(crate) server: ServerName,
+    pub(crate) policy: Option<VerifierDigest>,
+}
+
+/// The most clients: what fits into the numbers of an index.
+pub(super) const MOST: usize = END as usize / LIVE;
+
+/// How many records one leaf has at most, at as many servers.
+const RECORDS: usize = 2;
+
+/// What a client takes beside its certificate: its record, and its place in three tables.
+const COST: usize = size_of::<Record>() + 3 * 5;
+
+impl Store {
+    pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
+        let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
+        Ok(Self {
+            keyed: Keyed::new(random)?,
+            records: Pages::new(),
+            free: NONE,
+            tickets: Index::new(),
+            clients: Index::new(),
+            extras: Extras::default(),
+            groups: Groups::default(),
+            shares: Shares::default(),
+            limits,
+            entries: 0,
+            bytes: 0,
+            metrics: Metrics::default(),
+        })
+    }
+
+    pub(super) fn metrics(&self) -> Metrics {
+        let (entries, bytes) = (self.entries as u64, self.bytes as u64);
+        Metrics { entries, bytes, ..self.metrics }
+    }
+
+    /// Takes these tickets, if they are of clients of this server: nobody finds them again. Gives the client
+    /// of the first that is known, if it was accepted under this policy, has not expired and `may_offer` says
+    /// so of its kind; else it is forgotten, or has no use this time.
+    pub(super) fn take(
+        &mut self,
+        tickets: &[TicketBytes; TICKETS],
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Found> {
+        let [first, second] = tickets.map(|bytes| self.take_one(&bytes, under.server));
+        let Some((client, id)) = first.or(second) else {
+            self.metrics.missed_unknown_ticket += 1;
+            return None;
+        };
+        let record = self.records.get(client)?;
+        let group = self.groups.get(record.group)?;
+        let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
+        let policy = group.policy.map(VerifierDigest);
+        let expires_at = match &form {
+            Form::Whole(chain) => chain.expires_at(),
+            Form::Known(_) => None,
+        };
+        if policy != under.policy {
+            self.metrics.missed_policy += 1;
+            self.remove(client);
+            return None;
+        }
+        if expires_at.is_some_and(|end| end <= unix) {
+            self.metrics.missed_expired += 1;
+            self.remove(client);
+            return None;
+        }
+        self.touch(client);
+        let fits = match &form {
+            Form::Whole(chain) => may_offer(chain.certificate_type),
+            Form::Known(_) => may_offer(CertificateType::X509),
+        };
+        if !fits {
+            self.metrics.missed_another_chain += 1;
+            return None;
+        }
+        Some(Found { id, peer: Remembered { form, under, identity, share } })
+    }
+
+    /// The part of the cache for clients with certificates like this one, or with raw public keys.
+    pub(super) fn share_of(&mut self, leaf: &[u8]) -> u32 {
+        self.shares.of(issuer(leaf))
+    }
+
+    /// An identity, as it is remembered.
+    pub(super) fn identity(&self, blob: &[u8]) -> u32 {
+        if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
+    }
+
+    /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
+    /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
+    pub(super) fn learn(&mut self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+        let Some(client) = self.client(peer) else { return };
+        if let Some(record) = self.records.get_mut(client) {
+            record.identity = peer.identity;
+        }
+        if presented && !self.extras.has(client) {
+            (0..INLINE).for_each(|place| self.clear(client, place));
+        }
+        for ticket in tickets {
+            self.make_room_for_ticket(client);
+            self.add_ticket(client, KeptTicket::of(ticket));
+        }
+    }
+
+    /// Forgets clients that were accepted under other policies.
+    pub(super) fn retain(&mut self, keep: impl Fn(Option<[u8; VerifierDigest::LEN]>) -> bool) {
+        for client in 0..self.records.len() {
+            let group = self.records.get(client).and_then(|it| self.groups.get(it.group));
+            if group.is_some_and(|group| !keep(group.policy)) {
+                self.remove(client);
+            }
+        }
+    }
+
+    fn take_one(&mut self, ticket: &TicketBytes, server: ServerName) -> Option<(u32, Id)> {
+        let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
+        let bytes = KeptTicket::bytes(ticket);
+        let is_it = |number| {
+            let is_same = ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
+            let group = records.get(split(number).0).and_then(|it| groups.get(it.group));
+            is_same && group.is_some_and(|group| group.server == server)
+        };
+        let number = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it)?;
+        let (client, place) = split(number);
+        let id = ticket_at(records, extras, number)?.id;
+        self.clear(client, place);
+        Some((client, id))
+    }
+
+    /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
+    /// it doesn't fit.
+    fn client(&mut self, peer: &Remembered) -> Option<u32> {
+        let (kind, own, issuers) = parts(&peer.form);
+        let policy = peer.under.policy.map(|it| it.0);
+        let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
+        let known = self.with_leaf(&own);
+        let number = self.groups.find(&group);
+        let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
+        if let Some(&client) = known.iter().find(is_it).filter(|_| number.is_some()) {
+            self.touch(client);
+            return Some(client);
+        }
+        self.make_room_for_chain(&known, &group);
+        self.add(own.into_boxed_slice(), &group)
+    }
+
+    /// The records of clients with this leaf: a client can send other certificates after it, come to other
+    /// servers and so on.
+    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.clients.find(hash_of_tail(&self.keyed, own), |number| {
+            if self.records.get(number).is_some_and(|it| *it.own == *own) {
+                found.push(number);
+            }
+            false
+        });
+        found
+    }
+
+    /// What follows a leaf is its owner's choice, so it doesn't multiply what is kept: a new list replaces the
+    /// one before at the same server, and at different servers there are [`RECORDS`].
+    fn make_room_for_chain(&mut self, known: &[u32], new: &Group) {
+        let replaced = |it: &Self, client: u32| {
+            let group = it.records.get(client).and_then(|record| it.groups.get(record.group));
+            group.is_some_and(|group| group.server == new.server && group.policy == new.policy)
+        };
+        let (replaced, mut others): (Vec<u32>, Vec<u32>) =
+            known.iter().copied().partition(|client| replaced(self, *client));
+        others.sort_by_key(|client| self.live(*client));
+        let too_many = (others.len() + 1).saturating_sub(RECORDS);
+        for client in replaced.iter().chain(others.iter().take(too_many)) {
+            self.remove(*client);
+        }
+    }
+
+    /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
+    fn make_room_for_ticket(&mut self, client: u32) {
+        let Some(own) = self.records.get(client).map(|it| it.own.clone()) else { return };
+        let with_leaf = self.with_leaf(&own);
+        let live: usize = with_leaf.iter().map(|client| self.live(*client)).sum();
+        if live < LIVE {
+            return;
+        }
+        for other in with_leaf.into_iter().filter(|other| *other != client) {
+            if let Some(place) = (0..LIVE).find(|place| self.ticket(other, *place).is_some()) {
+                self.clear(other, place);
+                return;
+            }
+        }
+    }
+
+    fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
+        ticket_at(&self.records, &self.extras, number_of(client, place))
+    }
+
+    /// How many tickets of a record are known.
+    fn live(&self, client: u32) -> usize {
+        (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
+    }
+
+    fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
+        let cost = COST + own.len() + self.groups.cost_to_join(group);
+        if cost > self.limits.bytes || self.limits.clients == 0 {
+            return None;
+        }
+        while self.entries >= self.limits.clients {
+            self.evict(self.shares.makes_room(group.share, self.limits.clients, |it| it.entries))?;
+        }
+        while self.bytes + cost > self.limits.bytes {
+            self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
+        }
+        let hash = hash_of_tail(&self.keyed, &own);
+        let (number, group_cost) = self.groups.join(group);
+        let charged = COST + own.len();
+        let record = Record::new(own, number);
+        let client = match self.records.get_mut(self.free) {
+            Some(free) => {
+                let client = self.free;
+                self.free = free.newer;
+                *free = record;
+                client
+            }
+            None => self.records.push(record),
+        };
+        let (records, keyed) = (&self.records, &self.keyed);
+        self.clients.insert(hash, client, |other| {
+            records.get(other).map_or(0, |it| hash_of_tail(keyed, &it.own))
+        });
+        self.entries += 1;
+        if let Some(share) = self.shares.get_mut(group.share) {
+            share.entries += 1;
+        }
+        self.charge(group.share, charged + group_cost);
+        self.link(client, group.share);
+        Some(client)
+    }
+
+    fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
+        let places = if self.extras.has(client) { LIVE } else { INLINE };
+        let place = (0..places).find(|place| self.ticket(client, *place).is_none());
+        let place = match place {
+            Some(place) => place,
+            // A client with several connections at a time.
+            None if places == INLINE => {
+                self.charge_of(client, Extras::COST);
+                INLINE
+            }
+            None => {
+                let came = self.extras.get(client).map(|it| it.came).unwrap_or_default();
+                let oldest = (0..LIVE).min_by_key(|place| came[*place]).unwrap_or(0);
+                self.clear_in_index(client, oldest);
+                oldest
+            }
+        };
+        if places == LIVE || place >= INLINE {
+            let extra = self.extras.of(client);
+            extra.came[place] = extra.next;
+            extra.next += 1;
+            if let Some(free) = place.checked_sub(INLINE).and_then(|at| extra.tickets.get_mut(at)) {
+                *free = Some(ticket);
+            }
+        }
+        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
+            record.put_ticket(place, Some(ticket));
+        }
+        let (records, extras, keyed) = (&self.records, &self.extras, &self.keyed);
+        self.tickets.insert(
+            hash_of_ticket(keyed, ticket.bytes),
+            number_of(client, place),
+            |other| {
+                let there = ticket_at(records, extras, other);
+                there.map_or(0, |it| hash_of_ticket(keyed, it.bytes))
+            },
+        );
+    }
+
+    /// Removes the ticket at a place, if there is one.
+    fn clear(&mut self, client: u32, place: usize) {
+        self.clear_in_index(client, place);
+        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
+            record.put_ticket(place, None);
+        } else if self.extras.take(client, place).is_some() && !self.extras.has(client) {
+            self.discharge_of(client, Extras::COST);
+        }
+    }
+
+    fn clear_in_index(&mut self, client: u32, place: usize) {
+        let number = number_of(client, place);
+        if let Some(ticket) = ticket_at(&self.records, &self.extras, number) {
+            self.tickets.remove(hash_of_ticket(&self.keyed, ticket.bytes), number);
+        }
+    }
+
+    /// Makes room: the client of this part that was not used for longest leaves.
+    fn evict(&mut self, share: u32) -> Option<()> {
+        let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
+        self.remove(oldest);
+        self.metrics.evicted += 1;
+        Some(())
+    }
+
+    fn remove(&mut self, client: u32) {
+        (0..LIVE).for_each(|place| self.clear(client, place));
+        let Some(record) = self.records.get(client) else { return };
+        let Some(share) = self.groups.get(record.group).map(|it| it.share) else { return };
+        self.clients.remove(hash_of_tail(&self.keyed, &record.own), client);
+        let freed = COST + record.own.len() + self.groups.leave(record.group);
+        self.unlink(client, share);
+        self.bytes -= freed;
+        self.entries -= 1;
+        if let Some(share) = self.shares.get_mut(share) {
+            share.bytes -= freed;
+            share.entries -= 1;
+        }
+        if let Some(record) = self.records.get_mut(client) {
+            *record = Record::new(Box::default(), NONE);
+            record.newer = self.free;
+            self.free = client;
+        }
+    }
+
+    fn share_of_client(&self, client: u32) -> Option<u32> {
+        Some(self.groups.get(self.records.get(client)?.group)?.share)
+    }
+
+    fn charge_of(&mut self, client: u32, bytes: usize) {
+        if let Some(share) = self.share_of_client(client) {
+            self.charge(share, bytes);
+        }
+    }
+
+    fn charge(&mut self, share: u32, bytes: usize) {
+        self.bytes += bytes;
+        if let Some(share) = self.shares.get_mut(share) {
+            share.bytes += bytes;
+        }
+    }
+
+    fn discharge_of(&mut self, client: u32, bytes: usize) {
+        let share = self.share_of_client(client).and_then(|share| self.shares.get_mut(share));
+        if let Some(share) = share {
+            share.bytes -= bytes;
+            self.bytes -= bytes;
+        }
+    }
+
+    /// The client is the one used last.
+    fn touch(&mut self, client: u32) {
+        if let Some(share) = self.share_of_client(client) {
+            self.unlink(client, share);
+            self.link(client, share);
+        }
+    }
+
+    fn link(&mut self, client: u32, share: u32) {
+        let Some(share) = self.shares.get_mut(share) else { return };
+        let second = core::mem::replace(&mut share.newest, client);
+        if share.oldest == NONE {
+            share.oldest = client;
+        }
+        if let Some(record) = self.records.get_mut(client) {
+            (record.newer, record.older) = (NONE, second);
+        }
+        if let Some(second) = self.records.get_mut(second) {
+            second.newer = client;
+        }
+    }
+
+    fn unlink(&mut self, client: u32, share: u32) {
+        let Some(record) = self.records.get(client) else { return };
+        let (newer, older) = (record.newer, record.older);
+        let Some(share) = self.shares.get_mut(share) else { return };
+        match self.records.get_mut(newer) {
+            Some(newer) => newer.older = older,
+            None => share.newest = older,
+        }
+        match self.records.get_mut(older) {
+            Some(older) => older.newer = newer,
+            None => share.oldest = newer,
+        }
+    }
+}
+
+/// The number of a ticket in its index.
+fn number_of(client: u32, place: usize) -> u32 {
+    client * LIVE as u32 + place as u32
+}
+
+fn split(number: u32) -> (u32, usize) {
+    (number / LIVE as u32, number as usize % LIVE)
+}
+
+fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<KeptTicket> {
+    let (client, place) = split(number);
+    match place.checked_sub(INLINE) {
+        None => records.get(client)?.ticket(place),
+        Some(at) => *extras.get(client)?.tickets.get(at)?,
+    }
+}
+
+fn hash_of_ticket(keyed: &Keyed, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
+    keyed.hash([a, b, c, d, e, f, 0, 0], [0; 8])
+}
+
+/// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
+fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
+    let mut tail = [0; 16];
+    let taken = own.len().min(tail.len());
+    tail[..taken].copy_from_slice(&own[own.len() - taken..]);
+    let (a, b) = tail.split_at(8);
+    keyed.hash(crate::chain_hash::first(a), crate::chain_hash::first(b))
+}

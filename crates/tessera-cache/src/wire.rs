@@ -1,0 +1,86 @@
+//! The extension cached_certificates, and what a CompressedCertificate of a cached chain holds.
+
+use alloc::vec::Vec;
+
+use crate::bytes::{Bytes, put16};
+use crate::chain::entries;
+use crate::chain_hash::ChainHash;
+use crate::ids::{TICKETS, TicketBytes};
+
+/// cached_certificates in a ClientHello.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hello {
+    /// The client takes part, and has no ticket.
+    TakesPart,
+    /// The client's tickets; where it has one only, the other is random.
+    Tickets([TicketBytes; TICKETS]),
+}
+
+/// What is wrong with an extension of the peer's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Malformed {
+    /// Its length is none that it may have.
+    Length,
+    /// The two tickets are the same.
+    EqualTickets,
+}
+
+impl Hello {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Malformed> {
+        if body.is_empty() {
+            return Ok(Self::TakesPart);
+        }
+        let mut reader = Bytes(body);
+        let tickets = reader.array().zip(reader.array()).filter(|_| reader.is_empty());
+        let (one, other) = tickets.ok_or(Malformed::Length)?;
+        if one == other {
+            return Err(Malformed::EqualTickets);
+        }
+        Ok(Self::Tickets([one, other]))
+    }
+
+    pub(crate) fn write(self) -> Vec<u8> {
+        match self {
+            Self::TakesPart => Vec::new(),
+            Self::Tickets(tickets) => tickets.concat(),
+        }
+    }
+}
+
+/// What a CompressedCertificate of a cached chain holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Content<'a> {
+    /// The chain.
+    pub(crate) chain: ChainHash,
+    /// The extensions of its entries in their order; none if no entry has any.
+    pub(crate) extensions: Vec<&'a [u8]>,
+}
+
+impl<'a> Content<'a> {
+    /// Reads it; `None` if there is too little, or extensions in a form that would be shorter without.
+    pub(crate) fn read(content: &'a [u8]) -> Option<Self> {
+        let mut reader = Bytes(content);
+        let chain = ChainHash(reader.array()?);
+        let mut extensions = Vec::new();
+        while !reader.is_empty() {
+            extensions.push(reader.vec16()?);
+        }
+        let some = extensions.iter().any(|it| !it.is_empty());
+        (some || extensions.is_empty()).then_some(Self { chain, extensions })
+    }
+
+    /// Writes it for the body of a Certificate with this chain; `None` if that is no body.
+    pub(crate) fn write(chain: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
+        let mut out = chain.0.to_vec();
+        let mut some = false;
+        for entry in entries(body)? {
+            let (_, extensions) = entry?;
+            some |= !extensions.is_empty();
+            put16(&mut out, extensions);
+        }
+        if !some {
+            out.truncate(ChainHash::LEN);
+        }
+        Some(out)
+    }
+}
