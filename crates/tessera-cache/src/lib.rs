@@ -64,10 +64,11 @@ mod own_chains;
 mod public_ids;
 mod server;
 mod wire;
+mod written;
 
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
-pub use error::NotMade;
+pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
 pub use server::{ServerCache, ServerLimits};

@@ -206,9 +206,14 @@ impl std::fmt::Display for ConnectionFacts {
 fn way(transfer: CertificateTransfer) -> &'static str {
     match transfer.encoded_with {
         None => "whole",
-        Some(algorithm) if algorithm.0 < FIRST_OF_CHAINS => "compressed",
-        Some(_) => CACHED,
+        Some(_) if is_cached(transfer) => CACHED,
+        Some(_) => "compressed",
     }
+}
+
+/// Whether a hash stood for it.
+pub(crate) fn is_cached(transfer: CertificateTransfer) -> bool {
+    transfer.encoded_with.is_some_and(|algorithm| algorithm.0 >= FIRST_OF_CHAINS)
 }
 
 const CACHED: &str = "cached";
