@@ -9,6 +9,7 @@ mod public;
 mod record;
 mod shares;
 mod store;
+mod written;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
