@@ -63,6 +63,8 @@ mod metrics;
 mod own_chains;
 mod public_ids;
 mod server;
+#[cfg(test)]
+mod vectors;
 mod wire;
 
 pub use chain_hash::ChainHash;

@@ -66,13 +66,14 @@ pub(crate) fn read_certificate(
         // RFC 8879 §4: as if it had come whole.
         let certificate = match codecs.decode(&message)? {
             DecodedCertificate::Body(body) => {
-                let certificate = Certificate::read(Reader::new(&body), typ, requested)?;
+                let read = Certificate::read(Reader::new(&body), typ, requested);
                 codecs.keep(typ, || CertificateContents::Body(body));
-                certificate
+                codecs.read_or_concealed(read)?
             }
             DecodedCertificate::Known { hash, entry_extensions } => {
+                let read = Certificate::known(hash, &entry_extensions, typ, requested);
                 codecs.keep(typ, || CertificateContents::Known(hash));
-                Certificate::known(hash, &entry_extensions, typ, requested)?
+                codecs.read_or_concealed(read)?
             }
         };
         return Ok((certificate, Some(message.algorithm)));

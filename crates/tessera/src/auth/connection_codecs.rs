@@ -14,9 +14,9 @@ use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
 use crate::wire::{
-    AlertDescription, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
-    ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension, Writer, is_grease,
-    write_compression_algorithms, write_extension,
+    AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
+    CompressedCertificate, ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension,
+    Writer, is_grease, write_compression_algorithms, write_extension,
 };
 
 /// The codecs of a connection; one that has none holds no memory for them.
@@ -29,6 +29,8 @@ struct Codecs {
     peer_offers: Vec<CertificateCompressionAlgorithm>,
     /// The peer's certificate, until it is judged.
     received: Option<PeerCertificate>,
+    /// It can't be read, and the peer is told so only after its proof.
+    unreadable: bool,
     /// The peer's certificate, once it is accepted.
     accepted: Option<PeerCertificate>,
 }
@@ -90,8 +92,8 @@ impl ConnectionCodecs {
         if codecs.is_empty() {
             return Ok(Self(None));
         }
-        let (peer_offers, received, accepted) = Default::default();
-        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
+        let (peer_offers, received, unreadable, accepted) = Default::default();
+        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, unreadable, accepted }))))
     }
 
     /// What a server answers of these extensions of the ClientHello.
@@ -213,6 +215,23 @@ impl ConnectionCodecs {
         }
     }
 
+    /// The peer's certificate, as it could be read. Where the peer must not learn why it is refused, one that
+    /// can't be goes on without its extensions up to the proof, and no further: an alert before it would tell
+    /// that what the extensions came with is right.
+    pub(super) fn read_or_concealed(
+        &mut self,
+        read: Result<Certificate, Error>,
+    ) -> Result<Certificate, Error> {
+        let conceals = self.codecs().iter().any(|codec| codec.codec.conceals_verdict());
+        match (read, &mut self.0) {
+            (Err(_), Some(it)) if conceals => {
+                it.unreadable = true;
+                it.received.as_ref().map(without_extensions).ok_or(GONE)
+            }
+            (read, _) => read,
+        }
+    }
+
     /// What the peer is told where the verifier refused it; the reason stays here.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
@@ -226,7 +245,7 @@ impl ConnectionCodecs {
     /// The verifier accepted the peer, by what was decoded.
     pub(crate) fn accept(&mut self, peer: &PeerIdentity) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
-        if !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+        if it.unreadable || !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
             return Err(decrypt_error("the peer's proof is not of the chain that it named"));
         }
         let received = it.received.take();
@@ -314,6 +333,19 @@ fn check_extensions<'c>(
 /// How long the codecs' extensions may be together, in bytes: a ClientHello, a CertificateRequest or
 /// EncryptedExtensions with them stay below what peers read.
 const MAX_EXTENSIONS: usize = 4096;
+
+/// A certificate, and nothing that came beside it.
+fn without_extensions(kept: &PeerCertificate) -> Certificate {
+    let known = match kept.contents {
+        CertificateContents::Body(_) => None,
+        CertificateContents::Known(hash) => Some(hash),
+    };
+    let chain = kept.chain().map(<[u8]>::to_vec).collect();
+    let (certificate_type, ocsp_response, sct_list) = (kept.certificate_type, None, None);
+    Certificate { certificate_type, chain, known, ocsp_response, sct_list }
+}
+
+const GONE: Error = Error::Internal("a certificate that was decoded is gone");
 
 const fn bad_certificate(reason: &'static str) -> Error {
     protocol(AlertDescription::BAD_CERTIFICATE, reason)
