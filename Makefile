@@ -26,7 +26,7 @@ RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-relay = bench/sepp-relay all
 
-.PHONY: all help test setup check unit bare-metal program evidence results deb \
+.PHONY: all help test setup check unit bare-metal program evidence results tls12 deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
 
 ## all                build the program
@@ -45,7 +45,7 @@ setup:
 	scripts/setup-tests
 	$(CARGO) run --quiet --locked --package tessera-test-peers
 
-## check              format, lints, documentation, recorded models, test vectors, packages
+## check              format, lints, documentation, recorded models, test vectors, TLS 1.2 of the lab, packages
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
@@ -53,6 +53,7 @@ check:
 	formal/run --check
 	python3 formal/test_run.py
 	conformance/vectors/check
+	testing/tls12/run -m unittest discover --quiet testing/tls12
 	scripts/package
 
 ## unit               the tests of all crates
@@ -91,9 +92,13 @@ tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
 
-## results            docs/results/roaming.md, measured again: an hour and a half; needs root; goes on where it stopped
+## results            docs/results, measured again: three hours; needs root; goes on where it stopped; see scripts/results
 results:
 	scripts/results
+
+## tls12              docs/results/tls12.json, measured again: cached handshakes of TLS 1.2; a minute or two; needs root
+tls12:
+	testing/tls12/run -m tls12.measure --json docs/results/tls12.json
 
 ## deb                build the Debian package of the program, and check what is in it; needs cargo-deb
 deb:

@@ -9,7 +9,7 @@ use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_kit::credential::fingerprint;
 use tessera_kit::{ProgramError, SettingFile, hex, pem, trust};
-use tessera_webpki::{Algorithms, WebPkiVerifier};
+use tessera_webpki::{Algorithms, KnownChains};
 
 use crate::options::ConnectOptions;
 
@@ -30,18 +30,19 @@ pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError
         let file = SettingFile { setting: "--ca", path: ca };
         let roots = pem::certificates(file)?;
         let name = format!("ca {}", fingerprint(&roots.concat()));
-        let verifier = trust::roots_of(file, &roots)?;
+        let verifier = trust::remembering(trust::roots_of(file, &roots)?)?;
         (Arc::new(Explained(verifier)), name)
-    } else if !common.psks.keys.is_empty() || !common.psks.files.is_empty() {
+    } else if options.accepts_no_certificate() {
         (Arc::new(NoCertificate), "psk".to_owned())
     } else {
-        (Arc::new(Explained(trust::system("--ca FILE")?)), "system".to_owned())
+        let verifier = trust::remembering(trust::system("--ca FILE")?)?;
+        (Arc::new(Explained(verifier)), "system".to_owned())
     };
     Ok(Trust { verifier, name })
 }
 
 /// Refuses with an advice.
-struct Explained(WebPkiVerifier);
+struct Explained(KnownChains);
 
 impl PeerVerifier for Explained {
     fn schemes(&self) -> &[SignatureScheme] {

@@ -1,8 +1,12 @@
 //! Whom to trust.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
-use tessera_webpki::{PinnedKey, PinnedKeyVerifier, UnknownStatus, WebPkiVerifier};
+use tessera_webpki::{
+    ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, UnknownStatus,
+    WebPkiVerifier,
+};
 
 use crate::error::ProgramError;
 use crate::pem;
@@ -74,6 +78,24 @@ pub fn system(otherwise: &str) -> Result<WebPkiVerifier, ProgramError> {
              roots with {otherwise}"
         ))
     })
+}
+
+/// The same verifier, which knows the chains again that it accepted. All of a process remember in one store, of
+/// the default size, so that what they know outlives a reload that changes nothing about trust.
+///
+/// # Errors
+/// If the provider has no SHA-256.
+pub fn remembering(verifier: WebPkiVerifier) -> Result<KnownChains, ProgramError> {
+    static STORE: OnceLock<ChainStore> = OnceLock::new();
+    let store = match STORE.get() {
+        Some(store) => store,
+        None => {
+            let made = ChainStore::new(&tessera_aws_lc::provider(), StoreBounds::default());
+            let made = made.map_err(|error| ProgramError::settings(error.to_string()))?;
+            STORE.get_or_init(|| made)
+        }
+    };
+    Ok(KnownChains::new(verifier, store))
 }
 
 /// Judges peers by the raw public keys (RFC 7250) of a PEM file, all of them of the peer of this name.

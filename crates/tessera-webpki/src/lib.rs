@@ -2,8 +2,9 @@
 //!
 //! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
 //! anchor, checks validity, key usage, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. [`PinnedKeyVerifier`] knows peers by their
-//! public keys instead (RFC 7250). Both answer at once, never later.
+//! CertificateVerify signature with the end entity's key. [`KnownChains`] around it knows the chains again
+//! that it accepted, and checks of those the dates and the signature alone. [`PinnedKeyVerifier`] knows peers by their
+//! public keys instead (RFC 7250). All answer at once, never later.
 //!
 //! ```no_run
 //! use tessera_webpki::{UnknownStatus, WebPkiVerifier};

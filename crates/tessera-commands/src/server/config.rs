@@ -70,6 +70,9 @@ pub(super) fn configure(
         config.protocols = http::PROTOCOLS.iter().map(|name| name.to_vec()).collect();
     }
     config.certificate_codecs = tessera_compression::codecs();
+    if let Some(certificates) = &stores.certificates {
+        config.certificate_codecs.insert(0, certificates.cache());
+    }
     config.record_size_limit = common.record_size_limit;
     config.handshake_timeout = options.handshake_timeout;
     if let Some(path) = &common.key_log {
@@ -129,7 +132,7 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
         .collect();
     let roots = SettingFile { setting: "--ca", path: ca };
     let verifier = trust::roots_and_revocation_lists(roots, &lists)?;
-    let verifier: Arc<dyn PeerVerifier> = Arc::new(verifier);
+    let verifier: Arc<dyn PeerVerifier> = Arc::new(trust::remembering(verifier)?);
     Ok(match options.client_certificates {
         ClientCertificates::Require => ClientAuthentication::Required(verifier),
         _ => ClientAuthentication::Optional(verifier),

@@ -39,11 +39,16 @@ pub(super) struct Entries {
 }
 
 struct Slot {
-    key: Key,
     /// None where the slot is empty.
     record: Option<Record>,
     newer: u32,
     older: u32,
+}
+
+impl Slot {
+    fn is_of(&self, key: &Key) -> bool {
+        self.record.as_ref().is_some_and(|record| record.is_of(key))
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -84,32 +89,34 @@ impl Entries {
 
     /// Adds a record, or exchanges that of its key; `left` gets what has to leave for it. One that is larger than
     /// the whole table isn't kept.
-    pub(super) fn insert(&mut self, key: Key, record: Record, mut left: impl FnMut(Key, Record)) {
+    pub(super) fn insert(&mut self, record: Record, mut left: impl FnMut(Record)) {
+        let key = record.key();
         self.remove(&key);
         let cost = Self::OVERHEAD + record.len();
         if self.bounds.entries == 0 || cost > self.bounds.bytes {
             return;
         }
         while self.len() >= self.bounds.entries || self.bytes + cost > self.bounds.bytes {
-            let Some(oldest) = self.slot(self.oldest).map(|slot| slot.key) else { return };
+            let oldest = self.slot(self.oldest).and_then(|slot| slot.record.as_ref());
+            let Some(oldest) = oldest.map(Record::key) else { return };
             match self.remove(&oldest) {
-                Some(record) => left(oldest, record),
+                Some(record) => left(record),
                 None => return,
             }
         }
-        let slot = Slot { key, record: Some(record), newer: NONE, older: NONE };
+        let slot = Slot { record: Some(record), newer: NONE, older: NONE };
         let Some(at) = self.place(slot) else { return };
         self.bytes += cost;
         self.link(at);
         let Self { pieces, index, .. } = self;
         index.insert_unique(short(&key), at, |at| {
-            get(pieces, *at).map_or(0, |slot| short(&slot.key))
+            get(pieces, *at).and_then(|slot| slot.record.as_ref()).map_or(0, |it| short(&it.key()))
         });
     }
 
     pub(super) fn remove(&mut self, key: &Key) -> Option<Record> {
         let Self { pieces, index, .. } = self;
-        let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.key == *key);
+        let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.is_of(key));
         let at = index.find_entry(short(key), is_it).ok()?.remove().0;
         self.unlink(at);
         let empty = mem::replace(&mut self.empty, at);
@@ -121,7 +128,7 @@ impl Entries {
     }
 
     fn find(&self, key: &Key) -> Option<u32> {
-        let is_it = |at: &u32| self.slot(*at).is_some_and(|slot| slot.key == *key);
+        let is_it = |at: &u32| self.slot(*at).is_some_and(|slot| slot.is_of(key));
         self.index.find(short(key), is_it).copied()
     }
 
@@ -204,7 +211,7 @@ mod tests {
         key
     }
 
-    fn record(identity: &[u8]) -> Record {
+    fn record(number: u32, identity: &[u8]) -> Record {
         let (not_before, not_after) = (0, 1);
         let found = Found {
             not_before,
@@ -214,13 +221,13 @@ mod tests {
             public_key: b"",
             identity,
         };
-        Record::new(&found).unwrap()
+        Record::new(&key(number), &found).unwrap()
     }
 
     fn insert(entries: &mut Entries, number: u32, identity: &[u8]) -> Vec<u32> {
         let mut left = Vec::new();
-        entries.insert(key(number), record(identity), |key, _| {
-            left.push(u32::from_be_bytes(key[..4].try_into().unwrap()));
+        entries.insert(record(number, identity), |record| {
+            left.push(u32::from_be_bytes(record.key()[..4].try_into().unwrap()));
         });
         left
     }
@@ -241,7 +248,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_too_large_pushes_out_as_many_as_it_takes() {
-        let room = |len: usize| Entries::OVERHEAD + record(&vec![0; len]).len();
+        let room = |len: usize| Entries::OVERHEAD + record(0, &vec![0; len]).len();
         let mut entries = Entries::new(StoreBounds { entries: 9, bytes: 3 * room(0) });
         for number in 0..3 {
             insert(&mut entries, number, b"");
@@ -295,6 +302,6 @@ mod tests {
             assert_eq!(entries.len(), list.len());
         }
         assert_eq!(entries.pieces.len(), 3);
-        assert_eq!(entries.bytes(), list.len() * (Entries::OVERHEAD + record(b"").len()));
+        assert_eq!(entries.bytes(), list.len() * (Entries::OVERHEAD + record(0, b"").len()));
     }
 }

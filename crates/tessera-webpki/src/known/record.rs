@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::key::Key;
 use super::public_key;
 
 /// What a chain was found to be.
@@ -22,23 +23,23 @@ pub(super) struct Found<'a> {
     pub(super) identity: &'a [u8],
 }
 
-/// The same, small: notAfter (5 bytes), the seconds since notBefore (4), the certificates (1), their length (3),
-/// the public key, the identity.
+/// The same in one piece, behind the key by which it is found: notBefore (4 bytes), notAfter (5), the certificates (1),
+/// their length (3), the public key, the identity.
 #[derive(Clone)]
 pub(super) struct Record(Box<[u8]>);
 
 impl Record {
-    /// `None` of what is larger than any chain.
-    pub(super) fn new(found: &Found<'_>) -> Option<Self> {
+    /// `None` of what is larger than any chain, and of chains that begin after 2106.
+    pub(super) fn new(key: &Key, found: &Found<'_>) -> Option<Self> {
         // RFC 5280 §4.1.2.5 has four digits for the year.
         let not_after = found.not_after.min((1 << 40) - 1);
-        // A chain that is good for longer than 136 years is known in the last 136 of them.
-        let seconds = not_after.checked_sub(found.not_before)?.min(u32::MAX.into()) as u32;
+        let not_before = u32::try_from(found.not_before).ok()?;
         let certificates = u8::try_from(found.certificates).ok()?;
         let list_len = u32::try_from(found.list_len).ok().filter(|len| *len < 1 << 24)?;
         let mut bytes = Vec::with_capacity(HEAD + found.public_key.len() + found.identity.len());
+        bytes.extend_from_slice(key);
+        bytes.extend_from_slice(&not_before.to_be_bytes());
         bytes.extend_from_slice(&not_after.to_be_bytes()[3..]);
-        bytes.extend_from_slice(&seconds.to_be_bytes());
         bytes.push(certificates);
         bytes.extend_from_slice(&list_len.to_be_bytes()[1..]);
         public_key::write(found.public_key, &mut bytes)?;
@@ -46,24 +47,32 @@ impl Record {
         Some(Self(bytes.into_boxed_slice()))
     }
 
+    /// By what it is found.
+    pub(super) fn key(&self) -> Key {
+        self.0.first_chunk().copied().unwrap_or_default()
+    }
+
+    /// Whether it is the one with this key.
+    pub(super) fn is_of(&self, key: &Key) -> bool {
+        self.0.first_chunk() == Some(key)
+    }
+
     /// Whether all certificates are valid at this time.
     pub(super) fn is_valid_at(&self, unix: u64) -> bool {
-        let not_after = self.not_after();
-        let not_before = not_after.saturating_sub(self.number(5..9));
-        (not_before..=not_after).contains(&unix)
+        (self.number(32..36)..=self.not_after()).contains(&unix)
     }
 
     /// When the first of them expires.
     pub(super) fn not_after(&self) -> u64 {
-        self.number(0..5)
+        self.number(36..41)
     }
 
     pub(super) fn certificates(&self) -> usize {
-        self.number(9..10) as usize
+        self.number(41..42) as usize
     }
 
     pub(super) fn list_len(&self) -> usize {
-        self.number(10..13) as usize
+        self.number(42..45) as usize
     }
 
     /// Public key and identity.
@@ -83,11 +92,13 @@ impl Record {
 }
 
 /// Before the public key.
-const HEAD: usize = 5 + 4 + 1 + 3;
+const HEAD: usize = 32 + 4 + 5 + 1 + 3;
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Record};
+    use super::{Found, Key, Record};
+
+    const KEY: Key = [9; 32];
 
     const FOUND: Found<'_> = Found {
         not_before: 1_893_456_000,
@@ -100,15 +111,16 @@ mod tests {
 
     #[test]
     fn a_record_gives_back_what_was_found() {
-        let record = Record::new(&FOUND).unwrap();
-        assert_eq!(record.not_after(), 1_924_992_000);
+        let record = Record::new(&KEY, &FOUND).unwrap();
+        assert_eq!((record.key(), record.not_after()), (KEY, 1_924_992_000));
+        assert!(record.is_of(&KEY) && !record.is_of(&[8; 32]));
         assert_eq!((record.certificates(), record.list_len()), (2, 0x01_02_03));
         assert_eq!(record.peer().unwrap(), (b"a key".to_vec(), &b"dns:client.example"[..]));
     }
 
     #[test]
     fn a_record_is_valid_from_its_first_second_to_its_last() {
-        let record = Record::new(&FOUND).unwrap();
+        let record = Record::new(&KEY, &FOUND).unwrap();
         for (unix, valid) in [
             (0, false),
             (1_893_455_999, false),
@@ -121,19 +133,21 @@ mod tests {
         }
     }
 
+    /// RFC 5280 §4.1.2.5: the year 9999 says that there is no end.
     #[test]
-    fn a_record_of_centuries_is_valid_in_the_last_of_them() {
-        let record = Record::new(&Found { not_before: 0, not_after: u64::MAX, ..FOUND }).unwrap();
-        let last = (1 << 40) - 1;
-        assert!(record.is_valid_at(last) && record.is_valid_at(last - u64::from(u32::MAX)));
-        assert!(!record.is_valid_at(last + 1) && !record.is_valid_at(1_900_000_000));
+    fn a_record_of_centuries_is_valid_in_all_of_them() {
+        let end_of_9999 = 253_402_300_799;
+        let found = Found { not_before: 0, not_after: end_of_9999, ..FOUND };
+        let record = Record::new(&KEY, &found).unwrap();
+        assert!([0, 1_900_000_000, end_of_9999].iter().all(|unix| record.is_valid_at(*unix)));
+        assert!(!record.is_valid_at(end_of_9999 + 1));
     }
 
     #[test]
     fn what_is_no_chain_makes_no_record() {
-        assert!(Record::new(&Found { not_before: u64::MAX, ..FOUND }).is_none());
-        assert!(Record::new(&Found { certificates: 256, ..FOUND }).is_none());
-        assert!(Record::new(&Found { list_len: 1 << 24, ..FOUND }).is_none());
-        assert!(Record::new(&Found { public_key: &[0; 1 << 16], ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &Found { not_before: u64::MAX, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &Found { certificates: 256, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &Found { list_len: 1 << 24, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &Found { public_key: &[0; 1 << 16], ..FOUND }).is_none());
     }
 }

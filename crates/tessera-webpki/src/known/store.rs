@@ -108,13 +108,13 @@ impl ChainStore {
         record
     }
 
-    pub(super) fn insert(&self, key: Key, record: Record) {
+    pub(super) fn insert(&self, record: Record) {
         let Kept { entries, pins, .. } = &mut *self.kept();
-        if let Some(pin) = pins.get_mut(&key) {
+        if let Some(pin) = pins.get_mut(&record.key()) {
             pin.record = None;
         }
-        entries.insert(key, record, |key, record| {
-            if let Some(pin) = pins.get_mut(&key) {
+        entries.insert(record, |record| {
+            if let Some(pin) = pins.get_mut(&record.key()) {
                 pin.record = Some(record);
             }
         });

@@ -124,16 +124,19 @@ impl KnownChains {
         let (blob, known) = found;
         if let (Some(key), Some((not_before, public_key))) = (key, known) {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
-            let record = Record::new(&Found {
-                not_before,
-                not_after: expires_at,
-                certificates: question.chain.len(),
-                list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
-                public_key: &public_key,
-                identity: if is_asked { &[] } else { &blob },
-            });
+            let record = Record::new(
+                &key,
+                &Found {
+                    not_before,
+                    not_after: expires_at,
+                    certificates: question.chain.len(),
+                    list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
+                    public_key: &public_key,
+                    identity: if is_asked { &[] } else { &blob },
+                },
+            );
             if let Some(record) = record {
-                self.store.insert(key, record);
+                self.store.insert(record);
             }
         }
         Ok(PeerIdentity { blob, expires_at: Some(expires_at) })

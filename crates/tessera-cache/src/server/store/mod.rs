@@ -1,0 +1,311 @@
+//! The clients that a server remembers, found by their tickets.
+
+mod order;
+mod tickets;
+mod written;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use tessera::auth::VerifierDigest;
+use tessera::crypto::{Random, RandomFailed};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use crate::der::issuer;
+use crate::form::Form;
+use crate::ids::{KeptTicket, Ticket, TicketBytes};
+use crate::metrics::Metrics;
+use crate::server::ServerLimits;
+use crate::server::extras::{Extras, INLINE, LIVE};
+use crate::server::groups::{Group, Groups, ServerName};
+use crate::server::index::{END, Index};
+use crate::server::keyed::Keyed;
+use crate::server::pages::Pages;
+use crate::server::record::{Record, form, parts};
+use crate::server::shares::{NONE, Shares};
+
+/// All clients.
+pub(super) struct Store {
+    keyed: Keyed,
+    records: Pages<Record>,
+    /// The first of the records that are free.
+    free: u32,
+    /// Tickets: a record's number, and the place that the ticket has there.
+    tickets: Index,
+    /// Records, by the last bytes of what they keep for themselves.
+    clients: Index,
+    extras: Extras,
+    groups: Groups,
+    shares: Shares,
+    limits: ServerLimits,
+    entries: usize,
+    bytes: usize,
+    pub(super) metrics: Metrics,
+}
+
+/// A client that was found; it stays what it is until the handshake is over, whatever the store does.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) id: Id,
+    /// Which of the tickets that were shown it was found by.
+    pub(crate) place: usize,
+    pub(crate) peer: Remembered,
+}
+
+/// A client's chain, and under what it was accepted.
+#[derive(Clone)]
+pub(crate) struct Remembered {
+    pub(crate) form: Form,
+    pub(crate) under: Under,
+    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing.
+    pub(crate) identity: u32,
+    /// Its part of the cache.
+    pub(crate) share: u32,
+}
+
+/// What a client was accepted under.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Under {
+    pub(crate) server: ServerName,
+    pub(crate) policy: Option<VerifierDigest>,
+}
+
+/// The most clients: what fits into the numbers of an index.
+pub(super) const MOST: usize = END as usize / LIVE;
+
+/// How many records one leaf has at most, at as many servers.
+const RECORDS: usize = 2;
+
+/// What a client takes beside its certificate: its record, and its place in three tables.
+const COST: usize = size_of::<Record>() + 3 * 5;
+
+impl Store {
+    pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
+        let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
+        Ok(Self::empty(Keyed::new(random)?, limits))
+    }
+
+    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+        Self {
+            keyed,
+            records: Pages::new(),
+            free: NONE,
+            tickets: Index::new(),
+            clients: Index::new(),
+            extras: Extras::default(),
+            groups: Groups::default(),
+            shares: Shares::default(),
+            limits,
+            entries: 0,
+            bytes: 0,
+            metrics: Metrics::default(),
+        }
+    }
+
+    pub(super) fn metrics(&self) -> Metrics {
+        let (entries, bytes) = (self.entries as u64, self.bytes as u64);
+        Metrics { entries, bytes, ..self.metrics }
+    }
+
+    /// Takes these tickets, if they are of clients of this server: nobody finds them again. Gives the client
+    /// of the first that is known, if it was accepted under this policy, has not expired and `may_offer` says
+    /// so of its kind; else it is forgotten, or has no use this time.
+    pub(super) fn take(
+        &mut self,
+        tickets: &[TicketBytes],
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Found> {
+        let mut first = None;
+        for (place, bytes) in tickets.iter().enumerate() {
+            let found = self.take_one(bytes, under.server);
+            first = first.or(found.map(|(client, id)| (client, id, place)));
+        }
+        let Some((client, id, place)) = first else {
+            self.metrics.missed_unknown_ticket += 1;
+            return None;
+        };
+        let record = self.records.get(client)?;
+        let group = self.groups.get(record.group)?;
+        let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
+        let policy = group.policy.map(VerifierDigest);
+        let expires_at = match &form {
+            Form::Whole(chain) => chain.expires_at(),
+            Form::Known(_) => None,
+        };
+        if policy != under.policy {
+            self.metrics.missed_policy += 1;
+            self.remove(client);
+            return None;
+        }
+        if expires_at.is_some_and(|end| end <= unix) {
+            self.metrics.missed_expired += 1;
+            self.remove(client);
+            return None;
+        }
+        self.touch(client);
+        let fits = match &form {
+            Form::Whole(chain) => may_offer(chain.certificate_type),
+            Form::Known(_) => may_offer(CertificateType::X509),
+        };
+        if !fits {
+            self.metrics.missed_another_chain += 1;
+            return None;
+        }
+        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
+    }
+
+    /// The part of the cache for clients with certificates like this one, or with raw public keys.
+    pub(super) fn share_of(&mut self, leaf: &[u8]) -> u32 {
+        self.shares.of(issuer(leaf))
+    }
+
+    /// An identity, as it is remembered.
+    pub(super) fn identity(&self, blob: &[u8]) -> u32 {
+        if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
+    }
+
+    /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
+    /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
+    pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
+        let Some(client) = self.client(peer) else { return };
+        if let Some(record) = self.records.get_mut(client) {
+            record.identity = peer.identity;
+        }
+        if presented && !self.extras.has(client) {
+            (0..INLINE).for_each(|place| self.clear(client, place));
+        }
+        self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));
+    }
+
+    /// Forgets clients that were accepted under other policies.
+    pub(super) fn retain(&mut self, keep: impl Fn(Option<[u8; VerifierDigest::LEN]>) -> bool) {
+        for client in 0..self.records.len() {
+            let group = self.records.get(client).and_then(|it| self.groups.get(it.group));
+            if group.is_some_and(|group| !keep(group.policy)) {
+                self.remove(client);
+            }
+        }
+    }
+
+    /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
+    /// it doesn't fit.
+    fn client(&mut self, peer: &Remembered) -> Option<u32> {
+        let (kind, own, issuers) = parts(&peer.form);
+        let policy = peer.under.policy.map(|it| it.0);
+        let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
+        let known = self.with_leaf(&own);
+        let number = self.groups.find(&group);
+        let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
+        if let Some(&client) = known.iter().find(is_it).filter(|_| number.is_some()) {
+            self.touch(client);
+            return Some(client);
+        }
+        self.make_room_for_chain(&known, &group);
+        self.add(own.into_boxed_slice(), &group)
+    }
+
+    /// The records of clients with this leaf: a client can send other certificates after it, come to other
+    /// servers and so on.
+    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.clients.find(hash_of_tail(&self.keyed, own), |number| {
+            if self.records.get(number).is_some_and(|it| *it.own == *own) {
+                found.push(number);
+            }
+            false
+        });
+        found
+    }
+
+    /// What follows a leaf is its owner's choice, so it doesn't multiply what is kept: a new list replaces the
+    /// one before at the same server, and at different servers there are [`RECORDS`].
+    fn make_room_for_chain(&mut self, known: &[u32], new: &Group) {
+        let replaced = |it: &Self, client: u32| {
+            let group = it.records.get(client).and_then(|record| it.groups.get(record.group));
+            group.is_some_and(|group| group.server == new.server && group.policy == new.policy)
+        };
+        let (replaced, mut others): (Vec<u32>, Vec<u32>) =
+            known.iter().copied().partition(|client| replaced(self, *client));
+        others.sort_by_key(|client| self.live(*client));
+        let too_many = (others.len() + 1).saturating_sub(RECORDS);
+        for client in replaced.iter().chain(others.iter().take(too_many)) {
+            self.remove(*client);
+        }
+    }
+
+    fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
+        let cost = COST + own.len() + self.groups.cost_to_join(group);
+        if cost > self.limits.bytes || self.limits.clients == 0 {
+            return None;
+        }
+        while self.entries >= self.limits.clients {
+            self.evict(self.shares.makes_room(group.share, self.limits.clients, |it| it.entries))?;
+        }
+        while self.bytes + cost > self.limits.bytes {
+            self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
+        }
+        let hash = hash_of_tail(&self.keyed, &own);
+        let (number, group_cost) = self.groups.join(group);
+        let charged = COST + own.len();
+        let record = Record::new(own, number);
+        let client = match self.records.get_mut(self.free) {
+            Some(free) => {
+                let client = self.free;
+                self.free = free.newer;
+                *free = record;
+                client
+            }
+            None => self.records.push(record),
+        };
+        let (records, keyed) = (&self.records, &self.keyed);
+        self.clients.insert(hash, client, |other| {
+            records.get(other).map_or(0, |it| hash_of_tail(keyed, &it.own))
+        });
+        self.entries += 1;
+        if let Some(share) = self.shares.get_mut(group.share) {
+            share.entries += 1;
+        }
+        self.charge(group.share, charged + group_cost);
+        self.link(client, group.share);
+        Some(client)
+    }
+
+    /// Makes room: the client of this part that was not used for longest leaves.
+    fn evict(&mut self, share: u32) -> Option<()> {
+        let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
+        self.remove(oldest);
+        self.metrics.evicted += 1;
+        Some(())
+    }
+
+    fn remove(&mut self, client: u32) {
+        (0..LIVE).for_each(|place| self.clear(client, place));
+        let Some(record) = self.records.get(client) else { return };
+        let Some(share) = self.groups.get(record.group).map(|it| it.share) else { return };
+        self.clients.remove(hash_of_tail(&self.keyed, &record.own), client);
+        let freed = COST + record.own.len() + self.groups.leave(record.group);
+        self.unlink(client, share);
+        self.bytes -= freed;
+        self.entries -= 1;
+        if let Some(share) = self.shares.get_mut(share) {
+            share.bytes -= freed;
+            share.entries -= 1;
+        }
+        if let Some(record) = self.records.get_mut(client) {
+            *record = Record::new(Box::default(), NONE);
+            record.newer = self.free;
+            self.free = client;
+        }
+    }
+}
+
+/// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
+fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
+    let mut tail = [0; 16];
+    let taken = own.len().min(tail.len());
+    tail[..taken].copy_from_slice(&own[own.len() - taken..]);
+    let (a, b) = tail.split_at(8);
+    keyed.hash(crate::chain_hash::first(a), crate::chain_hash::first(b))
+}

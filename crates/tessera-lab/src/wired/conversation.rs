@@ -1,0 +1,221 @@
+//! Exchanges over one connection, at both ends.
+
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::handshake::Checked;
+use tessera::resume::ClientSession;
+use tessera::{
+    ClientConfig, ClientConnection, Destination, Event, Facts, ReadEvent, ServerConfig,
+    ServerConnection,
+};
+
+use crate::clock::{self, MachineClock};
+use crate::control::Observed;
+use crate::endpoint::{Result, Wire, observed};
+use crate::pki::SERVER_NAME;
+
+/// What the bodies are filled with; nobody on the path sees it.
+const CONTENT: u8 = b'.';
+
+/// What TLS adds to data in a record: header, type and tag (RFC 8446 §5.2).
+const RECORD_OVERHEAD: u64 = 5 + 1 + 16;
+
+/// An exchange as sizes, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub(crate) request: usize,
+    pub(crate) response: usize,
+}
+
+/// What one end says of a connection.
+pub(crate) struct Told {
+    pub(crate) observed: Observed,
+    /// What its engine says, when it was over.
+    pub(crate) facts: Facts,
+    /// The cipher suite's number.
+    pub(crate) suite: Option<u16>,
+    /// What this end sent over TCP, in bytes.
+    pub(crate) sent: u64,
+    /// What of that was its handshake: records with data don't count, nor do tickets.
+    pub(crate) handshake_sent: u64,
+    /// Processor time in calls of the engine.
+    pub(crate) engine_cpu: Duration,
+    /// When its handshake was complete, and when it had the first response whole, on the machine's clock.
+    pub(crate) complete: Duration,
+    pub(crate) responded: Option<Duration>,
+}
+
+impl Told {
+    fn new(facts: &Facts, handshake: Handshake) -> Self {
+        let Handshake { sent: handshake_sent, complete } = handshake;
+        Self {
+            observed: observed(facts),
+            facts: facts.clone(),
+            suite: facts.suite.map(|suite| suite.0),
+            sent: 0,
+            handshake_sent,
+            engine_cpu: Duration::ZERO,
+            complete,
+            responded: None,
+        }
+    }
+}
+
+/// A handshake that is complete.
+#[derive(Clone, Copy)]
+struct Handshake {
+    sent: u64,
+    complete: Duration,
+}
+
+impl Handshake {
+    /// It is complete now. Of what this end has written until now, `written`, this much was data in records.
+    fn complete(written: u64, data: impl Iterator<Item = usize>) -> Result<Self> {
+        let data: u64 = data.map(|bytes| bytes as u64 + RECORD_OVERHEAD).sum();
+        Ok(Self { sent: written.saturating_sub(data), complete: clock::monotonic()? })
+    }
+}
+
+/// The client's end of a conversation.
+pub(crate) struct Caller {
+    pub(crate) config: Checked<ClientConfig>,
+    pub(crate) session: Option<ClientSession>,
+    /// How many sessions it waits for.
+    pub(crate) sessions: usize,
+}
+
+impl Caller {
+    /// Connects, has one exchange after the other, the first as early data where that is possible, and
+    /// closes. `between` is called after each event, when what there is to send is sent. The stream is not connected yet.
+    pub(crate) fn call(
+        self,
+        stream: TcpStream,
+        exchanges: &[Sizes],
+        mut between: impl FnMut() -> Result<()>,
+    ) -> Result<(Told, Vec<ClientSession>)> {
+        let Self { config, session, sessions } = self;
+        let destination = Destination {
+            server_name: SERVER_NAME.into(),
+            session,
+            clock: Some(Arc::new(MachineClock)),
+            ..Destination::default()
+        };
+        let mut after = stream.try_clone()?;
+        let process_cpu = clock::process_cpu()?;
+        let mut wire = Wire::new(stream, false)?;
+        let mut waiting = exchanges.iter();
+        let request = |exchange: &Sizes| vec![CONTENT; exchange.request];
+        let first = waiting.clone().next().map(request).unwrap_or_default();
+        let (mut connection, early) = wire.engine(|now, output| {
+            let mut connection =
+                Box::new(ClientConnection::start(config, destination, now, output)?);
+            let early = connection.early_data_room() >= first.len() && !first.is_empty();
+            let written = if early { connection.write_early_data(&first, output)? } else { 0 };
+            Ok((connection, written))
+        })?;
+        if early > 0 {
+            whole(early, first.len())?;
+            waiting.next();
+        }
+        let mut complete = None;
+        let mut responded = None;
+        let mut answered = 0;
+        let mut received = 0;
+        let mut new_sessions = Vec::new();
+        while complete.is_none() || answered < exchanges.len() || new_sessions.len() < sessions {
+            let mut sends = false;
+            match wire.next(&mut connection)? {
+                Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
+                    let data = Some(early).filter(|early| *early > 0);
+                    complete = Some(Handshake::complete(wire.written(), data.into_iter())?);
+                    sends = early == 0;
+                }
+                Some(ReadEvent::Handshake(Event::NewSession(session))) => {
+                    new_sessions.push(*session)
+                }
+                Some(ReadEvent::Handshake(Event::EarlyDataRejected(verdict))) => {
+                    return Err(format!("the early data was rejected ({verdict:?})").into());
+                }
+                Some(ReadEvent::Data(data)) => {
+                    received += data.len();
+                    let wanted = exchanges.get(answered).ok_or("a response to nothing")?.response;
+                    if received >= wanted {
+                        received -= wanted;
+                        answered += 1;
+                        responded.get_or_insert(clock::monotonic()?);
+                        sends = true;
+                    }
+                }
+                Some(_) => (),
+                None => return Err("the server closed the connection early".into()),
+            }
+            if sends && let Some(exchange) = waiting.next() {
+                let request = request(exchange);
+                let written = wire.engine(|now, output| connection.write(now, &request, output))?;
+                whole(written, request.len())?;
+                wire.send()?;
+            }
+            between()?;
+        }
+        let complete = complete.ok_or("the connection ended during the handshake")?;
+        let mut told = Told::new(connection.facts(), complete);
+        let (cost, _) = wire.close(connection, process_cpu)?;
+        (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);
+        // The server's goodbye belongs to the connection.
+        match after.read_to_end(&mut Vec::new()) {
+            Err(error) if error.kind() != ErrorKind::ConnectionReset => Err(error.into()),
+            _ => Ok((told, new_sessions)),
+        }
+    }
+}
+
+/// Answers one exchange after the other, until the client closes.
+pub(crate) fn answer(
+    stream: TcpStream,
+    config: Checked<ServerConfig>,
+    exchanges: &[Sizes],
+) -> Result<Told> {
+    let process_cpu = clock::process_cpu()?;
+    let mut wire = Wire::new(stream, false)?;
+    let mut connection =
+        wire.engine(|now, _| Ok(Box::new(ServerConnection::start(config, now))))?;
+    let mut waiting = exchanges.iter();
+    let mut received = 0;
+    let mut early = Vec::new();
+    let mut complete = None;
+    while let Some(event) = wire.next(&mut connection)? {
+        let data = match event {
+            ReadEvent::EarlyData(data) | ReadEvent::Data(data) => data,
+            ReadEvent::Handshake(Event::HandshakeComplete) => {
+                // Tickets are written now, and not sent yet.
+                complete = Some(Handshake::complete(wire.sent(), early.iter().copied())?);
+                continue;
+            }
+            _ => continue,
+        };
+        received += data.len();
+        let wanted = waiting.clone().next().ok_or("a request too many")?;
+        if received >= wanted.request {
+            received -= wanted.request;
+            waiting.next();
+            let response = vec![CONTENT; wanted.response];
+            let written = wire.engine(|now, output| connection.write(now, &response, output))?;
+            whole(written, response.len())?;
+            if complete.is_none() {
+                early.push(written);
+            }
+        }
+    }
+    let complete = complete.ok_or("the client left during the handshake")?;
+    let mut told = Told::new(connection.facts(), complete);
+    let (cost, _) = wire.close(connection, process_cpu)?;
+    (told.sent, told.engine_cpu) = (cost.sent, cost.engine_cpu);
+    Ok(told)
+}
+
+fn whole(written: usize, length: usize) -> Result<()> {
+    if written == length { Ok(()) } else { Err("a message did not fit the output".into()) }
+}

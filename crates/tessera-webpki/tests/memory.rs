@@ -1,0 +1,81 @@
+//! What an entry of the known chains takes.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+#[path = "verifier/pki.rs"]
+#[allow(dead_code, reason = "the helpers of the other tests")]
+mod pki;
+
+use rcgen::{CertifiedIssuer, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
+use tessera::auth::VerifyPeer;
+use tessera::wire::SignatureScheme;
+use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
+use tikv_jemalloc_ctl::thread;
+
+use pki::{Peer, ca_params, client_params, judge, root, server_params, with};
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+/// The bytes that an entry takes, and those that the store says: of so many chains with two certificates each.
+fn per_entry(entries: usize, rsa: bool, client: bool) -> (f64, f64) {
+    let root = root("root");
+    // A certificate lasts for many names, and a key for many certificates: RSA keys are slow to make.
+    let key = KeyPair::generate_for(if rsa { &PKCS_RSA_SHA256 } else { &PKCS_ECDSA_P256_SHA256 });
+    let mut leaf = Peer { key: key.unwrap(), chain: Vec::new() };
+    let issuer =
+        CertifiedIssuer::signed_by(ca_params("below"), KeyPair::generate().unwrap(), &root)
+            .unwrap();
+    let scheme = match rsa {
+        true => SignatureScheme::RSA_PSS_RSAE_SHA256,
+        false => SignatureScheme::ECDSA_SECP256R1_SHA256,
+    };
+    let mut params = if client { client_params(&["client.example"]) } else { server_params() };
+    leaf.chain = vec![Vec::new(), issuer.der().to_vec()];
+    let signed = leaf.as_server_with(scheme);
+    let questions: Vec<VerifyPeer> = (0..entries)
+        .map(|number| {
+            params.serial_number = Some(rcgen::SerialNumber::from(number as u64 + 1));
+            let der = params.signed_by(&leaf.key, &issuer).unwrap().der().to_vec();
+            with(signed.clone(), |it| {
+                it.chain[0] = der;
+                if client {
+                    (it.peer, it.server_name) = (tessera::Role::Client, None);
+                }
+            })
+        })
+        .collect();
+
+    let (allocated, freed) =
+        (thread::allocatedp::read().unwrap(), thread::deallocatedp::read().unwrap());
+    let live = || allocated.get() - freed.get();
+    let bounds = StoreBounds { entries, bytes: usize::MAX };
+    let store = ChainStore::new(&tessera_aws_lc::provider(), bounds).unwrap();
+    let verifier = KnownChains::new(WebPkiVerifier::new(&[root.der()]).unwrap(), &store);
+    let before = live();
+    for question in &questions {
+        assert!(judge(&verifier, question).is_ok());
+    }
+    let taken = (live() - before) as f64 / entries as f64;
+    assert_eq!(store.counts().entries, entries);
+    (taken, store.counts().bytes as f64 / entries as f64)
+}
+
+/// With jemalloc's sizes, table and index included. The keys are all the same, which no entry makes use of.
+#[test]
+fn a_known_chain_takes_few_bytes() {
+    for (rsa, client, most) in
+        [(false, false, 160.0), (true, false, 380.0), (false, true, 176.0), (true, true, 380.0)]
+    {
+        for entries in [64, 500, if rsa { 1000 } else { 4096 }] {
+            let (taken, counted) = per_entry(entries, rsa, client);
+            let kind = if rsa { "RSA-2048" } else { "P-256" };
+            let of = if client { "client's, 18 bytes of name" } else { "server's" };
+            eprintln!(
+                "{kind}, {of}, {entries} chains: {taken:.0} bytes each, {counted:.0} counted"
+            );
+            assert!(taken <= most, "{kind}, {of}, {entries} chains: {taken} bytes each");
+            assert!((counted - taken).abs() <= 24.0, "counted {counted}, taken {taken}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+"""Measuring: two network namespaces, what passes between them, and whom it passes between."""
