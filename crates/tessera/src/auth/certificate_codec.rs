@@ -95,9 +95,10 @@ pub trait CertificateCodec: Send + Sync {
     ) -> Option<EncodedCertificate>;
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
-    /// and never longer than the longest Certificate that is read whole (128 KiB); unless it fills
-    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where the verifier needs to hear no
-    /// more than which one ([`Decoded::Known`]). The algorithm is one that this codec offers.
+    /// and never longer than the longest Certificate that is read whole (128 KiB). Unless it fills
+    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where
+    /// the verifier needs to hear no more than which one ([`Decoded::Known`]). The algorithm is one that
+    /// this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
