@@ -31,6 +31,12 @@ impl<'a> Bytes<'a> {
         self.array().map(u16::from_be_bytes)
     }
 
+    /// A vector with a length of one byte.
+    pub(crate) fn vec8(&mut self) -> Option<&'a [u8]> {
+        let len = self.u8()?;
+        self.take(len.into())
+    }
+
     /// A vector with a length of two bytes.
     pub(crate) fn vec16(&mut self) -> Option<&'a [u8]> {
         let len = self.u16()?;

@@ -26,10 +26,19 @@ impl Chain {
     /// The chain of a Certificate's body; `None` if it is empty, or nothing that has a hash.
     pub(crate) fn of_body(certificate_type: CertificateType, body: &[u8]) -> Option<Self> {
         let entries = certificate_entries(body)?;
-        let (leaf, others) = entries.split_first()?;
+        let certificates: Vec<_> = entries.iter().map(|entry| entry.certificate).collect();
+        Self::of_certificates(certificate_type, &certificates)
+    }
+
+    /// The chain of these certificates, or of this raw public key.
+    pub(crate) fn of_certificates<T: AsRef<[u8]>>(
+        certificate_type: CertificateType,
+        certificates: &[T],
+    ) -> Option<Self> {
+        let (leaf, others) = certificates.split_first()?;
         let mut issuers = Vec::new();
-        others.iter().for_each(|entry| put24(&mut issuers, entry.certificate));
-        Self::new(certificate_type, leaf.certificate.to_vec(), issuers.into())
+        others.iter().for_each(|certificate| put24(&mut issuers, certificate.as_ref()));
+        Self::new(certificate_type, leaf.as_ref().to_vec(), issuers.into())
     }
 
     /// The chain of a peer that was accepted.

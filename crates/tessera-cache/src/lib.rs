@@ -50,6 +50,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod carrier;
 mod chain;
 mod chain_hash;
 mod client;
@@ -63,11 +64,15 @@ mod metrics;
 mod own_chains;
 mod public_ids;
 mod server;
+#[cfg(test)]
+mod vectors;
 mod wire;
+mod written;
 
+pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
-pub use error::NotMade;
+pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
 pub use server::{ServerCache, ServerLimits};

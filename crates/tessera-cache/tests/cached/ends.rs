@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{Credential, PrivateKey};
-use tessera::handshake::CertificateTransfer;
-use tessera::wire::ExtensionType;
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey,
+    VerifierPolicy, VerifyPeer,
+};
+use tessera::handshake::{CertificateTransfer, ClientAuthentication};
+use tessera::resume::ClientSession;
+use tessera::wire::{AlertDescription, CertificateType, ExtensionType, SignatureScheme};
+use tessera::{Error, Reply};
 use tessera_cache::{ClientCache, Metrics, ServerCache};
-use tessera_harness::{Hello, Mode, Pair, Scene, records};
-use tessera_null_provider::NullSigner;
+use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
+use tessera_null_provider::{NullSigner, NullVerifier};
 
 /// Two ends with a cache each.
 pub(crate) struct Ends {
@@ -17,40 +22,72 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
+    /// Ends that both have certificates.
     pub(crate) fn new(mode: Mode) -> Self {
         let provider = tessera_aws_lc::provider();
         let client = Arc::new(ClientCache::new(&provider).expect("a cache"));
         let server = Arc::new(ServerCache::new(&provider).expect("a cache"));
         let mut scene = Scene::new(provider, mode);
         scene.server.credentials = vec![chain(&[b's'; 900], &[b'i'; 700])];
-        if mode != Mode::Full {
-            scene.client.credentials = vec![chain(&[b'c'; 800], &[b'j'; 600])];
-        }
+        scene.client.credentials = vec![chain(&[b'c'; 800], &[b'j'; 600])];
+        scene.client.verifier = Arc::new(Naming::new("servers"));
+        let clients = Arc::new(Naming::new("clients"));
+        scene.server.client_authentication = ClientAuthentication::Required(clients);
         scene.client.certificate_codecs = vec![client.clone()];
         scene.server.certificate_codecs = vec![server.clone()];
         Self { scene, client, server }
     }
 
+    /// Another client of the same server.
+    pub(crate) fn another_client(&self, leaf: &[u8]) -> Self {
+        let client = Arc::new(ClientCache::new(&self.scene.client.provider).expect("a cache"));
+        let mut scene = self.scene.clone();
+        scene.client.credentials = vec![chain(leaf, &[b'j'; 600])];
+        scene.client.certificate_codecs = vec![client.clone()];
+        Self { scene, client, server: self.server.clone() }
+    }
+
+    /// The server forgets all and begins again.
+    pub(crate) fn restart_server(&mut self) {
+        let provider = &self.scene.server.provider;
+        self.server = Arc::new(ServerCache::new(provider).expect("a cache"));
+        self.scene.server.certificate_codecs = vec![self.server.clone()];
+    }
+
+    pub(crate) fn start(&self) -> Pair {
+        self.scene.start(None, at(0))
+    }
+
     /// A connection that works.
     pub(crate) fn connect(&self) -> Pair {
-        let mut pair = self.scene.start(None, tessera_harness::at(0));
+        self.resume(None)
+    }
+
+    /// A connection with a session that works.
+    pub(crate) fn resume(&self, session: Option<ClientSession>) -> Pair {
+        let mut pair = self.scene.start(session, at(0));
         pair.run();
-        works(&pair);
+        let errors = (&pair.to_client.error, &pair.to_server.error);
+        assert!(pair.to_client.complete && pair.to_server.complete, "{errors:?}");
         pair
     }
 
     /// Connects, and says whether the server's and the client's chain came as hashes.
     pub(crate) fn hits(&self) -> (bool, bool) {
-        let pair = self.connect();
-        let came = |transfer: Option<CertificateTransfer>| {
-            transfer.is_some_and(|it| it.encoded_with.is_some())
-        };
-        (came(pair.client.facts().peer_certificate), came(pair.server.facts().peer_certificate))
+        hits_of(&self.connect())
     }
 
     pub(crate) fn metrics(&self) -> (Metrics, Metrics) {
         (self.client.metrics(), self.server.metrics())
     }
+}
+
+/// Whether the server's and the client's chain came as hashes.
+pub(crate) fn hits_of(pair: &Pair) -> (bool, bool) {
+    let came = |transfer: Option<CertificateTransfer>| {
+        transfer.is_some_and(|it| it.encoded_with.is_some())
+    };
+    (came(pair.client.facts().peer_certificate), came(pair.server.facts().peer_certificate))
 }
 
 /// A chain of something that is no certificate.
@@ -59,9 +96,43 @@ pub(crate) fn chain(leaf: &[u8], issuer: &[u8]) -> Credential {
     Credential::new(vec![leaf.to_vec(), issuer.to_vec()], key)
 }
 
-pub(crate) fn works(pair: &Pair) {
-    let errors = (&pair.to_client.error, &pair.to_server.error);
-    assert!(pair.to_client.complete && pair.to_server.complete, "{errors:?}");
+/// Accepts whoever signs as the null provider does, and says that he is the beginning of his leaf.
+pub(crate) struct Naming {
+    pub(crate) policy: &'static str,
+    pub(crate) types: &'static [CertificateType],
+    pub(crate) refuses: Option<AlertDescription>,
+}
+
+impl Naming {
+    pub(crate) fn new(policy: &'static str) -> Self {
+        Self { policy, types: &[CertificateType::X509], refuses: None }
+    }
+}
+
+impl PeerVerifier for Naming {
+    fn schemes(&self) -> &[SignatureScheme] {
+        NullVerifier.schemes()
+    }
+
+    fn certificate_types(&self) -> &[CertificateType] {
+        self.types
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new(self.policy)
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        if let Some(alert) = self.refuses {
+            return Reply::Now(Err(PeerRejected { alert, reason: "tests".to_owned() }));
+        }
+        let leaf = question.chain.first().map(|leaf| leaf[..16].to_vec());
+        let blob = leaf.unwrap_or_default();
+        match NullVerifier.verify(question) {
+            Reply::Now(Ok(_)) => Reply::Now(Ok(PeerIdentity { blob, expires_at: None }.into())),
+            other => other,
+        }
+    }
 }
 
 /// What the first ClientHello has as an extension.
@@ -71,4 +142,19 @@ pub(crate) fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
         waiting => waiting,
     };
     Hello::read(&records(sent)[0][5..]).extension(typ).cloned()
+}
+
+/// A flight that begins with a ClientHello, changed.
+pub(crate) fn edit_hello(flight: &[u8], edit: impl Fn(&mut Hello)) -> Vec<u8> {
+    let records = records(flight);
+    let mut hello = Hello::read(&records[0][5..]);
+    edit(&mut hello);
+    let mut edited = plain(tessera::wire::ContentType::HANDSHAKE, &hello.write());
+    records[1..].iter().for_each(|record| edited.extend_from_slice(record));
+    edited
+}
+
+/// The alert of an error.
+pub(crate) fn alert(error: &Option<Error>) -> Option<AlertDescription> {
+    error.as_ref().and_then(Error::alert)
 }

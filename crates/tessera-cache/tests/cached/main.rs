@@ -2,7 +2,14 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod bounds;
 mod ends;
 mod hits;
+mod misses;
+mod paper;
+mod paper_refusals;
+mod public;
+mod refusals;
+mod stapling;
 
-use ends::{Ends, in_hello};
+use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};

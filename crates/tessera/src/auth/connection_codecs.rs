@@ -5,18 +5,19 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+use super::abbreviations::Abbreviations;
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
 use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
-use super::codec_results::{CodecRefusal, Decoded, EncodedCertificate};
+use super::codec_results::{CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
 use crate::wire::{
-    AlertDescription, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
-    ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension, Writer, is_grease,
-    write_compression_algorithms, write_extension,
+    AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
+    CompressedCertificate, ExtensionType, Extensions, HANDSHAKE_HEADER_LEN, OpaqueExtension,
+    Writer, is_grease, write_compression_algorithms, write_extension,
 };
 
 /// The codecs of a connection; one that has none holds no memory for them.
@@ -29,6 +30,8 @@ struct Codecs {
     peer_offers: Vec<CertificateCompressionAlgorithm>,
     /// The peer's certificate, until it is judged.
     received: Option<PeerCertificate>,
+    /// It can't be read, and the peer is told so only after its proof.
+    unreadable: bool,
     /// The peer's certificate, once it is accepted.
     accepted: Option<PeerCertificate>,
 }
@@ -48,15 +51,10 @@ impl ConnectionCodecs {
         Ok(made)
     }
 
-    /// The codecs of a server; none of their answers has the type of an extension of the `owner`'s.
-    pub(crate) fn of_server(
-        factories: &Factories,
-        from: &FromClient<'_>,
-        owner: &[OpaqueExtension],
-    ) -> Result<Self, Error> {
+    /// The codecs of a server.
+    pub(crate) fn of_server(factories: &Factories, from: &FromClient<'_>) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
         check_offers(made.codecs())?;
-        check_answers(made.codecs(), owner)?;
         if let Some(codecs) = &mut made.0 {
             codecs.peer_offers = from.offer.algorithms().collect();
         }
@@ -67,11 +65,8 @@ impl ConnectionCodecs {
     pub(crate) fn of_server_with_psk(
         factories: &Factories,
         from: &FromClient<'_>,
-        owner: &[OpaqueExtension],
     ) -> Result<Self, Error> {
-        let made = Self::made(factories, |factory| factory.server_codec_with_psk(from))?;
-        check_answers(made.codecs(), owner)?;
-        Ok(made)
+        Self::made(factories, |factory| factory.server_codec_with_psk(from))
     }
 
     fn made(
@@ -90,17 +85,20 @@ impl ConnectionCodecs {
         if codecs.is_empty() {
             return Ok(Self(None));
         }
-        let (peer_offers, received, accepted) = Default::default();
-        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, accepted }))))
+        let (peer_offers, received, unreadable, accepted) = Default::default();
+        Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, unreadable, accepted }))))
     }
 
-    /// What a server answers of these extensions of the ClientHello.
+    /// What a server answers of these extensions of the ClientHello. No answer has the type of an extension
+    /// of the `owner`'s.
     pub(crate) fn answers<'c>(
         &'c self,
         hello: Extensions<'c>,
-    ) -> impl Iterator<Item = (ExtensionType, &'c [u8])> {
-        let answers = self.codecs().iter().filter_map(|codec| codec.codec.answer());
-        answers.filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ))
+        owner: &[OpaqueExtension],
+    ) -> Result<impl Iterator<Item = (ExtensionType, &'c [u8])> + use<'c>, Error> {
+        let answers = || answers_of(self.codecs());
+        check_extensions(answers(), owner)?;
+        Ok(answers().filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ)))
     }
 
     /// A client reads EncryptedExtensions, with these extensions that the engine doesn't know.
@@ -109,6 +107,10 @@ impl ConnectionCodecs {
             let typ = codec.extension().map(|(typ, _)| typ);
             let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
             codec.answered(answer.map(|(_, body)| *body))?;
+            let Some(abbreviations) = codec.abbreviations_mut() else { continue };
+            let typ = abbreviations.extension().map(|(typ, _)| typ);
+            let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
+            abbreviations.answered(answer.map(|(_, body)| *body))?;
         }
         Ok(())
     }
@@ -213,6 +215,23 @@ impl ConnectionCodecs {
         }
     }
 
+    /// The peer's certificate, as it could be read. Where the peer must not learn why it is refused, one that
+    /// can't be goes on without its extensions up to the proof, and no further: an alert before it would tell
+    /// that what the extensions came with is right.
+    pub(super) fn read_or_concealed(
+        &mut self,
+        read: Result<Certificate, Error>,
+    ) -> Result<Certificate, Error> {
+        let conceals = self.codecs().iter().any(|codec| codec.codec.conceals_verdict());
+        match (read, &mut self.0) {
+            (Err(_), Some(it)) if conceals => {
+                it.unreadable = true;
+                it.received.as_ref().map(without_extensions).ok_or(GONE)
+            }
+            (read, _) => read,
+        }
+    }
+
     /// What the peer is told where the verifier refused it; the reason stays here.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
@@ -228,7 +247,7 @@ impl ConnectionCodecs {
     /// The verifier accepted the peer, by what was decoded.
     pub(crate) fn accept(&mut self, peer: &PeerIdentity) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
-        if !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+        if it.unreadable || !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
             return Err(decrypt_error("the peer's proof is not of the chain that it named"));
         }
         let received = it.received.take();
@@ -261,14 +280,33 @@ impl ConnectionCodecs {
     }
 
     fn extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-        self.codecs().iter().filter_map(|codec| codec.codec.extension())
+        extensions_of(self.codecs())
+    }
+
+    pub(super) fn abbreviations(&self) -> impl Iterator<Item = &dyn Abbreviations> {
+        self.codecs().iter().filter_map(|codec| codec.codec.abbreviations())
+    }
+
+    pub(super) fn abbreviations_mut(&mut self) -> impl Iterator<Item = &mut dyn Abbreviations> {
+        let codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
+        codecs.filter_map(|codec| codec.codec.abbreviations_mut())
     }
 }
 
-/// The peer's Certificate, decoded.
-pub(super) enum DecodedCertificate {
-    Body(Vec<u8>),
-    Known { hash: [u8; 32], entry_extensions: Vec<u8> },
+/// The codecs' extensions of a ClientHello or a CertificateRequest.
+fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
+        let abbreviations = codec.abbreviations().and_then(Abbreviations::extension);
+        abbreviations.into_iter().chain(codec.extension())
+    })
+}
+
+/// The codecs' extensions of EncryptedExtensions.
+fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
+        let abbreviations = codec.abbreviations().and_then(Abbreviations::answer);
+        abbreviations.into_iter().chain(codec.answer())
+    })
 }
 
 /// Checks what codecs offer: mistakes of their authors, before a peer stumbles over them.
@@ -282,11 +320,7 @@ fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
             ));
         }
     }
-    check_extensions(codecs.iter().filter_map(|codec| codec.codec.extension()), &[])
-}
-
-fn check_answers(codecs: &[Codec], owner: &[OpaqueExtension]) -> Result<(), Error> {
-    check_extensions(codecs.iter().filter_map(|codec| codec.codec.answer()), owner)
+    check_extensions(extensions_of(codecs), &[])
 }
 
 fn check_extensions<'c>(
@@ -316,6 +350,19 @@ fn check_extensions<'c>(
 /// How long the codecs' extensions may be together, in bytes: a ClientHello, a CertificateRequest or
 /// EncryptedExtensions with them stay below what peers read.
 const MAX_EXTENSIONS: usize = 4096;
+
+/// A certificate, and nothing that came beside it.
+fn without_extensions(kept: &PeerCertificate) -> Certificate {
+    let known = match kept.contents {
+        CertificateContents::Body(_) => None,
+        CertificateContents::Known(hash) => Some(hash),
+    };
+    let chain = kept.chain().map(<[u8]>::to_vec).collect();
+    let (certificate_type, ocsp_response, sct_list) = (kept.certificate_type, None, None);
+    Certificate { certificate_type, chain, known, ocsp_response, sct_list }
+}
+
+const GONE: Error = Error::Internal("a certificate that was decoded is gone");
 
 const fn bad_certificate(reason: &'static str) -> Error {
     protocol(AlertDescription::BAD_CERTIFICATE, reason)

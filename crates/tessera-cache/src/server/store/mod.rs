@@ -1,5 +1,7 @@
 //! The clients that a server remembers, found by their tickets.
 
+mod written;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -17,7 +19,7 @@ use super::record::{Record, form, parts};
 use super::shares::{NONE, Shares};
 use crate::der::issuer;
 use crate::form::Form;
-use crate::ids::{KeptTicket, TICKETS, Ticket, TicketBytes};
+use crate::ids::{KeptTicket, Ticket, TicketBytes};
 use crate::metrics::Metrics;
 
 /// All clients.
@@ -43,6 +45,8 @@ pub(super) struct Store {
 #[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) id: Id,
+    /// Which of the tickets that were shown it was found by.
+    pub(crate) place: usize,
     pub(crate) peer: Remembered,
 }
 
@@ -76,8 +80,12 @@ const COST: usize = size_of::<Record>() + 3 * 5;
 impl Store {
     pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
         let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
-        Ok(Self {
-            keyed: Keyed::new(random)?,
+        Ok(Self::empty(Keyed::new(random)?, limits))
+    }
+
+    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+        Self {
+            keyed,
             records: Pages::new(),
             free: NONE,
             tickets: Index::new(),
@@ -89,7 +97,7 @@ impl Store {
             entries: 0,
             bytes: 0,
             metrics: Metrics::default(),
-        })
+        }
     }
 
     pub(super) fn metrics(&self) -> Metrics {
@@ -102,13 +110,17 @@ impl Store {
     /// so of its kind; else it is forgotten, or has no use this time.
     pub(super) fn take(
         &mut self,
-        tickets: &[TicketBytes; TICKETS],
+        tickets: &[TicketBytes],
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let [first, second] = tickets.map(|bytes| self.take_one(&bytes, under.server));
-        let Some((client, id)) = first.or(second) else {
+        let mut first = None;
+        for (place, bytes) in tickets.iter().enumerate() {
+            let found = self.take_one(bytes, under.server);
+            first = first.or(found.map(|(client, id)| (client, id, place)));
+        }
+        let Some((client, id, place)) = first else {
             self.metrics.missed_unknown_ticket += 1;
             return None;
         };
@@ -139,7 +151,7 @@ impl Store {
             self.metrics.missed_another_chain += 1;
             return None;
         }
-        Some(Found { id, peer: Remembered { form, under, identity, share } })
+        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -154,7 +166,7 @@ impl Store {
 
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
     /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
-    pub(super) fn learn(&mut self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+    pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         if let Some(record) = self.records.get_mut(client) {
             record.identity = peer.identity;
@@ -164,7 +176,7 @@ impl Store {
         }
         for ticket in tickets {
             self.make_room_for_ticket(client);
-            self.add_ticket(client, KeptTicket::of(ticket));
+            self.add_ticket(client, KeptTicket::of(*ticket));
         }
     }
 

@@ -1,0 +1,30 @@
+//! A verifier that wants OCSP responses.
+
+use tessera::Reply;
+use tessera::auth::{
+    PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
+};
+use tessera::wire::{EntryExtensions, SignatureScheme};
+use tessera_null_provider::NullVerifier;
+
+/// Says that a peer is what is stapled to its certificate.
+pub(crate) struct Wanting;
+
+impl PeerVerifier for Wanting {
+    fn schemes(&self) -> &[SignatureScheme] {
+        NullVerifier.schemes()
+    }
+
+    fn entry_extensions(&self) -> EntryExtensions {
+        EntryExtensions { status_request: true, signed_certificate_timestamp: false }
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        VerifierPolicy::new("tests: wants OCSP responses")
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        let blob = question.ocsp_response.clone().unwrap_or_default();
+        Reply::Now(Ok(PeerIdentity { blob, expires_at: None }.into()))
+    }
+}
