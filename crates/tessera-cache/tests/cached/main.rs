@@ -5,6 +5,7 @@
 mod bounds;
 mod ends;
 mod hits;
+mod known;
 mod misses;
 mod paper;
 mod paper_refusals;
