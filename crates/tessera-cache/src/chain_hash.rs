@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use tessera::crypto::{Hash, Provider};
-
 /// SHA-256 over a Certificate message in the form of TLS 1.2, as RFC 7924 §5 hashes it: without the
 /// request context and without the extensions of entries, such as OCSP responses, which change while the
 /// chain stays. A raw public key (RFC 7250) stands where the list of certificates would.
@@ -20,11 +18,6 @@ impl fmt::Debug for ChainHash {
         self.0.iter().take(4).try_for_each(|byte| write!(f, "{byte:02x}"))?;
         f.write_str("..")
     }
-}
-
-/// The provider's SHA-256.
-pub(crate) fn sha256_of(provider: &Provider) -> Option<&'static dyn Hash> {
-    provider.sha256()
 }
 
 /// The first bytes of a hash output, which has as many.

@@ -28,7 +28,7 @@ pub(crate) use self::public::PublicClient;
 use self::store::Store;
 pub(crate) use self::store::{Found, Remembered, Under};
 use crate::carrier::Carrier;
-use crate::chain_hash::{ChainHash, first, sha256_of};
+use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
 use crate::ids::{Ticket, TicketBytes};
 use crate::lock::Lock;
@@ -99,7 +99,7 @@ impl ServerCache {
     /// If the provider has no SHA-256, or no random numbers.
     pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
         Ok(Self {
-            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
             carrier: Carrier::default(),
