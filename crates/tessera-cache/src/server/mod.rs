@@ -42,8 +42,8 @@ use crate::public_ids::PublicIds;
 ///
 /// All configurations of a server share one. It remembers what complete handshakes brought whose client the
 /// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
-/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with others, such as the certificates of its
-/// issuers, is kept once.
+/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with
+/// others, such as the certificates of its issuers, is kept once.
 ///
 /// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
 /// issuer in their certificates, have a part of the cache that the others' can't take from them. So whoever
