@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bounds;
+mod certificates;
 mod ends;
 mod hits;
 mod misses;
