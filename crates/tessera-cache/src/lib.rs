@@ -70,11 +70,12 @@ mod server;
 #[cfg(test)]
 mod vectors;
 mod wire;
+mod written;
 
 pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
-pub use error::NotMade;
+pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
 pub use server::{ServerCache, ServerLimits};

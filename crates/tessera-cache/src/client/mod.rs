@@ -2,6 +2,7 @@
 
 mod destination;
 mod tickets;
+mod written;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -201,6 +202,11 @@ impl State {
         if let Some((chain, tickets)) = learned.tickets {
             destination.tickets.add(chain, tickets);
         }
+        self.put(key, destination, limits);
+    }
+
+    /// A destination is the one used last from now on.
+    fn put(&mut self, key: Arc<Key>, mut destination: Destination, limits: ClientLimits) {
         let cost = destination.cost(&key);
         if cost > limits.bytes || limits.servers == 0 || destination.chains.is_empty() {
             return;

@@ -114,7 +114,7 @@ impl ServerCache {
     fn recognisable(&self, under: Under, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
         let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
         let known = self.public(under);
-        let unique = |id: Id| known.iter().filter(|(hash, _)| public_id(hash) == id).count() == 1;
+        let unique = |id: Id| known.iter().filter(|it| public_id(&it.hash) == id).count() == 1;
         let is_good = |peer: &Remembered| match &peer.form {
             Form::Whole(chain) => {
                 is_only_type(from, chain.certificate_type)
@@ -122,7 +122,8 @@ impl ServerCache {
             }
             Form::Known(_) => is_only_type(from, CertificateType::X509),
         };
-        let named = known.iter().map(|(hash, peer)| (public_id(hash), peer));
+        let undisputed = known.iter().filter(|it| !it.disputed);
+        let named = undisputed.map(|it| (public_id(&it.hash), &it.peer));
         let good = named.filter(|(id, peer)| unique(*id) && is_good(peer));
         good.map(|(id, peer)| (id, peer.clone())).collect()
     }
@@ -200,6 +201,9 @@ impl CertificateCodec for ServerCodec {
         let expected = offered.form.hash(self.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
         self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
+        if self.hello.is_none() && !received.matches {
+            self.cache.dispute_public(&expected);
+        }
         self.received = Some((received, offered.peer.clone()));
         Ok(decoded)
     }

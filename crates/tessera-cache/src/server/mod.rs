@@ -9,6 +9,7 @@ mod public;
 mod record;
 mod shares;
 mod store;
+mod written;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -19,6 +20,7 @@ use tessera::wire::CertificateType;
 
 use self::groups::ServerName;
 use self::public::Public;
+pub(crate) use self::public::PublicClient;
 use self::store::Store;
 pub(crate) use self::store::{Found, Remembered, Under};
 use crate::carrier::Carrier;
@@ -175,8 +177,13 @@ impl ServerCache {
     }
 
     /// The clients that don't take part otherwise, and were accepted under this.
-    pub(crate) fn public(&self, under: Under) -> Vec<(ChainHash, Remembered)> {
-        self.public.lock().iter().filter(|(_, it)| it.under == under).cloned().collect()
+    pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
+        self.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
+    }
+
+    /// The public id of the client with this chain was answered with another hash.
+    pub(crate) fn dispute_public(&self, hash: &ChainHash) {
+        self.public.lock().dispute(hash);
     }
 
     pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {

@@ -47,6 +47,10 @@ impl Shares {
         number
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Share> {
+        self.shares.iter()
+    }
+
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Share> {
         self.shares.get_mut(number as usize)
     }

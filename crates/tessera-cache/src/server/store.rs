@@ -1,5 +1,7 @@
 //! The clients that a server remembers, found by their tickets.
 
+mod written;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -78,8 +80,12 @@ const COST: usize = size_of::<Record>() + 3 * 5;
 impl Store {
     pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
         let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
-        Ok(Self {
-            keyed: Keyed::new(random)?,
+        Ok(Self::empty(Keyed::new(random)?, limits))
+    }
+
+    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+        Self {
+            keyed,
             records: Pages::new(),
             free: NONE,
             tickets: Index::new(),
@@ -91,7 +97,7 @@ impl Store {
             entries: 0,
             bytes: 0,
             metrics: Metrics::default(),
-        })
+        }
     }
 
     pub(super) fn metrics(&self) -> Metrics {
