@@ -116,6 +116,14 @@ impl Chain {
     }
 }
 
+impl ChainHash {
+    /// The hash of the chain in the body of a Certificate. `None`: it has none, because it is empty, or
+    /// a raw public key that is no DER sequence.
+    pub fn of_body(sha256: &dyn Hash, typ: CertificateType, body: &[u8]) -> Option<Self> {
+        Some(Chain::of_body(typ, body)?.hash(sha256))
+    }
+}
+
 /// An entry of a Certificate: the certificate and its extensions.
 pub(crate) type Entry<'a> = (&'a [u8], &'a [u8]);
 
