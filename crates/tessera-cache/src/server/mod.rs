@@ -4,11 +4,15 @@ mod extras;
 mod groups;
 mod index;
 mod keyed;
+#[cfg(test)]
+mod measured;
 mod pages;
 mod public;
 mod record;
 mod shares;
 mod store;
+#[cfg(test)]
+mod tests;
 mod written;
 
 use alloc::sync::Arc;

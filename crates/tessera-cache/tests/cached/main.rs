@@ -6,6 +6,7 @@ mod bounds;
 mod certificates;
 mod ends;
 mod hits;
+mod known;
 mod misses;
 mod paper;
 mod paper_refusals;

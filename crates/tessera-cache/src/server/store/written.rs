@@ -99,12 +99,12 @@ impl Store {
         if let Some(record) = client.and_then(|client| self.records.get_mut(client)) {
             record.identity = identity;
         }
+        let mut tickets = Vec::new();
         for _ in 0..from.u8()? {
-            let ticket = KeptTicket { bytes: from.array()?, id: Id(from.u16()?) };
-            if let Some(client) = client {
-                self.make_room_for_ticket(client);
-                self.add_ticket(client, ticket);
-            }
+            tickets.push(KeptTicket { bytes: from.array()?, id: Id(from.u16()?) });
+        }
+        if let Some(client) = client {
+            self.add_tickets(client, tickets);
         }
         Some(())
     }
