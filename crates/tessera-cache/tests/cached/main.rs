@@ -3,7 +3,8 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bounds;
-mod certificates;
+mod bytes;
+
 mod ends;
 mod hits;
 mod known;
