@@ -4,7 +4,6 @@
 
 mod bounds;
 mod bytes;
-
 mod ends;
 mod hits;
 mod known;
