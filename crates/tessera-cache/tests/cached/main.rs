@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bounds;
+mod bytes;
 mod ends;
 mod hits;
 mod known;
