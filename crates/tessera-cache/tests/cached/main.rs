@@ -9,5 +9,6 @@ mod misses;
 mod public;
 mod refusals;
 mod stapling;
+mod written;
 
 use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};

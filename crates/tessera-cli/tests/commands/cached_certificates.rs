@@ -27,17 +27,15 @@ impl Ends {
     }
 
     pub(crate) fn serve(&self) -> Server {
-        self.serve_at("127.0.0.1:0", "server")
+        self.serve_at("127.0.0.1:0", &[])
     }
 
-    /// With the certificate of this name. What was found is read already.
-    fn serve_at(&self, listen: &str, name: &str) -> Server {
-        let [root, own, key] = ["root.pem", &format!("{name}.pem"), &format!("{name}.key")]
-            .map(|it| self.pki.path(it));
+    pub(crate) fn serve_at(&self, listen: &str, more: &[&str]) -> Server {
+        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| self.pki.path(it));
         let directory = self.directory("server");
         let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
         options.extend(["--require-client-certificate", "--cache-certificates", &directory]);
-        Server::listening(listen, &options)
+        Server::listening(listen, &[&options, more].concat())
     }
 
     /// Connects with a certificate of its own; gives the client's facts.
@@ -50,8 +48,18 @@ impl Ends {
         facts(&server.connect(&options, "hello\n"))
     }
 
+    /// The server goes on with another certificate.
+    pub(crate) fn exchange_certificate(&self, server: &Server) {
+        self.pki.issue("other", "subjectAltName=DNS:localhost,IP:127.0.0.1", P256);
+        for end in ["pem", "key"] {
+            let path = |name| self.pki.path(&format!("{name}.{end}"));
+            fs::copy(path("other"), path("server")).unwrap();
+        }
+        reload(server);
+    }
+
     /// The file of an end.
-    fn file(&self, end: &str) -> PathBuf {
+    pub(crate) fn file(&self, end: &str) -> PathBuf {
         let directory = PathBuf::from(self.directory(end));
         if end == "server" {
             return directory.join("clients");
@@ -60,6 +68,11 @@ impl Ends {
         assert_eq!(scopes.len(), 1);
         scopes[0].path().join("servers")
     }
+}
+
+fn reload(server: &Server) {
+    server.signal("-HUP");
+    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
 }
 
 /// How both certificates travelled, as this end tells it: its own and the peer's.
@@ -129,7 +142,7 @@ fn certificates_are_known_again_after_the_server_was_restarted() {
         let directory = fs::metadata(ends.directory(end)).unwrap();
         assert_eq!(directory.permissions().mode() & 0o777, 0o700, "{end}");
     }
-    let second = ends.serve_at(&address, "server");
+    let second = ends.serve_at(&address, &[]);
     assert_eq!(found(&second), "kept");
     let client = ends.connect(&second);
     assert_eq!((ways(&client), ways(&connection(&second))), (CACHED, CACHED), "{client}");
@@ -140,13 +153,7 @@ fn a_server_that_changes_its_certificate_sends_the_new_one_whole_once() {
     let ends = Ends::new();
     let server = ends.serve();
     ends.connect(&server);
-    ends.pki.issue("other", "subjectAltName=DNS:localhost,IP:127.0.0.1", P256);
-    for end in ["pem", "key"] {
-        let path = |name| ends.pki.path(&format!("{name}.{end}"));
-        fs::copy(path("other"), path("server")).unwrap();
-    }
-    server.signal("-HUP");
-    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
+    ends.exchange_certificate(&server);
     let fact = ends.connect(&server);
     assert_eq!(fact["peer_certificate_missed"], "another-chain", "{fact}");
     // The client is the one that it was.
@@ -164,8 +171,7 @@ fn a_server_whose_authorities_change_forgets_its_clients() {
     let both =
         [ends.pki.path("root.pem"), other.path("root.pem")].map(|path| fs::read(path).unwrap());
     fs::write(ends.pki.path("root.pem"), both.concat()).unwrap();
-    server.signal("-HUP");
-    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
+    reload(&server);
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
     assert_eq!(sums["entries"], 0, "{sums}");
@@ -223,7 +229,7 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
             damage(&mut bytes);
             fs::write(ends.file(end), bytes).unwrap();
         }
-        let server = ends.serve_at(&address, "server");
+        let server = ends.serve_at(&address, &[]);
         assert_eq!(found(&server), told);
         let path = |name| ends.pki.path(name);
         let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
@@ -317,7 +323,7 @@ fn certificates_are_not_cached_where_there_can_be_none() {
 #[test]
 fn s_client_is_served_by_a_server_that_caches_and_is_not_cached() {
     let ends = Ends::new();
-    let server = ends.serve();
+    let server = ends.serve_at("127.0.0.1:0", &["--http"]);
     let path = |name| ends.pki.path(name);
     let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
     assert_eq!(found(&server), "nothing");
