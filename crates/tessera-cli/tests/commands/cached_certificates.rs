@@ -1,14 +1,17 @@
 //! `--cache-certificates`: chains travel once, also from one process to the next.
 
 use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
 use crate::openssl::{s_client, s_server};
-use crate::program::{P256, Pki, Server, connect, facts, stderr};
+use crate::program::{P256, Pki, Server, connect, facts, run, stderr, tessera};
 
 /// Two ends that keep certificates, each in a directory of its own.
 pub(crate) struct Ends {
@@ -38,14 +41,24 @@ impl Ends {
         Server::listening(listen, &[&options, more].concat())
     }
 
-    /// Connects with a certificate of its own; gives the client's facts.
-    pub(crate) fn connect(&self, server: &Server) -> Value {
-        let path = |name| self.pki.path(name);
-        let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-        let options = ["--ca", &root, "--certificate", &own, "--key", &key, "--json", "-"];
+    /// Of a client with a certificate of its own.
+    fn options(&self) -> Vec<String> {
+        let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| self.pki.path(it));
         let directory = self.directory("client");
-        let options = [&options[..], &["--cache-certificates", &directory]].concat();
-        facts(&server.connect(&options, "hello\n"))
+        let named = ["--ca", &root, "--certificate", &own, "--key", &key, "--cache-certificates"];
+        named.into_iter().chain([&*directory]).map(str::to_owned).collect()
+    }
+
+    /// Runs such a client.
+    fn run(&self, address: &str, more: &[&str]) -> Output {
+        let options = self.options();
+        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        connect(&[&[address], &options[..], more].concat(), "hello\n")
+    }
+
+    /// Gives the facts of such a client.
+    pub(crate) fn connect(&self, server: &Server) -> Value {
+        facts(&self.run(&server.address, &["--json", "-"]))
     }
 
     /// The server goes on with another certificate.
@@ -195,17 +208,45 @@ fn a_server_that_asks_for_no_certificate_is_cached_alone() {
 fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     let ends = Ends::new();
     let server = ends.serve();
-    let path = |name| ends.pki.path(name);
-    let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-    let directory = ends.directory("client");
-    let mut options = vec!["--ca", &root, "--certificate", &own, "--key", &key, "--quiet"];
-    options.extend(["--cache-certificates", &directory, "--mode", "full", "--count", "5"]);
-    let output = server.connect(&options, "");
+    let load = ["--quiet", "--mode", "full", "--count", "5"];
+    let output = ends.run(&server.address, &load);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(ways(&ends.connect(&server)), CACHED);
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
     assert_eq!((&sums["sent_cached"], &sums["received_cached"]), (&5.into(), &5.into()), "{sums}");
+}
+
+/// A ticket that may have been sent is never sent again; one that was not is there for the next connection.
+#[test]
+fn tickets_are_sent_once_whatever_becomes_of_a_client() {
+    let ends = Ends::new();
+    let server = ends.serve();
+    ends.connect(&server);
+    let address = server.address.clone();
+    server.end();
+    // Nobody listens.
+    let output = ends.run(&address, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let server = ends.serve_at(&address, &[]);
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
+    server.end();
+
+    // Somebody listens, and the client is killed before it is answered.
+    let silent = TcpListener::bind(&address).unwrap();
+    let mut child = tessera();
+    child.arg("connect").arg(&address).args(ends.options()).stdin(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut sent = [0; 5];
+    silent.accept().unwrap().0.read_exact(&mut sent).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(silent);
+    let server = ends.serve_at(&address, &[]);
+    let fact = ends.connect(&server);
+    assert_eq!(fact["peer_certificate"], "cached", "{fact}");
+    assert_ne!(fact["own_certificate"], "cached", "{fact}");
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
 /// What can't be read is ignored, and replaced; nobody is refused for it.
@@ -231,12 +272,7 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         }
         let server = ends.serve_at(&address, &[]);
         assert_eq!(found(&server), told);
-        let path = |name| ends.pki.path(name);
-        let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-        let directory = ends.directory("client");
-        let options = ["--ca", &root, "--certificate", &own, "--key", &key];
-        let options = [&options[..], &["--cache-certificates", &directory]].concat();
-        let output = server.connect(&options, "hello\n");
+        let output = ends.run(&server.address, &[]);
         let line = stderr(&output);
         assert!(output.status.success(), "{line}");
         let why = if told == "newer" { "a newer version" } else { "cut off or changed" };
@@ -256,7 +292,7 @@ fn refused(end: &str, directory: &str, advice: &[&str]) {
     if end == "connect" {
         arguments.push("--insecure-accept-any-certificate");
     }
-    let output = crate::program::run(crate::program::tessera().args(&arguments), "");
+    let output = run(tessera().args(&arguments), "");
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{end}: {told}");
     assert!(told.contains(directory) && advice.iter().all(|it| told.contains(it)), "{end}: {told}");
@@ -313,7 +349,7 @@ fn certificates_are_not_cached_where_there_can_be_none() {
     let psk = "client1:000102030405060708090a0b0c0d0e0f";
     for end in [&["serve"][..], &["connect", "127.0.0.1:1"]] {
         let options = ["--psk", psk, "--cache-certificates", "/nowhere"];
-        let output = crate::program::run(crate::program::tessera().args(end).args(options), "");
+        let output = run(tessera().args(end).args(options), "");
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("has nothing to cache"), "{}", stderr(&output));
     }
