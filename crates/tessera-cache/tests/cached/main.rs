@@ -5,6 +5,7 @@
 mod bounds;
 mod ends;
 mod hits;
+mod known;
 mod misses;
 mod public;
 mod refusals;

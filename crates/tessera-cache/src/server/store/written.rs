@@ -99,10 +99,12 @@ impl Store {
         if let Some(record) = client.and_then(|client| self.records.get_mut(client)) {
             record.identity = identity;
         }
+        let own = client.and_then(|client| self.records.get(client)).map(|it| &it.own);
+        let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
         for _ in 0..from.u8()? {
             let ticket = KeptTicket { bytes: from.array()?, id: Id(from.u16()?) };
             if let Some(client) = client {
-                self.make_room_for_ticket(client);
+                self.make_room_for_ticket(client, &with_leaf);
                 self.add_ticket(client, ticket);
             }
         }
