@@ -34,6 +34,14 @@ impl Chain {
         Self::new(certificate_type, leaf.to_vec(), issuers.into())
     }
 
+    /// The chain of these certificates, or of this raw public key.
+    pub(crate) fn of_certificates(typ: CertificateType, certificates: &[Vec<u8>]) -> Option<Self> {
+        let (leaf, others) = certificates.split_first()?;
+        let mut issuers = Vec::new();
+        others.iter().for_each(|certificate| put24(&mut issuers, certificate));
+        Self::new(typ, leaf.clone(), issuers.into())
+    }
+
     /// The chain of a peer that was accepted.
     pub(crate) fn of_peer(peer: &PeerCertificate) -> Option<Self> {
         Self::of_body(peer.certificate_type, peer.body()?)

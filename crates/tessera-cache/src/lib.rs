@@ -50,6 +50,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod carrier;
 mod chain;
 mod chain_hash;
 mod client;
@@ -68,6 +69,7 @@ mod vectors;
 mod wire;
 mod written;
 
+pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
 pub use error::{NotImported, NotMade};

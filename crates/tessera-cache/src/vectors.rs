@@ -12,11 +12,11 @@ use crate::chain_hash::{ChainHash, sha256_of};
 use crate::ids::{Ticket, public_id, salted_id};
 use crate::wire::{Content, Hello, Malformed};
 
-fn vectors() -> Trace {
+pub(crate) fn vectors() -> Trace {
     Trace::read(include_str!("../../../docs/cached-handshakes-vectors.txt"))
 }
 
-fn sha256() -> &'static dyn Hash {
+pub(crate) fn sha256() -> &'static dyn Hash {
     sha256_of(&tessera_aws_lc::provider()).expect("SHA-256")
 }
 
@@ -25,7 +25,7 @@ fn body(message: &[u8]) -> &[u8] {
     &message[4..]
 }
 
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("as many bytes")
 }
 

@@ -28,9 +28,9 @@ const HANDSHAKES: usize = 4;
 
 impl OwnTickets {
     /// The tickets of a handshake that is complete.
-    pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Ticket; TICKETS]) {
+    pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.0.truncate(HANDSHAKES - 1);
-        self.0.push_front(OfHandshake { chain, left: tickets.map(Some) });
+        self.0.push_front(OfHandshake { chain, left: tickets });
     }
 
     /// The tickets for the next ClientHello; they are never given again.

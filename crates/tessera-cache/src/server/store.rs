@@ -19,7 +19,7 @@ use super::record::{Record, form, parts};
 use super::shares::{NONE, Shares};
 use crate::der::issuer;
 use crate::form::Form;
-use crate::ids::{KeptTicket, TICKETS, Ticket, TicketBytes};
+use crate::ids::{KeptTicket, Ticket, TicketBytes};
 use crate::metrics::Metrics;
 
 /// All clients.
@@ -45,6 +45,8 @@ pub(super) struct Store {
 #[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) id: Id,
+    /// Which of the tickets that were shown it was found by.
+    pub(crate) place: usize,
     pub(crate) peer: Remembered,
 }
 
@@ -108,13 +110,17 @@ impl Store {
     /// so of its kind; else it is forgotten, or has no use this time.
     pub(super) fn take(
         &mut self,
-        tickets: &[TicketBytes; TICKETS],
+        tickets: &[TicketBytes],
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let [first, second] = tickets.map(|bytes| self.take_one(&bytes, under.server));
-        let Some((client, id)) = first.or(second) else {
+        let mut first = None;
+        for (place, bytes) in tickets.iter().enumerate() {
+            let found = self.take_one(bytes, under.server);
+            first = first.or(found.map(|(client, id)| (client, id, place)));
+        }
+        let Some((client, id, place)) = first else {
             self.metrics.missed_unknown_ticket += 1;
             return None;
         };
@@ -145,7 +151,7 @@ impl Store {
             self.metrics.missed_another_chain += 1;
             return None;
         }
-        Some(Found { id, peer: Remembered { form, under, identity, share } })
+        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -160,7 +166,7 @@ impl Store {
 
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
     /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
-    pub(super) fn learn(&mut self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+    pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         if let Some(record) = self.records.get_mut(client) {
             record.identity = peer.identity;
@@ -172,7 +178,7 @@ impl Store {
         let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
         for ticket in tickets {
             self.make_room_for_ticket(client, &with_leaf);
-            self.add_ticket(client, KeptTicket::of(ticket));
+            self.add_ticket(client, KeptTicket::of(*ticket));
         }
     }
 

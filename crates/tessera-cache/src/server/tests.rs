@@ -51,7 +51,7 @@ fn learn_at(
     let provider = tessera_aws_lc::provider();
     random.iter_mut().for_each(|it| provider.random.fill(it).expect("random numbers"));
     let tickets = random.map(Ticket::new);
-    store.learn(&peer, tickets, false);
+    store.learn(&peer, &tickets, false);
     tickets
 }
 
@@ -164,7 +164,7 @@ fn an_expired_certificate_is_not_offered() {
     let form = Form::Whole(Arc::new(chain));
     let peer = Remembered { form, under: under(1), identity: 0, share };
     let ticket = Ticket { bytes: [7; 8], id: Id(0xc001) };
-    store.learn(&peer, [ticket, Ticket { bytes: [8; 8], ..ticket }], false);
+    store.learn(&peer, &[ticket, Ticket { bytes: [8; 8], ..ticket }], false);
     let in_2020 = store.take(&[[7; 8], [0; 8]], under(1), 1_600_000_000, |_| true);
     assert!(in_2020.is_some());
     assert!(!is_known(&mut store, Ticket { bytes: [8; 8], ..ticket }, 1));

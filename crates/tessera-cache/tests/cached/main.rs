@@ -7,6 +7,8 @@ mod ends;
 mod hits;
 mod known;
 mod misses;
+mod paper;
+mod paper_refusals;
 mod public;
 mod refusals;
 mod stapling;
