@@ -279,6 +279,7 @@ impl Stage {
         let server = ends.serve_at("127.0.0.1:0", &["--http"]);
         let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| ends.pki.path(it));
         let push = |fact| self.facts.borrow_mut().push(fact);
+        push(server.next());
         for missed in ["nothing-cached".into(), Value::Null] {
             let fact = ends.connect(&server);
             assert_eq!(fact["peer_certificate_missed"], missed, "{fact}");
