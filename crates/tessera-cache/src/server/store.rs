@@ -1,7 +1,5 @@
 //! The clients that a server remembers, found by their tickets.
 
-mod written;
-
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -35,7 +33,7 @@ pub(super) struct Store {
     pub(super) extras: Extras,
     pub(super) groups: Groups,
     pub(super) shares: Shares,
-    limits: ServerLimits,
+    pub(super) limits: ServerLimits,
     entries: usize,
     pub(super) bytes: usize,
     pub(super) metrics: Metrics,
@@ -83,7 +81,7 @@ impl Store {
         Ok(Self::empty(Keyed::new(random)?, limits))
     }
 
-    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+    pub(super) fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
         Self {
             keyed,
             records: Pages::new(),
@@ -194,7 +192,7 @@ impl Store {
 
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
     /// it doesn't fit.
-    fn client(&mut self, peer: &Remembered) -> Option<u32> {
+    pub(super) fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
         let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
@@ -211,7 +209,7 @@ impl Store {
 
     /// The records of clients with this leaf: a client can send other certificates after it, come to other
     /// servers and so on.
-    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
+    pub(super) fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         self.clients.find(hash_of_tail(&self.keyed, own), |number| {
             if self.records.get(number).is_some_and(|it| *it.own == *own) {
