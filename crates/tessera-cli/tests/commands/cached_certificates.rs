@@ -257,7 +257,8 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
     ends.connect(&server);
     let address = server.address.clone();
     server.end();
-    let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 4] = [
         ("damaged", |bytes| bytes.truncate(bytes.len() - 1)),
         ("damaged", |bytes| bytes[40] ^= 1),
         ("damaged", Vec::clear),
@@ -283,6 +284,20 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         assert_eq!(ways(&ends.connect(&server)), CACHED);
         server.end();
     }
+}
+
+/// A resumption takes a ticket and gives the next one, so that the full handshake after it is cached.
+#[test]
+fn sessions_and_certificates_lie_in_one_directory() {
+    let ends = Ends::new();
+    let server = ends.serve();
+    let sessions = ["--json", "-", "--sessions", &ends.directory("client")];
+    for resumed in [false, true] {
+        let fact = facts(&ends.run(&server.address, &sessions));
+        assert_eq!(fact["resumed"], resumed, "{fact}");
+        assert_eq!(fact["own_certificate"].is_null(), resumed, "{fact}");
+    }
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
 /// Runs an end with certificates in this directory, which must refuse it with this advice.
@@ -342,6 +357,17 @@ fn two_servers_do_not_share_a_directory() {
     let server = ends.serve();
     refused("serve", &ends.directory("server"), &["another server keeps its certificates there"]);
     drop(server);
+}
+
+#[test]
+fn a_state_and_certificates_need_a_directory_each() {
+    let directory = Directory::new();
+    let both = directory.path("both");
+    let output =
+        run(tessera().args(["serve", "--state", &both, "--cache-certificates", &both]), "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("a directory each"), "{}", stderr(&output));
+    assert!(!Path::new(&both).exists());
 }
 
 #[test]
