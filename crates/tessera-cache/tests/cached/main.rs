@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic)]
 
 mod bounds;
+mod bytes;
 mod ends;
 mod hits;
 mod known;
@@ -12,6 +13,5 @@ mod paper_refusals;
 mod public;
 mod refusals;
 mod stapling;
-mod written;
 
 use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};

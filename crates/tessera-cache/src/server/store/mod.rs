@@ -1,5 +1,9 @@
 //! The clients that a server remembers, found by their tickets.
 
+mod order;
+mod tickets;
+mod written;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -7,35 +11,35 @@ use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::ServerLimits;
-use super::extras::{Extras, INLINE, LIVE};
-use super::groups::{Group, Groups, ServerName};
-use super::index::{END, Index};
-use super::keyed::Keyed;
-use super::pages::Pages;
-use super::record::{Record, form, parts};
-use super::shares::{NONE, Shares};
 use crate::der::issuer;
 use crate::form::Form;
 use crate::ids::{KeptTicket, Ticket, TicketBytes};
 use crate::metrics::Metrics;
+use crate::server::ServerLimits;
+use crate::server::extras::{Extras, INLINE, LIVE};
+use crate::server::groups::{Group, Groups, ServerName};
+use crate::server::index::{END, Index};
+use crate::server::keyed::Keyed;
+use crate::server::pages::Pages;
+use crate::server::record::{Record, form, parts};
+use crate::server::shares::{NONE, Shares};
 
 /// All clients.
 pub(super) struct Store {
-    pub(super) keyed: Keyed,
-    pub(super) records: Pages<Record>,
+    keyed: Keyed,
+    records: Pages<Record>,
     /// The first of the records that are free.
     free: u32,
     /// Tickets: a record's number, and the place that the ticket has there.
-    pub(super) tickets: Index,
+    tickets: Index,
     /// Records, by the last bytes of what they keep for themselves.
     clients: Index,
-    pub(super) extras: Extras,
-    pub(super) groups: Groups,
-    pub(super) shares: Shares,
-    pub(super) limits: ServerLimits,
+    extras: Extras,
+    groups: Groups,
+    shares: Shares,
+    limits: ServerLimits,
     entries: usize,
-    pub(super) bytes: usize,
+    bytes: usize,
     pub(super) metrics: Metrics,
 }
 
@@ -81,7 +85,7 @@ impl Store {
         Ok(Self::empty(Keyed::new(random)?, limits))
     }
 
-    pub(super) fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
         Self {
             keyed,
             records: Pages::new(),
@@ -172,12 +176,7 @@ impl Store {
         if presented && !self.extras.has(client) {
             (0..INLINE).for_each(|place| self.clear(client, place));
         }
-        let own = self.records.get(client).map(|it| &it.own);
-        let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
-        for ticket in tickets {
-            self.make_room_for_ticket(client, &with_leaf);
-            self.add_ticket(client, KeptTicket::of(*ticket));
-        }
+        self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));
     }
 
     /// Forgets clients that were accepted under other policies.
@@ -192,7 +191,7 @@ impl Store {
 
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
     /// it doesn't fit.
-    pub(super) fn client(&mut self, peer: &Remembered) -> Option<u32> {
+    fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
         let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
@@ -209,7 +208,7 @@ impl Store {
 
     /// The records of clients with this leaf: a client can send other certificates after it, come to other
     /// servers and so on.
-    pub(super) fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
+    fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         self.clients.find(hash_of_tail(&self.keyed, own), |number| {
             if self.records.get(number).is_some_and(|it| *it.own == *own) {
