@@ -32,6 +32,11 @@ impl ServeOptions {
                  leave it out, or add --certificate FILE",
             );
         }
+        if self.state.is_some() && self.state == self.common.cache_certificates {
+            return wrong(
+                "--state and --cache-certificates name one directory, and need a directory each: name two",
+            );
+        }
         if self.state_key.is_some() && self.state.is_none() {
             return wrong("--state-key is the key of a state: add --state DIR");
         }

@@ -13,5 +13,6 @@ mod paper_refusals;
 mod public;
 mod refusals;
 mod stapling;
+mod written;
 
 use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};

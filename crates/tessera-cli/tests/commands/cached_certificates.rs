@@ -1,14 +1,17 @@
 //! `--cache-certificates`: chains travel once, also from one process to the next.
 
 use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
 use crate::openssl::{s_client, s_server};
-use crate::program::{P256, Pki, Server, connect, facts, stderr};
+use crate::program::{P256, Pki, Server, connect, facts, run, stderr, tessera};
 
 /// Two ends that keep certificates, each in a directory of its own.
 pub(crate) struct Ends {
@@ -27,31 +30,49 @@ impl Ends {
     }
 
     pub(crate) fn serve(&self) -> Server {
-        self.serve_at("127.0.0.1:0", "server")
+        self.serve_at("127.0.0.1:0", &[])
     }
 
-    /// With the certificate of this name. What was found is read already.
-    fn serve_at(&self, listen: &str, name: &str) -> Server {
-        let [root, own, key] = ["root.pem", &format!("{name}.pem"), &format!("{name}.key")]
-            .map(|it| self.pki.path(it));
+    pub(crate) fn serve_at(&self, listen: &str, more: &[&str]) -> Server {
+        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| self.pki.path(it));
         let directory = self.directory("server");
         let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
         options.extend(["--require-client-certificate", "--cache-certificates", &directory]);
-        Server::listening(listen, &options)
+        Server::listening(listen, &[&options, more].concat())
     }
 
-    /// Connects with a certificate of its own; gives the client's facts.
-    pub(crate) fn connect(&self, server: &Server) -> Value {
-        let path = |name| self.pki.path(name);
-        let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-        let options = ["--ca", &root, "--certificate", &own, "--key", &key, "--json", "-"];
+    /// Of a client with a certificate of its own.
+    fn options(&self) -> Vec<String> {
+        let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| self.pki.path(it));
         let directory = self.directory("client");
-        let options = [&options[..], &["--cache-certificates", &directory]].concat();
-        facts(&server.connect(&options, "hello\n"))
+        let named = ["--ca", &root, "--certificate", &own, "--key", &key, "--cache-certificates"];
+        named.into_iter().chain([&*directory]).map(str::to_owned).collect()
+    }
+
+    /// Runs such a client.
+    fn run(&self, address: &str, more: &[&str]) -> Output {
+        let options = self.options();
+        let options: Vec<_> = options.iter().map(String::as_str).collect();
+        connect(&[&[address], &options[..], more].concat(), "hello\n")
+    }
+
+    /// Gives the facts of such a client.
+    pub(crate) fn connect(&self, server: &Server) -> Value {
+        facts(&self.run(&server.address, &["--json", "-"]))
+    }
+
+    /// The server goes on with another certificate.
+    pub(crate) fn exchange_certificate(&self, server: &Server) {
+        self.pki.issue("other", "subjectAltName=DNS:localhost,IP:127.0.0.1", P256);
+        for end in ["pem", "key"] {
+            let path = |name| self.pki.path(&format!("{name}.{end}"));
+            fs::copy(path("other"), path("server")).unwrap();
+        }
+        reload(server);
     }
 
     /// The file of an end.
-    fn file(&self, end: &str) -> PathBuf {
+    pub(crate) fn file(&self, end: &str) -> PathBuf {
         let directory = PathBuf::from(self.directory(end));
         if end == "server" {
             return directory.join("clients");
@@ -60,6 +81,11 @@ impl Ends {
         assert_eq!(scopes.len(), 1);
         scopes[0].path().join("servers")
     }
+}
+
+fn reload(server: &Server) {
+    server.signal("-HUP");
+    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
 }
 
 /// How both certificates travelled, as this end tells it: its own and the peer's.
@@ -129,7 +155,7 @@ fn certificates_are_known_again_after_the_server_was_restarted() {
         let directory = fs::metadata(ends.directory(end)).unwrap();
         assert_eq!(directory.permissions().mode() & 0o777, 0o700, "{end}");
     }
-    let second = ends.serve_at(&address, "server");
+    let second = ends.serve_at(&address, &[]);
     assert_eq!(found(&second), "kept");
     let client = ends.connect(&second);
     assert_eq!((ways(&client), ways(&connection(&second))), (CACHED, CACHED), "{client}");
@@ -140,13 +166,7 @@ fn a_server_that_changes_its_certificate_sends_the_new_one_whole_once() {
     let ends = Ends::new();
     let server = ends.serve();
     ends.connect(&server);
-    ends.pki.issue("other", "subjectAltName=DNS:localhost,IP:127.0.0.1", P256);
-    for end in ["pem", "key"] {
-        let path = |name| ends.pki.path(&format!("{name}.{end}"));
-        fs::copy(path("other"), path("server")).unwrap();
-    }
-    server.signal("-HUP");
-    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
+    ends.exchange_certificate(&server);
     let fact = ends.connect(&server);
     assert_eq!(fact["peer_certificate_missed"], "another-chain", "{fact}");
     // The client is the one that it was.
@@ -164,8 +184,7 @@ fn a_server_whose_authorities_change_forgets_its_clients() {
     let both =
         [ends.pki.path("root.pem"), other.path("root.pem")].map(|path| fs::read(path).unwrap());
     fs::write(ends.pki.path("root.pem"), both.concat()).unwrap();
-    server.signal("-HUP");
-    std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
+    reload(&server);
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
     assert_eq!(sums["entries"], 0, "{sums}");
@@ -189,17 +208,45 @@ fn a_server_that_asks_for_no_certificate_is_cached_alone() {
 fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     let ends = Ends::new();
     let server = ends.serve();
-    let path = |name| ends.pki.path(name);
-    let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-    let directory = ends.directory("client");
-    let mut options = vec!["--ca", &root, "--certificate", &own, "--key", &key, "--quiet"];
-    options.extend(["--cache-certificates", &directory, "--mode", "full", "--count", "5"]);
-    let output = server.connect(&options, "");
+    let load = ["--quiet", "--mode", "full", "--count", "5"];
+    let output = ends.run(&server.address, &load);
     assert!(output.status.success(), "{}", stderr(&output));
     assert_eq!(ways(&ends.connect(&server)), CACHED);
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
     assert_eq!((&sums["sent_cached"], &sums["received_cached"]), (&5.into(), &5.into()), "{sums}");
+}
+
+/// A ticket that may have been sent is never sent again; one that was not is there for the next connection.
+#[test]
+fn tickets_are_sent_once_whatever_becomes_of_a_client() {
+    let ends = Ends::new();
+    let server = ends.serve();
+    ends.connect(&server);
+    let address = server.address.clone();
+    server.end();
+    // Nobody listens.
+    let output = ends.run(&address, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let server = ends.serve_at(&address, &[]);
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
+    server.end();
+
+    // Somebody listens, and the client is killed before it is answered.
+    let silent = TcpListener::bind(&address).unwrap();
+    let mut child = tessera();
+    child.arg("connect").arg(&address).args(ends.options()).stdin(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut sent = [0; 5];
+    silent.accept().unwrap().0.read_exact(&mut sent).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(silent);
+    let server = ends.serve_at(&address, &[]);
+    let fact = ends.connect(&server);
+    assert_eq!(fact["peer_certificate"], "cached", "{fact}");
+    assert_ne!(fact["own_certificate"], "cached", "{fact}");
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
 /// What can't be read is ignored, and replaced; nobody is refused for it.
@@ -210,7 +257,8 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
     ends.connect(&server);
     let address = server.address.clone();
     server.end();
-    let damages: [(&str, fn(&mut Vec<u8>)); 4] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 4] = [
         ("damaged", |bytes| bytes.truncate(bytes.len() - 1)),
         ("damaged", |bytes| bytes[40] ^= 1),
         ("damaged", Vec::clear),
@@ -223,14 +271,9 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
             damage(&mut bytes);
             fs::write(ends.file(end), bytes).unwrap();
         }
-        let server = ends.serve_at(&address, "server");
+        let server = ends.serve_at(&address, &[]);
         assert_eq!(found(&server), told);
-        let path = |name| ends.pki.path(name);
-        let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
-        let directory = ends.directory("client");
-        let options = ["--ca", &root, "--certificate", &own, "--key", &key];
-        let options = [&options[..], &["--cache-certificates", &directory]].concat();
-        let output = server.connect(&options, "hello\n");
+        let output = ends.run(&server.address, &[]);
         let line = stderr(&output);
         assert!(output.status.success(), "{line}");
         let why = if told == "newer" { "a newer version" } else { "cut off or changed" };
@@ -243,6 +286,20 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
     }
 }
 
+/// A resumption takes a ticket and gives the next one, so that the full handshake after it is cached.
+#[test]
+fn sessions_and_certificates_lie_in_one_directory() {
+    let ends = Ends::new();
+    let server = ends.serve();
+    let sessions = ["--json", "-", "--sessions", &ends.directory("client")];
+    for resumed in [false, true] {
+        let fact = facts(&ends.run(&server.address, &sessions));
+        assert_eq!(fact["resumed"], resumed, "{fact}");
+        assert_eq!(fact["own_certificate"].is_null(), resumed, "{fact}");
+    }
+    assert_eq!(ways(&ends.connect(&server)), CACHED);
+}
+
 /// Runs an end with certificates in this directory, which must refuse it with this advice.
 fn refused(end: &str, directory: &str, advice: &[&str]) {
     let address = if end == "connect" { "127.0.0.1:1" } else { "--listen=127.0.0.1:0" };
@@ -250,7 +307,7 @@ fn refused(end: &str, directory: &str, advice: &[&str]) {
     if end == "connect" {
         arguments.push("--insecure-accept-any-certificate");
     }
-    let output = crate::program::run(crate::program::tessera().args(&arguments), "");
+    let output = run(tessera().args(&arguments), "");
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{end}: {told}");
     assert!(told.contains(directory) && advice.iter().all(|it| told.contains(it)), "{end}: {told}");
@@ -303,11 +360,22 @@ fn two_servers_do_not_share_a_directory() {
 }
 
 #[test]
+fn a_state_and_certificates_need_a_directory_each() {
+    let directory = Directory::new();
+    let both = directory.path("both");
+    let output =
+        run(tessera().args(["serve", "--state", &both, "--cache-certificates", &both]), "");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("a directory each"), "{}", stderr(&output));
+    assert!(!Path::new(&both).exists());
+}
+
+#[test]
 fn certificates_are_not_cached_where_there_can_be_none() {
     let psk = "client1:000102030405060708090a0b0c0d0e0f";
     for end in [&["serve"][..], &["connect", "127.0.0.1:1"]] {
         let options = ["--psk", psk, "--cache-certificates", "/nowhere"];
-        let output = crate::program::run(crate::program::tessera().args(end).args(options), "");
+        let output = run(tessera().args(end).args(options), "");
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("has nothing to cache"), "{}", stderr(&output));
     }
@@ -317,7 +385,7 @@ fn certificates_are_not_cached_where_there_can_be_none() {
 #[test]
 fn s_client_is_served_by_a_server_that_caches_and_is_not_cached() {
     let ends = Ends::new();
-    let server = ends.serve();
+    let server = ends.serve_at("127.0.0.1:0", &["--http"]);
     let path = |name| ends.pki.path(name);
     let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
     assert_eq!(found(&server), "nothing");

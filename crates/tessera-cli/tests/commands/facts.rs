@@ -9,8 +9,10 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
+use crate::cached_certificates::Ends;
 use crate::closing::ended_before_the_answer;
 use crate::document::DOCUMENT;
+use crate::openssl::{s_client, s_server};
 use crate::program::{P256, Pki, Server, Started, connect, serve, signal, stderr};
 
 /// What no scene makes, with the reason. A fact that is added comes with a scene, or a line here.
@@ -20,6 +22,12 @@ const UNSEEN: &[(&str, &str)] = &[
         "no option asks for it; a client made with the library can",
     ),
     ("state.found \"key-gone\"", "the machine was started again"),
+    ("connection.peer_certificate_missed \"expired\"", "a certificate expires"),
+    ("connection.peer_certificate_missed \"same-id\"", "two chains in 16,384 have one id"),
+    (
+        "certificate_cache_failed",
+        "a disk fails under a running server, which writes to it every five minutes",
+    ),
     ("state_failed", "a disk fails under a running server, which looks at it once a minute"),
 ];
 
@@ -46,6 +54,7 @@ fn every_documented_fact_is_told_as_documented() {
     stage.limits();
     stage.reloads();
     stage.states();
+    stage.cached_certificates();
     stage.missed();
     stage.loads();
     let mut unseen = DOCUMENT.unseen(&stage.facts.into_inner());
@@ -262,6 +271,44 @@ impl Stage {
             if found == "nothing" {
                 self.end(server);
             }
+        }
+    }
+
+    fn cached_certificates(&self) {
+        let ends = Ends::new();
+        let server = ends.serve_at("127.0.0.1:0", &["--http"]);
+        let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| ends.pki.path(it));
+        let push = |fact| self.facts.borrow_mut().push(fact);
+        push(server.next());
+        for missed in ["nothing-cached".into(), Value::Null] {
+            let fact = ends.connect(&server);
+            assert_eq!(fact["peer_certificate_missed"], missed, "{fact}");
+            push(fact);
+        }
+        // Neither compresses nor caches.
+        s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
+        ends.exchange_certificate(&server);
+        push(ends.connect(&server));
+        self.end(server);
+
+        for (found, damage) in [("kept", None), ("damaged", Some(0)), ("newer", Some(15))] {
+            let file = ends.file("server");
+            let mut bytes = fs::read(&file).unwrap();
+            if let Some(place) = damage {
+                bytes[place] = 200;
+            }
+            fs::write(&file, bytes).unwrap();
+            let told = ends.serve().end();
+            assert_eq!(told[0]["found"], found, "{}", told[0]);
+            self.facts.borrow_mut().extend(told);
+        }
+
+        let (_server, address) = s_server(&ends.pki, &[]);
+        let directory = self.path("certificates");
+        let options = [&address, "--ca", &root, "--server-name", "localhost"];
+        let options = [&options[..], &["--cache-certificates", &directory]].concat();
+        for missed in ["nothing-cached", "takes-no-part"] {
+            assert_eq!(self.connect(&options, 0)["peer_certificate_missed"], missed);
         }
     }
 

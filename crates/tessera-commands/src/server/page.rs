@@ -56,6 +56,8 @@ const LABELS: &[(&str, &str)] = &[
     ("protocol", "Protocol (ALPN)"),
     ("peer", "You are"),
     ("external_psk", "PSK identity"),
+    ("own_certificate", "The server's certificate came"),
+    ("peer_certificate", "Your certificate came"),
     ("resumed", "Resumed"),
     ("psk", "Kind of PSK"),
     ("one_time_key", "One-time key"),

@@ -1,0 +1,137 @@
+//! Caches that outlive their process.
+
+use tessera_cache::{ClientCache, NotImported, ServerCache, ServerLimits};
+use tessera_harness::Mode;
+
+use crate::Ends;
+
+/// A process later: both ends with empty caches.
+fn later(ends: &mut Ends) -> Ends {
+    ends.restart_server();
+    ends.another_client(&[b'c'; 800])
+}
+
+#[test]
+fn what_was_exported_is_known_after_an_import() {
+    let mut ends = Ends::new(Mode::Mutual);
+    ends.connect();
+    for _ in 0..4 {
+        let (client, server) = (ends.client.export(), ends.server.export());
+        ends = later(&mut ends);
+        ends.client.import(&client).expect("what it exported");
+        ends.server.import(&server).expect("what it exported");
+        assert_eq!(ends.hits(), (true, true));
+        let entries = (ends.client.metrics().entries, ends.server.metrics().entries);
+        assert_eq!(entries, (1, 1));
+    }
+    assert_eq!(ends.hits(), (true, true), "without another process between");
+}
+
+/// The spare of an earlier handshake is still there.
+#[test]
+fn an_import_has_all_tickets_in_their_order() {
+    let mut ends = Ends::new(Mode::Mutual);
+    (0..3).for_each(|_| drop(ends.connect()));
+    let server = ends.server.export();
+    // The server hears nothing of the last one.
+    ends.connect();
+    let client = ends.client.export();
+    ends = later(&mut ends);
+    ends.client.import(&client).expect("what it exported");
+    ends.server.import(&server).expect("what it exported");
+    assert_eq!(ends.hits(), (true, true));
+}
+
+#[test]
+fn an_export_without_tickets_knows_the_server_alone() {
+    let mut ends = Ends::new(Mode::Mutual);
+    ends.connect();
+    let (client, server) = (ends.client.export_without_tickets(), ends.server.export());
+    ends = later(&mut ends);
+    ends.client.import(&client).expect("what it exported");
+    ends.server.import(&server).expect("what it exported");
+    assert_eq!(ends.hits(), (true, false));
+}
+
+#[test]
+fn an_import_keeps_to_the_limits() {
+    let ends = Ends::new(Mode::Mutual);
+    for leaf in [b'k', b'l', b'm'] {
+        ends.another_client(&[leaf; 800]).connect();
+    }
+    let mut limits = ServerLimits::default();
+    limits.clients = 2;
+    let smaller = ServerCache::with_limits(&ends.scene.server.provider, limits).expect("a cache");
+    smaller.import(&ends.server.export()).expect("what it exported");
+    assert_eq!(smaller.metrics().entries, 2);
+}
+
+/// Exports of both ends after a handshake, with what imports them into caches that know something.
+fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
+    ends.connect();
+    let client: Import<'_> = Box::new(|bytes| ends.client.import(bytes));
+    let server: Import<'_> = Box::new(|bytes| ends.server.import(bytes));
+    [(ends.client.export(), client), (ends.server.export(), server)]
+}
+
+type Import<'a> = Box<dyn Fn(&[u8]) -> Result<(), NotImported> + 'a>;
+
+#[test]
+fn what_was_cut_off_or_changed_is_refused_as_a_whole() {
+    let ends = Ends::new(Mode::Mutual);
+    for (exported, import) in exports(&ends) {
+        for len in 0..exported.len() {
+            assert_eq!(import(&exported[..len]), Err(NotImported::Damaged), "{len}");
+        }
+        for place in (0..exported.len()).filter(|place| *place != VERSION) {
+            let mut changed = exported.clone();
+            changed[place] ^= 1;
+            assert_eq!(import(&changed), Err(NotImported::Damaged), "{place}");
+        }
+        let mut newer = exported.clone();
+        newer[VERSION] += 1;
+        assert_eq!(import(&newer), Err(NotImported::Newer { version: 2 }));
+        newer[VERSION] = 0;
+        assert_eq!(import(&newer), Err(NotImported::Damaged));
+    }
+    let [(client, _), (server, _)] = exports(&ends);
+    assert_eq!(ends.client.import(&server), Err(NotImported::Damaged), "a server's");
+    assert_eq!(ends.server.import(&client), Err(NotImported::Damaged), "a client's");
+    assert_eq!(ends.hits(), (true, true), "refused, they change nothing");
+}
+
+/// After the name.
+const VERSION: usize = 15;
+
+/// Whoever can write the file can write a right checksum: nothing in it breaks a cache.
+#[test]
+fn whatever_has_a_right_checksum_breaks_nothing() {
+    let ends = Ends::new(Mode::Mutual);
+    let sha256 = ends.scene.server.provider.suites[0].hash;
+    assert_eq!(sha256.len(), 32);
+    for (exported, import) in exports(&ends) {
+        let sealed = exported.len() - 32;
+        let mut refused = 0;
+        for place in VERSION + 1..sealed {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut changed = exported[..sealed].to_vec();
+                changed[place] = value;
+                let checksum = sha256.hash(&changed);
+                changed.extend_from_slice(checksum.as_ref());
+                refused += usize::from(import(&changed).is_err());
+            }
+        }
+        assert!(refused > 0);
+        assert_eq!(import(&exported), Ok(()));
+    }
+    ends.connect();
+}
+
+#[test]
+fn an_empty_cache_is_exported_and_imported() {
+    let provider = tessera_aws_lc::provider();
+    let client = ClientCache::new(&provider).expect("a cache");
+    assert_eq!(client.import(&client.export()), Ok(()));
+    let server = ServerCache::new(&provider).expect("a cache");
+    assert_eq!(server.import(&server.export()), Ok(()));
+}
