@@ -61,7 +61,7 @@ unit:
 	scripts/unit-tests
 	$(CARGO) test --package tessera-aws-lc --no-default-features --locked
 
-## bare-metal         build the engine, which is no_std, for a Cortex-M33
+## bare-metal         build the engine and the cache, which are no_std, for a Cortex-M33
 bare-metal:
 	scripts/build-bare-metal
 

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use tessera::auth::{PeerRejected, VerifyPeer};
+use tessera::wire::AlertDescription;
 use tessera_webpki::{
     ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, UnknownStatus,
     WebPkiVerifier,
@@ -96,6 +98,22 @@ pub fn remembering(verifier: WebPkiVerifier) -> Result<KnownChains, ProgramError
         }
     };
     Ok(KnownChains::new(verifier, store))
+}
+
+/// What the peer shows for itself, its certificate or its public key (DER): for verifiers that look into it, around
+/// one that may know a chain by its hash alone.
+///
+/// # Errors
+/// If the chain isn't there, with the alert and the reason.
+pub fn end_entity(question: &VerifyPeer) -> Result<&[u8], PeerRejected> {
+    let reject = |alert, reason: &str| PeerRejected { alert, reason: reason.to_owned() };
+    if question.known.is_some() {
+        let reason = "the certificates themselves are needed here, and the peer only names them: \
+                      connect again, and have them sent";
+        return Err(reject(AlertDescription::BAD_CERTIFICATE, reason));
+    }
+    let first = question.chain.first().map(Vec::as_slice);
+    first.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))
 }
 
 /// Judges peers by the raw public keys (RFC 7250) of a PEM file, all of them of the peer of this name.

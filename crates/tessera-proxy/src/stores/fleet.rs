@@ -223,7 +223,7 @@ impl Sites {
         let settings = ["ca", "certificate", "key"].map(|key| format!("[{label}] {key}"));
         let [ca, certificate, key] = settings.each_ref().map(String::as_str);
         let verifier = trust::roots(SettingFile { setting: ca, path: &sites.ca })?;
-        let verifier = Arc::new(verifier);
+        let verifier = Arc::new(trust::remembering(verifier)?);
         let key_path = sites.key.as_ref().unwrap_or(&sites.certificate);
         let credential = credential::load(
             SettingFile { setting: certificate, path: &sites.certificate },
@@ -332,7 +332,8 @@ fn etcd(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
             let [ca_setting, certificate, key] = settings.each_ref().map(String::as_str);
             let verifier = trust::roots(SettingFile { setting: ca_setting, path: ca })?;
             let provider = tessera_aws_lc::provider();
-            let mut config = ClientConfig::new(provider, Arc::new(verifier));
+            let verifier = Arc::new(trust::remembering(verifier)?);
+            let mut config = ClientConfig::new(provider, verifier);
             if let Some(path) = &etcd.certificate {
                 let key_path = etcd.key.as_ref().unwrap_or(path);
                 config.credentials = vec![credential::load(

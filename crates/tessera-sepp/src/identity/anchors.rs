@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tessera::auth::{PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
 use tessera::wire::{AlertDescription, CipherSuite};
-use tessera_webpki::WebPkiVerifier;
+use tessera_kit::trust;
+use tessera_webpki::KnownChains;
 
 use super::CertificateIdentity;
 use crate::names::{Fqdn, NetworkDomain, PlmnSet};
@@ -18,7 +19,7 @@ pub struct TrustAnchor {
     /// The networks.
     pub plmns: PlmnSet,
     /// The roots, and what was revoked.
-    pub verifier: WebPkiVerifier,
+    pub verifier: KnownChains,
 }
 
 /// All trust anchors: each network is in one of them at most.
@@ -61,7 +62,7 @@ impl TrustAnchors {
 
     /// Judges a certificate flight by the anchor of the networks that its certificate names, and by no other.
     pub(super) fn judge(&self, question: &VerifyPeer) -> Result<CertificateIdentity, PeerRejected> {
-        let leaf = question.chain.first().map(Vec::as_slice).unwrap_or_default();
+        let leaf = trust::end_entity(question)?;
         let names = tessera_webpki::dns_names(leaf).map_err(|error| PeerRejected {
             alert: AlertDescription::BAD_CERTIFICATE,
             reason: error.to_string(),

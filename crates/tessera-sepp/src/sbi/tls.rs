@@ -18,6 +18,7 @@ use crate::names::Fqdn;
 pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramError> {
     let Some(ca) = &sbi.ca else { return Ok(None) };
     let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
+    let roots = trust::remembering(roots)?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(roots));
     config.protocols = protocols();
     config.credentials = own(sbi)?.into_iter().collect();
@@ -37,6 +38,7 @@ pub fn listener(sbi: &Sbi) -> Result<Option<Checked<ServerConfig>>, ProgramError
     config.certificate_codecs = tessera_compression::codecs();
     if let (Some(ca), true) = (&sbi.ca, sbi.client_certificates.unwrap_or(sbi.ca.is_some())) {
         let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
+        let roots = trust::remembering(roots)?;
         config.client_authentication = ClientAuthentication::Required(Arc::new(roots));
     }
     Ok(Some(config.checked()?))

@@ -22,7 +22,7 @@ pub(super) fn load(configuration: &Configuration, own: &Own) -> Result<KnownPeer
         anchors.push(TrustAnchor {
             name: Arc::from(name.as_str()),
             plmns: anchor.plmns.clone(),
-            verifier: trust::roots_and_revocation_lists(roots, &lists)?,
+            verifier: trust::remembering(trust::roots_and_revocation_lists(roots, &lists)?)?,
         });
     }
     let settings = |error: &dyn std::fmt::Display| ProgramError::settings(error.to_string());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod full;
+mod known;
 mod listeners;
 mod modes;
 mod pki;

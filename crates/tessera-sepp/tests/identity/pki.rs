@@ -18,7 +18,7 @@ pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 pub struct Leaf {
     pub der: Vec<u8>,
     pub pem: String,
-    key: Vec<u8>,
+    pub key: Vec<u8>,
 }
 
 impl Leaf {

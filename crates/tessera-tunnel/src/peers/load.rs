@@ -78,11 +78,13 @@ fn chains(
         }
     };
     let by_uri = match peer {
-        Role::Server if !peers.uris.is_empty() => Some(load()?.leaving_server_names_to_a_wrapper()),
+        Role::Server if !peers.uris.is_empty() => {
+            Some(trust::remembering(load()?.leaving_server_names_to_a_wrapper())?)
+        }
         _ => None,
     };
     Ok(Chains {
-        verifier: load()?,
+        verifier: trust::remembering(load()?)?,
         names: peers.names.iter().map(|name| name.to_ascii_lowercase()).collect(),
         uris: peers.uris.iter().cloned().collect(),
         by_uri,

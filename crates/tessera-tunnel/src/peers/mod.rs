@@ -6,6 +6,8 @@
 
 mod identity;
 mod load;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 
@@ -16,7 +18,8 @@ use tessera::auth::{
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera_kit::credential::fingerprint;
-use tessera_webpki::{Algorithms, PinnedKeyVerifier, WebPkiVerifier};
+use tessera_kit::trust;
+use tessera_webpki::{Algorithms, KnownChains, PinnedKeyVerifier};
 
 use self::identity::Named;
 pub use self::identity::identity;
@@ -25,9 +28,9 @@ pub use self::load::{allowed, psks};
 /// Accepts those whom a section of the configuration names.
 ///
 /// # Identities
-/// Of a client by `ca`: all its DNS names and URIs, or its subject (as of [`WebPkiVerifier`]). Of a server by `ca`: the
-/// name that it was accepted for, or all, where it is known by a URI. By fingerprint: `sha256:HEX` of the certificate.
-/// By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
+/// Of a client by `ca`: all its DNS names and URIs, or its subject (as of `tessera_webpki::WebPkiVerifier`). Of a
+/// server by `ca`: the name that it was accepted for, or all, where it is known by a URI. By fingerprint: `sha256:HEX`
+/// of the certificate. By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
 pub struct AllowedPeers {
     /// `[server.NAME]`: where whoever is refused could be allowed.
     section: String,
@@ -41,18 +44,18 @@ pub struct AllowedPeers {
 
 /// Those whom authorities vouch for.
 struct Chains {
-    verifier: WebPkiVerifier,
+    verifier: KnownChains,
     names: BTreeSet<String>,
     uris: BTreeSet<String>,
     /// Servers by their URIs: the verifier looks at no name then.
-    by_uri: Option<WebPkiVerifier>,
+    by_uri: Option<KnownChains>,
     any: bool,
 }
 
 impl AllowedPeers {
     fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
-        let first = question.chain.first().map(Vec::as_slice).unwrap_or_default();
-        let shown = fingerprint(first);
+        // The fingerprint comes before the authorities, so the certificate has to be there.
+        let shown = fingerprint(trust::end_entity(question)?);
         if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
             return self.judge_key(question, &shown);
         }
@@ -165,7 +168,7 @@ impl Chains {
     }
 }
 
-fn ask(verifier: &WebPkiVerifier, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
+fn ask(verifier: &KnownChains, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
     match verifier.verify(question) {
         Reply::Now(answer) => answer,
         Reply::Later => Err(internal("the verifier of certificates left its answer for later")),

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use rcgen::{CertificateParams, KeyPair};
+use tessera_kit::trust;
 use tessera_webpki::WebPkiVerifier;
 
 use super::*;
@@ -33,7 +34,7 @@ fn known(peer: &str) -> Arc<KnownPeers> {
     let anchor = TrustAnchor {
         name: "visited".into(),
         plmns: plmns(&["001-01", "001-02"]),
-        verifier: WebPkiVerifier::new(&[root.der()]).unwrap(),
+        verifier: trust::remembering(WebPkiVerifier::new(&[root.der()]).unwrap()).unwrap(),
     };
     let peer = KnownPeer {
         fqdn: peer.parse().unwrap(),

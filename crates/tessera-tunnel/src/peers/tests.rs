@@ -1,0 +1,58 @@
+//! Whoever is asked about a chain that isn't there.
+
+use std::path::Path;
+use std::{fs, process};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SigningKey};
+use tessera::Role;
+use tessera::auth::{PeerVerifier, Proof, VerifyPeer};
+use tessera::crypto::Hash;
+use tessera::handshake::Reply;
+use tessera::wire::{AlertDescription, CipherSuite, SignatureScheme};
+use tessera_kit::clock::unix;
+use tessera_webpki::chain_hash;
+
+use super::allowed;
+use crate::config::{Anchors, Peers};
+
+fn sha256() -> &'static dyn Hash {
+    tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap().hash
+}
+
+/// The authorities' part knows the chain, and would answer for its hash.
+#[test]
+fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["client.example".to_owned()]).unwrap();
+    let der = params.signed_by(&key, &ca).unwrap().der().to_vec();
+    let roots = std::env::temp_dir().join(format!("tessera-tunnel-peers-{}.pem", process::id()));
+    fs::write(&roots, ca.pem()).unwrap();
+    let allowed = any_of(&roots);
+    fs::remove_file(&roots).unwrap();
+
+    let proof = Proof::Signature {
+        scheme: SignatureScheme::ECDSA_SECP256R1_SHA256,
+        signed: b"a transcript".to_vec(),
+        signature: key.sign(b"a transcript").unwrap(),
+    };
+    let mut shown = VerifyPeer::new(Role::Client, vec![der], proof);
+    shown.unix = Some(unix().as_secs());
+    let mut named = shown.clone();
+    named.known = chain_hash(sha256(), &shown.chain);
+    named.chain.clear();
+    assert!(matches!(allowed.verify(&shown), Reply::Now(Ok(_))));
+    let authorities = &allowed.chains.as_ref().unwrap().verifier;
+    assert!(matches!(authorities.verify(&named), Reply::Now(Ok(_))));
+    let Reply::Now(Err(refused)) = allowed.verify(&named) else { panic!("it was accepted") };
+    assert_eq!(refused.alert, AlertDescription::BAD_CERTIFICATE);
+    assert!(refused.reason.contains("have them sent"), "{}", refused.reason);
+}
+
+fn any_of(roots: &Path) -> super::AllowedPeers {
+    let ca = Some(Anchors::File(roots.to_owned()));
+    let peers = Peers { ca, any_of_ca: true, ..Peers::default() };
+    allowed(&peers, Role::Client, "server.test").unwrap()
+}
