@@ -20,7 +20,7 @@ struct Segment {
 }
 
 /// The number of segments.
-const SEGMENTS: usize = 64;
+const SEGMENTS: usize = 256;
 
 /// Numbers in an index are smaller than this.
 pub(super) const END: u32 = 1 << 24;
@@ -64,13 +64,13 @@ impl Index {
 
 /// The upper bits choose the segment, the others the slot.
 fn segment_of(hash: u64) -> usize {
-    (hash >> 58) as usize
+    (hash >> 56) as usize
 }
 
 impl Segment {
     /// Where a hash would be if nothing else were there.
     fn home(&self, hash: u64) -> usize {
-        let below = u128::from(hash << 6);
+        let below = u128::from(hash << 8);
         ((below * self.slots.len() as u128) >> 64) as usize
     }
 

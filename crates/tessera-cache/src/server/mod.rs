@@ -4,11 +4,17 @@ mod extras;
 mod groups;
 mod index;
 mod keyed;
+#[cfg(test)]
+mod measured;
+mod order;
 mod pages;
 mod public;
 mod record;
 mod shares;
 mod store;
+#[cfg(test)]
+mod tests;
+mod tickets;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -22,20 +22,20 @@ use crate::metrics::Metrics;
 
 /// All clients.
 pub(super) struct Store {
-    keyed: Keyed,
-    records: Pages<Record>,
+    pub(super) keyed: Keyed,
+    pub(super) records: Pages<Record>,
     /// The first of the records that are free.
     free: u32,
     /// Tickets: a record's number, and the place that the ticket has there.
-    tickets: Index,
+    pub(super) tickets: Index,
     /// Records, by the last bytes of what they keep for themselves.
     clients: Index,
-    extras: Extras,
-    groups: Groups,
-    shares: Shares,
+    pub(super) extras: Extras,
+    pub(super) groups: Groups,
+    pub(super) shares: Shares,
     limits: ServerLimits,
     entries: usize,
-    bytes: usize,
+    pub(super) bytes: usize,
     pub(super) metrics: Metrics,
 }
 
@@ -162,8 +162,10 @@ impl Store {
         if presented && !self.extras.has(client) {
             (0..INLINE).for_each(|place| self.clear(client, place));
         }
+        let own = self.records.get(client).map(|it| &it.own);
+        let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
         for ticket in tickets {
-            self.make_room_for_ticket(client);
+            self.make_room_for_ticket(client, &with_leaf);
             self.add_ticket(client, KeptTicket::of(ticket));
         }
     }
@@ -176,21 +178,6 @@ impl Store {
                 self.remove(client);
             }
         }
-    }
-
-    fn take_one(&mut self, ticket: &TicketBytes, server: ServerName) -> Option<(u32, Id)> {
-        let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
-        let bytes = KeptTicket::bytes(ticket);
-        let is_it = |number| {
-            let is_same = ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
-            let group = records.get(split(number).0).and_then(|it| groups.get(it.group));
-            is_same && group.is_some_and(|group| group.server == server)
-        };
-        let number = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it)?;
-        let (client, place) = split(number);
-        let id = ticket_at(records, extras, number)?.id;
-        self.clear(client, place);
-        Some((client, id))
     }
 
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
@@ -239,31 +226,6 @@ impl Store {
         }
     }
 
-    /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
-    fn make_room_for_ticket(&mut self, client: u32) {
-        let Some(own) = self.records.get(client).map(|it| it.own.clone()) else { return };
-        let with_leaf = self.with_leaf(&own);
-        let live: usize = with_leaf.iter().map(|client| self.live(*client)).sum();
-        if live < LIVE {
-            return;
-        }
-        for other in with_leaf.into_iter().filter(|other| *other != client) {
-            if let Some(place) = (0..LIVE).find(|place| self.ticket(other, *place).is_some()) {
-                self.clear(other, place);
-                return;
-            }
-        }
-    }
-
-    fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
-        ticket_at(&self.records, &self.extras, number_of(client, place))
-    }
-
-    /// How many tickets of a record are known.
-    fn live(&self, client: u32) -> usize {
-        (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
-    }
-
     fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
         let cost = COST + own.len() + self.groups.cost_to_join(group);
         if cost > self.limits.bytes || self.limits.clients == 0 {
@@ -301,62 +263,6 @@ impl Store {
         Some(client)
     }
 
-    fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
-        let places = if self.extras.has(client) { LIVE } else { INLINE };
-        let place = (0..places).find(|place| self.ticket(client, *place).is_none());
-        let place = match place {
-            Some(place) => place,
-            // A client with several connections at a time.
-            None if places == INLINE => {
-                self.charge_of(client, Extras::COST);
-                INLINE
-            }
-            None => {
-                let came = self.extras.get(client).map(|it| it.came).unwrap_or_default();
-                let oldest = (0..LIVE).min_by_key(|place| came[*place]).unwrap_or(0);
-                self.clear_in_index(client, oldest);
-                oldest
-            }
-        };
-        if places == LIVE || place >= INLINE {
-            let extra = self.extras.of(client);
-            extra.came[place] = extra.next;
-            extra.next += 1;
-            if let Some(free) = place.checked_sub(INLINE).and_then(|at| extra.tickets.get_mut(at)) {
-                *free = Some(ticket);
-            }
-        }
-        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
-            record.put_ticket(place, Some(ticket));
-        }
-        let (records, extras, keyed) = (&self.records, &self.extras, &self.keyed);
-        self.tickets.insert(
-            hash_of_ticket(keyed, ticket.bytes),
-            number_of(client, place),
-            |other| {
-                let there = ticket_at(records, extras, other);
-                there.map_or(0, |it| hash_of_ticket(keyed, it.bytes))
-            },
-        );
-    }
-
-    /// Removes the ticket at a place, if there is one.
-    fn clear(&mut self, client: u32, place: usize) {
-        self.clear_in_index(client, place);
-        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
-            record.put_ticket(place, None);
-        } else if self.extras.take(client, place).is_some() && !self.extras.has(client) {
-            self.discharge_of(client, Extras::COST);
-        }
-    }
-
-    fn clear_in_index(&mut self, client: u32, place: usize) {
-        let number = number_of(client, place);
-        if let Some(ticket) = ticket_at(&self.records, &self.extras, number) {
-            self.tickets.remove(hash_of_ticket(&self.keyed, ticket.bytes), number);
-        }
-    }
-
     /// Makes room: the client of this part that was not used for longest leaves.
     fn evict(&mut self, share: u32) -> Option<()> {
         let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
@@ -384,88 +290,6 @@ impl Store {
             self.free = client;
         }
     }
-
-    fn share_of_client(&self, client: u32) -> Option<u32> {
-        Some(self.groups.get(self.records.get(client)?.group)?.share)
-    }
-
-    fn charge_of(&mut self, client: u32, bytes: usize) {
-        if let Some(share) = self.share_of_client(client) {
-            self.charge(share, bytes);
-        }
-    }
-
-    fn charge(&mut self, share: u32, bytes: usize) {
-        self.bytes += bytes;
-        if let Some(share) = self.shares.get_mut(share) {
-            share.bytes += bytes;
-        }
-    }
-
-    fn discharge_of(&mut self, client: u32, bytes: usize) {
-        let share = self.share_of_client(client).and_then(|share| self.shares.get_mut(share));
-        if let Some(share) = share {
-            share.bytes -= bytes;
-            self.bytes -= bytes;
-        }
-    }
-
-    /// The client is the one used last.
-    fn touch(&mut self, client: u32) {
-        if let Some(share) = self.share_of_client(client) {
-            self.unlink(client, share);
-            self.link(client, share);
-        }
-    }
-
-    fn link(&mut self, client: u32, share: u32) {
-        let Some(share) = self.shares.get_mut(share) else { return };
-        let second = core::mem::replace(&mut share.newest, client);
-        if share.oldest == NONE {
-            share.oldest = client;
-        }
-        if let Some(record) = self.records.get_mut(client) {
-            (record.newer, record.older) = (NONE, second);
-        }
-        if let Some(second) = self.records.get_mut(second) {
-            second.newer = client;
-        }
-    }
-
-    fn unlink(&mut self, client: u32, share: u32) {
-        let Some(record) = self.records.get(client) else { return };
-        let (newer, older) = (record.newer, record.older);
-        let Some(share) = self.shares.get_mut(share) else { return };
-        match self.records.get_mut(newer) {
-            Some(newer) => newer.older = older,
-            None => share.newest = older,
-        }
-        match self.records.get_mut(older) {
-            Some(older) => older.newer = newer,
-            None => share.oldest = newer,
-        }
-    }
-}
-
-/// The number of a ticket in its index.
-fn number_of(client: u32, place: usize) -> u32 {
-    client * LIVE as u32 + place as u32
-}
-
-fn split(number: u32) -> (u32, usize) {
-    (number / LIVE as u32, number as usize % LIVE)
-}
-
-fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<KeptTicket> {
-    let (client, place) = split(number);
-    match place.checked_sub(INLINE) {
-        None => records.get(client)?.ticket(place),
-        Some(at) => *extras.get(client)?.tickets.get(at)?,
-    }
-}
-
-fn hash_of_ticket(keyed: &Keyed, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
-    keyed.hash([a, b, c, d, e, f, 0, 0], [0; 8])
 }
 
 /// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.

@@ -1,0 +1,173 @@
+//! Who has to leave a store that is full.
+
+use std::sync::Arc;
+use std::vec::Vec;
+
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use super::ServerLimits;
+use super::store::{Remembered, Store, Under};
+use crate::chain::Chain;
+use crate::form::Form;
+use crate::ids::Ticket;
+
+const NOW: u64 = 1_800_000_000;
+
+fn store(clients: usize, bytes: usize) -> Store {
+    let limits = ServerLimits { clients, bytes };
+    Store::new(tessera_aws_lc::provider().random, limits).expect("random numbers")
+}
+
+fn under(server: u8) -> Under {
+    Under { server: [server; 16], policy: None }
+}
+
+/// A certificate of this authority's, with no more in it than is looked at.
+fn certificate(authority: u8, client: u32) -> Vec<u8> {
+    let issuer = [0x30, 1, authority];
+    let fields = [&[2, 1, 1, 0x30, 0][..], &issuer].concat();
+    let body = [&[0x30, fields.len() as u8][..], &fields, &client.to_be_bytes()].concat();
+    [&[0x30, body.len() as u8][..], &body].concat()
+}
+
+/// Learns a client and gives its tickets.
+fn learn(store: &mut Store, authority: u8, client: u32, issuers: &[u8]) -> [Ticket; 2] {
+    learn_at(store, authority, client, issuers, 1)
+}
+
+fn learn_at(
+    store: &mut Store,
+    authority: u8,
+    client: u32,
+    issuers: &[u8],
+    server: u8,
+) -> [Ticket; 2] {
+    let leaf = certificate(authority, client);
+    let share = store.share_of(&leaf);
+    let chain = Chain::new(CertificateType::X509, leaf, Arc::from(issuers)).expect("a chain");
+    let form = Form::Whole(Arc::new(chain));
+    let peer = Remembered { form, under: under(server), identity: 0, share };
+    let mut random = [[0; Ticket::DERIVED]; 2];
+    let provider = tessera_aws_lc::provider();
+    random.iter_mut().for_each(|it| provider.random.fill(it).expect("random numbers"));
+    let tickets = random.map(Ticket::new);
+    store.learn(&peer, tickets, false);
+    tickets
+}
+
+fn is_known(store: &mut Store, ticket: Ticket, server: u8) -> bool {
+    let found = store.take(&[ticket.bytes, [0; 8]], under(server), NOW, |_| true);
+    assert!(found.as_ref().is_none_or(|found| found.id == ticket.id));
+    found.is_some()
+}
+
+#[test]
+fn an_authoritys_clients_evict_only_each_other() {
+    let mut store = store(100, 1 << 20);
+    let honest: Vec<_> = (0..50).map(|client| learn(&mut store, 1, client, &[])).collect();
+    // Somebody with ten thousand certificates of another authority.
+    let other: Vec<_> = (0..10_000).map(|client| learn(&mut store, 2, client, &[])).collect();
+    assert!(honest.iter().all(|[ticket, _]| is_known(&mut store, *ticket, 1)));
+    let known = other.iter().filter(|[ticket, _]| is_known(&mut store, *ticket, 1)).count();
+    assert_eq!(known, 50);
+    assert_eq!(store.metrics().evicted, 9950);
+}
+
+#[test]
+fn an_authority_gets_back_what_others_used_of_its_part() {
+    let mut store = store(100, 1 << 20);
+    let filled: Vec<_> = (0..100).map(|client| learn(&mut store, 2, client, &[])).collect();
+    let late: Vec<_> = (0..50).map(|client| learn(&mut store, 1, client, &[])).collect();
+    assert!(late.iter().all(|[ticket, _]| is_known(&mut store, *ticket, 1)));
+    let known = filled.iter().filter(|[ticket, _]| is_known(&mut store, *ticket, 1)).count();
+    assert_eq!(known, 50);
+}
+
+#[test]
+fn the_client_that_was_not_used_for_longest_leaves() {
+    let mut store = store(3, 1 << 20);
+    let [a, b, c] = [0, 1, 2].map(|client| learn(&mut store, 1, client, &[]));
+    assert!(is_known(&mut store, a[0], 1));
+    let d = learn(&mut store, 1, 3, &[]);
+    assert!(!is_known(&mut store, b[0], 1));
+    for ticket in [a[1], c[0], d[0]] {
+        assert!(is_known(&mut store, ticket, 1));
+    }
+}
+
+/// Bytes count with all that comes beside the leaf.
+#[test]
+fn a_store_has_no_more_bytes_than_it_may() {
+    let mut store = store(1000, 10_000);
+    for client in 0..100 {
+        learn(&mut store, 1, client, &[client as u8; 1000]);
+        assert!(store.metrics().bytes <= 10_000);
+    }
+    let entries = store.metrics().entries;
+    assert!((5..10).contains(&entries), "{entries}");
+    // What is too large by itself stays out, and puts nobody out.
+    learn(&mut store, 1, 1000, &[7; 10_000]);
+    assert_eq!(store.metrics().entries, entries);
+}
+
+#[test]
+fn a_leaf_has_eight_tickets_at_most_wherever_it_was_shown() {
+    let mut store = store(10, 1 << 20);
+    let mut tickets = Vec::new();
+    for round in 0..10 {
+        for server in [1, 2] {
+            tickets.extend(learn_at(&mut store, 1, 1, &[round], server).map(|it| (it, server)));
+        }
+    }
+    assert_eq!(store.metrics().entries, 2);
+    let known = tickets.iter().filter(|(ticket, server)| is_known(&mut store, *ticket, *server));
+    assert!((4..=8).contains(&known.count()));
+}
+
+#[test]
+fn the_oldest_of_a_clients_tickets_leaves_first() {
+    let mut store = store(10, 1 << 20);
+    let tickets: Vec<_> = (0..6).flat_map(|_| learn(&mut store, 1, 1, &[])).collect();
+    let known: Vec<_> = tickets.iter().map(|ticket| is_known(&mut store, *ticket, 1)).collect();
+    assert_eq!(known.iter().filter(|known| **known).count(), 8);
+    assert!(known[4..].iter().all(|known| *known), "{known:?}");
+}
+
+#[test]
+fn nothing_is_left_of_clients_that_left() {
+    let mut store = store(50, 1 << 20);
+    for round in 0..20u32 {
+        for client in 0..100 {
+            learn(&mut store, (client % 3) as u8, round * 7 + client, &[round as u8]);
+        }
+    }
+    store.retain(|_| false);
+    let metrics = store.metrics();
+    assert_eq!((metrics.entries, metrics.bytes), (0, 0));
+    let ticket = learn(&mut store, 1, 1, &[])[0];
+    assert!(is_known(&mut store, ticket, 1));
+}
+
+#[test]
+fn an_expired_certificate_is_not_offered() {
+    let mut store = store(10, 1 << 20);
+    let leaf = {
+        let time = |year: &str| [&[23, 13][..], year.as_bytes(), b"0101000000Z"].concat();
+        let validity = [time("20"), time("21")].concat();
+        let fields =
+            [&[2, 1, 1, 0x30, 0, 0x30, 0, 0x30, validity.len() as u8][..], &validity].concat();
+        let body = [&[0x30, fields.len() as u8][..], &fields].concat();
+        [&[0x30, body.len() as u8][..], &body].concat()
+    };
+    let share = store.share_of(&leaf);
+    let chain = Chain::new(CertificateType::X509, leaf, Arc::from([])).expect("a chain");
+    let form = Form::Whole(Arc::new(chain));
+    let peer = Remembered { form, under: under(1), identity: 0, share };
+    let ticket = Ticket { bytes: [7; 8], id: Id(0xc001) };
+    store.learn(&peer, [ticket, Ticket { bytes: [8; 8], ..ticket }], false);
+    let in_2020 = store.take(&[[7; 8], [0; 8]], under(1), 1_600_000_000, |_| true);
+    assert!(in_2020.is_some());
+    assert!(!is_known(&mut store, Ticket { bytes: [8; 8], ..ticket }, 1));
+    let metrics = store.metrics();
+    assert_eq!((metrics.missed_expired, metrics.entries), (1, 0));
+}

@@ -1,0 +1,135 @@
+//! The tickets of a store's clients.
+
+use tessera::wire::CertificateCompressionAlgorithm as Id;
+
+use super::extras::{Extras, INLINE, LIVE};
+use super::groups::ServerName;
+use super::keyed::Keyed;
+use super::pages::Pages;
+use super::record::Record;
+use super::store::Store;
+use crate::ids::{KeptTicket, TicketBytes};
+
+impl Store {
+    /// Takes a ticket of a client of this server.
+    pub(super) fn take_one(
+        &mut self,
+        ticket: &TicketBytes,
+        server: ServerName,
+    ) -> Option<(u32, Id)> {
+        let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
+        let bytes = KeptTicket::bytes(ticket);
+        let is_it = |number| {
+            let is_same = ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
+            let group = records.get(split(number).0).and_then(|it| groups.get(it.group));
+            is_same && group.is_some_and(|group| group.server == server)
+        };
+        let number = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it)?;
+        let (client, place) = split(number);
+        let id = ticket_at(records, extras, number)?.id;
+        self.clear(client, place);
+        Some((client, id))
+    }
+
+    /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
+    pub(super) fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
+        let others = with_leaf.iter().copied().filter(|other| *other != client);
+        let live = |it: &Self| with_leaf.iter().map(|client| it.live(*client)).sum::<usize>();
+        if with_leaf.len() < 2 || live(self) < LIVE {
+            return;
+        }
+        for other in others {
+            if let Some(place) = (0..LIVE).find(|place| self.ticket(other, *place).is_some()) {
+                self.clear(other, place);
+                return;
+            }
+        }
+    }
+
+    fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
+        ticket_at(&self.records, &self.extras, number_of(client, place))
+    }
+
+    /// How many tickets of a record are known.
+    pub(super) fn live(&self, client: u32) -> usize {
+        (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
+    }
+
+    /// Adds a ticket; the oldest of a client's [`LIVE`] makes room.
+    pub(super) fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
+        let places = if self.extras.has(client) { LIVE } else { INLINE };
+        let place = (0..places).find(|place| self.ticket(client, *place).is_none());
+        let place = match place {
+            Some(place) => place,
+            // A client with several connections at a time.
+            None if places == INLINE => {
+                self.charge_of(client, Extras::COST);
+                INLINE
+            }
+            None => {
+                let came = self.extras.get(client).map(|it| it.came).unwrap_or_default();
+                let oldest = (0..LIVE).min_by_key(|place| came[*place]).unwrap_or(0);
+                self.clear_in_index(client, oldest);
+                oldest
+            }
+        };
+        if places == LIVE || place >= INLINE {
+            let extra = self.extras.of(client);
+            extra.came[place] = extra.next;
+            extra.next += 1;
+            if let Some(free) = place.checked_sub(INLINE).and_then(|at| extra.tickets.get_mut(at)) {
+                *free = Some(ticket);
+            }
+        }
+        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
+            record.put_ticket(place, Some(ticket));
+        }
+        let (records, extras, keyed) = (&self.records, &self.extras, &self.keyed);
+        self.tickets.insert(
+            hash_of_ticket(keyed, ticket.bytes),
+            number_of(client, place),
+            |other| {
+                let there = ticket_at(records, extras, other);
+                there.map_or(0, |it| hash_of_ticket(keyed, it.bytes))
+            },
+        );
+    }
+
+    /// Removes the ticket at a place, if there is one.
+    pub(super) fn clear(&mut self, client: u32, place: usize) {
+        self.clear_in_index(client, place);
+        if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
+            record.put_ticket(place, None);
+        } else if self.extras.take(client, place).is_some() && !self.extras.has(client) {
+            self.discharge_of(client, Extras::COST);
+        }
+    }
+
+    fn clear_in_index(&mut self, client: u32, place: usize) {
+        let number = number_of(client, place);
+        if let Some(ticket) = ticket_at(&self.records, &self.extras, number) {
+            self.tickets.remove(hash_of_ticket(&self.keyed, ticket.bytes), number);
+        }
+    }
+}
+
+/// The number of a ticket in its index.
+fn number_of(client: u32, place: usize) -> u32 {
+    client * LIVE as u32 + place as u32
+}
+
+fn split(number: u32) -> (u32, usize) {
+    (number / LIVE as u32, number as usize % LIVE)
+}
+
+fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<KeptTicket> {
+    let (client, place) = split(number);
+    match place.checked_sub(INLINE) {
+        None => records.get(client)?.ticket(place),
+        Some(at) => *extras.get(client)?.tickets.get(at)?,
+    }
+}
+
+fn hash_of_ticket(keyed: &Keyed, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
+    keyed.hash([a, b, c, d, e, f, 0, 0], [0; 8])
+}
