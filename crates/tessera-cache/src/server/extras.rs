@@ -19,9 +19,18 @@ pub(super) struct Extras(BTreeMap<u32, Box<Extra>>);
 #[derive(Default)]
 pub(super) struct Extra {
     pub(super) tickets: [Option<KeptTicket>; LIVE - INLINE],
-    /// When each of all came, in places: the smaller, the earlier.
+    /// When each of all came, in places: the longer before `next`, the earlier. Numbers begin again after the
+    /// last one.
     pub(super) came: [u32; LIVE],
     pub(super) next: u32,
+}
+
+impl Extra {
+    /// The place of the ticket that came first, where all places have one.
+    pub(super) fn oldest(&self) -> usize {
+        let age = |place: &usize| self.next.wrapping_sub(self.came[*place]);
+        (0..LIVE).max_by_key(age).unwrap_or(0)
+    }
 }
 
 impl Extras {

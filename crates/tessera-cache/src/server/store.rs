@@ -168,6 +168,13 @@ impl Store {
             self.make_room_for_ticket(client, &with_leaf);
             self.add_ticket(client, KeptTicket::of(ticket));
         }
+        // Tickets take room too.
+        while self.bytes > self.limits.bytes {
+            let share = self.shares.makes_room(peer.share, self.limits.bytes, |it| it.bytes);
+            if self.evict(share).is_none() {
+                return;
+            }
+        }
     }
 
     /// Forgets clients that were accepted under other policies.
@@ -227,19 +234,19 @@ impl Store {
     }
 
     fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
-        let cost = COST + own.len() + self.groups.cost_to_join(group);
-        if cost > self.limits.bytes || self.limits.clients == 0 {
+        let charged = COST + own.len();
+        if charged + group.cost() > self.limits.bytes || self.limits.clients == 0 {
             return None;
         }
         while self.entries >= self.limits.clients {
             self.evict(self.shares.makes_room(group.share, self.limits.clients, |it| it.entries))?;
         }
-        while self.bytes + cost > self.limits.bytes {
+        // Who leaves may be the last of the group, which then costs as much again.
+        while self.bytes + charged + self.groups.cost_to_join(group) > self.limits.bytes {
             self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
         }
         let hash = hash_of_tail(&self.keyed, &own);
         let (number, group_cost) = self.groups.join(group);
-        let charged = COST + own.len();
         let record = Record::new(own, number);
         let client = match self.records.get_mut(self.free) {
             Some(free) => {

@@ -2,7 +2,7 @@
 
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use super::extras::{Extras, INLINE, LIVE};
+use super::extras::{Extra, Extras, INLINE, LIVE};
 use super::groups::ServerName;
 use super::keyed::Keyed;
 use super::pages::Pages;
@@ -67,8 +67,7 @@ impl Store {
                 INLINE
             }
             None => {
-                let came = self.extras.get(client).map(|it| it.came).unwrap_or_default();
-                let oldest = (0..LIVE).min_by_key(|place| came[*place]).unwrap_or(0);
+                let oldest = self.extras.get(client).map_or(0, Extra::oldest);
                 self.clear_in_index(client, oldest);
                 oldest
             }
@@ -76,7 +75,7 @@ impl Store {
         if places == LIVE || place >= INLINE {
             let extra = self.extras.of(client);
             extra.came[place] = extra.next;
-            extra.next += 1;
+            extra.next = extra.next.wrapping_add(1);
             if let Some(free) = place.checked_sub(INLINE).and_then(|at| extra.tickets.get_mut(at)) {
                 *free = Some(ticket);
             }

@@ -253,3 +253,13 @@ fn two_certificates_over_one_key_are_told_apart() {
     let right = edit_client(&other, |parts| assert_eq!(parts[5..37], hash));
     assert!(right.to_server.complete);
 }
+
+/// What the verifier says then is of the chain that was expected, not of the one that was named.
+#[test]
+fn a_client_tells_nothing_else_of_a_server_that_names_another_chain() {
+    let mut ends = known();
+    let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
+    ends.scene.client.verifier = Arc::new(Naming { refuses, ..Naming::new("servers") });
+    let pair = edit_server(&ends, |parts| parts[5] ^= 1);
+    assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::DECRYPT_ERROR));
+}
