@@ -92,7 +92,7 @@ tlsfuzzer evidence-tlsfuzzer: program
 program:
 	$(CARGO) build --locked --package tessera-cli
 
-## results            docs/results/roaming.md, measured again: an hour and a half; needs root; goes on where it stopped
+## results            docs/results, measured again: three hours; needs root; goes on where it stopped; see scripts/results
 results:
 	scripts/results
 

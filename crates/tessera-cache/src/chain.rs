@@ -34,6 +34,14 @@ impl Chain {
         Self::new(certificate_type, leaf.to_vec(), issuers.into())
     }
 
+    /// The chain of these certificates, or of this raw public key.
+    pub(crate) fn of_certificates(typ: CertificateType, certificates: &[Vec<u8>]) -> Option<Self> {
+        let (leaf, others) = certificates.split_first()?;
+        let mut issuers = Vec::new();
+        others.iter().for_each(|certificate| put24(&mut issuers, certificate));
+        Self::new(typ, leaf.clone(), issuers.into())
+    }
+
     /// The chain of a peer that was accepted.
     pub(crate) fn of_peer(peer: &PeerCertificate) -> Option<Self> {
         Self::of_body(peer.certificate_type, peer.body()?)
@@ -105,6 +113,14 @@ impl Chain {
         let mut issuers = Bytes(&self.issuers);
         let others = core::iter::from_fn(|| issuers.vec24());
         core::iter::once(&self.leaf[..]).chain(others).filter_map(expires_at).min()
+    }
+}
+
+impl ChainHash {
+    /// The hash of the chain in the body of a Certificate. `None`: it has none, because it is empty, or
+    /// a raw public key that is no DER sequence.
+    pub fn of_body(sha256: &dyn Hash, typ: CertificateType, body: &[u8]) -> Option<Self> {
+        Some(Chain::of_body(typ, body)?.hash(sha256))
     }
 }
 

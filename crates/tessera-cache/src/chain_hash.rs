@@ -3,10 +3,8 @@
 use core::fmt;
 
 use tessera::crypto::{Hash, Provider};
-use tessera::wire::CertificateType;
 
 use crate::bytes::len24;
-use crate::chain::Chain;
 
 /// SHA-256 over a Certificate message in the form of TLS 1.2, as RFC 7924 §5 hashes it: without the
 /// request context and without the extensions of entries, such as OCSP responses, which change while the
@@ -17,12 +15,6 @@ pub struct ChainHash(pub [u8; 32]);
 impl ChainHash {
     /// Its length in bytes.
     pub const LEN: usize = 32;
-
-    /// The hash of the chain in the body of a Certificate. `None`: it has none, because it is empty, or
-    /// a raw public key that is no DER sequence.
-    pub fn of_body(sha256: &dyn Hash, typ: CertificateType, body: &[u8]) -> Option<Self> {
-        Some(Chain::of_body(typ, body)?.hash(sha256))
-    }
 }
 
 impl fmt::Debug for ChainHash {

@@ -1,4 +1,4 @@
-//! Why a cache can't be made.
+//! Why a cache can't be made or read.
 
 use core::fmt;
 
@@ -24,3 +24,31 @@ impl fmt::Display for NotMade {
 }
 
 impl core::error::Error for NotMade {}
+
+/// What was written down can't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NotImported {
+    /// It was cut off or changed, or is something else.
+    Damaged,
+    /// It was written by a newer version.
+    Newer {
+        /// The version of its form.
+        version: u8,
+    },
+}
+
+impl fmt::Display for NotImported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged => {
+                f.write_str("it was cut off or changed, or is no cache of certificates")
+            }
+            Self::Newer { version } => {
+                write!(f, "a newer version of this program wrote it (form {version})")
+            }
+        }
+    }
+}
+
+impl core::error::Error for NotImported {}

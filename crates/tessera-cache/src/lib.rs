@@ -50,6 +50,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod carrier;
 mod chain;
 mod chain_hash;
 mod client;
@@ -66,10 +67,12 @@ mod server;
 #[cfg(test)]
 mod vectors;
 mod wire;
+mod written;
 
+pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits};
-pub use error::NotMade;
+pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
 pub use server::{ServerCache, ServerLimits};

@@ -1,22 +1,28 @@
 //! The vectors of docs/cached-handshakes.md, which are computed from the specification alone.
 
+use core::time::Duration;
 use std::string::String;
+use std::sync::Arc;
 use std::vec::Vec;
 
+use tessera::Time;
+use tessera::auth::{CertificateCodecFactory, ToServer};
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateType, CipherSuite};
 use tessera_harness::{Trace, expand_label};
 
 use crate::chain::Chain;
 use crate::chain_hash::{ChainHash, sha256_of};
+use crate::client::{ClientCache, Key, Learned, ServerChain};
+use crate::form::Form;
 use crate::ids::{Ticket, public_id, salted_id};
 use crate::wire::{Content, Hello, Malformed};
 
-fn vectors() -> Trace {
+pub(crate) fn vectors() -> Trace {
     Trace::read(include_str!("../../../docs/cached-handshakes-vectors.txt"))
 }
 
-fn sha256() -> &'static dyn Hash {
+pub(crate) fn sha256() -> &'static dyn Hash {
     sha256_of(&tessera_aws_lc::provider()).expect("SHA-256")
 }
 
@@ -25,7 +31,7 @@ fn body(message: &[u8]) -> &[u8] {
     &message[4..]
 }
 
-fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("as many bytes")
 }
 
@@ -109,6 +115,28 @@ fn two_chains_of_the_vectors_have_one_id() {
     assert_eq!(id("H 0").0.to_be_bytes(), get("id of H 0 and H 1"));
     assert_eq!(id("H 0"), id("H 1"));
     assert_eq!(get("compress_certificate")[5..], id("H 2").0.to_be_bytes());
+}
+
+#[test]
+fn of_two_chains_with_one_id_neither_is_offered() {
+    let vectors = vectors();
+    let get = |name| vectors.get("one id for two chains", name);
+    let cache = Arc::new(ClientCache::new(&tessera_aws_lc::provider()).expect("a cache"));
+    let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
+    let random = array(get("random"));
+    let mut to = ToServer::new("server.example", now);
+    to.random = &random;
+    for name in ["H 0", "H 1", "H 2"] {
+        let chain = Chain::new(CertificateType::X509, name.into(), Arc::from([])).expect("a chain");
+        let (hash, form) = (ChainHash(array(get(name))), Form::Whole(Arc::new(chain)));
+        let shown = Some(ServerChain { hash, form, expires_at: None });
+        let learned = Learned { shown, answers: true, tickets: None, request: None };
+        cache.learn(Key::of(&to), learned);
+    }
+    let codec = cache.clone().client_codec(&to).expect("a codec");
+    let offered: Vec<_> = codec.offers().iter().flat_map(|id| id.0.to_be_bytes()).collect();
+    assert_eq!(offered, get("compress_certificate")[5..]);
+    assert_eq!(cache.metrics().missed_same_id, 2);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, endpoint, load, reconnect, results, roaming, sites, traffic};
+use tessera_lab::{LabError, bithac, endpoint, load, reconnect, results, roaming, sites, traffic};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
@@ -91,6 +91,7 @@ fn lab(experiment: Lab) -> ExitCode {
         Lab::Reconnect(options) => reconnect::run(&options.into()),
         Lab::Sites(options) => sites::run(&options.into()),
         Lab::Traffic(options) => traffic::run(&options.into()),
+        Lab::Bithac(options) => bithac::run(&options.into()),
         Lab::Load(options) => load::run(&options.into()),
         Lab::Results(options) => results::run(&options.into()),
         Lab::Roaming(options) => roaming::run(&options.into()),

@@ -51,6 +51,28 @@ fn the_tables_of_the_results_are_those_of_the_reports() {
     }
 }
 
+/// The same of the paper on caching handshakes.
+#[test]
+fn the_tables_of_cached_handshakes_are_those_of_the_reports() {
+    let reports = committed();
+    let kept = fs::read_to_string(reports.join("bithac.md")).expect("the text");
+    let has_numbers = kept.replace(NOT_RECORDED, "").contains("\n<!-- end of table -->");
+    if !has_numbers {
+        assert!(kept.matches(NOT_RECORDED).count() > 10, "the tables have their places");
+        return;
+    }
+    let directory = Directory::new();
+    let copy = directory.write("bithac.md", &kept);
+    let path = reports.to_str().expect("a path");
+    let output = results(&[path, "--of", "bithac", "--markdown", &copy]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let made = fs::read_to_string(&copy).expect("a text");
+    for (number, (made, kept)) in made.lines().zip(kept.lines()).enumerate() {
+        assert_eq!(kept, made, "line {} of docs/results/bithac.md", number + 1);
+    }
+    assert_eq!(made.len(), kept.len());
+}
+
 /// What stands between the marks of a table that has no report.
 const NOT_RECORDED: &str = " -->\nnot recorded yet\n<!-- end of table -->";
 

@@ -44,6 +44,7 @@ impl Place {
             fs::create_dir(directory.path(name)).expect("a directory");
         }
         for program in [
+            "basename",
             "bash",
             "cat",
             "cp",
@@ -67,7 +68,7 @@ impl Place {
         let place = Self { directory, has_etcd: true, _alone: alone };
         place.program("bin/etcd", "#!/bin/sh\n");
         place.program("tessera", TESSERA);
-        for name in ["roaming", "load", "traffic"] {
+        for name in ["roaming", "load", "traffic", "bithac"] {
             place.reports(name, &[]);
         }
         place
@@ -90,6 +91,11 @@ impl Place {
 
     /// Runs the script.
     fn run(&self, quick: bool, arguments: &[&str]) -> Output {
+        self.run_of(None, quick, arguments)
+    }
+
+    /// Runs it for one paper.
+    fn run_of(&self, of: Option<&str>, quick: bool, arguments: &[&str]) -> Output {
         if !self.has_etcd {
             let _ = fs::remove_file(self.directory.path("bin/etcd"));
         }
@@ -103,6 +109,9 @@ impl Place {
         if quick {
             command.env("RESULTS_QUICK", "1");
         }
+        if let Some(of) = of {
+            command.env("RESULTS_OF", of);
+        }
         command.output().expect("starts")
     }
 
@@ -114,11 +123,11 @@ impl Place {
     }
 
     /// How often `tessera lab NAME` was asked for its report since this was last asked.
-    fn measured(&self) -> [usize; 3] {
+    fn measured(&self) -> [usize; 4] {
         let path = self.directory.path("trace");
         let trace = fs::read_to_string(&path).unwrap_or_default();
         let _ = fs::remove_file(path);
-        ["roaming", "load", "traffic"].map(|name| {
+        ["roaming", "load", "traffic", "bithac"].map(|name| {
             let of =
                 |line: &&str| line.starts_with(&format!("lab {name} ")) && line.contains("--json");
             trace.lines().filter(of).count()
@@ -142,13 +151,27 @@ fn a_complete_run_leaves_its_reports_and_nothing_else() {
     place.reports("roaming", &[NO_EARLY_DATA]);
     let (code, said) = place.ended(false);
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(place.measured(), [1, 1, 1], "traffic ran beside the cells that wait");
-    for name in ["roaming.json", "load.json", "traffic.json", "roaming.md"] {
+    assert_eq!(place.measured(), [1, 1, 1, 1], "traffic ran beside the cells that wait");
+    for name in
+        ["roaming.json", "load.json", "traffic.json", "roaming.md", "bithac.json", "bithac.md"]
+    {
         assert!(place.has(name), "{name}");
     }
-    for name in [".roaming.done", ".traffic.done", ".roaming.journal", ".load.journal"] {
+    for name in
+        [".roaming.done", ".traffic.done", ".roaming.journal", ".load.journal", ".bithac.journal"]
+    {
         assert!(!place.has(name), "{name}");
     }
+}
+
+#[test]
+fn one_paper_can_be_measured_alone() {
+    let place = Place::new();
+    let output = place.run_of(Some("bithac"), false, &[&place.directory.path("results")]);
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(place.measured(), [0, 0, 0, 1]);
+    assert!(place.has("bithac.md") && !place.has("roaming.md"));
 }
 
 /// One reason before a thousand that are known: more than a pipe holds.
@@ -162,7 +185,7 @@ fn a_run_with_cells_without_numbers_is_not_complete() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("cells of roaming have no numbers") && said.contains("the link failed"));
     assert!(place.has(".roaming.journal") && !place.has(".roaming.done"));
-    assert_eq!(place.measured(), [1, 1, 1]);
+    assert_eq!(place.measured(), [1, 1, 1, 1]);
     // Only what lacks numbers is measured again, and then all is there.
     place.reports("roaming", &[NO_EARLY_DATA]);
     let (code, said) = place.ended(false);
@@ -170,7 +193,7 @@ fn a_run_with_cells_without_numbers_is_not_complete() {
     assert!(
         said.contains("traffic was measured before") && said.contains("load was measured before")
     );
-    assert_eq!(place.measured(), [1, 0, 0]);
+    assert_eq!(place.measured(), [1, 0, 0, 0]);
 }
 
 #[test]
@@ -178,18 +201,18 @@ fn what_another_program_or_other_options_measured_is_measured_again() {
     let place = Place::new();
     place.reports("roaming", &["the link failed"]);
     assert_eq!(place.ended(true).0, Some(1));
-    assert_eq!(place.measured(), [1, 1, 1]);
+    assert_eq!(place.measured(), [1, 1, 1, 1]);
     assert_eq!(place.ended(true).0, Some(1));
-    assert_eq!(place.measured(), [1, 0, 0], "the same again");
+    assert_eq!(place.measured(), [1, 0, 0, 0], "the same again");
     let (_, said) = place.ended(false);
     assert!(said.contains("traffic.json is of another program or of other options"), "{said}");
-    assert_eq!(place.measured(), [1, 1, 1], "a quick run is no long one");
+    assert_eq!(place.measured(), [1, 1, 1, 1], "a quick run is no long one");
     place.program("tessera", &format!("{TESSERA}# of another revision\n"));
     assert_eq!(place.ended(false).0, Some(1));
-    assert_eq!(place.measured(), [1, 1, 1], "nor is another program's");
+    assert_eq!(place.measured(), [1, 1, 1, 1], "nor is another program's");
     fs::write(place.directory.path("results/load.json"), "{}").expect("it is ours");
     assert_eq!(place.ended(false).0, Some(1));
-    assert_eq!(place.measured(), [1, 1, 0], "nor a report that somebody changed");
+    assert_eq!(place.measured(), [1, 1, 0, 0], "nor a report that somebody changed");
 }
 
 #[test]
@@ -217,5 +240,5 @@ fn a_quick_run_never_lies_where_results_are_kept() {
     let output = place.run(true, &[kept.to_str().expect("a path")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("RESULTS_QUICK"));
-    assert_eq!(place.measured(), [0, 0, 0]);
+    assert_eq!(place.measured(), [0, 0, 0, 0]);
 }

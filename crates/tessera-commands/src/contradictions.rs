@@ -26,6 +26,12 @@ impl ServeOptions {
                 "--http answers HTTP alone: name no other protocols than --alpn h2,http/1.1",
             );
         }
+        if self.common.cache_certificates.is_some() && self.uses_psks_alone() {
+            return wrong(
+                "--cache-certificates has nothing to cache: with PSKs and no --name there is no certificate; \
+                 leave it out, or add --certificate FILE",
+            );
+        }
         if self.state_key.is_some() && self.state.is_none() {
             return wrong("--state-key is the key of a state: add --state DIR");
         }
@@ -56,6 +62,12 @@ impl ConnectOptions {
                  --forward-secret-early-data and --replayable-early-data-without-forward-secrecy",
             );
         }
+        if self.common.cache_certificates.is_some() && self.accepts_no_certificate() {
+            return wrong(
+                "--cache-certificates has nothing to cache: with PSKs alone no certificate of the server's is \
+                 accepted; leave it out, or add --ca FILE",
+            );
+        }
         if self.sessions_key.is_some() && self.sessions.is_none() {
             return wrong("--sessions-key FILE wraps sessions in files: add --sessions DIRECTORY");
         }
@@ -64,6 +76,14 @@ impl ConnectOptions {
             None if self.early_data_file.is_some() => self.check_early_data(),
             None => Ok(()),
         }
+    }
+
+    /// Whoever names PSKs and nobody to certify servers wants no certificate.
+    pub(crate) fn accepts_no_certificate(&self) -> bool {
+        let names_some = self.fingerprint.is_some()
+            || self.insecure_accept_any_certificate
+            || self.common.ca.is_some();
+        self.common.psks.any() && !names_some
     }
 
     fn check_early_data(&self) -> Result<(), ProgramError> {

@@ -29,6 +29,8 @@ pub struct Common {
     pub record_size_limit: Option<u16>,
     /// Early data.
     pub early_data: EarlyData,
+    /// Where peers' certificates are kept, so that they need not travel again; nowhere without.
+    pub cache_certificates: Option<PathBuf>,
     /// Where the secrets of connections are written, for debugging.
     pub key_log: Option<PathBuf>,
     /// Where facts are written as JSON, one object a line; `-` is standard output.
@@ -41,6 +43,12 @@ impl Common {
     /// Where facts are written, with the option that says so.
     pub(crate) fn json_file(&self) -> Option<SettingFile<'_>> {
         self.json.as_deref().map(|path| SettingFile { setting: "--json", path })
+    }
+
+    /// Where peers' certificates are kept, with the option that says so.
+    pub(crate) fn certificates_directory(&self) -> Option<SettingFile<'_>> {
+        let directory = self.cache_certificates.as_deref();
+        directory.map(|path| SettingFile { setting: "--cache-certificates", path })
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError
         let name = format!("ca {}", fingerprint(&roots.concat()));
         let verifier = trust::remembering(trust::roots_of(file, &roots)?)?;
         (Arc::new(Explained(verifier)), name)
-    } else if !common.psks.keys.is_empty() || !common.psks.files.is_empty() {
+    } else if options.accepts_no_certificate() {
         (Arc::new(NoCertificate), "psk".to_owned())
     } else {
         let verifier = trust::remembering(trust::system("--ca FILE")?)?;

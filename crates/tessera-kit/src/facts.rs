@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera::Facts;
-use tessera::handshake::EarlyDataStatus;
+use tessera::handshake::{CertificateTransfer, EarlyDataStatus};
 use tessera::resume::{Ancestry, Continuation, PskKind, Verdict};
 
 use crate::hex;
@@ -25,6 +25,14 @@ pub struct ConnectionFacts {
     peer: Option<String>,
     /// The identity of the external PSK that was used, now or at the beginning of the chain.
     external_psk: Option<String>,
+    /// How this side's certificate travelled, and in how many bytes, the message's header included.
+    own_certificate: Option<&'static str>,
+    own_certificate_bytes: Option<u32>,
+    /// The same of the peer's.
+    peer_certificate: Option<&'static str>,
+    peer_certificate_bytes: Option<u32>,
+    /// Why the peer's was not cached, where certificates are cached and that is known.
+    peer_certificate_missed: Option<&'static str>,
     resumed: bool,
     psk: Option<&'static str>,
     one_time_key: Option<String>,
@@ -61,6 +69,8 @@ pub struct SocketFacts {
     pub fast_open: Option<&'static str>,
     /// How many bytes the client's SYN carried; `None` where that isn't known.
     pub syn_bytes: Option<usize>,
+    /// Why the peer's certificate was not cached; `None` where it was, or nobody knows.
+    pub certificate_missed: Option<&'static str>,
     /// Bytes that came from the network.
     pub received: u64,
     /// Bytes that went to it.
@@ -88,6 +98,11 @@ impl ConnectionFacts {
             protocol: facts.protocol.as_deref().map(readable),
             peer: facts.peer.as_ref().map(|peer| readable(&peer.blob)),
             external_psk: facts.external_psk.as_deref().map(readable),
+            own_certificate: facts.own_certificate.map(way),
+            own_certificate_bytes: facts.own_certificate.map(|it| it.len),
+            peer_certificate: facts.peer_certificate.map(way),
+            peer_certificate_bytes: facts.peer_certificate.map(|it| it.len),
+            peer_certificate_missed: socket.certificate_missed,
             resumed: matches!(psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
             psk: psk.map(|kind| match kind {
                 PskKind::Resumption => "resumption",
@@ -135,6 +150,25 @@ impl ConnectionFacts {
     }
 }
 
+impl ConnectionFacts {
+    /// What caches of certificates did, where they did something.
+    fn cached_certificates(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let own = (self.own_certificate, self.own_certificate_bytes);
+        let peer = (self.peer_certificate, self.peer_certificate_bytes);
+        for (whose, (way, bytes)) in [("own", own), ("peer's", peer)] {
+            if let (Some(CACHED), Some(bytes)) = (way, bytes) {
+                write!(f, ", {whose} certificate cached ({bytes} bytes)")?;
+            }
+        }
+        match (self.peer_certificate_missed, peer) {
+            (Some(why), (Some(way), Some(bytes))) => {
+                write!(f, ", peer's certificate {way} ({bytes} bytes: {why})")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// One line for people.
 impl std::fmt::Display for ConnectionFacts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -160,12 +194,32 @@ impl std::fmt::Display for ConnectionFacts {
         if let Some(identity) = &self.external_psk {
             write!(f, ", PSK {identity}")?;
         }
+        self.cached_certificates(f)?;
         if let Some(handshake) = self.handshake_micros {
             write!(f, ", {handshake} us")?;
         }
         self.error.as_ref().map_or(Ok(()), |error| write!(f, "; {error}"))
     }
 }
+
+/// How a certificate travelled.
+fn way(transfer: CertificateTransfer) -> &'static str {
+    match transfer.encoded_with {
+        None => "whole",
+        Some(_) if is_cached(transfer) => CACHED,
+        Some(_) => "compressed",
+    }
+}
+
+/// Whether a hash stood for it.
+pub(crate) fn is_cached(transfer: CertificateTransfer) -> bool {
+    transfer.encoded_with.is_some_and(|algorithm| algorithm.0 >= FIRST_OF_CHAINS)
+}
+
+const CACHED: &str = "cached";
+
+/// From here on algorithms name chains that are cached (docs/cached-handshakes.md §5); those below compress.
+const FIRST_OF_CHAINS: u16 = 0xc000;
 
 fn early_data(status: EarlyDataStatus) -> &'static str {
     match status {

@@ -5,6 +5,7 @@
 //! | [`pem`] | certificates, private keys and public keys in PEM files |
 //! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
 //! | [`trust`] | whom to trust: roots from a file or from the system, revocation lists, raw public keys |
+//! | [`cached_certificates`] | certificates that travel once: caches that are kept in files |
 //! | [`live`] | a configuration from files that is loaded again while connections are made with it |
 //! | [`psk`] | external PSKs in files |
 //! | [`names`] | groups and suites by their names |
@@ -43,6 +44,7 @@
 //! The example `echo` of this crate is a whole server.
 #![forbid(unsafe_code)]
 
+pub mod cached_certificates;
 pub mod clock;
 pub mod credential;
 mod error;

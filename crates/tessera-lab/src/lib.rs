@@ -16,6 +16,7 @@
 
 mod adversary;
 mod bench;
+pub mod bithac;
 mod clock;
 mod components;
 mod control;
@@ -23,6 +24,7 @@ pub mod endpoint;
 mod error;
 mod experiment;
 mod heap;
+mod in_memory;
 pub mod load;
 mod machine;
 mod observed;
@@ -43,6 +45,7 @@ pub mod traffic;
 mod variants;
 mod verdicts;
 mod ways;
+mod wired;
 
 pub use adversary::{Capture, OpenedBy, Tried, Used, open_blindly};
 pub use error::LabError;

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod asking;
+mod cached;
 mod configs;
 mod counting;
 mod end;
@@ -17,6 +18,7 @@ mod pki;
 mod received;
 
 pub use asking::{Asking, Came};
+pub use cached::{Caches, Form, forms};
 pub use configs::{client, server, to};
 pub use counting::Counting;
 pub use end::{Client, End, Listener, Server};

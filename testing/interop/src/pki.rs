@@ -121,7 +121,9 @@ impl Pki {
         let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
         let usage = ExtendedKeyUsagePurpose::ServerAuth;
         let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
-        identity.intermediate_file = self.directory.write("intermediate.pem", intermediate.pem());
+        let file = identity.certificate_file.replace(".pem", "-intermediate.pem");
+        std::fs::write(&file, intermediate.pem()).unwrap();
+        identity.intermediate_file = file;
         identity.chain.push(intermediate.der().to_vec());
         identity
     }
@@ -149,7 +151,10 @@ impl Pki {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let key = KeyPair::generate_for(algorithm).unwrap();
         let certificate = params.signed_by(&key, issuer).unwrap();
-        let file = format!("{file}-{kind:?}");
+        // One authority issues several of a kind.
+        static NEXT: AtomicU32 = AtomicU32::new(1);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let file = format!("{file}-{kind:?}-{number}");
         let der = private_key(&key, kind);
         Identity {
             certificate_file: self.directory.write(&format!("{file}.pem"), certificate.pem()),
@@ -265,6 +270,25 @@ impl Identity {
     pub fn pinned_as(&self, name: &str) -> Arc<PinnedKeyVerifier> {
         let key = PinnedKey { public_key: self.public_key(), name: name.into() };
         Arc::new(PinnedKeyVerifier::new(vec![key]).unwrap())
+    }
+
+    /// Its key as a PEM file, for programs that read no other; gives the path.
+    pub fn key_pem(&self) -> String {
+        let file = self.key_file.replace(".der", ".pem");
+        openssl::run(&["pkey", "-in", &self.key_file, "-out", &file]);
+        file
+    }
+
+    /// Its chain as a PEM file; gives the path.
+    pub fn chain_file(&self) -> String {
+        if self.intermediate_file.is_empty() {
+            return self.certificate_file.clone();
+        }
+        let files = [&self.certificate_file, &self.intermediate_file];
+        let pem = files.map(|file| std::fs::read_to_string(file).unwrap()).concat();
+        let file = self.certificate_file.replace(".pem", "-chain.pem");
+        std::fs::write(&file, pem).unwrap();
+        file
     }
 
     /// The identity for the openssl program.

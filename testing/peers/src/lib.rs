@@ -6,8 +6,10 @@
 //!
 //! A range of versions contains its beginning and not its end. Chromium's has no end: Debian brings
 //! a new one each month. etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a
-//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The library of
-//! wolfSSL is one too: `testing/interop` compiles a client with it ([`wolfssl::client`]).
+//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The
+//! libraries of wolfSSL and BoringSSL are peers too: `testing/interop` compiles programs with them
+//! ([`wolfssl`], [`boringssl`]). The programs of NSS don't name their version: `dpkg` is asked for that of
+//! their package.
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
@@ -28,15 +30,19 @@
 #![forbid(unsafe_code)]
 
 pub mod between;
+pub mod boringssl;
 pub mod chromium;
 mod clock;
+mod compiled;
 mod confinement;
 mod directory;
 pub mod etcd;
+pub mod gnutls;
 pub mod haproxy;
 pub mod http;
 mod link;
 pub mod mosquitto;
+pub mod nss;
 pub mod openssl;
 mod peer;
 mod ports;

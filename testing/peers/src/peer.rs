@@ -18,7 +18,7 @@ pub struct Peer {
     pub package: &'static str,
     /// The accepted versions: ranges without their ends, joined by commas.
     pub versions: &'static str,
-    /// The argument that makes it print its version.
+    /// The argument that makes it print its version; `dpkg` for the version of its package.
     asked_by: &'static str,
 }
 
@@ -101,7 +101,14 @@ impl Peer {
     fn accepted(&self, path: &Path) -> Result<(String, Vec<u32>), String> {
         let Self { program, package, versions, asked_by, .. } = self;
         let fix = format!("run scripts/setup-tests, or install Debian's package {package}");
-        let output = Command::new(path).arg(asked_by).output().map_err(|error| {
+        let mut question = Command::new(path);
+        if *asked_by == "dpkg" {
+            question = Command::new("dpkg-query");
+            question.args(["--show", "--showformat=${Version}", package]);
+        } else {
+            question.arg(asked_by);
+        }
+        let output = question.output().map_err(|error| {
             format!("the tests need {program}, which can't be run: {error}; {fix}")
         })?;
         // stunnel answers on standard error.
@@ -120,8 +127,8 @@ impl Peer {
 
 /// The first word that is a version: as it was written, and its numbers.
 fn find_version(answer: &str) -> Option<(String, Vec<u32>)> {
-    // nghttp2 writes its name and a slash before, Redis `v=`.
-    let words = answer.split(|c: char| c.is_whitespace() || c == '/' || c == '=');
+    // nghttp2 writes its name and a slash before, Redis `v=`, dpkg an epoch and a colon.
+    let words = answer.split(|c: char| c.is_whitespace() || "/=:".contains(c));
     words.filter(|word| !word.is_empty()).find_map(|word| {
         let end = word.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(word.len());
         let numbers: Option<Vec<_>> =
@@ -170,6 +177,7 @@ mod tests {
             ("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", "7.0.15"),
             ("mosquitto version 2.0.11\n\nmosquitto is an MQTT v5.0 broker.", "2.0.11"),
             ("stunnel 5.68 on x86_64-pc-linux-gnu platform\nCompiled with", "5.68"),
+            ("2:3.87.1-1+deb12u4", "3.87.1"),
             ("HAProxy version 2.6.12-1+deb12u4 2026/10/17 - https://haproxy.org/", "2.6.12"),
         ] {
             assert_eq!(find_version(answer).map(|(text, _)| text).as_deref(), Some(expected));

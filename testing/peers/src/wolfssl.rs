@@ -1,9 +1,8 @@
 //! A client made of Debian's library of wolfSSL, which comes without programs.
 
 use std::net::SocketAddr;
-use std::process::Command;
 
-use crate::{Directory, Network, Process};
+use crate::{Process, compiled};
 
 /// The client's source.
 const SOURCE: &str = include_str!("wolfssl_client.c");
@@ -16,22 +15,6 @@ const SOURCE: &str = include_str!("wolfssl_client.c");
 /// If there is no compiler, or no library of wolfSSL to compile with.
 #[track_caller]
 pub fn client(address: SocketAddr, ca_file: &str, name: &str) -> Process {
-    let directory = Directory::new();
-    let source = directory.write("client.c", SOURCE);
-    let program = directory.path("client");
-    let compiler = Command::new("cc").args(["-o", &program, &source, "-lwolfssl"]).output();
-    let compiled = compiler.expect("Rust needs a C compiler to link, and so does this test");
-    assert!(
-        compiled.status.success(),
-        "run scripts/setup-tests, or install Debian's package libwolfssl-dev: {}",
-        String::from_utf8_lossy(&compiled.stderr)
-    );
     let port = address.port().to_string();
-    let process =
-        Process::start_compiled("wolfSSL", &program, Network::Loopback, [&port, ca_file, name]);
-    // The directory goes when it runs.
-    process.wait_for("to begin", crate::PATIENCE, || {
-        process.stderr().contains("begins").then_some(())
-    });
-    process
+    compiled::start("wolfSSL", SOURCE, &["-lwolfssl"], "libwolfssl-dev", &[&port, ca_file, name])
 }

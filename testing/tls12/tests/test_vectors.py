@@ -3,7 +3,8 @@
 import unittest
 from pathlib import Path
 
-from tls12 import bithac, cached_info, messages
+from tls12 import alerts, bithac, cached_info, messages
+from tls12.alerts import Alert
 from tls12.cached_info import CERT, CERT_REQ, CachedObject
 from tls12.wire import u16, vector
 
@@ -14,16 +15,43 @@ def extension(kind, body):
     return u16(kind) + vector(2, body)
 
 
+HASH, TICKET = bytes(32), bytes(8)
+BOTH = [CachedObject(CERT, HASH), CachedObject(CERT_REQ, HASH)]
+# What reads the values of the section "refused"; TLS 1.2 has the server's answer in its ServerHello.
+READERS = {
+    "ClientHello cached_info": cached_info.read_offer,
+    "EncryptedExtensions cached_info": lambda data: cached_info.read_selection(data, BOTH, False),
+    "ClientHello bithac": bithac.read_offer,
+    "EncryptedExtensions bithac": lambda data: bithac.read_selection(data, True, [TICKET], False),
+    "abbreviated Certificate": lambda data: cached_info.read_abbreviated(data, CERT, BOTH),
+}
+
+
 @unittest.skipUnless(FILE.exists(), f"there is no {FILE.name}")
 class Vectors(unittest.TestCase):
-    def test_the_paper_in_tls_1_2(self):
+    def section(self, wanted):
         values, section = {}, None
         for line in FILE.read_text().splitlines():
             if line.startswith("["):
                 section = line.strip("[]")
-            elif section == "paper, tls 1.2, sha384" and line and not line.startswith("#"):
+            elif section == wanted and line and not line.startswith("#"):
                 name, _, value = line.partition(" =")
                 values[name] = bytes.fromhex(value)
+        return values
+
+    def test_what_is_refused(self):
+        read = set()
+        for name, value in self.section("refused").items():
+            alert, where, _ = name.split(": ", 2)
+            if where in READERS:
+                read.add(where)
+                with self.subTest(name), self.assertRaises(Alert) as caught:
+                    READERS[where](value)
+                self.assertEqual(alerts.name(caught.exception.number), alert, name)
+        self.assertEqual(read, set(READERS))
+
+    def test_the_paper_in_tls_1_2(self):
+        values = self.section("paper, tls 1.2, sha384")
         server, request, client = (
             values[name] for name in ("server Certificate", "CertificateRequest", "client Certificate")
         )

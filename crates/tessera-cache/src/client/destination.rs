@@ -1,6 +1,7 @@
 //! What a client remembers of one server.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{ToServer, VerifierDigest};
@@ -52,6 +53,8 @@ pub(crate) struct Destination {
     /// Whether it takes part.
     pub(crate) answers: bool,
     pub(crate) tickets: OwnTickets,
+    /// The body of its CertificateRequest, where that may be cached.
+    pub(crate) request: Option<Arc<[u8]>>,
     /// The last connection failed after the server's chain had come as a hash: the next one offers nothing.
     pub(super) failed: bool,
     /// When it was used last: a number that grows.
@@ -74,8 +77,9 @@ impl Destination {
     /// About how many bytes it takes.
     pub(super) fn cost(&self, key: &Key) -> usize {
         let chains = self.chains.iter().map(|it| size_of::<ServerChain>() + it.form.bytes());
-        let tickets = self.tickets.cost();
-        OVERHEAD + key.server_name.len() + key.protocols.len() + tickets + chains.sum::<usize>()
+        let request = self.request.as_ref().map_or(0, |body| body.len());
+        let names = key.server_name.len() + key.protocols.len();
+        OVERHEAD + names + self.tickets.cost() + request + chains.sum::<usize>()
     }
 }
 

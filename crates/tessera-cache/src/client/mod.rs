@@ -2,6 +2,7 @@
 
 mod destination;
 mod tickets;
+mod written;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -12,6 +13,7 @@ use tessera::crypto::{Hash, Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
 pub(crate) use self::tickets::OwnTicket;
+use crate::carrier::Carrier;
 use crate::chain_hash::{ChainHash, sha256_of};
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
@@ -42,6 +44,7 @@ pub struct ClientCache {
     pub(crate) random: &'static dyn Random,
     pub(crate) own: OwnChains,
     pub(crate) public_ids: PublicIds,
+    pub(crate) carrier: Carrier,
     pub(crate) memory: Option<Arc<dyn ChainMemory>>,
     limits: ClientLimits,
     state: Lock<State>,
@@ -80,7 +83,9 @@ pub(crate) struct Learned {
     /// Whether the server takes part.
     pub(crate) answers: bool,
     /// New tickets, and the chain that they stand for.
-    pub(crate) tickets: Option<(ChainHash, [Ticket; TICKETS])>,
+    pub(crate) tickets: Option<(ChainHash, [Option<Ticket>; TICKETS])>,
+    /// The body of the server's CertificateRequest, if it came whole and may be cached.
+    pub(crate) request: Option<Arc<[u8]>>,
 }
 
 impl ClientCache {
@@ -94,6 +99,7 @@ impl ClientCache {
             random: provider.random,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
+            carrier: Carrier::default(),
             memory: None,
             limits: ClientLimits::default(),
             state: Lock::new(State::default()),
@@ -109,6 +115,12 @@ impl ClientCache {
     /// Uses ids that are always the same with servers that don't take part otherwise.
     pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
         self.public_ids = public_ids;
+        self
+    }
+
+    /// Says what it has cached in this form.
+    pub fn with_carrier(mut self, carrier: Carrier) -> Self {
+        self.carrier = carrier;
         self
     }
 
@@ -171,6 +183,7 @@ impl State {
         let known = Destination {
             chains: found.chains.clone(),
             answers: found.answers,
+            request: found.request.clone(),
             ..Destination::default()
         };
         (known, tickets)
@@ -183,9 +196,19 @@ impl State {
             destination.learn(shown);
         }
         (destination.answers, destination.failed) = (learned.answers, false);
+        if learned.request.is_some() {
+            destination.request = learned.request;
+        }
         if let Some((chain, tickets)) = learned.tickets {
             destination.tickets.add(chain, tickets);
         }
+        self.put(key, destination, limits);
+    }
+
+    /// A destination is the one used last from now on.
+    fn put(&mut self, key: Arc<Key>, mut destination: Destination, limits: ClientLimits) {
+        // What is imported may name one twice.
+        self.remove(&key);
         let cost = destination.cost(&key);
         if cost > limits.bytes || limits.servers == 0 || destination.chains.is_empty() {
             return;

@@ -14,8 +14,11 @@ pub(crate) struct OwnTickets(VecDeque<OfHandshake>);
 struct OfHandshake {
     /// The chain that they stand for.
     chain: ChainHash,
-    left: [Option<Ticket>; TICKETS],
+    left: Left,
 }
+
+/// What is left of the tickets of one handshake.
+pub(super) type Left = [Option<Ticket>; TICKETS];
 
 /// A ticket, and the chain that it stands for.
 pub(crate) type OwnTicket = (Ticket, ChainHash);
@@ -25,9 +28,9 @@ const HANDSHAKES: usize = 4;
 
 impl OwnTickets {
     /// The tickets of a handshake that is complete.
-    pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Ticket; TICKETS]) {
+    pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.0.truncate(HANDSHAKES - 1);
-        self.0.push_front(OfHandshake { chain, left: tickets.map(Some) });
+        self.0.push_front(OfHandshake { chain, left: tickets });
     }
 
     /// The tickets for the next ClientHello; they are never given again.
@@ -41,6 +44,18 @@ impl OwnTickets {
         let earlier = newest.and_then(|(at, (_, chain))| self.take_from(at + 1, Some(chain)));
         self.0.retain(|it| it.left.iter().any(Option::is_some));
         [newest, earlier].map(|taken| taken.map(|(_, ticket)| ticket))
+    }
+
+    /// What is left of each handshake, and the chain that it stands for, the newest first.
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&ChainHash, &Left)> {
+        self.0.iter().map(|it| (&it.chain, &it.left))
+    }
+
+    /// Puts back what was left of a handshake before all that are there.
+    pub(super) fn put_before(&mut self, chain: ChainHash, left: Left) {
+        if self.0.len() < HANDSHAKES {
+            self.0.push_back(OfHandshake { chain, left });
+        }
     }
 
     /// About how many bytes they take.

@@ -12,7 +12,7 @@ use tessera::auth::{
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
 use super::offered::{Offered, Received, asked_of};
-use super::{ALL_IDS, derive, learned_form};
+use super::{ALL_IDS, derive, learned_form, paper};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, Key, Learned, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
@@ -25,6 +25,9 @@ impl CertificateCodecFactory for ClientCache {
     }
 
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        if let Some(ticket_extension) = self.carrier.paper() {
+            return Some(paper::client_codec(self, ticket_extension, to));
+        }
         let key = Key::of(to);
         // Without a clock nobody can tell whether what is known has expired.
         let (known, tickets) = match to.now.unix {
@@ -190,8 +193,8 @@ impl CertificateCodec for ClientCodec {
             None => self.tickets.iter().flatten().map(|(_, chain)| *chain).next(),
         };
         let own = own.filter(|_| self.answers);
-        let tickets = own.and_then(|own| Some((own, derive(end, &own)?)));
-        let learned = Learned { shown, answers: self.answers, tickets };
+        let tickets = own.and_then(|own| Some((own, derive(end, &own)?.map(Some))));
+        let learned = Learned { shown, answers: self.answers, tickets, request: None };
         self.cache.learn(self.key.clone(), learned);
     }
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod offered;
+mod paper;
 mod server;
 
 use alloc::sync::Arc;

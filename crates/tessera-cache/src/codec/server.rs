@@ -12,7 +12,7 @@ use tessera::auth::{
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
 use super::offered::{Offered, Received, asked_of};
-use super::{ALL_IDS, derive, learned_form};
+use super::{ALL_IDS, derive, learned_form, paper};
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
@@ -34,18 +34,34 @@ impl CertificateCodecFactory for ServerCache {
         self: Arc<Self>,
         from: &FromClient<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(self.codec(from, false)?.map(|codec| Box::new(codec) as _))
+        self.codec_for(from, false)
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
         from: &FromClient<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(self.codec(from, true)?.map(|codec| Box::new(codec) as _))
+        self.codec_for(from, true)
     }
 }
 
 impl ServerCache {
+    /// The codec of a connection, by what the client sent: it uses one carrier.
+    fn codec_for(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+        psk: bool,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        let takes_part = from.offer.extension(ExtensionType::CACHED_CERTIFICATES).is_some();
+        if let Some(ticket_extension) = self.carrier.paper().filter(|_| !takes_part) {
+            let codec = paper::server_codec(self.clone(), ticket_extension, from, psk)?;
+            if let Some(codec) = codec {
+                return Ok(Some(Box::new(codec)));
+            }
+        }
+        Ok(self.codec(from, psk)?.map(|codec| Box::new(codec) as _))
+    }
+
     fn codec(
         self: Arc<Self>,
         from: &FromClient<'_>,
@@ -89,6 +105,8 @@ impl ServerCache {
         };
         let may_offer = |typ| psk || is_only_type(from, typ);
         let found = self.take(tickets, under, unix.as_secs(), may_offer);
+        // Tickets of the other carrier have none.
+        let found = found.filter(|found| ALL_IDS.contains(&found.id));
         found.into_iter().map(|found| (found.id, found.peer)).collect()
     }
 
@@ -96,7 +114,7 @@ impl ServerCache {
     fn recognisable(&self, under: Under, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
         let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
         let known = self.public(under);
-        let unique = |id: Id| known.iter().filter(|(hash, _)| public_id(hash) == id).count() == 1;
+        let unique = |id: Id| known.iter().filter(|it| public_id(&it.hash) == id).count() == 1;
         let is_good = |peer: &Remembered| match &peer.form {
             Form::Whole(chain) => {
                 is_only_type(from, chain.certificate_type)
@@ -104,7 +122,8 @@ impl ServerCache {
             }
             Form::Known(_) => is_only_type(from, CertificateType::X509),
         };
-        let named = known.iter().map(|(hash, peer)| (public_id(hash), peer));
+        let undisputed = known.iter().filter(|it| !it.disputed);
+        let named = undisputed.map(|it| (public_id(&it.hash), &it.peer));
         let good = named.filter(|(id, peer)| unique(*id) && is_good(peer));
         good.map(|(id, peer)| (id, peer.clone())).collect()
     }
@@ -182,6 +201,9 @@ impl CertificateCodec for ServerCodec {
         let expected = offered.form.hash(self.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
         self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
+        if self.hello.is_none() && !received.matches {
+            self.cache.dispute_public(&expected);
+        }
         self.received = Some((received, offered.peer.clone()));
         Ok(decoded)
     }
@@ -207,7 +229,7 @@ impl CertificateCodec for ServerCodec {
         if self.hello.is_none() {
             self.cache.learn_public(hash, client);
         } else if let Some(tickets) = derive(end, &hash) {
-            self.cache.learn(&client, tickets, !self.ids.is_empty());
+            self.cache.learn(&client, &tickets, !self.ids.is_empty());
         }
     }
 }

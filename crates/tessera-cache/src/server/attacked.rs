@@ -84,7 +84,7 @@ fn attack(seed: u64, rounds: usize) {
             0..4 => {
                 let (client, peer) = numbers.peer(&mut store);
                 let new = [numbers.ticket(), numbers.ticket()];
-                store.learn(&peer, new, numbers.below(2) == 0);
+                store.learn(&peer, &new, numbers.below(2) == 0);
                 for ticket in new {
                     tickets.insert(ticket.bytes, (client, peer.under, ticket));
                     recent.push(ticket.bytes);
@@ -113,7 +113,7 @@ fn attack(seed: u64, rounds: usize) {
                     if numbers.below(2) == 0 {
                         let new = [numbers.ticket(), numbers.ticket()];
                         let (client, under) = (*client, found.peer.under);
-                        store.learn(&found.peer, new, true);
+                        store.learn(&found.peer, &new, true);
                         for ticket in new {
                             tickets.insert(ticket.bytes, (client, under, ticket));
                             recent.push(ticket.bytes);

@@ -28,8 +28,12 @@ pub(super) struct Extra {
 impl Extra {
     /// The place of the ticket that came first, where all places have one.
     pub(super) fn oldest(&self) -> usize {
-        let age = |place: &usize| self.next.wrapping_sub(self.came[*place]);
-        (0..LIVE).max_by_key(age).unwrap_or(0)
+        (0..LIVE).max_by_key(|place| self.age(*place)).unwrap_or(0)
+    }
+
+    /// How many tickets have come since that of this place, itself included.
+    pub(super) fn age(&self, place: usize) -> u32 {
+        self.next.wrapping_sub(self.came.get(place).copied().unwrap_or_default())
     }
 }
 

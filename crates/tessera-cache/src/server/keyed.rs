@@ -18,6 +18,15 @@ impl Keyed {
         Ok(Self(key))
     }
 
+    /// The key, for a cache that is written down with what was hashed.
+    pub(super) fn key(&self) -> [u64; 3] {
+        self.0
+    }
+
+    pub(super) fn of_key(key: [u64; 3]) -> Self {
+        Self(key.map(|word| word | 1))
+    }
+
     /// Hashes bytes of any length.
     pub(super) fn hash_all(&self, bytes: &[u8]) -> u64 {
         bytes.chunks(8).fold(bytes.len() as u64, |hash, chunk| {

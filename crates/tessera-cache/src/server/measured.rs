@@ -86,7 +86,7 @@ fn a_million_clients_fit_into_64_bytes_each_beside_their_certificates() {
                 }
             };
             let tickets = [ticket(client, round, 0), ticket(client, round, 1)];
-            store.learn(&peer, tickets, presented);
+            store.learn(&peer, &tickets, presented);
         }
         println!("round {round}: {:.2} us a client", micros(started));
         let taken = allocated() - before - 8 * all.len();

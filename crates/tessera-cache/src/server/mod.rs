@@ -8,7 +8,6 @@ mod index;
 mod keyed;
 #[cfg(test)]
 mod measured;
-mod order;
 mod pages;
 mod public;
 mod record;
@@ -16,7 +15,7 @@ mod shares;
 mod store;
 #[cfg(test)]
 mod tests;
-mod tickets;
+mod written;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -27,11 +26,13 @@ use tessera::wire::CertificateType;
 
 use self::groups::ServerName;
 use self::public::Public;
+pub(crate) use self::public::PublicClient;
 use self::store::Store;
 pub(crate) use self::store::{Found, Remembered, Under};
+use crate::carrier::Carrier;
 use crate::chain_hash::{ChainHash, first, sha256_of};
 use crate::error::NotMade;
-use crate::ids::{TICKETS, Ticket, TicketBytes};
+use crate::ids::{Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
 use crate::own_chains::OwnChains;
@@ -63,6 +64,7 @@ pub struct ServerCache {
     pub(crate) sha256: &'static dyn Hash,
     pub(crate) own: OwnChains,
     pub(crate) public_ids: PublicIds,
+    pub(crate) carrier: Carrier,
     pub(crate) memory: Option<Arc<dyn ChainMemory>>,
     store: Lock<Store>,
     public: Lock<Public>,
@@ -102,6 +104,7 @@ impl ServerCache {
             sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
+            carrier: Carrier::default(),
             memory: None,
             store: Lock::new(Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?),
             public: Lock::new(Public::default()),
@@ -112,6 +115,12 @@ impl ServerCache {
     /// chains of at most 126, of 16 KiB at most each, which it remembers beside its limits.
     pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
         self.public_ids = public_ids;
+        self
+    }
+
+    /// Understands this form too.
+    pub fn with_carrier(mut self, carrier: Carrier) -> Self {
+        self.carrier = carrier;
         self
     }
 
@@ -144,7 +153,7 @@ impl ServerCache {
 
     pub(crate) fn take(
         &self,
-        tickets: &[TicketBytes; TICKETS],
+        tickets: &[TicketBytes],
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
@@ -169,13 +178,18 @@ impl ServerCache {
         self.store.lock().share_of(peer.chain().next().unwrap_or_default())
     }
 
-    pub(crate) fn learn(&self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+    pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         self.store.lock().learn(peer, tickets, presented);
     }
 
     /// The clients that don't take part otherwise, and were accepted under this.
-    pub(crate) fn public(&self, under: Under) -> Vec<(ChainHash, Remembered)> {
-        self.public.lock().iter().filter(|(_, it)| it.under == under).cloned().collect()
+    pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
+        self.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
+    }
+
+    /// The public id of the client with this chain was answered with another hash.
+    pub(crate) fn dispute_public(&self, hash: &ChainHash) {
+        self.public.lock().dispute(hash);
     }
 
     pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {

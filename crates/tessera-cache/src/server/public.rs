@@ -6,9 +6,19 @@ use super::store::Remembered;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 
-/// The clients that were here last, each by the hash of its chain.
+/// The clients that were here last.
 #[derive(Default)]
-pub(super) struct Public(VecDeque<(ChainHash, Remembered)>);
+pub(super) struct Public(VecDeque<PublicClient>);
+
+/// A client with the hash of its chain.
+#[derive(Clone)]
+pub(crate) struct PublicClient {
+    pub(crate) hash: ChainHash,
+    pub(crate) peer: Remembered,
+    /// Somebody answered this client's id with another hash. It may be a client whose chain has the same id:
+    /// as long as that is offered, it would be refused each time, and never be learned.
+    pub(crate) disputed: bool,
+}
 
 /// How many: compress_certificate names 127 algorithms (RFC 8879 §3), and one is left for compression.
 const CLIENTS: usize = 126;
@@ -29,16 +39,24 @@ impl Public {
         if peer.form.bytes() > LONGEST {
             return;
         }
-        self.0.retain(|(known, it)| *known != hash && !has_leaf_of(&it.form, &peer.form));
+        self.0.retain(|it| it.hash != hash && !has_leaf_of(&it.peer.form, &peer.form));
         self.0.truncate(CLIENTS - 1);
-        self.0.push_front((hash, peer));
+        self.0.push_front(PublicClient { hash, peer, disputed: false });
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &(ChainHash, Remembered)> {
+    /// The id of the client with this chain was answered with another hash. It isn't offered until the client
+    /// has been here again.
+    pub(super) fn dispute(&mut self, hash: &ChainHash) {
+        if let Some(client) = self.0.iter_mut().find(|client| client.hash == *hash) {
+            client.disputed = true;
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &PublicClient> {
         self.0.iter()
     }
 
     pub(super) fn retain(&mut self, keep: impl Fn(&Remembered) -> bool) {
-        self.0.retain(|(_, peer)| keep(peer));
+        self.0.retain(|client| keep(&client.peer));
     }
 }

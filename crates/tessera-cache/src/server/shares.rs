@@ -53,6 +53,10 @@ impl Shares {
         number as u32
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Share> {
+        self.shares.iter()
+    }
+
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Share> {
         self.shares.get_mut(number as usize)
     }

@@ -53,7 +53,7 @@ fn learn_at(
     let provider = tessera_aws_lc::provider();
     random.iter_mut().for_each(|it| provider.random.fill(it).expect("random numbers"));
     let tickets = random.map(Ticket::new);
-    store.learn(&peer, tickets, false);
+    store.learn(&peer, &tickets, false);
     tickets
 }
 
@@ -176,7 +176,7 @@ fn a_group_that_ends_to_make_room_is_counted_again() {
         let form = Chain::new(CertificateType::X509, long(client), Arc::from([7; 2000]));
         let form = Form::Whole(Arc::new(form.expect("a chain")));
         let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
-        store.learn(&peer, [1, 2].map(|it| Ticket::new([it; 10])), false);
+        store.learn(&peer, &[1, 2].map(|it| Ticket::new([it; 10])), false);
         assert!(store.metrics().bytes <= 4000, "{}", store.metrics().bytes);
     }
 }
@@ -207,14 +207,14 @@ fn authorities_that_left_keep_no_part() {
         let chain = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
         let peer = Remembered { form, under: under(1), identity: 0, share };
-        store.learn(&peer, [[1; 10], [2; 10]].map(Ticket::new), false);
+        store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
     }
     let parts = [b"one", b"two"].map(|name| {
         let share = store.shares.of(name);
         let leaf = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
         let form = Form::Whole(Arc::new(leaf.expect("a chain")));
         let peer = Remembered { form, under: under(1), identity: 0, share };
-        store.learn(&peer, [[1; 10], [2; 10]].map(Ticket::new), false);
+        store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
         share
     });
     assert_ne!(parts[0], parts[1]);
@@ -234,7 +234,7 @@ fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {
         public.learn(ChainHash([at; 32]), peer(1, std::vec![at; 1000]));
         public.learn(ChainHash([at; 32]), peer(at, std::vec![at; 17_000]));
     }
-    let kept: Vec<u8> = public.iter().map(|(hash, _)| hash.0[0]).collect();
+    let kept: Vec<u8> = public.iter().map(|it| it.hash.0[0]).collect();
     assert_eq!(kept, [200, 0]);
 }
 
@@ -254,7 +254,7 @@ fn an_expired_certificate_is_not_offered() {
     let form = Form::Whole(Arc::new(chain));
     let peer = Remembered { form, under: under(1), identity: 0, share };
     let ticket = Ticket { bytes: [7; 8], id: Id(0xc001) };
-    store.learn(&peer, [ticket, Ticket { bytes: [8; 8], ..ticket }], false);
+    store.learn(&peer, &[ticket, Ticket { bytes: [8; 8], ..ticket }], false);
     let in_2020 = store.take(&[[7; 8], [0; 8]], under(1), 1_600_000_000, |_| true);
     assert!(in_2020.is_some());
     assert!(!is_known(&mut store, Ticket { bytes: [8; 8], ..ticket }, 1));

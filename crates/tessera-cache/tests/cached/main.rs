@@ -2,10 +2,14 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod attacks;
 mod bounds;
 mod ends;
 mod hits;
+mod known;
 mod misses;
+mod paper;
+mod paper_refusals;
 mod public;
 mod refusals;
 mod stapling;

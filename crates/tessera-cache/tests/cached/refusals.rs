@@ -13,7 +13,7 @@ use crate::{Ends, Naming, alert, chain, edit_hello, hits_of};
 const ANOTHER_CHAIN: &str = "the peer's proof is not of the chain that it named";
 
 /// Ends that know each other.
-fn known() -> Ends {
+pub(crate) fn known() -> Ends {
     let ends = Ends::new(Mode::Mutual);
     ends.connect();
     ends.connect();
@@ -21,7 +21,7 @@ fn known() -> Ends {
 }
 
 /// A connection whose server's CompressedCertificate is changed.
-fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
+pub(crate) fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
     let flight = pair.intercept_server();
@@ -31,7 +31,7 @@ fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
 }
 
 /// A connection whose client's CompressedCertificate is changed.
-fn edit_client(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
+pub(crate) fn edit_client(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
     pair.server_to_client();

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use tessera_lab::{Mode, Options, sites};
 use tessera_link::End;
 
+use super::bithac::BithacArguments;
 use super::experiment::{CommonArguments, ModeArgument};
 use super::load::LoadArguments;
 use super::results::ResultsArguments;
@@ -121,16 +122,38 @@ Examples:
   tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
     Traffic(TrafficArguments),
 
-    /// The tables and figures of the roaming paper's evaluation, made from the reports of roaming, load and
-    /// traffic.
+    /// What two ends with certificates send and compute when they meet again: the evaluation of a paper on caching
+    /// handshakes, in TLS 1.3.
     ///
-    /// The paper's numbers stand beside those of the reports. Without a file to write, all tables go to
+    /// Both ends have a chain of two certificates and connect in each of these ways: with both chains whole, compressed,
+    /// or named by hash (BiTHaC over RFC 8879); with raw public keys; with a ticket; and with forward-secret early
+    /// data. Bytes are counted by layer and direction, packet by packet, over links of three MTUs; times are measured
+    /// over links from 20 kbit/s to 100 Mbit/s; and what both ends compute, in memory, with chains of one to
+    /// four certificates.
+    ///
+    /// It needs the emulated link, as root or on a system that lets users have namespaces; `--parts work,hits,memory` needs none.
+    #[command(after_help = "\
+Examples:
+  tessera lab bithac                                    bytes, work and memory; some minutes
+  tessera lab bithac --certificates ml-dsa-65 --ways full,cached,raw-keys
+                                                        post-quantum certificates in three ways
+  tessera lab bithac --parts work --certificates p-256  what judging chains takes; no link
+  tessera lab bithac --parts times --repetitions 7      24 cells; a quarter of an hour
+  tessera lab bithac --parts bytes,losses,times,work,hits,memory --repetitions 35 --resume cells.jsonl --json bithac.json
+                                                        everything, in hours; goes on where it stopped
+  tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
+    Bithac(BithacArguments),
+
+    /// The tables and figures of papers' evaluations, made from the reports of roaming, load and traffic, or of bithac.
+    ///
+    /// A paper's numbers stand beside those of the reports. Without a file to write, all tables go to
     /// standard output, as Markdown.
     #[command(after_help = "\
 Examples:
   tessera lab results docs/results                                      all tables
   tessera lab results docs/results --page docs/results/roaming.html     a page with figures
-  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew")]
+  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew
+  tessera lab results docs/results --of bithac                          those of cached certificates")]
     Results(ResultsArguments),
 
     /// One end of an experiment; the lab starts it.

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod advise;
+mod bithac;
 mod common;
 mod connect;
 mod experiment;

@@ -2,16 +2,20 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use tessera_lab::{Destination, results};
 
 /// Of what, and what is made.
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
-    /// The directory with roaming.json, load.json and traffic.json, at least one of them. What is missing there is
-    /// said; what no run writes is refused, and the cell named.
+    /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json, or
+    /// bithac.json and tls12.json. What is missing there is said; what no run writes is refused, and the cell named.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
+
+    /// Of which paper.
+    #[arg(long, value_name = "PAPER", default_value = "roaming")]
+    of: PaperArgument,
 
     /// Writes a page with figures and tables to this file; `-` is standard output. Its links to the samples are to
     /// the files that DIRECTORY has, beside it.
@@ -25,7 +29,20 @@ pub(crate) struct ResultsArguments {
 }
 
 impl From<ResultsArguments> for results::Options {
-    fn from(ResultsArguments { directory, page, markdown }: ResultsArguments) -> Self {
-        Self { directory, page: page.as_deref().map(Destination::named), markdown }
+    fn from(ResultsArguments { directory, of, page, markdown }: ResultsArguments) -> Self {
+        let of = match of {
+            PaperArgument::Roaming => results::Paper::Roaming,
+            PaperArgument::Bithac => results::Paper::Bithac,
+        };
+        Self { of, directory, page: page.as_deref().map(Destination::named), markdown }
     }
+}
+
+/// A paper whose evaluation is measured again.
+#[derive(Clone, Copy, ValueEnum)]
+enum PaperArgument {
+    /// On roaming (Lastre et al., Sensors 2025).
+    Roaming,
+    /// On caching handshakes (Bodenhausen et al.).
+    Bithac,
 }

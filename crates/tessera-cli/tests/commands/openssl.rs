@@ -57,7 +57,7 @@ fn s_client_resumes_a_session_of_serve() {
 }
 
 /// `openssl s_server` that answers each line in reverse.
-fn s_server(pki: &Pki, options: &[&str]) -> (Process, String) {
+pub(crate) fn s_server(pki: &Pki, options: &[&str]) -> (Process, String) {
     let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
     let own = ["-rev", "-cert", &certificate, "-key", &key];
     let (process, address) = openssl::s_server(&[&own, options].concat());

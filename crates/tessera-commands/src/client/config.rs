@@ -1,11 +1,13 @@
 //! The engine's configuration.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tessera::handshake::Checked;
 use tessera::resume::{Continuation, ExternalPsk};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination};
+use tessera_kit::cached_certificates::KeptServers;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::key_log::KeyLogFile;
 use tessera_kit::{ProgramError, SettingFile, names};
@@ -24,6 +26,8 @@ pub(super) struct Configured {
     external_psks: Vec<ExternalPsk>,
     /// Stands for everything that sessions must not cross.
     pub(super) scope: String,
+    /// What is known of servers' certificates; to be saved after the last handshake.
+    pub(super) certificates: Option<KeptServers>,
 }
 
 impl Configured {
@@ -79,11 +83,23 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
         policy.resumption = false;
         policy.tickets = TicketRequest { new_session_count: 0, resumption_count: 0 };
     }
+    let scope = fingerprint(&scope);
+    let certificates = match common.certificates_directory() {
+        // Tickets stand for a certificate of its own too: each has a cache.
+        Some(directory) => {
+            Some(KeptServers::open(directory, Path::new(&scope), &tessera_aws_lc::provider())?)
+        }
+        None => None,
+    };
+    if let Some(certificates) = &certificates {
+        config.certificate_codecs.insert(0, certificates.cache());
+    }
     Ok(Configured {
         config: config.checked().map_err(by_option)?,
         server_name: options.server_name.clone().unwrap_or_else(|| options.host.clone()),
         port: options.port,
         external_psks,
-        scope: fingerprint(&scope),
+        scope,
+        certificates,
     })
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tessera::resume::PskKind;
 use tessera::{Destination, EarlyDataStatus};
+use tessera_kit::cached_certificates::KeptServers;
 use tessera_kit::facts::micros;
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, open_files, signals};
@@ -18,7 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
 use super::advice;
-use super::config::configure;
+use super::config::{Configured, configure};
 use super::dial;
 use super::pool::Pool;
 use super::summary::{Outcome, Summary};
@@ -41,7 +42,18 @@ struct Run {
 
 pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), ProgramError> {
     options.check()?;
-    let configured = configure(options)?;
+    let mut configured = configure(options)?;
+    let certificates = configured.certificates.take();
+    let result = measure(options, load, configured).await;
+    let saved = certificates.map_or(Ok(()), KeptServers::save);
+    result.and(saved)
+}
+
+async fn measure(
+    options: &ConnectOptions,
+    load: &Load,
+    configured: Configured,
+) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
     let early_data = match &options.early_data_file {

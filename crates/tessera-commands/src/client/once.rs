@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use tessera::Facts;
 use tessera::resume::Verdict;
+use tessera_cache::ClientCache;
+use tessera_kit::cached_certificates::{KeptServers, missed};
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, key_file, names, signals};
@@ -28,16 +30,67 @@ type Stream = ClientStream<Counted<FastOpenStream>>;
 
 pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     options.check()?;
-    let configured = configure(options)?;
+    let mut configured = configure(options)?;
+    let mut certificates = Certificates::new(configured.certificates.take());
+    let result = connect(options, &configured, &mut certificates).await;
+    // Also where nothing came to be: its tickets are in no file meanwhile.
+    let saved = certificates.save();
+    result.and(saved)
+}
+
+/// What is known of servers' certificates, until it is saved.
+struct Certificates {
+    kept: Option<KeptServers>,
+    cache: Option<Arc<ClientCache>>,
+    saved: Result<(), ProgramError>,
+}
+
+impl Certificates {
+    fn new(kept: Option<KeptServers>) -> Self {
+        let cache = kept.as_ref().map(KeptServers::cache);
+        Self { kept, cache, saved: Ok(()) }
+    }
+
+    /// Says what was refused.
+    fn tell_of_refusal(&self, report: &Report) {
+        if let Some(kept) = self.kept.as_ref().filter(|kept| kept.found().was_refused()) {
+            report.line(kept.found());
+        }
+    }
+
+    /// The handshake is complete, or there is none: what is known is for the next process, once.
+    fn hand_on(&mut self) {
+        if let Some(kept) = self.kept.take() {
+            self.saved = kept.save();
+        }
+    }
+
+    fn save(mut self) -> Result<(), ProgramError> {
+        self.hand_on();
+        self.saved
+    }
+
+    /// Why the server's was not cached.
+    fn missed(&self, facts: &Facts) -> Option<&'static str> {
+        self.cache.as_ref().and_then(|cache| missed(cache, facts))
+    }
+}
+
+async fn connect(
+    options: &ConnectOptions,
+    configured: &Configured,
+    certificates: &mut Certificates,
+) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stderr())?;
+    certificates.tell_of_refusal(&report);
     let early_data = match &options.early_data_file {
         None => Vec::new(),
         Some(path) => fs::read(path).map_err(|error| {
             ProgramError::input(SettingFile { setting: "--early-data", path }, &error)
         })?,
     };
-    let connector = connector(options, &configured)?;
+    let connector = connector(options, configured)?;
     let asked = signals::asked_to_end()?;
     let silent = common.json.as_deref().is_some_and(|path| path == "-");
 
@@ -63,10 +116,19 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
                 return Err(error);
             }
         };
+        certificates.hand_on();
+        let certificate_missed = certificates.missed(stream.facts());
         let (fast_open, syn_bytes) = opening(options, stream.get_ref());
         report.line(&ConnectionFacts::new(
             stream.facts(),
-            SocketFacts { address, fast_open, syn_bytes, handshake, ..SocketFacts::default() },
+            SocketFacts {
+                address,
+                fast_open,
+                syn_bytes,
+                certificate_missed,
+                handshake,
+                ..SocketFacts::default()
+            },
         ));
         let stream = &mut stream;
         Carrier { stream, report: &report, keep_open: options.keep_open, silent }.carry(&left).await
@@ -93,6 +155,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
         address,
         fast_open,
         syn_bytes,
+        certificate_missed: certificates.missed(stream.facts()),
         received: counted.received,
         sent: counted.sent,
         handshake,

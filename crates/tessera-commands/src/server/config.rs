@@ -70,6 +70,9 @@ pub(super) fn configure(
         config.protocols = http::PROTOCOLS.iter().map(|name| name.to_vec()).collect();
     }
     config.certificate_codecs = tessera_compression::codecs();
+    if let Some(certificates) = &stores.certificates {
+        config.certificate_codecs.insert(0, certificates.cache());
+    }
     config.record_size_limit = common.record_size_limit;
     config.handshake_timeout = options.handshake_timeout;
     if let Some(path) = &common.key_log {

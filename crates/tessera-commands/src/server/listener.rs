@@ -18,6 +18,7 @@ use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
 use tokio::net::TcpListener;
 
+use super::certificates::Certificates;
 use super::config::{Configured, configure, configure_again};
 use super::refusals::Refusals;
 use super::stores::Stores;
@@ -91,6 +92,8 @@ async fn serve_with(
     if let Some(found) = &found {
         report.tell(found);
     }
+    let certificates = stores.certificates.clone();
+    let certificates = certificates.map(|kept| Arc::new(Certificates::new(kept, report.clone())));
     // A server whose address nobody can be told ends before a client connects.
     report.settle()?;
 
@@ -99,12 +102,14 @@ async fn serve_with(
     let reloading = {
         let options = options.clone();
         let live = LiveConfig::new(acceptor, move || configure_again(&options, &lasting));
-        tokio::spawn(reload::on(hangups, Arc::new(live), report.clone()))
+        let certificates = certificates.clone();
+        tokio::spawn(reload::on(hangups, Arc::new(live), certificates, report.clone()))
     };
     let counts = server.counts();
     let keeping = tokio::spawn(stores.clone().keep(report.clone()));
     let refusals = Arc::new(Refusals::new(counts, report.clone()));
     let telling = tokio::spawn(refusals.clone().tell());
+    let caching = certificates.clone().map(|it| tokio::spawn(it.keep()));
     let (answer, idle) = (options.answer, options.idle_timeout);
     let shared = report.clone();
     server
@@ -116,7 +121,13 @@ async fn serve_with(
     keeping.abort();
     telling.abort();
     reloading.abort();
+    if let Some(caching) = caching {
+        caching.abort();
+    }
     refusals.tell_news();
+    if let Some(certificates) = certificates {
+        certificates.tell_news();
+    }
     report.finish()
 }
 

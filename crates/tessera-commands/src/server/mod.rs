@@ -1,5 +1,6 @@
 //! The server.
 
+mod certificates;
 mod client;
 mod config;
 mod connection;

@@ -12,8 +12,15 @@ use tessera_kit::signals::Hangups;
 use tessera_tokio::Acceptor;
 use tokio::task::spawn_blocking;
 
+use super::certificates::Certificates;
+
 /// Loads the files again whenever somebody asks, and tells what came of it.
-pub(super) async fn on(mut hangups: Hangups, live: Arc<LiveConfig<Acceptor>>, report: Arc<Report>) {
+pub(super) async fn on(
+    mut hangups: Hangups,
+    live: Arc<LiveConfig<Acceptor>>,
+    certificates: Option<Arc<Certificates>>,
+    report: Arc<Report>,
+) {
     loop {
         hangups.next().await;
         let shared = live.clone();
@@ -21,7 +28,12 @@ pub(super) async fn on(mut hangups: Hangups, live: Arc<LiveConfig<Acceptor>>, re
         let reloaded = reloaded
             .unwrap_or_else(|error| Err(ProgramError::failed("loading the files again", error)));
         match reloaded {
-            Ok(changed) => report.tell(&Reloaded::new(&live, changed)),
+            Ok(changed) => {
+                if let Some(certificates) = &certificates {
+                    certificates.trust_only(&live.target().config().client_authentication);
+                }
+                report.tell(&Reloaded::new(&live, changed));
+            }
             Err(error) => report.tell(&ReloadFailed::new(&live, error)),
         }
     }

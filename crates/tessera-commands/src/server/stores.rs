@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::ProgramError;
+use tessera_kit::cached_certificates::KeptClients;
 use tessera_kit::clock::unix;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
@@ -26,6 +27,8 @@ pub(super) struct Stores {
     pub(super) register: Arc<MemoryRegister>,
     /// Ring and vault, where they survive the process.
     state: Option<Arc<ServerState>>,
+    /// What is known of clients' certificates, where that is wanted.
+    pub(super) certificates: Option<Arc<KeptClients>>,
 }
 
 impl Stores {
@@ -33,16 +36,23 @@ impl Stores {
     pub(super) fn new(options: &ServeOptions) -> Result<(Self, Option<StateFound>), ProgramError> {
         let rotation = Rotation { issue_for: 2 * ROTATION, open_for: options.tickets.lifetime };
         let register = Arc::new(MemoryRegister::new(CAPACITY, unix()));
+        let certificates = match options.common.certificates_directory() {
+            Some(directory) => {
+                Some(Arc::new(KeptClients::open(directory, &tessera_aws_lc::provider())?))
+            }
+            None => None,
+        };
         let Some(directory) = &options.state else {
             let ring = RotatingRing::with_rotation(&tessera_aws_lc::provider(), rotation);
             let vault = Arc::new(MemoryVault::new(CAPACITY));
-            return Ok((Self { ring: Arc::new(ring), vault, register, state: None }, None));
+            let ring = Arc::new(ring);
+            return Ok((Self { ring, vault, register, state: None, certificates }, None));
         };
         let state_options = StateOptions { limits: Limits::new(CAPACITY), rotation };
         let key = StateKeySetting { setting: "--state-key", source: options.state_key.as_ref() };
         let Opened { state, found } = state::open(directory, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
-        Ok((Self { ring, vault, register, state }, Some(found)))
+        Ok((Self { ring, vault, register, state, certificates }, Some(found)))
     }
 
     /// Changes keys in time, and forgets what has expired.
@@ -67,10 +77,12 @@ impl Stores {
 
     /// Hands what survives the process to the next one.
     pub(super) fn close(&self) -> Result<(), ProgramError> {
-        let Some(state) = &self.state else { return Ok(()) };
-        state.close(unix()).map_err(|error| {
+        let saved = self.certificates.as_ref().map_or(Ok(()), |kept| kept.save());
+        let Some(state) = &self.state else { return saved };
+        let closed = state.close(unix()).map_err(|error| {
             ProgramError::Failed(format!("{error}; what could not be written is lost"))
-        })
+        });
+        closed.and(saved)
     }
 }
 

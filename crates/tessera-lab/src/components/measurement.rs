@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::sync::Arc;
 
+use tessera::{ClientConfig, ServerConfig};
+
 use super::books::{Balance, Books};
 use super::pair::{Configured, Connected, Ends};
 use super::vault::ApartVault;
@@ -157,6 +159,37 @@ impl Measurement {
             }
         })
     }
+}
+
+/// The most that each end holds at once, in the middle of several connections with these configurations.
+pub(super) fn peaks(
+    (client, server): (ClientConfig, ServerConfig),
+    before: impl Fn(),
+    [of_client, of_server]: [&'static Books; 2],
+) -> Result<[i64; 2]> {
+    let client = observed::client(client, of_client).checked()?;
+    let server = observed::server(server, of_server).checked()?;
+    let mut ends = Ends {
+        client: Configured::new(client, of_client),
+        server: Configured::new(server, of_server),
+    };
+    let mut peaks = [Vec::new(), Vec::new()];
+    for number in 0..WARM_UP + CONNECTIONS {
+        before();
+        let connected = ends.connect(None, number >= WARM_UP)?;
+        if number >= WARM_UP {
+            peaks[0].push(connected.client.peak.total());
+            peaks[1].push(connected.server.peak.total());
+        }
+    }
+    let middle = peaks.map(|mut of_end| {
+        of_end.sort_unstable();
+        of_end[CONNECTIONS / 2]
+    });
+    if middle.contains(&0) {
+        return Err("this program doesn't allocate with jemalloc".into());
+    }
+    Ok(middle)
 }
 
 /// Connections of one kind.

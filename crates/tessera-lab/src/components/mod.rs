@@ -29,6 +29,7 @@ use std::sync::{Mutex, PoisonError};
 use std::{io, thread};
 
 use serde::{Deserialize, Serialize};
+use tessera::{ClientConfig, ServerConfig};
 
 use crate::error::LabError;
 use crate::variants::{Store, Variant};
@@ -118,14 +119,35 @@ pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
     if variant.store != Store::Memory {
         return Err(failed("only stores in memory are measured"));
     }
+    with_books(|books| Measurement::new(variant, books)?.run()).map_err(|what| failed(&what))
+}
+
+/// The most that each end holds at once in a connection, the client's first: the one in the middle of several, after
+/// some that warm up. `before` is called before each.
+///
+/// # Errors
+/// If a connection fails, or the program doesn't allocate with jemalloc.
+pub(crate) fn peaks(
+    configs: (ClientConfig, ServerConfig),
+    before: impl Fn() + Send,
+) -> Result<[i64; 2], LabError> {
+    with_books(|books| measurement::peaks(configs, before, books))
+        .map_err(|what| LabError::Connection(format!("peaks of memory: {what}")))
+}
+
+/// Does something with the books of both ends, in a thread of its own.
+fn with_books<T: Send>(
+    measure: impl FnOnce(BothBooks) -> Result<T, Box<dyn Error>> + Send,
+) -> Result<T, String> {
     // Until the thread is joined: as it ends it gives back what it had from the arenas.
     let mut lock = BOOKS.lock().unwrap_or_else(PoisonError::into_inner);
     let books = &mut *lock;
     thread::scope(|scope| {
-        let measuring =
-            scope.spawn(move || measure_here(variant, books).map_err(|error| error.to_string()));
-        let measured = measuring.join().unwrap_or_else(|_| Err("the thread failed".to_owned()));
-        measured.map_err(|what| failed(&what))
+        let measuring = scope.spawn(move || {
+            let measured = opened(books).and_then(measure);
+            measured.map_err(|error| error.to_string())
+        });
+        measuring.join().unwrap_or_else(|_| Err("the thread failed".to_owned()))
     })
 }
 
@@ -134,17 +156,13 @@ type BothBooks = [&'static Books; 2];
 /// The books of both ends. They serve all measurements of a process: arenas are never given back.
 static BOOKS: Mutex<Option<BothBooks>> = Mutex::new(None);
 
-fn measure_here(
-    variant: Variant,
-    books: &mut Option<BothBooks>,
-) -> Result<Vec<Memory>, Box<dyn Error>> {
+fn opened(books: &mut Option<BothBooks>) -> Result<BothBooks, Box<dyn Error>> {
     arenas::without_cache()?;
-    let books = match *books {
+    Ok(match *books {
         Some(books) => books,
         None => {
             let open = || io::Result::Ok(&*Box::leak(Box::new(Books::open()?)));
             *books.insert([open()?, open()?])
         }
-    };
-    Measurement::new(variant, books)?.run()
+    })
 }

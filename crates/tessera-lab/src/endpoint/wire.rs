@@ -161,6 +161,16 @@ impl Wire {
         self.arrived
     }
 
+    /// How many bytes were sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// How many bytes were written, sent or not.
+    pub(crate) fn written(&self) -> u64 {
+        self.sent + self.output.as_slice().len() as u64
+    }
+
     /// What is to be sent next.
     pub(super) fn unsent(&self) -> &[u8] {
         self.output.as_slice()

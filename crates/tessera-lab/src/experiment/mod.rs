@@ -1,6 +1,7 @@
 //! What experiments have in common: their options, the screen, where reports go.
 
 mod etcd;
+mod failures;
 mod files;
 mod interruption;
 mod journal;
@@ -11,9 +12,11 @@ mod orphans;
 mod output;
 mod report;
 mod screen;
+mod seeds;
 mod share;
 
 pub(crate) use etcd::{Etcd, Place};
+pub(crate) use failures::Failures;
 pub(crate) use interruption::tell_how_to_go_on;
 pub(crate) use journal::{Journal, Run, is_one_time};
 pub(crate) use numbers::{number, spread};
@@ -26,5 +29,6 @@ pub(crate) use output::{write, write_json, write_rows};
 pub use report::Destination;
 pub(crate) use report::LinkReport;
 pub(crate) use screen::Screen;
+pub(crate) use seeds::seed_of;
 pub use share::Share;
 pub(crate) use share::share;

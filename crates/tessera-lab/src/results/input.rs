@@ -145,7 +145,7 @@ pub(super) fn success(cell: &Cell) -> f64 {
 }
 
 /// A file of a directory, if it is there.
-fn text(directory: &Path, name: &str) -> Result<Option<String>, LabError> {
+pub(super) fn text(directory: &Path, name: &str) -> Result<Option<String>, LabError> {
     match fs::read_to_string(directory.join(name)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -156,7 +156,7 @@ fn text(directory: &Path, name: &str) -> Result<Option<String>, LabError> {
     }
 }
 
-fn parse<T: DeserializeOwned>(
+pub(super) fn parse<T: DeserializeOwned>(
     name: &'static str,
     text: Option<&str>,
     check: fn(&T) -> Checked,
@@ -169,7 +169,7 @@ fn parse<T: DeserializeOwned>(
 }
 
 /// What is wrong may have words of the report in it, which a terminal would obey.
-fn wrong(directory: &Path, name: &str, what: &str) -> LabError {
+pub(super) fn wrong(directory: &Path, name: &str, what: &str) -> LabError {
     let what = what.replace(char::is_control, " ");
     let path = directory.join(name);
     LabError::Options(format!("{} is no report of tessera lab: {what}", path.display()))

@@ -1,9 +1,11 @@
-//! The tables and figures of the roaming paper's evaluation, made from the reports of the experiments: the
-//! paper's numbers beside ours, and what the paper left open.
+//! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers beside
+//! ours, and what it left open. Here are those of the paper on roaming; [`bithac`] has those of the one on caching
+//! handshakes.
 //!
 //! Everything here is a pure function of the reports, so that whoever has them can make it again, and a test
 //! does: what is printed has its sample.
 
+mod bithac;
 mod check;
 mod input;
 mod markdown;
@@ -21,10 +23,22 @@ use self::input::Inputs;
 use crate::error::{LabError, words};
 use crate::experiment::Destination;
 
+/// A paper whose evaluation is measured again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paper {
+    /// On roaming (Lastre et al., Sensors 2025), of `roaming.json`, `load.json` and `traffic.json`.
+    #[default]
+    Roaming,
+    /// On caching handshakes (Bodenhausen et al.), of `bithac.json` and `tls12.json`.
+    Bithac,
+}
+
 /// What is made, and of what.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where `roaming.json`, `load.json` and `traffic.json` are; each may be missing.
+    /// Of which paper.
+    pub of: Paper,
+    /// Where its reports are; each may be missing.
     pub directory: PathBuf,
     /// Where a page with figures goes.
     pub page: Option<Destination>,
@@ -40,11 +54,21 @@ pub struct Options {
 ///   experiment, or a text lacks the marks of a table.
 /// - [`LabError::System`] if a file can't be written.
 pub fn run(options: &Options) -> Result<(), LabError> {
-    let inputs = Inputs::read(&options.directory)?;
-    for missing in inputs.missing() {
-        eprintln!("{missing} is missing: its tables say that it is not recorded yet.");
-    }
-    let tables = tables::all(&inputs);
+    let (tables, inputs) = match options.of {
+        Paper::Bithac if options.page.is_some() => {
+            return Err(LabError::Options(
+                "--page: the page of this paper is that of `tessera lab bithac --report`; leave it out".to_owned(),
+            ));
+        }
+        Paper::Bithac => (bithac::read(&options.directory)?, None),
+        Paper::Roaming => {
+            let inputs = Inputs::read(&options.directory)?;
+            for missing in inputs.missing() {
+                eprintln!("{missing} is missing: its tables say that it is not recorded yet.");
+            }
+            (tables::all(&inputs), Some(inputs))
+        }
+    };
     if let Some(path) = &options.markdown {
         let name = path.display();
         let wrong = |what: &str| LabError::Options(format!("--markdown: {name}: {what}"));
@@ -53,9 +77,9 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         let text = Destination::File(path.clone());
         text.write(made.as_bytes()).map_err(LabError::system(format!("writing {name}")))?;
     }
-    if let Some(page) = &options.page {
+    if let (Some(page), Some(inputs)) = (&options.page, &inputs) {
         let has_text = options.directory.join("roaming.md").exists();
-        page.write(page::render(&inputs, &tables, has_text).as_bytes())
+        page.write(page::render(inputs, &tables, has_text).as_bytes())
             .map_err(LabError::system("writing the page"))?;
     }
     if options.markdown.is_none() && options.page.is_none() {

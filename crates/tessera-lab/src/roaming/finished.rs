@@ -1,7 +1,7 @@
 //! Whether a cell of a journal is one that its run can have finished.
 
-use super::failures;
 use super::report::{Cell, CellName, Sample};
+use crate::experiment::Failures;
 
 /// The longest that anything of a reconnection takes, in microseconds: all patience ends far earlier.
 const LONGEST_US: f64 = 3_600e6;
@@ -19,7 +19,7 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     if samples != wanted {
         return Err(format!("{name} has {samples} samples of {wanted}"));
     }
-    let (failed, most) = (cell.failed, failures::most(wanted));
+    let (failed, most) = (cell.failed, Failures::most(wanted));
     if failed as usize > most {
         return Err(format!("{failed} reconnections of {name} failed, and {most} may"));
     }

@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use super::engine::READY;
-use super::failures::Failures;
 use super::report::{
     Bytes, Cell, CellName, Lateness, LinkName, Operation, RoundTrips, Sample, Sides,
 };
 use crate::bench::{Bench, Pair, SESSIONS_AT_ONCE, WARM_UP, check, us};
 use crate::control::{ClientOrder, Preparation, ServerOrder};
 use crate::error::LabError;
+use crate::experiment::{Failures, seed_of};
 use crate::statistics::Median;
 
 /// Measures a cell; `done` is called after each reconnection. One-time keys are in the etcd at this address of
@@ -34,7 +34,7 @@ pub(super) fn measure(
             tickets = READY.min(repetitions - pairs.len() + to_warm_up);
             settings.extend((round > 0).then(|| bench.link.statistics()));
             prepare(bench, name, etcd, tickets)?;
-            let seed = seed_of_round(seed_of(name, seed), round);
+            let seed = seed_of_round(seed_of(&name.key(), seed), round);
             bench.set_link(&name.link.parameters(seed))?;
             round += 1;
         }
@@ -147,12 +147,6 @@ fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
     median.map(|median| median.value.round() as u64)
 }
 
-/// Each cell has random numbers of its own, the same in each run of a seed: FNV-1a of its name.
-pub(super) fn seed_of(name: &CellName, seed: u64) -> u64 {
-    let hash = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    seed.wrapping_add(name.key().bytes().fold(0xcbf2_9ce4_8422_2325, hash))
-}
-
 /// A cell that goes on after a failure does so with other random numbers: the link begins again at its seed, and
 /// would lose the same packets.
 fn seed_of_round(seed: u64, round: u64) -> u64 {
@@ -171,7 +165,7 @@ mod tests {
     fn every_cell_and_every_round_of_it_has_random_numbers_of_its_own() {
         let cells = grid::cells();
         let seeds = cells.iter().flat_map(|name| {
-            let seed = seed_of(name, 7);
+            let seed = seed_of(&name.key(), 7);
             (0..20).map(move |round| seed_of_round(seed, round))
         });
         assert_eq!(seeds.collect::<HashSet<_>>().len(), 20 * cells.len());

@@ -3,7 +3,6 @@
 
 mod choice;
 mod engine;
-mod failures;
 mod finished;
 mod grid;
 mod links;

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 
 use tessera_link::Link;
 
-use super::failures::Failures;
-use super::links::{round_trips, seed_of};
+use super::links::round_trips;
 use super::report::{Bytes, Cell, CellName, Lateness, Operation, Registration, Sample, Sides};
 use crate::bench::WARM_UP;
 use crate::error::LabError;
+use crate::experiment::{Failures, seed_of};
 use crate::sepp_pair::{SeppOption, SeppPair, SeppSample};
 use crate::statistics::Median;
 
@@ -28,7 +28,7 @@ pub(super) fn measure(
 ) -> Result<Cell, LabError> {
     let option = SeppOption::of(name.variant, etcd)?;
     let mut pair = SeppPair::start(link, &option)?;
-    pair.set_link(&name.link.parameters(seed_of(name, seed)))?;
+    pair.set_link(&name.link.parameters(seed_of(&name.key(), seed)))?;
     let mut measured = Vec::with_capacity(repetitions);
     let mut failures = Failures::new(repetitions);
     // TCP knows nothing of the link.

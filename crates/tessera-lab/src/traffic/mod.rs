@@ -9,12 +9,10 @@
 //! Both ends are threads of this process, and connect over the kernel's TCP. The observer has a packet
 //! socket at the client's end.
 
-mod conversation;
 pub(crate) mod evaluate;
 mod features;
 mod finished;
 mod measure;
-mod observer;
 mod page;
 mod random;
 mod records;
@@ -22,10 +20,10 @@ mod registration;
 pub(crate) mod report;
 #[cfg(test)]
 mod samples;
-mod segment;
 mod stage;
 mod table;
 mod tree;
+mod watched;
 
 use std::num::NonZeroU16;
 use std::path::PathBuf;

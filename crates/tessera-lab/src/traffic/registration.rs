@@ -2,6 +2,7 @@
 
 use super::random::Random;
 use crate::registration::{FIELDS, LOCAL_BREAKOUT};
+use crate::wired::Sizes;
 
 /// A discovery is answered with so many bytes or up to [`DISCOVERY_VARIES`] more, as the NRF finds more or less
 /// to say.
@@ -10,15 +11,8 @@ const DISCOVERY_VARIES: usize = 14;
 /// How much longer a field section may be, in bytes: identities and correlation numbers differ.
 const FIELDS_VARY: usize = 12;
 
-/// An exchange as sizes, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    pub(crate) request: usize,
-    pub(crate) response: usize,
-}
-
 /// One registration.
-pub(crate) fn registration(random: &mut Random) -> Vec<Sizes> {
+pub(super) fn registration(random: &mut Random) -> Vec<Sizes> {
     let exchanges = LOCAL_BREAKOUT.iter().map(|exchange| {
         let mut fields = || FIELDS + random.up_to(FIELDS_VARY);
         let (request, response) = (fields() + exchange.request.len(), fields());

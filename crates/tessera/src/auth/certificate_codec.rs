@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::ops::RangeInclusive;
 
+use super::abbreviations::Abbreviations;
 use super::codec_peer::{FromClient, PeerOffer, ToServer};
 use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
@@ -118,6 +119,17 @@ pub trait CertificateCodec: Send + Sync {
     /// where the verifier refuses the peer; the error here keeps the reason. Default: it does not.
     fn conceals_verdict(&self) -> bool {
         false
+    }
+
+    /// The messages that this codec abbreviates, if it does: they take no part in [`encode`](Self::encode)
+    /// and [`decode`](Self::decode). Default: none.
+    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
+        None
+    }
+
+    /// The same.
+    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+        None
     }
 
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the

@@ -7,14 +7,15 @@ use alloc::vec::Vec;
 use super::certificate_codec::{CertificateCodecFactory, check_codecs};
 use super::certificate_type::check_types;
 use super::codec_peer::CertificateContents;
-use super::connection_codecs::{ConnectionCodecs, DecodedCertificate};
+use super::codec_results::DecodedCertificate;
+use super::connection_codecs::ConnectionCodecs;
 use super::credential::Credential;
 use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
 use crate::error::Error;
 use crate::wire::{
     Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
-    ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
+    EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
 };
 
 /// What this side takes of its peer.
@@ -61,27 +62,42 @@ pub(crate) fn read_certificate(
     codecs: &mut ConnectionCodecs,
 ) -> Result<(Certificate, Option<CertificateCompressionAlgorithm>), Error> {
     let requested = verifier.entry_extensions();
+    if codecs.expect_abbreviated() {
+        message.reader_for(HandshakeType::CERTIFICATE)?;
+        let decoded = codecs.read_abbreviated(message.body)?;
+        return Ok((taken(decoded, typ, requested, codecs)?, None));
+    }
     if message.typ == HandshakeType::COMPRESSED_CERTIFICATE && codecs.offer_any() {
         let message = CompressedCertificate::read(Reader::new(message.body))?;
         // RFC 8879 §4: as if it had come whole.
-        let certificate = match codecs.decode(&message)? {
-            DecodedCertificate::Body(body) => {
-                let read = Certificate::read(Reader::new(&body), typ, requested);
-                codecs.keep(typ, || CertificateContents::Body(body));
-                codecs.read_or_concealed(read)?
-            }
-            DecodedCertificate::Known { hash, entry_extensions } => {
-                let read = Certificate::known(hash, &entry_extensions, typ, requested);
-                codecs.keep(typ, || CertificateContents::Known(hash));
-                codecs.read_or_concealed(read)?
-            }
-        };
-        return Ok((certificate, Some(message.algorithm)));
+        let decoded = codecs.decode(&message)?;
+        return Ok((taken(decoded, typ, requested, codecs)?, Some(message.algorithm)));
     }
     let reader = message.reader_for(HandshakeType::CERTIFICATE)?;
     let certificate = Certificate::read(reader, typ, requested)?;
     codecs.keep(typ, || CertificateContents::Body(message.body.to_vec()));
     Ok((certificate, None))
+}
+
+/// Reads a Certificate that was decoded, as if it had come whole.
+fn taken(
+    decoded: DecodedCertificate,
+    typ: CertificateType,
+    requested: EntryExtensions,
+    codecs: &mut ConnectionCodecs,
+) -> Result<Certificate, Error> {
+    match decoded {
+        DecodedCertificate::Body(body) => {
+            let read = Certificate::read(Reader::new(&body), typ, requested);
+            codecs.keep(typ, || CertificateContents::Body(body));
+            codecs.read_or_concealed(read)
+        }
+        DecodedCertificate::Known { hash, entry_extensions } => {
+            let read = Certificate::known(hash, &entry_extensions, typ, requested);
+            codecs.keep(typ, || CertificateContents::Known(hash));
+            codecs.read_or_concealed(read)
+        }
+    }
 }
 
 /// Checks what can't be checked by types in either side's configuration.

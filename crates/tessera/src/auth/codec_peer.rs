@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::credential::Credential;
 use super::policy::VerifierDigest;
 use crate::time::Time;
 use crate::wire::{
@@ -10,7 +11,7 @@ use crate::wire::{
 };
 
 /// What a client knows of a server that it is about to connect to.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ToServer<'a> {
     /// The name that the server's certificate must be valid for.
@@ -25,6 +26,8 @@ pub struct ToServer<'a> {
     pub policy: Option<VerifierDigest>,
     /// Now.
     pub now: Time,
+    /// What this side may authenticate itself with.
+    pub(crate) credentials: &'a [Credential],
 }
 
 impl<'a> ToServer<'a> {
@@ -32,7 +35,13 @@ impl<'a> ToServer<'a> {
     /// engine tells more of those of connections; this is for tests of codecs.
     pub fn new(server_name: &'a str, now: Time) -> Self {
         let (port, policy) = (None, None);
-        Self { server_name, port, protocols: &[], random: &[0; 32], policy, now }
+        Self { server_name, port, protocols: &[], random: &[0; 32], policy, now, credentials: &[] }
+    }
+
+    /// The chains that this side has; which it sends, if any, the server's CertificateRequest decides. Each
+    /// with what it holds: certificates as DER, the end entity first, or the raw public key.
+    pub fn own_chains(&self) -> impl Iterator<Item = (CertificateType, &'a [Vec<u8>])> + use<'a> {
+        self.credentials.iter().map(|own| (own.certificate_type, &own.chain[..]))
     }
 }
 

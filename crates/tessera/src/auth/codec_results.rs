@@ -44,6 +44,20 @@ pub enum Decoded {
     },
 }
 
+/// The Certificate that an encoded one stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecodedCertificate {
+    /// Its body.
+    Body(Vec<u8>),
+    /// A chain that the verifier knows: [`Decoded::Known`].
+    Known {
+        /// Which chain it is.
+        hash: [u8; 32],
+        /// The extensions of the Certificate's entries.
+        entry_extensions: Vec<u8>,
+    },
+}
+
 /// A peer's Certificate can't be decoded, or is longer than the peer announced: the handshake ends
 /// with bad_certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

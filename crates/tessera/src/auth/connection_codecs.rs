@@ -5,9 +5,10 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
+use super::abbreviations::Abbreviations;
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
 use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
-use super::codec_results::{CodecRefusal, Decoded, EncodedCertificate};
+use super::codec_results::{CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
@@ -50,15 +51,10 @@ impl ConnectionCodecs {
         Ok(made)
     }
 
-    /// The codecs of a server; none of their answers has the type of an extension of the `owner`'s.
-    pub(crate) fn of_server(
-        factories: &Factories,
-        from: &FromClient<'_>,
-        owner: &[OpaqueExtension],
-    ) -> Result<Self, Error> {
+    /// The codecs of a server.
+    pub(crate) fn of_server(factories: &Factories, from: &FromClient<'_>) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
         check_offers(made.codecs())?;
-        check_answers(made.codecs(), owner)?;
         if let Some(codecs) = &mut made.0 {
             codecs.peer_offers = from.offer.algorithms().collect();
         }
@@ -69,11 +65,8 @@ impl ConnectionCodecs {
     pub(crate) fn of_server_with_psk(
         factories: &Factories,
         from: &FromClient<'_>,
-        owner: &[OpaqueExtension],
     ) -> Result<Self, Error> {
-        let made = Self::made(factories, |factory| factory.server_codec_with_psk(from))?;
-        check_answers(made.codecs(), owner)?;
-        Ok(made)
+        Self::made(factories, |factory| factory.server_codec_with_psk(from))
     }
 
     fn made(
@@ -96,13 +89,16 @@ impl ConnectionCodecs {
         Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, unreadable, accepted }))))
     }
 
-    /// What a server answers of these extensions of the ClientHello.
+    /// What a server answers of these extensions of the ClientHello. No answer has the type of an extension
+    /// of the `owner`'s.
     pub(crate) fn answers<'c>(
         &'c self,
         hello: Extensions<'c>,
-    ) -> impl Iterator<Item = (ExtensionType, &'c [u8])> {
-        let answers = self.codecs().iter().filter_map(|codec| codec.codec.answer());
-        answers.filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ))
+        owner: &[OpaqueExtension],
+    ) -> Result<impl Iterator<Item = (ExtensionType, &'c [u8])> + use<'c>, Error> {
+        let answers = || answers_of(self.codecs());
+        check_extensions(answers(), owner)?;
+        Ok(answers().filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ)))
     }
 
     /// A client reads EncryptedExtensions, with these extensions that the engine doesn't know.
@@ -111,6 +107,10 @@ impl ConnectionCodecs {
             let typ = codec.extension().map(|(typ, _)| typ);
             let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
             codec.answered(answer.map(|(_, body)| *body))?;
+            let Some(abbreviations) = codec.abbreviations_mut() else { continue };
+            let typ = abbreviations.extension().map(|(typ, _)| typ);
+            let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
+            abbreviations.answered(answer.map(|(_, body)| *body))?;
         }
         Ok(())
     }
@@ -280,14 +280,33 @@ impl ConnectionCodecs {
     }
 
     fn extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
-        self.codecs().iter().filter_map(|codec| codec.codec.extension())
+        extensions_of(self.codecs())
+    }
+
+    pub(super) fn abbreviations(&self) -> impl Iterator<Item = &dyn Abbreviations> {
+        self.codecs().iter().filter_map(|codec| codec.codec.abbreviations())
+    }
+
+    pub(super) fn abbreviations_mut(&mut self) -> impl Iterator<Item = &mut dyn Abbreviations> {
+        let codecs = self.0.iter_mut().flat_map(|it| &mut it.codecs);
+        codecs.filter_map(|codec| codec.codec.abbreviations_mut())
     }
 }
 
-/// The peer's Certificate, decoded.
-pub(super) enum DecodedCertificate {
-    Body(Vec<u8>),
-    Known { hash: [u8; 32], entry_extensions: Vec<u8> },
+/// The codecs' extensions of a ClientHello or a CertificateRequest.
+fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
+        let abbreviations = codec.abbreviations().and_then(Abbreviations::extension);
+        abbreviations.into_iter().chain(codec.extension())
+    })
+}
+
+/// The codecs' extensions of EncryptedExtensions.
+fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+    codecs.iter().map(|it| &it.codec).flat_map(|codec| {
+        let abbreviations = codec.abbreviations().and_then(Abbreviations::answer);
+        abbreviations.into_iter().chain(codec.answer())
+    })
 }
 
 /// Checks what codecs offer: mistakes of their authors, before a peer stumbles over them.
@@ -301,11 +320,7 @@ fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
             ));
         }
     }
-    check_extensions(codecs.iter().filter_map(|codec| codec.codec.extension()), &[])
-}
-
-fn check_answers(codecs: &[Codec], owner: &[OpaqueExtension]) -> Result<(), Error> {
-    check_extensions(codecs.iter().filter_map(|codec| codec.codec.answer()), owner)
+    check_extensions(extensions_of(codecs), &[])
 }
 
 fn check_extensions<'c>(

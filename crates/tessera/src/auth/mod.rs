@@ -1,5 +1,6 @@
 //! How a side is authenticated: its credential, and the seam to the verifier of the peer.
 
+mod abbreviations;
 mod certificate_codec;
 mod certificate_compression;
 mod certificate_form;
@@ -7,6 +8,7 @@ mod certificate_type;
 mod chain_memory;
 mod codec_peer;
 mod codec_results;
+mod connection_abbreviations;
 mod connection_codecs;
 mod credential;
 mod criteria;
@@ -16,13 +18,16 @@ mod proof;
 mod verifier;
 
 pub use crate::role::Role;
+pub use abbreviations::{Abbreviations, Agreed, ServerFlight};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
 pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
 pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
-pub use codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
+pub use codec_results::{
+    CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
+};
 pub(crate) use connection_codecs::ConnectionCodecs;
 pub use credential::{Credential, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};

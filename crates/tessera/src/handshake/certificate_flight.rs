@@ -56,6 +56,12 @@ fn send_encoded(
 ) -> Option<CertificateCompressionAlgorithm> {
     let mut body = Vec::new();
     credential.write_body(&mut body, requested);
+    if let Some(abbreviated) = codecs.abbreviated(&body) {
+        ctx.send(Epoch::Handshake, transcript, |out| {
+            write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&abbreviated));
+        });
+        return None;
+    }
     let encoded = codecs.encode(&body);
     match &encoded {
         Some(made) => ctx.send(Epoch::Handshake, transcript, |out| {

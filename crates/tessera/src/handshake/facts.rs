@@ -69,7 +69,8 @@ pub struct Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CertificateTransfer {
-    /// The algorithm that it was encoded with; `None` if it was whole.
+    /// The algorithm that it was encoded with; `None` if it was whole, or abbreviated, which its length
+    /// tells.
     pub encoded_with: Option<CertificateCompressionAlgorithm>,
     /// How long the message was, its header included, in bytes.
     pub len: u32,

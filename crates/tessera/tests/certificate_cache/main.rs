@@ -3,6 +3,8 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod abbreviating;
+mod abbreviations;
 mod answers;
 mod cache;
 mod ends;

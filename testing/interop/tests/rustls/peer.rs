@@ -82,6 +82,15 @@ impl Plan {
 
 /// A server for one connection.
 pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<Heard>) {
+    serve_and(config, plan, |_| ())
+}
+
+/// The same, which looks at the connection when the handshake is over.
+pub fn serve_and(
+    config: &Arc<ServerConfig>,
+    plan: Plan,
+    look: impl FnOnce(&ServerConnection) + Send + 'static,
+) -> (SocketAddr, JoinHandle<Heard>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let config = config.clone();
@@ -93,6 +102,7 @@ pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<
             if let Some(mut early) = conn.early_data() {
                 early.read_to_end(&mut data).unwrap();
             }
+            look(conn);
             (data, None)
         })
     });
@@ -101,6 +111,16 @@ pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<
 
 /// A client.
 pub fn connect(config: &Arc<ClientConfig>, address: SocketAddr, plan: Plan) -> JoinHandle<Heard> {
+    connect_and(config, address, plan, |_| ())
+}
+
+/// The same, which looks at the connection when the handshake is over.
+pub fn connect_and(
+    config: &Arc<ClientConfig>,
+    address: SocketAddr,
+    plan: Plan,
+    look: impl FnOnce(&ClientConnection) + Send + 'static,
+) -> JoinHandle<Heard> {
     let config = config.clone();
     std::thread::spawn(move || {
         let stream = patient(TcpStream::connect_timeout(&address, PATIENCE).unwrap());
@@ -114,6 +134,7 @@ pub fn connect(config: &Arc<ClientConfig>, address: SocketAddr, plan: Plan) -> J
                 .unwrap();
         }
         run(StreamOwned::new(conn, stream), &plan, |conn| {
+            look(conn);
             (Vec::new(), offers.then(|| conn.is_early_data_accepted()))
         })
     })

@@ -1,7 +1,7 @@
 //! What a ticket costs that was made beforehand.
 
-use super::connection::Made;
 use crate::bench::{SESSIONS_AT_ONCE, us};
+use crate::in_memory::Made;
 use crate::roaming::report::Issuing;
 use crate::statistics::Median;
 

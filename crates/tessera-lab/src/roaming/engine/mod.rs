@@ -1,7 +1,6 @@
 //! Measuring in memory, at a round-trip time of nothing: what the engine and its cryptography take, and no
 //! kernel.
 
-mod connection;
 mod issuing;
 mod operations;
 
@@ -14,14 +13,14 @@ use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
 
-use self::connection::{Made, connect};
 pub(super) use self::operations::Timers;
-use super::failures::Failures;
 use super::report::{Bytes, Cell, CellName, RoundTrips, Sample};
 use crate::bench::{SESSIONS_AT_ONCE, check, us};
 use crate::control::Preparation;
 use crate::endpoint::{self, EtcdStore, Stores};
 use crate::error::LabError;
+use crate::experiment::Failures;
+use crate::in_memory::{Made, connect};
 use crate::pki::Pki;
 use crate::statistics::Median;
 

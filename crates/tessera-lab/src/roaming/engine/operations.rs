@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use super::Ends;
-use super::connection::connect;
 use crate::bench::check;
 use crate::endpoint::Result;
+use crate::in_memory::connect;
 use crate::roaming::report::{Operation, Sides};
 use crate::timed::{OperationTime, Timed, typical};
 use crate::ways::Way;

@@ -10,7 +10,7 @@ use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify}
 use crate::handshake::context::Context;
 use crate::handshake::facts::CertificateTransfer;
 use crate::role::Role;
-use crate::wire::{Certificate, CertificateRequest, HandshakeMessage, HandshakeType};
+use crate::wire::{Certificate, CertificateRequest, HandshakeMessage, HandshakeType, Reader};
 
 /// EncryptedExtensions was read, and no PSK is used.
 pub struct ReadCertificate {
@@ -27,8 +27,9 @@ impl ReadCertificate {
         if message.typ == HandshakeType::CERTIFICATE_REQUEST
             && self.then.certificate_request.is_none()
         {
-            let request =
-                CertificateRequest::read(message.reader_for(HandshakeType::CERTIFICATE_REQUEST)?)?;
+            let whole = self.then.offer.codecs.read_request(message.body)?;
+            let body = whole.as_deref().unwrap_or(message.body);
+            let request = CertificateRequest::read(Reader::new(body))?;
             let config = &self.then.offer.config;
             let criteria = &request.criteria;
             let allowed = |own: &Credential| own.certificate_type == self.types.client;

@@ -59,6 +59,9 @@ impl ReadEncryptedExtensions {
         ctx.facts.peer_extensions =
             OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
         self.offer.codecs.answered(&extensions.opaque)?;
+        if self.psk.is_some() {
+            self.offer.codecs.agreed_with_psk()?;
+        }
         let config = &self.offer.config;
         let types = AgreedTypes::answered(
             [extensions.client_certificate_type, extensions.server_certificate_type],

@@ -124,6 +124,7 @@ impl Offer {
             random: &random,
             policy: config.authentication().verifier,
             now,
+            credentials: &config.credentials,
         };
         let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
         if extensions.iter().any(|own| codecs.have(own.typ)) {

@@ -1,14 +1,17 @@
 //! What a full handshake authenticates both sides with, as the server chooses it (RFC 8446 §4.4.2.2).
 
+use alloc::vec::Vec;
+
 use super::config::ServerConfig;
 use crate::auth::{ConnectionCodecs, Credential, FromClient, NO_COMMON_TYPE, choose_credential};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::config::Checked;
+use crate::handshake::grease::draw_grease;
 use crate::role::Role;
 use crate::time::Time;
 use crate::wire::{
-    AlertDescription, CertificateType, CertificateTypes, ClientHello, EntryExtensions,
-    SignatureScheme,
+    AlertDescription, CertificateRequest, CertificateType, CertificateTypes, ClientHello,
+    EntryExtensions, HandshakeType, SignatureScheme, Writer, write_message,
 };
 
 /// The server's credential, and what is asked of the client.
@@ -35,6 +38,35 @@ impl Authentication {
         let entry_extensions = hello.certificates.entry_extensions;
         Ok(Self { credential, scheme, entry_extensions, client_type })
     }
+
+    /// The CertificateRequest that is sent, if the client is asked; and what follows it is known to the
+    /// codecs, which answer the client before.
+    pub(super) fn request(
+        &self,
+        config: &ServerConfig,
+        codecs: &mut ConnectionCodecs,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let accepted = self.client_type.and_then(|_| config.accepted_certificates(codecs));
+        let mut request = None;
+        if let Some(accepted) = accepted {
+            let grease = draw_grease(config.grease, config.provider.random)?;
+            CertificateRequest::write_with(request.insert(Vec::new()), |out| {
+                accepted.write_extensions(HandshakeType::CERTIFICATE_REQUEST, grease, out);
+                if let Some(grease) = grease {
+                    grease.write_full_extension(out);
+                }
+            });
+        }
+        let credential = &config.credentials[self.credential];
+        let abbreviated = codecs.sends(request.as_deref(), self.client_type, |out| {
+            credential.write_body(out, self.entry_extensions);
+        });
+        if let (Some(message), Some(body)) = (&mut request, abbreviated) {
+            message.clear();
+            write_message(message, HandshakeType::CERTIFICATE_REQUEST, |out| out.bytes(&body));
+        }
+        Ok(request)
+    }
 }
 
 /// The forms of certificates, for this client; with a PSK what is said of later ones.
@@ -44,11 +76,11 @@ pub(super) fn codecs_for(
     with_psk: bool,
     now: Time,
 ) -> Result<ConnectionCodecs, Error> {
-    let (factories, owner) = (&config.certificate_codecs, &config.extensions);
+    let factories = &config.certificate_codecs;
     let from = FromClient::new(hello, config.authentication().verifier, now);
     match with_psk {
-        true => ConnectionCodecs::of_server_with_psk(factories, &from, owner),
-        false => ConnectionCodecs::of_server(factories, &from, owner),
+        true => ConnectionCodecs::of_server_with_psk(factories, &from),
+        false => ConnectionCodecs::of_server(factories, &from),
     }
 }
 

@@ -27,16 +27,14 @@ use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::{ApplicationSecrets, Finished};
-use crate::handshake::grease::draw_grease;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
 use crate::role::Role;
 use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
-    CertificateRequest, CertificateType, EncryptedExtensions, EntryExtensions, ExtensionType,
-    HandshakeType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection, ServerHello,
-    SignatureScheme,
+    CertificateType, EncryptedExtensions, EntryExtensions, ExtensionType, KeyShareEntry,
+    NamedGroup, OpaqueExtension, Rejection, ServerHello, SignatureScheme, Writer,
 };
 
 /// What was decided.
@@ -122,7 +120,7 @@ pub(super) fn send_server_hello(
         Some(_) => None,
         None => Some(Authentication::choose(config, hello)?),
     };
-    let codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
+    let mut codecs = codecs_for(config, hello, psk_kind.is_some(), ctx.now)?;
     let exchange = negotiation.agree(choice.with_share)?;
     let mut random = [0; 32];
     config.provider.random.fill(&mut random)?;
@@ -166,7 +164,11 @@ pub(super) fn send_server_hello(
     {
         ctx.below.limit(Limit::Records { peer: peer.0, own: own.0 });
     }
-    extensions.opaque.extend(codecs.answers(hello.extensions));
+    let request = match &authentication {
+        Some(authentication) => authentication.request(config, &mut codecs)?,
+        None => None,
+    };
+    extensions.opaque.extend(codecs.answers(hello.extensions, &config.extensions)?);
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
     let receiving = match (early_data, early_traffic) {
@@ -202,7 +204,7 @@ pub(super) fn send_server_hello(
     };
     match authentication {
         None => flight.finish(ctx),
-        Some(authentication) => flight.send_certificates(&authentication, ctx),
+        Some(authentication) => flight.send_certificates(&authentication, request, ctx),
     }
 }
 
@@ -334,24 +336,15 @@ impl Flight {
     fn send_certificates(
         mut self,
         authentication: &Authentication,
+        request: Option<Vec<u8>>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let Authentication { credential, scheme, entry_extensions, client_type, .. } =
             authentication;
         let config = self.config.clone();
         self.client_type = *client_type;
-        let accepted = client_type.and_then(|_| config.accepted_certificates(&self.codecs));
-        if let Some(accepted) = accepted {
-            let grease = draw_grease(config.grease, config.provider.random)?;
-            ctx.send(Epoch::Handshake, &mut self.transcript, |out| {
-                CertificateRequest::write_with(out, |out| {
-                    let request = HandshakeType::CERTIFICATE_REQUEST;
-                    accepted.write_extensions(request, grease, out);
-                    if let Some(grease) = grease {
-                        grease.write_full_extension(out);
-                    }
-                });
-            });
+        if let Some(request) = request {
+            ctx.send(Epoch::Handshake, &mut self.transcript, |out| out.bytes(&request));
         }
         ctx.facts.signature_scheme = Some(*scheme);
         self.sign(&config.credentials[*credential], *scheme, *entry_extensions, ctx)

@@ -91,12 +91,14 @@ fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
         let hello = message(&trace, hello_name);
         let hello = hello.reader_for(HandshakeType::CLIENT_HELLO).expect("a hello");
         let hello = ClientHello::read(hello, &STREAM.versions).expect("as in the trace");
-        let flight = flight(&trace);
+        let mut flight = flight(&trace);
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
             Some(_) => flight.finish(ctx),
             None => {
                 let authentication = Authentication::choose(&flight.config, &hello)?;
-                flight.send_certificates(&authentication, ctx)
+                let config = flight.config.clone();
+                let request = authentication.request(&config, &mut flight.codecs)?;
+                flight.send_certificates(&authentication, request, ctx)
             }
         });
         let mut server = state.unwrap_or_else(|error| panic!("{name}: {error}"));

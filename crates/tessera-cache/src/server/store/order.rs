@@ -1,10 +1,10 @@
 //! Which of a part's clients was used last, and what each part takes.
 
-use super::shares::NONE;
-use super::store::Store;
+use super::Store;
+use crate::server::shares::NONE;
 
 impl Store {
-    fn share_of_client(&self, client: u32) -> Option<u32> {
+    pub(super) fn share_of_client(&self, client: u32) -> Option<u32> {
         Some(self.groups.get(self.records.get(client)?.group)?.share)
     }
 

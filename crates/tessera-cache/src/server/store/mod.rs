@@ -1,5 +1,9 @@
 //! The clients that a server remembers, found by their tickets.
 
+mod order;
+mod tickets;
+mod written;
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -7,35 +11,35 @@ use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::ServerLimits;
-use super::extras::{Extras, INLINE, LIVE};
-use super::groups::{Group, Groups, ServerName};
-use super::index::{END, Index};
-use super::keyed::Keyed;
-use super::pages::Pages;
-use super::record::{Record, form, parts};
-use super::shares::{NONE, Shares};
 use crate::der::issuer;
 use crate::form::Form;
-use crate::ids::{KeptTicket, TICKETS, Ticket, TicketBytes};
+use crate::ids::{KeptTicket, Ticket, TicketBytes};
 use crate::metrics::Metrics;
+use crate::server::ServerLimits;
+use crate::server::extras::{Extras, INLINE, LIVE};
+use crate::server::groups::{Group, Groups, ServerName};
+use crate::server::index::{END, Index};
+use crate::server::keyed::Keyed;
+use crate::server::pages::Pages;
+use crate::server::record::{Record, form, parts};
+use crate::server::shares::{NONE, Shares};
 
 /// All clients.
 pub(super) struct Store {
-    pub(super) keyed: Keyed,
-    pub(super) records: Pages<Record>,
+    keyed: Keyed,
+    records: Pages<Record>,
     /// The first of the records that are free.
     free: u32,
     /// Tickets: a record's number, and the place that the ticket has there.
-    pub(super) tickets: Index,
+    tickets: Index,
     /// Records, by the last bytes of what they keep for themselves.
     clients: Index,
     pub(super) extras: Extras,
-    pub(super) groups: Groups,
+    groups: Groups,
     pub(super) shares: Shares,
-    limits: ServerLimits,
+    pub(super) limits: ServerLimits,
     entries: usize,
-    pub(super) bytes: usize,
+    bytes: usize,
     pub(super) metrics: Metrics,
 }
 
@@ -43,6 +47,8 @@ pub(super) struct Store {
 #[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) id: Id,
+    /// Which of the tickets that were shown it was found by.
+    pub(crate) place: usize,
     pub(crate) peer: Remembered,
 }
 
@@ -76,8 +82,12 @@ const COST: usize = size_of::<Record>() + 3 * 5;
 impl Store {
     pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
         let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
-        Ok(Self {
-            keyed: Keyed::new(random)?,
+        Ok(Self::empty(Keyed::new(random)?, limits))
+    }
+
+    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+        Self {
+            keyed,
             records: Pages::new(),
             free: NONE,
             tickets: Index::new(),
@@ -89,7 +99,7 @@ impl Store {
             entries: 0,
             bytes: 0,
             metrics: Metrics::default(),
-        })
+        }
     }
 
     pub(super) fn metrics(&self) -> Metrics {
@@ -102,13 +112,17 @@ impl Store {
     /// so of its kind; else it is forgotten, or has no use this time.
     pub(super) fn take(
         &mut self,
-        tickets: &[TicketBytes; TICKETS],
+        tickets: &[TicketBytes],
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let [first, second] = tickets.map(|bytes| self.take_one(&bytes, under.server));
-        let Some((client, id)) = first.or(second) else {
+        let mut first = None;
+        for (place, bytes) in tickets.iter().enumerate() {
+            let found = self.take_one(bytes, under.server);
+            first = first.or(found.map(|(client, id)| (client, id, place)));
+        }
+        let Some((client, id, place)) = first else {
             self.metrics.missed_unknown_ticket += 1;
             return None;
         };
@@ -139,7 +153,7 @@ impl Store {
             self.metrics.missed_another_chain += 1;
             return None;
         }
-        Some(Found { id, peer: Remembered { form, under, identity, share } })
+        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -154,7 +168,7 @@ impl Store {
 
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
     /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
-    pub(super) fn learn(&mut self, peer: &Remembered, tickets: [Ticket; TICKETS], presented: bool) {
+    pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         if let Some(record) = self.records.get_mut(client) {
             record.identity = peer.identity;
@@ -162,19 +176,7 @@ impl Store {
         if presented && !self.extras.has(client) {
             (0..INLINE).for_each(|place| self.clear(client, place));
         }
-        let own = self.records.get(client).map(|it| &it.own);
-        let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
-        for ticket in tickets {
-            self.make_room_for_ticket(client, &with_leaf);
-            self.add_ticket(client, KeptTicket::of(ticket));
-        }
-        // Tickets take room too.
-        while self.bytes > self.limits.bytes {
-            let share = self.shares.makes_room(peer.share, self.limits.bytes, |it| it.bytes);
-            if self.evict(share).is_none() {
-                return;
-            }
-        }
+        self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));
     }
 
     /// Forgets clients that were accepted under other policies.
@@ -271,7 +273,7 @@ impl Store {
     }
 
     /// Makes room: the client of this part that was not used for longest leaves.
-    fn evict(&mut self, share: u32) -> Option<()> {
+    pub(super) fn evict(&mut self, share: u32) -> Option<()> {
         let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
         self.remove(oldest);
         self.metrics.evicted += 1;

@@ -1,31 +1,10 @@
-//! The observer: sees each packet at the client's end of the link, and has no keys.
+//! A connection as the observer sees it: records and when they pass.
 
-use std::io::{self, IoSliceMut};
 use std::net::SocketAddrV4;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use nix::cmsg_space;
-use nix::errno::Errno;
-use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, recvmsg,
-    setsockopt, socket, sockopt,
-};
-use nix::sys::time::TimeSpec;
-
 use super::records::{Direction, Record};
-use super::segment::Segment;
-
-/// How much the kernel keeps until the observer looks, in bytes: more than a flow has.
-const ROOM: usize = 16 * 1024 * 1024;
-
-/// Sees every packet that passes where it was opened.
-pub(super) struct Observer {
-    socket: OwnedFd,
-    packet: Vec<u8>,
-    /// For the kernel's time of each packet.
-    control: Vec<u8>,
-}
+use crate::wired::{Segment, Watch};
 
 /// One connection, as far as it has passed.
 pub(super) struct Watched {
@@ -35,55 +14,6 @@ pub(super) struct Watched {
     from_client: Direction,
     from_server: Direction,
     pub(super) records: Vec<Record>,
-}
-
-impl Observer {
-    /// Begins to see packets at the end at which the calling thread is (packet(7)).
-    pub(super) fn open() -> io::Result<Self> {
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        // Without the headers of the link, which are not the same everywhere.
-        let socket =
-            socket(AddressFamily::Packet, SockType::Datagram, flags, SockProtocol::EthAll)?;
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        // Only root of the machine may have that much; where others see too little of a flow, that is said.
-        let _ = setsockopt(&socket, sockopt::RcvBufForce, &ROOM);
-        let packet = vec![0; usize::from(u16::MAX)];
-        Ok(Self { socket, packet, control: cmsg_space!(TimeSpec) })
-    }
-
-    /// Looks at all packets that passed since it last looked. The kernel keeps 200 KB of them at least: look
-    /// before more passes.
-    pub(super) fn look(&mut self, watched: &mut Watched) -> io::Result<()> {
-        while let Some((length, at)) = self.next()? {
-            if let Some(segment) = Segment::read(&self.packet[..length]) {
-                watched.pass(&segment, at);
-            }
-        }
-        Ok(())
-    }
-
-    /// Forgets the packets that passed since it last looked.
-    pub(super) fn forget(&mut self) -> io::Result<()> {
-        while self.next()?.is_some() {}
-        Ok(())
-    }
-
-    /// The length of the next packet, and when the kernel saw it.
-    fn next(&mut self) -> io::Result<Option<(usize, Duration)>> {
-        let mut room = [IoSliceMut::new(&mut self.packet)];
-        let fd = self.socket.as_raw_fd();
-        let control = Some(&mut self.control[..]);
-        let received = match recvmsg::<()>(fd, &mut room, control, MsgFlags::empty()) {
-            Err(Errno::EAGAIN) => return Ok(None),
-            received => received?,
-        };
-        let at = received.cmsgs()?.find_map(|message| match message {
-            ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
-            _ => None,
-        });
-        let at = at.ok_or_else(|| io::Error::other("the kernel told no time of a packet"))?;
-        Ok(Some((received.bytes, at)))
-    }
 }
 
 impl Watched {
@@ -98,7 +28,7 @@ impl Watched {
         }
     }
 
-    fn pass(&mut self, segment: &Segment<'_>, at: Duration) {
+    fn see(&mut self, segment: &Segment<'_>, at: Duration) {
         let from_client = segment.to == self.server;
         if from_client && segment.is_syn {
             self.began.get_or_insert((segment.from, at));
@@ -152,10 +82,16 @@ impl Watched {
     }
 }
 
+impl Watch for Watched {
+    fn pass(&mut self, segment: &Segment<'_>, _: usize, at: Duration) {
+        self.see(segment, at);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::segment::tests::packet;
     use super::*;
+    use crate::wired::packet;
 
     const SYN: u8 = 0x02;
     const ACK: u8 = 0x10;
@@ -181,7 +117,7 @@ mod tests {
             (packet(server, client, 51, ACK, &data), 1_050),
         ];
         for (packet, us) in &packets {
-            watched.pass(&Segment::read(packet).unwrap(), Duration::from_micros(*us));
+            watched.see(&Segment::read(packet).unwrap(), Duration::from_micros(*us));
         }
         let seen = watched.sizes_and_times([7, 6]);
         assert_eq!(seen, Ok(vec![(7, 30), (-6, 50)]));

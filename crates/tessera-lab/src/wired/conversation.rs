@@ -1,8 +1,9 @@
-//! A registration over one connection, at both ends.
+//! Exchanges over one connection, at both ends.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tessera::handshake::Checked;
 use tessera::resume::ClientSession;
@@ -11,7 +12,6 @@ use tessera::{
     ServerConnection,
 };
 
-use super::registration::Sizes;
 use crate::clock::{self, MachineClock};
 use crate::control::Observed;
 use crate::endpoint::{Result, Wire, observed};
@@ -20,33 +20,77 @@ use crate::pki::SERVER_NAME;
 /// What the bodies are filled with; nobody on the path sees it.
 const CONTENT: u8 = b'.';
 
+/// What TLS adds to data in a record: header, type and tag (RFC 8446 §5.2).
+const RECORD_OVERHEAD: u64 = 5 + 1 + 16;
+
+/// An exchange as sizes, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub(crate) request: usize,
+    pub(crate) response: usize,
+}
+
 /// What one end says of a connection.
-pub(super) struct Told {
-    pub(super) observed: Observed,
+pub(crate) struct Told {
+    pub(crate) observed: Observed,
+    /// What its engine says, when it was over.
+    pub(crate) facts: Facts,
     /// The cipher suite's number.
-    pub(super) suite: Option<u16>,
+    pub(crate) suite: Option<u16>,
     /// What this end sent over TCP, in bytes.
-    pub(super) sent: u64,
+    pub(crate) sent: u64,
+    /// What of that was its handshake: records with data don't count, nor do tickets.
+    pub(crate) handshake_sent: u64,
+    /// Processor time in calls of the engine.
+    pub(crate) engine_cpu: Duration,
+    /// When its handshake was complete, and when it had the first response whole, on the machine's clock.
+    pub(crate) complete: Duration,
+    pub(crate) responded: Option<Duration>,
 }
 
 impl Told {
-    fn new(facts: &Facts) -> Self {
-        Self { observed: observed(facts), suite: facts.suite.map(|suite| suite.0), sent: 0 }
+    fn new(facts: &Facts, handshake: Handshake) -> Self {
+        let Handshake { sent: handshake_sent, complete } = handshake;
+        Self {
+            observed: observed(facts),
+            facts: facts.clone(),
+            suite: facts.suite.map(|suite| suite.0),
+            sent: 0,
+            handshake_sent,
+            engine_cpu: Duration::ZERO,
+            complete,
+            responded: None,
+        }
+    }
+}
+
+/// A handshake that is complete.
+#[derive(Clone, Copy)]
+struct Handshake {
+    sent: u64,
+    complete: Duration,
+}
+
+impl Handshake {
+    /// It is complete now. Of what this end has written until now, `written`, this much was data in records.
+    fn complete(written: u64, data: impl Iterator<Item = usize>) -> Result<Self> {
+        let data: u64 = data.map(|bytes| bytes as u64 + RECORD_OVERHEAD).sum();
+        Ok(Self { sent: written.saturating_sub(data), complete: clock::monotonic()? })
     }
 }
 
 /// The client's end of a conversation.
-pub(super) struct Caller {
-    pub(super) config: Checked<ClientConfig>,
-    pub(super) session: Option<ClientSession>,
+pub(crate) struct Caller {
+    pub(crate) config: Checked<ClientConfig>,
+    pub(crate) session: Option<ClientSession>,
     /// How many sessions it waits for.
-    pub(super) sessions: usize,
+    pub(crate) sessions: usize,
 }
 
 impl Caller {
     /// Connects, has one exchange after the other, the first as early data where that is possible, and
     /// closes. `between` is called after each event, when what there is to send is sent. The stream is not connected yet.
-    pub(super) fn call(
+    pub(crate) fn call(
         self,
         stream: TcpStream,
         exchanges: &[Sizes],
@@ -76,15 +120,17 @@ impl Caller {
             whole(early, first.len())?;
             waiting.next();
         }
-        let mut complete = false;
+        let mut complete = None;
+        let mut responded = None;
         let mut answered = 0;
         let mut received = 0;
         let mut new_sessions = Vec::new();
-        while !complete || answered < exchanges.len() || new_sessions.len() < sessions {
+        while complete.is_none() || answered < exchanges.len() || new_sessions.len() < sessions {
             let mut sends = false;
             match wire.next(&mut connection)? {
                 Some(ReadEvent::Handshake(Event::HandshakeComplete)) => {
-                    complete = true;
+                    let data = Some(early).filter(|early| *early > 0);
+                    complete = Some(Handshake::complete(wire.written(), data.into_iter())?);
                     sends = early == 0;
                 }
                 Some(ReadEvent::Handshake(Event::NewSession(session))) => {
@@ -99,6 +145,7 @@ impl Caller {
                     if received >= wanted {
                         received -= wanted;
                         answered += 1;
+                        responded.get_or_insert(clock::monotonic()?);
                         sends = true;
                     }
                 }
@@ -113,9 +160,10 @@ impl Caller {
             }
             between()?;
         }
-        let mut told = Told::new(connection.facts());
+        let complete = complete.ok_or("the connection ended during the handshake")?;
+        let mut told = Told::new(connection.facts(), complete);
         let (cost, _) = wire.close(connection, process_cpu)?;
-        told.sent = cost.sent;
+        (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);
         // The server's goodbye belongs to the connection.
         match after.read_to_end(&mut Vec::new()) {
             Err(error) if error.kind() != ErrorKind::ConnectionReset => Err(error.into()),
@@ -125,7 +173,7 @@ impl Caller {
 }
 
 /// Answers one exchange after the other, until the client closes.
-pub(super) fn answer(
+pub(crate) fn answer(
     stream: TcpStream,
     config: Checked<ServerConfig>,
     exchanges: &[Sizes],
@@ -136,8 +184,18 @@ pub(super) fn answer(
         wire.engine(|now, _| Ok(Box::new(ServerConnection::start(config, now))))?;
     let mut waiting = exchanges.iter();
     let mut received = 0;
+    let mut early = Vec::new();
+    let mut complete = None;
     while let Some(event) = wire.next(&mut connection)? {
-        let (ReadEvent::EarlyData(data) | ReadEvent::Data(data)) = event else { continue };
+        let data = match event {
+            ReadEvent::EarlyData(data) | ReadEvent::Data(data) => data,
+            ReadEvent::Handshake(Event::HandshakeComplete) => {
+                // Tickets are written now, and not sent yet.
+                complete = Some(Handshake::complete(wire.sent(), early.iter().copied())?);
+                continue;
+            }
+            _ => continue,
+        };
         received += data.len();
         let wanted = waiting.clone().next().ok_or("a request too many")?;
         if received >= wanted.request {
@@ -146,14 +204,15 @@ pub(super) fn answer(
             let response = vec![CONTENT; wanted.response];
             let written = wire.engine(|now, output| connection.write(now, &response, output))?;
             whole(written, response.len())?;
+            if complete.is_none() {
+                early.push(written);
+            }
         }
     }
-    if !connection.facts().handshake_complete {
-        return Err("the client left during the handshake".into());
-    }
-    let mut told = Told::new(connection.facts());
+    let complete = complete.ok_or("the client left during the handshake")?;
+    let mut told = Told::new(connection.facts(), complete);
     let (cost, _) = wire.close(connection, process_cpu)?;
-    told.sent = cost.sent;
+    (told.sent, told.engine_cpu) = (cost.sent, cost.engine_cpu);
     Ok(told)
 }
 

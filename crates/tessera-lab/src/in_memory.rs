@@ -8,8 +8,8 @@ use std::time::Duration;
 use tessera::handshake::{Checked, Handshake};
 use tessera::resume::ClientSession;
 use tessera::{
-    ClientConfig, ClientConnection, Connection, Destination, Error, Event, Output, ReadEvent,
-    ServerConfig, ServerConnection, Time,
+    ClientConfig, ClientConnection, Connection, Destination, Error, Event, Facts, Output,
+    ReadEvent, ServerConfig, ServerConnection, Time,
 };
 
 use crate::clock::{self, MachineClock};
@@ -18,35 +18,48 @@ use crate::endpoint::{self, Application, REQUEST_LEN, Result};
 use crate::pki::SERVER_NAME;
 
 /// A connection that is over. Moments are since the client began.
-pub(super) struct Made {
+pub(crate) struct Made {
     /// The flight with the request was handed to the server.
-    pub(super) arrived: Duration,
+    pub(crate) arrived: Duration,
     /// The server's application held the request.
-    pub(super) request: Duration,
-    pub(super) handshake: Duration,
+    pub(crate) request: Duration,
+    pub(crate) handshake: Duration,
     /// The client's application held the response.
-    pub(super) response: Duration,
+    pub(crate) response: Duration,
     /// How many flights the client had sent when the request was there.
-    pub(super) flights: u32,
+    pub(crate) flights: u32,
     /// How many the server had sent when the response was there.
-    pub(super) answers: u32,
-    pub(super) client: Side,
-    pub(super) server: Side,
+    pub(crate) answers: u32,
+    pub(crate) client: Side,
+    pub(crate) server: Side,
     /// What the client sent before anything came.
-    pub(super) first_flight: u64,
-    pub(super) sessions: VecDeque<ClientSession>,
+    pub(crate) first_flight: u64,
+    pub(crate) sessions: VecDeque<ClientSession>,
 }
 
 /// What one end of it was.
-pub(super) struct Side {
+pub(crate) struct Side {
     /// In calls of the engine, by the clock: nothing waits meanwhile but for the store.
-    pub(super) engine: Duration,
-    pub(super) sent: u64,
-    pub(super) observed: Observed,
+    pub(crate) engine: Duration,
+    pub(crate) sent: u64,
+    pub(crate) observed: Observed,
+    /// What its engine says.
+    pub(crate) facts: Facts,
 }
 
 /// Connects, with or without a session: a request, its response, so many tickets, goodbye.
-pub(super) fn connect(
+pub(crate) fn connect(
+    client: Checked<ClientConfig>,
+    server: Checked<ServerConfig>,
+    session: Option<ClientSession>,
+    tickets: u8,
+) -> Result<Made> {
+    connect_to(SERVER_NAME, client, server, session, tickets)
+}
+
+/// The same to a server of this name.
+pub(crate) fn connect_to(
+    name: &str,
     client: Checked<ClientConfig>,
     server: Checked<ServerConfig>,
     session: Option<ClientSession>,
@@ -54,7 +67,7 @@ pub(super) fn connect(
 ) -> Result<Made> {
     let (_, request) = endpoint::fresh_request()?;
     let destination = Destination {
-        server_name: SERVER_NAME.into(),
+        server_name: name.into(),
         session,
         clock: Some(Arc::new(MachineClock)),
         ..Destination::default()
@@ -226,7 +239,7 @@ impl<H: Handshake> End<H> {
     fn close(mut self) -> Side {
         self.connection.close(&mut self.output);
         let sent = self.sent + self.output.as_slice().len() as u64;
-        let observed = endpoint::observed(self.connection.facts());
-        Side { engine: self.engine, sent, observed }
+        let facts = self.connection.facts().clone();
+        Side { engine: self.engine, sent, observed: endpoint::observed(&facts), facts }
     }
 }

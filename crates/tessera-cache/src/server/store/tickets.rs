@@ -2,13 +2,13 @@
 
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use super::extras::{Extra, Extras, INLINE, LIVE};
-use super::groups::ServerName;
-use super::keyed::Keyed;
-use super::pages::Pages;
-use super::record::Record;
-use super::store::Store;
+use super::Store;
 use crate::ids::{KeptTicket, TicketBytes};
+use crate::server::extras::{Extra, Extras, INLINE, LIVE};
+use crate::server::groups::ServerName;
+use crate::server::keyed::Keyed;
+use crate::server::pages::Pages;
+use crate::server::record::Record;
 
 impl Store {
     /// Takes a ticket of a client of this server.
@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
-    pub(super) fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
+    fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
         let others = with_leaf.iter().copied().filter(|other| *other != client);
         let live = |it: &Self| with_leaf.iter().map(|client| it.live(*client)).sum::<usize>();
         if with_leaf.len() < 2 || live(self) < LIVE {
@@ -46,7 +46,7 @@ impl Store {
         }
     }
 
-    fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
+    pub(super) fn ticket(&self, client: u32, place: usize) -> Option<KeptTicket> {
         ticket_at(&self.records, &self.extras, number_of(client, place))
     }
 
@@ -55,8 +55,29 @@ impl Store {
         (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
     }
 
-    /// Adds a ticket; the oldest of a client's [`LIVE`] makes room.
-    pub(super) fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
+    /// Adds tickets, the oldest first; of more than [`LIVE`] the oldest leave.
+    pub(super) fn add_tickets(
+        &mut self,
+        client: u32,
+        tickets: impl IntoIterator<Item = KeptTicket>,
+    ) {
+        let own = self.records.get(client).map(|it| &it.own);
+        let with_leaf = own.map(|own| self.with_leaf(own)).unwrap_or_default();
+        for ticket in tickets {
+            self.make_room_for_ticket(client, &with_leaf);
+            self.add_ticket(client, ticket);
+        }
+        // Tickets take room too.
+        let Some(own) = self.share_of_client(client) else { return };
+        while self.bytes > self.limits.bytes {
+            let share = self.shares.makes_room(own, self.limits.bytes, |it| it.bytes);
+            if self.evict(share).is_none() {
+                return;
+            }
+        }
+    }
+
+    fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
         let places = if self.extras.has(client) { LIVE } else { INLINE };
         let place = (0..places).find(|place| self.ticket(client, *place).is_none());
         let place = match place {

@@ -4,17 +4,17 @@ use std::net::SocketAddrV4;
 
 /// What the headers say, and what they carry.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Segment<'a> {
-    pub(super) from: SocketAddrV4,
-    pub(super) to: SocketAddrV4,
-    pub(super) sequence: u32,
-    pub(super) is_syn: bool,
-    pub(super) payload: &'a [u8],
+pub(crate) struct Segment<'a> {
+    pub(crate) from: SocketAddrV4,
+    pub(crate) to: SocketAddrV4,
+    pub(crate) sequence: u32,
+    pub(crate) is_syn: bool,
+    pub(crate) payload: &'a [u8],
 }
 
 impl<'a> Segment<'a> {
     /// Reads an IPv4 packet (RFC 791 §3.1, RFC 9293 §3.1); `None` if it is no whole TCP segment.
-    pub(super) fn read(packet: &'a [u8]) -> Option<Self> {
+    pub(crate) fn read(packet: &'a [u8]) -> Option<Self> {
         const TCP: u8 = 6;
         const SYN: u8 = 0x02;
         let first = *packet.first()?;
@@ -42,7 +42,7 @@ impl<'a> Segment<'a> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A packet without checksums, which nobody on the path computes.

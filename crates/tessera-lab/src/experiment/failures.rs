@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::error::LabError;
 
 /// Those of one cell.
-pub(super) struct Failures {
+pub(crate) struct Failures {
     /// More than this many, and the cell has no numbers.
     most: usize,
     count: u32,
@@ -13,16 +13,21 @@ pub(super) struct Failures {
 }
 
 impl Failures {
+    /// How many may fail beside so many samples.
+    pub(crate) fn most(samples: usize) -> usize {
+        samples.div_ceil(2).max(3)
+    }
+
     /// For a cell of so many samples.
-    pub(super) fn new(samples: usize) -> Self {
-        Self { most: most(samples), count: 0, reasons: BTreeMap::new() }
+    pub(crate) fn new(samples: usize) -> Self {
+        Self { most: Self::most(samples), count: 0, reasons: BTreeMap::new() }
     }
 
     /// Counts one.
     ///
     /// # Errors
     /// If it is one too many: what is left would say nothing of the variant.
-    pub(super) fn add(&mut self, reason: String) -> Result<(), LabError> {
+    pub(crate) fn add(&mut self, reason: String) -> Result<(), LabError> {
         self.count += 1;
         let of_this = self.reasons.entry(reason.clone()).or_default();
         *of_this += 1;
@@ -35,14 +40,9 @@ impl Failures {
     }
 
     /// How many failed, and how many for which reason.
-    pub(super) fn into_counts(self) -> (u32, BTreeMap<String, u32>) {
+    pub(crate) fn into_counts(self) -> (u32, BTreeMap<String, u32>) {
         (self.count, self.reasons)
     }
-}
-
-/// How many may fail beside so many samples.
-pub(super) fn most(samples: usize) -> usize {
-    samples.div_ceil(2).max(3)
 }
 
 #[cfg(test)]

@@ -1,0 +1,165 @@
+//! A client's cache, written down.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::auth::VerifierDigest;
+use tessera::crypto::Hash;
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use super::destination::{Destination, Key, ServerChain};
+use super::tickets::{Left, OwnTickets};
+use super::{ClientCache, State};
+use crate::bytes::{Bytes, put16, put24};
+use crate::chain::Chain;
+use crate::chain_hash::ChainHash;
+use crate::error::NotImported;
+use crate::form::Form;
+use crate::ids::Ticket;
+use crate::written::{Of, flag, frame, option, put_option, unframed};
+
+impl ClientCache {
+    /// Everything that outlives the process, for [`import`](Self::import). A chain of which only the hash is kept
+    /// is left out: the verifier that knows it ends with the process.
+    ///
+    /// **A ticket is sent once, ever**, so that nobody sees that a client comes again. What is exported has the
+    /// unused ones: this cache must not be used any more, or they are in two places. Whoever imports it removes
+    /// them where it came from first ([`export_without_tickets`](Self::export_without_tickets)), durably.
+    pub fn export(&self) -> Vec<u8> {
+        self.write(true)
+    }
+
+    /// The same without tickets: what may be in many places.
+    pub fn export_without_tickets(&self) -> Vec<u8> {
+        self.write(false)
+    }
+
+    /// Replaces everything with what was exported.
+    ///
+    /// # Errors
+    /// If it can't be read as a whole. Nothing has changed then.
+    pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
+        let mut reader = unframed(self.sha256, Of::Servers, exported)?;
+        let mut read = Vec::new();
+        while !reader.is_empty() {
+            read.push(server(self.sha256, &mut reader).ok_or(NotImported::Damaged)?);
+        }
+        let mut state = self.state.lock();
+        *state = State { metrics: state.metrics, ..State::default() };
+        for (key, destination) in read {
+            state.put(Arc::new(key), destination, self.limits);
+        }
+        Ok(())
+    }
+
+    fn write(&self, tickets: bool) -> Vec<u8> {
+        let state = self.state.lock();
+        // Those that were not used for longest first, so that they leave first after an import too.
+        let known = state.by_use.values();
+        let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));
+        frame(self.sha256, Of::Servers, |out| {
+            known.for_each(|(key, destination)| put_server(out, key, destination, tickets));
+        })
+    }
+}
+
+fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: bool) {
+    put16(out, key.server_name.as_bytes());
+    put_option(out, key.port, |out, port| out.extend(port.to_be_bytes()));
+    put24(out, &key.protocols);
+    put_option(out, key.policy, |out, policy| out.extend(policy));
+    out.extend([destination.answers, destination.failed].map(u8::from));
+    let whole = destination.chains.iter().filter_map(|it| match &it.form {
+        Form::Whole(chain) => Some((chain, it.expires_at)),
+        Form::Known(_) => None,
+    });
+    let whole: Vec<_> = whole.collect();
+    // At most four.
+    out.push(whole.len() as u8);
+    for (chain, expires_at) in whole {
+        put_option(out, expires_at, |out, at| out.extend(at.to_be_bytes()));
+        out.push(chain.certificate_type.0);
+        put24(out, &chain.leaf);
+        put24(out, &chain.issuers);
+    }
+    let tickets = destination.tickets.all().filter(|_| tickets);
+    let tickets: Vec<_> = tickets.collect();
+    out.push(tickets.len() as u8);
+    for (chain, left) in tickets {
+        out.extend(chain.0);
+        for ticket in left {
+            put_option(out, *ticket, |out, ticket| {
+                out.extend(ticket.bytes);
+                out.extend(ticket.id.0.to_be_bytes());
+            });
+        }
+    }
+}
+
+fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)> {
+    let server_name = String::from_utf8(from.vec16()?.to_vec()).ok()?;
+    let port = option(from, Bytes::u16)?;
+    let protocols = from.vec24()?.to_vec();
+    let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
+    let (answers, failed) = (flag(from)?, flag(from)?);
+    let mut destination = Destination { answers, failed, ..Destination::default() };
+    for _ in 0..from.u8()? {
+        let expires_at = option(from, |from| from.array().map(u64::from_be_bytes))?;
+        let certificate_type = CertificateType(from.u8()?);
+        let (leaf, issuers) = (from.vec24()?.to_vec(), from.vec24()?);
+        let chain = Chain::new(certificate_type, leaf, issuers.into())?;
+        let (hash, form) = (chain.hash(sha256), Form::Whole(Arc::new(chain)));
+        destination.chains.push(ServerChain { hash, form, expires_at });
+    }
+    for _ in 0..from.u8()? {
+        of_handshake(from, &mut destination.tickets)?;
+    }
+    Some((Key { server_name, port, protocols, policy }, destination))
+}
+
+fn of_handshake(from: &mut Bytes<'_>, tickets: &mut OwnTickets) -> Option<()> {
+    let chain = ChainHash(from.array()?);
+    let mut left = Left::default();
+    for ticket in &mut left {
+        *ticket = option(from, |from| {
+            let bytes = from.array()?;
+            Some(Ticket { bytes, id: Id(from.u16()?) })
+        })?;
+    }
+    tickets.put_before(chain, left);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use tessera::wire::CertificateType;
+
+    use super::{Of, frame, put_server};
+    use crate::chain::Chain;
+    use crate::client::{ClientCache, ClientLimits, Destination, Key, ServerChain};
+    use crate::form::Form;
+
+    /// One that is there twice would have two places in the order of use, and one of them for ever.
+    #[test]
+    fn a_server_that_is_imported_twice_is_there_once() {
+        let limits = ClientLimits { servers: 2, ..ClientLimits::default() };
+        let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
+        let cache = cache.with_limits(limits);
+        let chain = Chain::new(CertificateType::X509, [7; 9].to_vec(), [].into()).expect("a chain");
+        let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain.into()));
+        let destination = Destination {
+            chains: [ServerChain { hash, form, expires_at: None }].to_vec(),
+            ..Destination::default()
+        };
+        let exported = frame(cache.sha256, Of::Servers, |out| {
+            for name in ["one", "one", "two", "three", "four"] {
+                let (server_name, protocols) = (name.into(), [].to_vec());
+                let key = Key { server_name, port: None, protocols, policy: None };
+                put_server(out, &key, &destination, true);
+            }
+        });
+        cache.import(&exported).expect("a cache");
+        assert_eq!(cache.metrics().entries, 2);
+    }
+}

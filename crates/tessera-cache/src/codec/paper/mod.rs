@@ -1,0 +1,74 @@
+//! The forms of RFC 7924 and BiTHaC in TLS 1.3 (section 9 of the specification): cached_info for the
+//! server's Certificate and CertificateRequest, a ticket for the client's Certificate, and messages of which
+//! only the hash is left. Caches, tickets' lives and what a wrong hash does are those of the default carrier.
+//!
+//! The form without a hash, a client's empty Certificate, is not here: it leaves the transcript without a
+//! word on which certificate the proof is of.
+
+mod client;
+mod server;
+#[cfg(test)]
+mod vectors;
+mod wire;
+
+use alloc::vec;
+
+pub(super) use self::client::client_codec;
+pub(super) use self::server::server_codec;
+
+use tessera::auth::{CodecRefusal, Decoded, DecodedCertificate, HandshakeEnd};
+use tessera::crypto::Hash;
+use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType};
+
+use super::offered::{Offered, Received};
+use crate::bytes::len24;
+use crate::chain_hash::{ChainHash, first};
+use crate::form::Form;
+use crate::ids::{Ticket, TicketBytes};
+
+/// What stands in a cache where tickets of the default carrier have their id: all of those are above it.
+const NO_ID: Id = Id(1);
+
+/// SHA-256 of a CertificateRequest with this body.
+fn request_hash(sha256: &dyn Hash, body: &[u8]) -> [u8; 32] {
+    let mut running = sha256.start();
+    running.update(&[HandshakeType::CERTIFICATE_REQUEST.0]);
+    running.update(&len24(body.len()));
+    running.update(body);
+    first(running.current().as_ref())
+}
+
+/// The ticket that a complete handshake gives for a client's chain.
+fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<Ticket> {
+    let mut context = [0; 1 + ChainHash::LEN];
+    context[0] = wire::CERTIFICATE;
+    context[1..].copy_from_slice(&chain.0);
+    let mut bytes = TicketBytes::default();
+    end.ticket(&context, &mut bytes).ok()?;
+    Some(Ticket { bytes, id: NO_ID })
+}
+
+/// What an abbreviated Certificate stands for, of which this chain is expected; and how long the whole one is.
+fn expand<P>(
+    offered: &Offered<P>,
+    expected: ChainHash,
+    content: &[u8],
+) -> Result<(Received, DecodedCertificate, usize), CodecRefusal> {
+    let refusal = CodecRefusal::Malformed(wire::CERTIFICATE_IS_MALFORMED);
+    let beside = wire::staples_len(content).ok_or(refusal)?;
+    let len = match (&offered.form, &offered.pinned) {
+        (Form::Whole(chain), _) => chain.body().len() + beside,
+        (Form::Known(_), Some(pinned)) => pinned.body_len(beside),
+        (Form::Known(_), None) => return Err(refusal),
+    };
+    let mut body = vec![0; len];
+    let (received, decoded) = offered.decode(expected, content, &mut body).map_err(|_| refusal)?;
+    let decoded = match decoded {
+        Decoded::Body(_) => DecodedCertificate::Body(body),
+        Decoded::Expected(body) => DecodedCertificate::Body(body),
+        Decoded::Known { hash, entry_extensions } => {
+            DecodedCertificate::Known { hash, entry_extensions }
+        }
+    };
+    Ok((received, decoded, len))
+}

@@ -1,0 +1,112 @@
+//! All clients, written down.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use tessera::auth::VerifierDigest;
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use super::{Remembered, Store, Under};
+use crate::bytes::{Bytes, put24};
+use crate::chain::Chain;
+use crate::form::Form;
+use crate::ids::KeptTicket;
+use crate::server::extras::LIVE;
+use crate::server::keyed::Keyed;
+use crate::server::record::form;
+use crate::written::{flag, option, put_option};
+
+impl Store {
+    /// Writes all clients, of each part of the cache those that were not used for longest first.
+    pub(in crate::server) fn write(&self, out: &mut Vec<u8>) {
+        // Identities are hashes under it.
+        self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
+        // Neighbours mostly have one authority, whose certificates are written once then.
+        let mut issuers: Option<Arc<[u8]>> = None;
+        for share in self.shares.iter() {
+            let mut next = share.oldest;
+            while let Some(record) = self.records.get(next) {
+                self.write_client(next, out, &mut issuers);
+                next = record.newer;
+            }
+        }
+    }
+
+    fn write_client(&self, client: u32, out: &mut Vec<u8>, before: &mut Option<Arc<[u8]>>) {
+        let Some(record) = self.records.get(client) else { return };
+        let Some(group) = self.groups.get(record.group) else { return };
+        let Some(Form::Whole(chain)) = form(group, &record.own) else { return };
+        let tickets = self.tickets_by_age(client);
+        if tickets.is_empty() {
+            // Nobody finds it.
+            return;
+        }
+        let is_same = before.as_ref().is_some_and(|before| *before == chain.issuers);
+        let issuers = (!is_same).then_some(&chain.issuers);
+        put_option(out, issuers, |out, issuers| put24(out, issuers));
+        *before = Some(chain.issuers.clone());
+        out.push(chain.certificate_type.0);
+        put24(out, &chain.leaf);
+        out.extend(group.server);
+        put_option(out, group.policy, |out, policy| out.extend(policy));
+        out.extend(record.identity.to_be_bytes());
+        // At most eight.
+        out.push(tickets.len() as u8);
+        for ticket in tickets {
+            out.extend(ticket.bytes);
+            out.extend(ticket.id.0.to_be_bytes());
+        }
+    }
+
+    /// The tickets of a client, the oldest first.
+    fn tickets_by_age(&self, client: u32) -> Vec<KeptTicket> {
+        let mut places: Vec<usize> = (0..LIVE).collect();
+        if let Some(extra) = self.extras.get(client) {
+            places.sort_by_key(|place| Reverse(extra.age(*place)));
+        }
+        places.into_iter().filter_map(|place| self.ticket(client, place)).collect()
+    }
+
+    /// What was written, within the limits of this one; `None` if it can't be read.
+    pub(in crate::server) fn read(&self, mut from: Bytes<'_>) -> Option<Self> {
+        let mut key = [0; 3];
+        for word in &mut key {
+            *word = u64::from_be_bytes(from.array()?);
+        }
+        let mut read = Self::empty(Keyed::of_key(key), self.limits);
+        read.metrics = self.metrics;
+        let mut issuers = Arc::from([]);
+        while !from.is_empty() {
+            read.read_client(&mut from, &mut issuers)?;
+        }
+        Some(read)
+    }
+
+    fn read_client(&mut self, from: &mut Bytes<'_>, issuers: &mut Arc<[u8]>) -> Option<()> {
+        if flag(from)? {
+            *issuers = from.vec24()?.into();
+        }
+        let certificate_type = CertificateType(from.u8()?);
+        let leaf = from.vec24()?.to_vec();
+        let share = self.share_of(&leaf);
+        let chain = Chain::new(certificate_type, leaf, issuers.clone())?;
+        let server = from.array()?;
+        let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
+        let under = Under { server, policy: policy.map(VerifierDigest) };
+        let identity = u32::from_be_bytes(from.array()?);
+        let form = Form::Whole(Arc::new(chain));
+        let client = self.client(&Remembered { form, under, identity, share });
+        if let Some(record) = client.and_then(|client| self.records.get_mut(client)) {
+            record.identity = identity;
+        }
+        let mut tickets = Vec::new();
+        for _ in 0..from.u8()? {
+            tickets.push(KeptTicket { bytes: from.array()?, id: Id(from.u16()?) });
+        }
+        if let Some(client) = client {
+            self.add_tickets(client, tickets);
+        }
+        Some(())
+    }
+}

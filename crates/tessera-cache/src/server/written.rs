@@ -1,0 +1,31 @@
+//! A server's cache, written down.
+
+use alloc::vec::Vec;
+
+use super::ServerCache;
+use crate::error::NotImported;
+use crate::written::{Of, frame, unframed};
+
+impl ServerCache {
+    /// Everything that outlives the process, for [`import`](Self::import): which clients there are, their chains and
+    /// tickets. Chains of which only the hash is kept are left out, since the verifier that knows them ends with
+    /// the process, and so are clients that are known by public ids.
+    ///
+    /// A ticket that was used after the export is found once more after the import; whoever shows it learns that it
+    /// was somebody's.
+    pub fn export(&self) -> Vec<u8> {
+        let store = self.store.lock();
+        frame(self.sha256, Of::Clients, |out| store.write(out))
+    }
+
+    /// Replaces everything with what was exported.
+    ///
+    /// # Errors
+    /// If it can't be read as a whole. Nothing has changed then.
+    pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
+        let reader = unframed(self.sha256, Of::Clients, exported)?;
+        let mut store = self.store.lock();
+        *store = store.read(reader).ok_or(NotImported::Damaged)?;
+        Ok(())
+    }
+}

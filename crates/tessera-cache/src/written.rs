@@ -1,0 +1,92 @@
+//! The frame of a cache that is written down: what it is, in which version, and a checksum.
+
+use alloc::vec::Vec;
+
+use tessera::crypto::Hash;
+
+use crate::bytes::Bytes;
+use crate::chain_hash::ChainHash;
+use crate::error::NotImported;
+
+/// What is written down.
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    /// A client's cache.
+    Servers,
+    /// A server's cache.
+    Clients,
+}
+
+impl Of {
+    fn name(self) -> &'static [u8; 15] {
+        match self {
+            Self::Servers => b"tessera servers",
+            Self::Clients => b"tessera clients",
+        }
+    }
+}
+
+/// The version that is written, and the only one that is read.
+const VERSION: u8 = 1;
+
+/// Puts a frame around what `write` writes.
+pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut written = of.name().to_vec();
+    written.push(VERSION);
+    write(&mut written);
+    let checksum = sha256.hash(&written);
+    written.extend_from_slice(checksum.as_ref());
+    written
+}
+
+/// What is in the frame.
+pub(crate) fn unframed<'a>(
+    sha256: &dyn Hash,
+    of: Of,
+    written: &'a [u8],
+) -> Result<Bytes<'a>, NotImported> {
+    let mut reader = Bytes(written);
+    if reader.take(of.name().len()) != Some(of.name()) {
+        return Err(NotImported::Damaged);
+    }
+    // Before the checksum: a newer version may have another one.
+    match reader.u8() {
+        Some(VERSION) => (),
+        Some(version) if version > VERSION => return Err(NotImported::Newer { version }),
+        _ => return Err(NotImported::Damaged),
+    }
+    let len = reader.0.len().checked_sub(ChainHash::LEN).ok_or(NotImported::Damaged)?;
+    let body = reader.take(len).ok_or(NotImported::Damaged)?;
+    let sealed = written.len() - ChainHash::LEN;
+    let checksum = sha256.hash(written.get(..sealed).unwrap_or_default());
+    (checksum.as_ref() == reader.0).then_some(Bytes(body)).ok_or(NotImported::Damaged)
+}
+
+/// Something that may be missing.
+pub(crate) fn put_option<T>(
+    out: &mut Vec<u8>,
+    value: Option<T>,
+    put: impl FnOnce(&mut Vec<u8>, T),
+) {
+    out.push(u8::from(value.is_some()));
+    if let Some(value) = value {
+        put(out, value);
+    }
+}
+
+/// The same, read; `None` if it can't be.
+pub(crate) fn option<'a, T>(
+    from: &mut Bytes<'a>,
+    read: impl FnOnce(&mut Bytes<'a>) -> Option<T>,
+) -> Option<Option<T>> {
+    Some(if flag(from)? { Some(read(from)?) } else { None })
+}
+
+/// Yes or no.
+pub(crate) fn flag(from: &mut Bytes<'_>) -> Option<bool> {
+    match from.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}

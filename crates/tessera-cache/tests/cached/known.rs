@@ -1,0 +1,120 @@
+//! Real certificates, and verifiers that remember the chains that they accepted: caches keep hashes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
+    date_time_ymd,
+};
+use tessera::auth::{AskedChain, ChainMemory, Credential, PinnedChain, PrivateKey};
+use tessera::handshake::ClientAuthentication;
+use tessera_aws_lc::SigningKey;
+use tessera_cache::{ClientCache, ServerCache};
+use tessera_harness::{Mode, SERVER_NAME};
+use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
+
+use crate::Ends;
+
+type Ca = CertifiedIssuer<'static, KeyPair>;
+
+fn ca_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_after = date_time_ymd(2040, 1, 1);
+    params
+}
+
+fn key() -> KeyPair {
+    KeyPair::generate().expect("a key")
+}
+
+/// A certificate for the scene's server or any client, with that of its issuer.
+fn credential(issuer: &Ca) -> Credential {
+    let key = key();
+    let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).expect("a name");
+    params.not_after = date_time_ymd(2040, 1, 1);
+    let issuer_ref: &Issuer<'_, KeyPair> = issuer;
+    let leaf = params.signed_by(&key, issuer_ref).expect("a certificate");
+    let chain = vec![leaf.der().to_vec(), issuer.der().to_vec()];
+    let key = SigningKey::from_pkcs8(&key.serialize_der()).expect("a key");
+    Credential::new(chain, PrivateKey::Signs(Arc::new(key)))
+}
+
+/// What a verifier remembers, until it is told to forget it.
+struct Forgetful {
+    verifier: Arc<KnownChains>,
+    forgot: AtomicBool,
+}
+
+impl ChainMemory for Forgetful {
+    fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
+        let forgot = self.forgot.load(Ordering::Relaxed);
+        self.verifier.pin(asked).filter(|_| !forgot)
+    }
+}
+
+/// Ends with real certificates, and what their verifiers remember.
+fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
+    let root = CertifiedIssuer::self_signed(ca_params("root"), key()).expect("a root");
+    let issuer = CertifiedIssuer::signed_by(ca_params("issuer"), key(), &root).expect("an issuer");
+    let mut ends = Ends::new(Mode::Mutual);
+    let provider = ends.scene.client.provider;
+    let memories = [(); 2].map(|()| {
+        let store = ChainStore::new(&provider, StoreBounds::default()).expect("a store");
+        let verifier = WebPkiVerifier::new(&[root.der()]).expect("a verifier");
+        let verifier = Arc::new(KnownChains::new(verifier, &store));
+        Arc::new(Forgetful { verifier, forgot: AtomicBool::new(false) })
+    });
+    let [at_client, at_server] = &memories;
+    ends.scene.client.credentials = vec![credential(&issuer)];
+    ends.scene.server.credentials = vec![credential(&issuer)];
+    ends.scene.client.verifier = at_client.verifier.clone();
+    ends.scene.server.client_authentication =
+        ClientAuthentication::Required(at_server.verifier.clone());
+    let client = ClientCache::new(&provider).expect("a cache");
+    ends.client = Arc::new(client.with_chain_memory(at_client.clone()));
+    let server = ServerCache::new(&provider).expect("a cache");
+    ends.server = Arc::new(server.with_chain_memory(at_server.clone()));
+    ends.scene.client.certificate_codecs = vec![ends.client.clone()];
+    ends.scene.server.certificate_codecs = vec![ends.server.clone()];
+    (ends, memories)
+}
+
+#[test]
+fn a_chain_that_the_verifier_knows_is_kept_as_its_hash() {
+    let (ends, _) = ends();
+    assert_eq!(ends.hits(), (false, false));
+    for _ in 0..3 {
+        assert_eq!(ends.hits(), (true, true));
+    }
+    let (client, server) = ends.metrics();
+    // Where the server is, its tickets and so on; of its chain the hash alone.
+    assert!(client.bytes < 900, "{}", client.bytes);
+    // The record of a client, and what one has of all clients in common.
+    assert!(server.bytes < 400, "{}", server.bytes);
+}
+
+#[test]
+fn a_chain_that_the_verifier_forgot_comes_whole() {
+    let (ends, memories) = ends();
+    ends.connect();
+    memories.iter().for_each(|memory| memory.forgot.store(true, Ordering::Relaxed));
+    assert_eq!(ends.hits(), (false, false));
+    let (client, server) = ends.metrics();
+    assert_eq!((client.missed_forgotten, server.missed_forgotten), (1, 1));
+    // Now the caches keep the chains themselves.
+    assert_eq!(ends.hits(), (true, true));
+}
+
+#[test]
+fn real_certificates_are_cached_without_a_memory() {
+    let (mut ends, _) = ends();
+    let provider = ends.scene.client.provider;
+    let client: Arc<ClientCache> = Arc::new(ClientCache::new(&provider).expect("a cache"));
+    ends.scene.client.certificate_codecs = vec![client];
+    ends.restart_server();
+    assert_eq!(ends.hits(), (false, false));
+    assert_eq!(ends.hits(), (true, true));
+}

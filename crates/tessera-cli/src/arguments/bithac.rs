@@ -1,0 +1,86 @@
+//! `tessera lab bithac`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use tessera_lab::bithac::{self, CertificateWay, Certificates, Part};
+use tessera_lab::{Destination, Options};
+use tessera_link::LinkParameters;
+
+use super::experiment::GridArguments;
+use super::values;
+
+/// What the experiment is asked.
+#[derive(Args)]
+pub(crate) struct BithacArguments {
+    /// What is measured, separated by commas: bytes (one connection of each way and MTU), losses (the same with packets
+    /// lost, several connections each), times (24 cells), work (in memory, with chains of one to four certificates), hits
+    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered).
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
+    parts: Vec<Part>,
+
+    /// The ways to connect, separated by commas.
+    #[arg(long, value_name = "WAYS", value_delimiter = ',',
+          default_values_t = CertificateWay::ALL, value_parser = way)]
+    ways: Vec<CertificateWay>,
+
+    /// The keys of the certificates, separated by commas.
+    #[arg(long, value_name = "KEYS", value_delimiter = ',',
+          default_values_t = Certificates::ALL, value_parser = certificates)]
+    certificates: Vec<Certificates>,
+
+    /// The largest IP packets of bytes and losses, in bytes, separated by commas.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1500,576,127",
+          value_parser = clap::value_parser!(u16).range(96..))]
+    mtu: Vec<u16>,
+
+    /// How likely packets are lost where losses are measured: percentages such as 1%, or numbers from 0 to 1,
+    /// separated by commas.
+    #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "1%,5%", value_parser = values::share)]
+    loss: Vec<f64>,
+
+    /// How many connections are measured for each cell of the times; one for bytes, a fifth as many for losses, ten times
+    /// as many in memory.
+    #[arg(long, value_name = "N", default_value_t = 20,
+          value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    repetitions: usize,
+
+    #[command(flatten)]
+    grid: GridArguments,
+
+    /// Writes the report as a page with plots to this file. `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+fn part(name: &str) -> Result<Part, String> {
+    let known = Part::ALL.into_iter().find(|part| part.name() == name);
+    known.ok_or_else(|| format!("parts are {}", Part::ALL.map(Part::name).join(", ")))
+}
+
+fn way(name: &str) -> Result<CertificateWay, String> {
+    name.parse()
+}
+
+fn certificates(name: &str) -> Result<Certificates, String> {
+    name.parse()
+}
+
+impl From<BithacArguments> for bithac::Options {
+    fn from(arguments: BithacArguments) -> Self {
+        let BithacArguments { parts, ways, certificates, mtu, loss, repetitions, grid, report } =
+            arguments;
+        let common = Options {
+            repetitions,
+            rtts: None,
+            link: grid.link.into(),
+            parameters: LinkParameters { seed: grid.seed, ..LinkParameters::default() },
+            modes: Vec::new(),
+            fast_open: false,
+            json: grid.json.as_deref().map(Destination::named),
+            page: report.as_deref().map(Destination::named),
+        };
+        let resume = grid.resume;
+        Self { common, parts, ways, certificates, mtus: mtu, losses: loss, resume }
+    }
+}

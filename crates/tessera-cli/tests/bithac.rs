@@ -1,0 +1,167 @@
+//! `tessera lab bithac`, the program as a user starts it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tessera_test_peers::Directory;
+
+fn bithac(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_tessera"))
+        .args(["lab", "bithac"])
+        .args(arguments)
+        .output()
+        .expect("starts")
+}
+
+/// A run with the emulated link; `None` only where the machine forbids it. As root nothing does.
+fn report(arguments: &[&str]) -> Option<Value> {
+    let output = bithac(&[arguments, &["--link", "tun", "--json", "-"]].concat());
+    if !tessera_test_peers::has_link(&output) {
+        return None;
+    }
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("IP+TCP           whole IP packets"), "the tables: {stderr}");
+    Some(serde_json::from_slice(&output.stdout).expect("standard output is the report alone"))
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number")
+}
+
+/// Few cells and a fixed seed; everything that other programs may rely on.
+#[test]
+fn the_bithac_report_has_the_bytes_of_every_layer_and_direction() {
+    let ways = ["full", "cached", "cached-first", "cached-miss", "raw-keys", "psk-dhe", "0rtt-fs"];
+    let ways_asked = ways.join(",");
+    let options = [
+        "--parts",
+        "bytes,losses",
+        "--ways",
+        &ways_asked,
+        "--certificates",
+        "p-256",
+        "--mtu",
+        "1500,127",
+        "--loss",
+        "1%",
+        "--repetitions",
+        "10",
+        "--seed",
+        "7",
+    ];
+    let Some(report) = report(&options) else { return };
+    assert_eq!((&report["experiment"], &report["seed"]), (&"bithac".into(), &7.into()));
+    assert_eq!(report["link"], "tun");
+    assert_eq!(report["chains"][0]["client"].as_array().map(Vec::len), Some(2));
+    let mut handshakes = HashMap::new();
+    for cell in report["cells"].as_array().expect("cells") {
+        let part = cell["part"].as_str().expect("a part");
+        let samples = cell["samples"].as_array().expect("samples");
+        assert_eq!(samples.len(), if part == "bytes" { 1 } else { 2 }, "{cell}");
+        for sample in samples {
+            check_sample(sample, part, &cell["link"]);
+        }
+        let [client, server] = ["client", "server"].map(|side| &samples[0][side]["handshake"]);
+        let name = (part.to_owned(), cell["way"].as_str().expect("a way").to_owned());
+        let bytes = number(client) + number(server);
+        handshakes.entry((name, number(&cell["link"]["mtu"]))).or_insert(bytes);
+    }
+    assert_eq!(handshakes.len(), 2 * ways.len() * 2);
+    let of = |way: &str| handshakes[&(("bytes".to_owned(), way.to_owned()), 1500)] as f64;
+    // An ECDSA signature has some bytes more or less.
+    let full = of("full");
+    assert!(of("cached") < 0.34 * full && of("cached-first") < full + 16.0 + 6.0, "{handshakes:?}");
+    assert!(
+        of("cached-miss") < full + 40.0 + 6.0 && of("psk-dhe") < of("raw-keys"),
+        "{handshakes:?}"
+    );
+}
+
+fn check_sample(sample: &Value, part: &str, link: &Value) {
+    let time = |name: &str| sample[name].as_f64().expect("a time");
+    let [tcp, handshake, response] = ["tcp_us", "handshake_us", "response_us"].map(time);
+    assert!(0.0 < tcp && tcp < handshake && handshake < response, "{sample}");
+    for side in ["client", "server"] {
+        let bytes = |layer: &str| number(&sample[side][layer]);
+        assert!(bytes("handshake") < bytes("tls") && bytes("payload") < bytes("ip"), "{sample}");
+        assert!(bytes("ip") <= bytes("packets") * number(&link["mtu"]), "{sample}");
+        if part == "bytes" {
+            assert_eq!(bytes("payload"), bytes("tls"), "nothing was sent again: {sample}");
+        }
+    }
+}
+
+#[test]
+fn what_is_computed_needs_no_link() {
+    let options = ["--parts", "work,hits,memory", "--certificates", "p-256", "--repetitions", "1"];
+    let output = bithac(
+        &[&options[..], &["--ways", "full,known,cached", "--link", "loopback", "--json", "-"]]
+            .concat(),
+    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert!(report["link"].is_null());
+    let rows = |name: &str| report[name].as_array().expect("rows").len();
+    assert_eq!([rows("cells"), rows("work"), rows("hits"), rows("memory")], [0, 3 * 4, 5, 4]);
+    for work in report["work"].as_array().expect("rows") {
+        let chain = number(&work["chain"]);
+        let checks = if work["way"] == "full" { chain + 1 } else { 1 };
+        assert_eq!(
+            [&work["client_verifications"], &work["server_verifications"]],
+            [checks, checks],
+            "{work}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_where_it_stopped() {
+    let directory = Directory::new();
+    let journal = directory.path("cells.jsonl");
+    let common = [
+        "--parts",
+        "bytes",
+        "--certificates",
+        "p-256",
+        "--ways",
+        "full,cached",
+        "--resume",
+        &journal,
+    ];
+    let Some(first) = report(&[&common[..], &["--mtu", "1500"]].concat()) else { return };
+    // As if it had been interrupted while a cell was written.
+    let kept = fs::read_to_string(&journal).expect("a journal");
+    fs::write(&journal, format!("{kept}{{\"cell\":")).expect("writes");
+    let both = report(&[&common[..], &["--mtu", "1500,576"]].concat()).expect("the link is there");
+    let cells = |report: &Value| report["cells"].as_array().expect("cells").clone();
+    assert_eq!((cells(&first).len(), cells(&both).len()), (2, 4));
+    assert_eq!(cells(&both)[..2], cells(&first), "they were measured again");
+
+    let other = bithac(&[&common[..], &["--seed", "2"]].concat());
+    let stderr = String::from_utf8_lossy(&other.stderr);
+    assert_eq!(other.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("seed"), "{stderr}");
+}
+
+#[test]
+fn bithac_options_that_cannot_be_are_refused_at_once() {
+    for (arguments, words) in [
+        (["--link", "loopback"].as_slice(), ["--link loopback", "--parts work"]),
+        (&["--parts", "speed"], ["parts are", "bytes, losses"]),
+        (&["--ways", "half"], ["ways are", "full, zlib"]),
+        (&["--certificates", "rsa"], ["rsa-2048", "ml-dsa-87"]),
+        (&["--mtu", "60"], ["--mtu", "96"]),
+        (&["--mtu", "576,576"], ["--mtu", "is there twice"]),
+        (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
+    ] {
+        let output = bithac(arguments);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        for word in words {
+            assert!(stderr.contains(word), "{arguments:?}: no {word:?} in {stderr}");
+        }
+    }
+}

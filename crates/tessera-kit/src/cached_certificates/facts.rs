@@ -1,0 +1,145 @@
+//! What caches of certificates found and did, for people and for programs.
+
+use std::fmt;
+
+use serde::Serialize;
+use tessera::Facts;
+use tessera_cache::{ClientCache, Metrics, NotImported};
+
+use super::Read;
+use super::file::PrivateFile;
+use crate::facts::is_cached;
+use crate::report::Fact;
+
+/// What was in a file of certificates.
+#[derive(Debug, Clone, Serialize)]
+pub struct CacheFound {
+    file: String,
+    found: &'static str,
+    entries: u64,
+}
+
+impl Fact for CacheFound {
+    const EVENT: &'static str = "certificate_cache";
+}
+
+impl CacheFound {
+    pub(super) fn new(file: &PrivateFile, read: Read, metrics: &Metrics) -> Self {
+        let found = match read {
+            Read::Nothing => "nothing",
+            Read::Whole => "kept",
+            Read::Refused(NotImported::Newer { .. }) => "newer",
+            Read::Refused(_) => "damaged",
+        };
+        Self { file: file.path().display().to_string(), found, entries: metrics.entries }
+    }
+
+    /// Whether something was there that can't be read.
+    #[must_use]
+    pub fn was_refused(&self) -> bool {
+        !["nothing", "kept"].contains(&self.found)
+    }
+}
+
+/// One line for people.
+impl fmt::Display for CacheFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, found, entries } = self;
+        match *found {
+            "kept" => write!(f, "certificates in {file}: {entries} peers are known"),
+            "newer" => write!(
+                f,
+                "{file}: a newer version of this program wrote it; it is ignored and will be replaced, and \
+                 certificates travel whole once more: give each version a directory of its own"
+            ),
+            "damaged" => write!(
+                f,
+                "{file}: it was cut off or changed, or is no cache of certificates; it is ignored and will be \
+                 replaced, and certificates travel whole once more: look at the disk if it happens again"
+            ),
+            _ => write!(f, "certificates in {file}: none yet"),
+        }
+    }
+}
+
+/// Why the server's certificate was not cached in the only connection of a client's cache; `None` if it was, or none
+/// came.
+#[must_use]
+pub fn missed(cache: &ClientCache, facts: &Facts) -> Option<&'static str> {
+    let whole = facts.peer_certificate.filter(|transfer| !is_cached(*transfer));
+    let metrics = cache.metrics();
+    whole.map(|_| match metrics {
+        Metrics { missed_another_chain: 1.., .. } => "another-chain",
+        Metrics { missed_expired: 1.., .. } => "expired",
+        Metrics { missed_same_id: 1.., .. } => "same-id",
+        Metrics { missed_nothing_cached: 1.., .. } => "nothing-cached",
+        // It is known, and nothing could be offered.
+        _ => "takes-no-part",
+    })
+}
+
+/// What a server's cache of certificates did, since the beginning.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CacheSums {
+    sent_cached: u64,
+    sent_whole: u64,
+    received_cached: u64,
+    missed_nothing_cached: u64,
+    missed_unknown_ticket: u64,
+    missed_another_chain: u64,
+    missed_policy: u64,
+    missed_expired: u64,
+    wrong_hash: u64,
+    bytes_saved: u64,
+    evicted: u64,
+    entries: u64,
+    bytes: u64,
+}
+
+impl Fact for CacheSums {
+    const EVENT: &'static str = "cached_certificates";
+}
+
+impl From<Metrics> for CacheSums {
+    fn from(metrics: Metrics) -> Self {
+        Self {
+            sent_cached: metrics.sent_cached,
+            sent_whole: metrics.sent_whole,
+            received_cached: metrics.received_cached,
+            missed_nothing_cached: metrics.missed_nothing_cached,
+            missed_unknown_ticket: metrics.missed_unknown_ticket,
+            missed_another_chain: metrics.missed_another_chain,
+            missed_policy: metrics.missed_policy,
+            missed_expired: metrics.missed_expired,
+            wrong_hash: metrics.wrong_hash,
+            bytes_saved: metrics.bytes_saved,
+            evicted: metrics.evicted,
+            entries: metrics.entries,
+            bytes: metrics.bytes,
+        }
+    }
+}
+
+/// One line for people.
+impl fmt::Display for CacheSums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sent_cached, sent_whole, received_cached, bytes_saved, entries, .. } = self;
+        write!(
+            f,
+            "cached certificates, since the beginning: own {sent_cached} times a hash, {sent_whole} times whole; \
+             clients' {received_cached} times a hash"
+        )?;
+        let missed = [
+            (self.missed_nothing_cached, "of clients that were not known"),
+            (self.missed_unknown_ticket, "with tickets that were not known"),
+            (self.missed_another_chain, "of clients with another one now"),
+            (self.missed_policy, "of clients accepted before trust changed"),
+            (self.missed_expired, "that have expired"),
+            (self.wrong_hash, "refused, with a wrong hash"),
+        ];
+        for (count, what) in missed.into_iter().filter(|(count, _)| *count > 0) {
+            write!(f, "; {count} {what}")?;
+        }
+        write!(f, "; {bytes_saved} bytes saved; {entries} clients known")
+    }
+}

@@ -1,0 +1,141 @@
+//! A file that is its owner's alone, and is replaced whole.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+
+use crate::error::ProgramError;
+use crate::setting::SettingFile;
+
+/// A file in a directory that a setting names.
+pub(super) struct PrivateFile {
+    setting: String,
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl PrivateFile {
+    /// A file in a directory below the one that is set, both of which are made where there are none.
+    pub(super) fn in_directory(
+        set: SettingFile<'_>,
+        below: &Path,
+        name: &str,
+    ) -> Result<Self, ProgramError> {
+        let directory = set.path.join(below);
+        let path = directory.join(name);
+        let file = Self { setting: set.setting.to_owned(), directory, path };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&file.directory)
+            .map_err(|error| ProgramError::output(set, &error))?;
+        for directory in [set.path, &file.directory] {
+            let metadata = fs::metadata(directory).map_err(|error| file.failed(&error))?;
+            file.check_owner(directory, &metadata, 0o022)?;
+        }
+        Ok(file)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until nobody else has the directory, and keeps it while the lock lives.
+    pub(super) fn lock(&self) -> Result<File, ProgramError> {
+        let directory = File::open(&self.directory);
+        let locked = directory.and_then(|directory| directory.lock().map(|()| directory));
+        locked.map_err(|error| self.failed(&error))
+    }
+
+    /// The same at once, or an error where somebody else has it.
+    pub(super) fn own(&self) -> Result<File, ProgramError> {
+        let directory = File::open(&self.directory).map_err(|error| self.failed(&error))?;
+        match directory.try_lock() {
+            Ok(()) => Ok(directory),
+            Err(TryLockError::WouldBlock) => Err(ProgramError::in_file(
+                &self.directory,
+                format_args!(
+                    "another server keeps its certificates there; name another directory with {}",
+                    self.setting
+                ),
+            )),
+            Err(TryLockError::Error(error)) => Err(self.failed(&error)),
+        }
+    }
+
+    /// What is in it; `None` if there is no such file.
+    pub(super) fn read(&self) -> Result<Option<Vec<u8>>, ProgramError> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(|error| self.failed(&error))?,
+        };
+        let metadata = file.metadata().map_err(|error| self.failed(&error))?;
+        self.check_owner(&self.path, &metadata, 0o077)?;
+        let mut bytes = Vec::new();
+        let read = file.take(LONGEST).read_to_end(&mut bytes);
+        read.map_err(|error| self.failed(&error))?;
+        Ok(Some(bytes))
+    }
+
+    /// Replaces it, and comes back when that will survive whatever happens.
+    pub(super) fn replace(&self, bytes: &[u8]) -> Result<(), ProgramError> {
+        let new = self.path.with_extension("new");
+        let replace = || {
+            // Whoever put one there before doesn't have this one open.
+            match fs::remove_file(&new) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => (),
+            }
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&new, &self.path)?;
+            File::open(&self.directory)?.sync_all()
+        };
+        replace().map_err(|error| self.failed(&error))
+    }
+
+    /// Refuses what is another user's, or open to others with one of these permissions.
+    fn check_owner(
+        &self,
+        path: &Path,
+        metadata: &Metadata,
+        closed: u32,
+    ) -> Result<(), ProgramError> {
+        let (owner, user) = (metadata.uid(), geteuid().as_raw());
+        let mode = metadata.permissions().mode() & 0o7777;
+        if owner != user {
+            return Err(ProgramError::in_file(
+                path,
+                format_args!(
+                    "it belongs to user {owner}, and this program runs as user {user}: certificates are kept \
+                     where nobody else can write; run it as that user, or name another directory with {}",
+                    self.setting
+                ),
+            ));
+        }
+        if mode & closed != 0 {
+            let what = if metadata.is_dir() { "go-w" } else { "go=" };
+            return Err(ProgramError::in_file(
+                path,
+                format_args!(
+                    "others may use it (mode {mode:04o}), and cached certificates are for their owner alone; \
+                     chmod {what} {}",
+                    path.display()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    fn failed(&self, error: &io::Error) -> ProgramError {
+        ProgramError::output(SettingFile { setting: &self.setting, path: &self.path }, error)
+    }
+}
+
+/// More than any cache has with the limits of these programs.
+const LONGEST: u64 = 256 << 20;

@@ -1,0 +1,162 @@
+//! Caches of certificates that are kept in files.
+//!
+//! ```no_run
+//! use std::path::Path;
+//!
+//! use tessera::ServerConfig;
+//! use tessera_kit::cached_certificates::KeptClients;
+//! use tessera_kit::{ProgramError, SettingFile};
+//!
+//! # fn example(config: &mut ServerConfig) -> Result<(), ProgramError> {
+//! let directory = SettingFile { setting: "--cache-certificates", path: Path::new("certificates") };
+//! let clients = KeptClients::open(directory, &config.provider)?;
+//! // Before compression, which then serves first contacts.
+//! config.certificate_codecs.insert(0, clients.cache());
+//! // From time to time, and when the last connection has ended:
+//! clients.save()?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod facts;
+mod file;
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use tessera::crypto::Provider;
+use tessera_cache::{ClientCache, Metrics, NotImported, NotMade, ServerCache};
+
+pub use self::facts::{CacheFound, CacheSums, missed};
+use self::file::PrivateFile;
+use crate::error::ProgramError;
+use crate::setting::SettingFile;
+
+/// What a client remembers of servers, in the file `servers` of a directory.
+///
+/// Any number of processes may use the same directory, one after the other or at a time: tickets leave the file,
+/// durably, when one opens it, so that each is sent once. What the last one saves is what is kept.
+pub struct KeptServers {
+    cache: Arc<ClientCache>,
+    file: PrivateFile,
+    found: CacheFound,
+}
+
+impl KeptServers {
+    /// Opens what is kept in this directory, below the one that a setting names, which is made where there is
+    /// none. What can't be read is as if it weren't there: see [`found`](Self::found).
+    ///
+    /// # Errors
+    /// If another user can write there, or it can't be written.
+    pub fn open(
+        directory: SettingFile<'_>,
+        below: &Path,
+        provider: &Provider,
+    ) -> Result<Self, ProgramError> {
+        let cache = Arc::new(ClientCache::new(provider).map_err(not_made)?);
+        let file = PrivateFile::in_directory(directory, below, "servers")?;
+        // Nobody else reads the tickets before they are gone.
+        let lock = file.lock()?;
+        let found = read(&file, |bytes| cache.import(bytes))?;
+        file.replace(&cache.export_without_tickets())?;
+        drop(lock);
+        let found = CacheFound::new(&file, found, &cache.metrics());
+        Ok(Self { cache, file, found })
+    }
+
+    /// For the configuration's codecs.
+    #[must_use]
+    pub fn cache(&self) -> Arc<ClientCache> {
+        self.cache.clone()
+    }
+
+    /// What was there.
+    #[must_use]
+    pub fn found(&self) -> &CacheFound {
+        &self.found
+    }
+
+    /// Writes what is known now, for the next process. After the last handshake of this one: tickets are in the
+    /// file then, and may not be used here.
+    ///
+    /// # Errors
+    /// If it can't be written. What was kept before is kept.
+    pub fn save(self) -> Result<(), ProgramError> {
+        let _lock = self.file.lock()?;
+        self.file.replace(&self.cache.export())
+    }
+}
+
+/// What a server remembers of clients, in the file `clients` of a directory, which it owns while it runs.
+pub struct KeptClients {
+    cache: Arc<ServerCache>,
+    file: PrivateFile,
+    found: CacheFound,
+    _lock: File,
+}
+
+impl KeptClients {
+    /// Opens what is kept in this directory, which is made where there is none. What can't be read is as if it
+    /// weren't there: see [`found`](Self::found).
+    ///
+    /// # Errors
+    /// If another server owns the directory, another user can write there, or it can't be written.
+    pub fn open(directory: SettingFile<'_>, provider: &Provider) -> Result<Self, ProgramError> {
+        let cache = Arc::new(ServerCache::new(provider).map_err(not_made)?);
+        let file = PrivateFile::in_directory(directory, Path::new(""), "clients")?;
+        let lock = file.own()?;
+        let found = read(&file, |bytes| cache.import(bytes))?;
+        let found = CacheFound::new(&file, found, &cache.metrics());
+        Ok(Self { cache, file, found, _lock: lock })
+    }
+
+    /// For the configuration's codecs: the same one in every configuration of the server.
+    #[must_use]
+    pub fn cache(&self) -> Arc<ServerCache> {
+        self.cache.clone()
+    }
+
+    /// What was there.
+    #[must_use]
+    pub fn found(&self) -> &CacheFound {
+        &self.found
+    }
+
+    /// Writes what is known now.
+    ///
+    /// # Errors
+    /// If it can't be written. What was kept before is kept.
+    pub fn save(&self) -> Result<(), ProgramError> {
+        self.file.replace(&self.cache.export())
+    }
+
+    /// What the cache did since the process began.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.cache.metrics()
+    }
+}
+
+/// What became of what was kept.
+#[derive(Debug, Clone, Copy)]
+enum Read {
+    Nothing,
+    Whole,
+    Refused(NotImported),
+}
+
+fn read(
+    file: &PrivateFile,
+    import: impl FnOnce(&[u8]) -> Result<(), NotImported>,
+) -> Result<Read, ProgramError> {
+    let Some(bytes) = file.read()? else { return Ok(Read::Nothing) };
+    Ok(match import(&bytes) {
+        Ok(()) => Read::Whole,
+        Err(error) => Read::Refused(error),
+    })
+}
+
+fn not_made(error: NotMade) -> ProgramError {
+    ProgramError::failed("a cache of certificates", error)
+}

@@ -1,0 +1,265 @@
+//! The certificates of both ends: which keys, how long the chains.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::rc::Rc;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, PublicKeyData, RsaKeySize,
+};
+use serde::{Deserialize, Serialize};
+use tessera::Role;
+
+use crate::pki::{Identity, SERVER_NAME};
+use crate::ways::Agreement;
+
+const CLIENT_NAME: &str = "client.example";
+
+/// The keys of all certificates, authorities' included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Certificates {
+    /// RSA with 2048 bits.
+    #[serde(rename = "rsa-2048")]
+    Rsa2048,
+    /// RSA with 4096 bits.
+    #[serde(rename = "rsa-4096")]
+    Rsa4096,
+    /// ECDSA on P-256.
+    #[serde(rename = "p-256")]
+    P256,
+    /// ML-DSA-44.
+    #[serde(rename = "ml-dsa-44")]
+    MlDsa44,
+    /// ML-DSA-65.
+    #[serde(rename = "ml-dsa-65")]
+    MlDsa65,
+    /// ML-DSA-87.
+    #[serde(rename = "ml-dsa-87")]
+    MlDsa87,
+}
+
+impl Certificates {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Rsa2048, Self::Rsa4096, Self::P256, Self::MlDsa44, Self::MlDsa65, Self::MlDsa87];
+
+    /// Its name in options, tables and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rsa2048 => "rsa-2048",
+            Self::Rsa4096 => "rsa-4096",
+            Self::P256 => "p-256",
+            Self::MlDsa44 => "ml-dsa-44",
+            Self::MlDsa65 => "ml-dsa-65",
+            Self::MlDsa87 => "ml-dsa-87",
+        }
+    }
+
+    /// How handshakes with them agree a key: whoever signs against quantum computers agrees so as well.
+    pub(crate) fn agreement(self) -> Agreement {
+        match self {
+            Self::Rsa2048 | Self::Rsa4096 | Self::P256 => Agreement::X25519,
+            Self::MlDsa44 | Self::MlDsa65 | Self::MlDsa87 => Agreement::X25519MlKem768,
+        }
+    }
+
+    fn key(self) -> Result<KeyPair, rcgen::Error> {
+        let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
+        match self {
+            Self::Rsa2048 => rsa(RsaKeySize::_2048),
+            Self::Rsa4096 => rsa(RsaKeySize::_4096),
+            Self::P256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
+            Self::MlDsa44 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_44),
+            Self::MlDsa65 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_65),
+            Self::MlDsa87 => KeyPair::generate_for(&rcgen::PKCS_ML_DSA_87),
+        }
+    }
+}
+
+impl fmt::Display for Certificates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Certificates {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|it| it.name() == text);
+        known.ok_or_else(|| {
+            format!("certificates are one of {}", Self::ALL.map(Self::name).join(", "))
+        })
+    }
+}
+
+/// What one end shows, and whom it trusts.
+#[derive(Clone)]
+pub(super) struct Party {
+    /// As it is sent: its own certificate, then authorities; without the root.
+    pub(super) chain: Vec<Vec<u8>>,
+    /// Its public key alone: a SubjectPublicKeyInfo.
+    pub(super) public_key: Vec<u8>,
+    pub(super) identity: Identity,
+    /// What peers call it.
+    pub(super) name: String,
+}
+
+/// Both ends, each with a chain of its own under one root.
+pub(super) struct Parties {
+    pub(super) certificates: Certificates,
+    pub(super) client: Party,
+    pub(super) server: Party,
+    of_clients: Authorities,
+    of_servers: Authorities,
+    before: OnceCell<Party>,
+}
+
+impl Parties {
+    /// Both send so many certificates, at least one.
+    pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self, rcgen::Error> {
+        let root =
+            CertifiedIssuer::self_signed(authority("Tessera lab root"), certificates.key()?)?;
+        let root = Rc::new(root);
+        let of_clients = Authorities::new(certificates, Role::Client, root.clone(), chain)?;
+        let of_servers = Authorities::new(certificates, Role::Server, root, chain)?;
+        Ok(Self {
+            certificates,
+            client: of_clients.party(CLIENT_NAME)?,
+            server: of_servers.party(SERVER_NAME)?,
+            of_clients,
+            of_servers,
+            before: OnceCell::new(),
+        })
+    }
+
+    /// The same two with other ends of these names.
+    pub(super) fn others(
+        &self,
+        role: Role,
+        names: impl Iterator<Item = String>,
+    ) -> Result<Vec<Party>, rcgen::Error> {
+        let authorities = match role {
+            Role::Client => &self.of_clients,
+            Role::Server => &self.of_servers,
+        };
+        names.map(|name| authorities.party(&name)).collect()
+    }
+
+    /// Another server of the same name, with another chain as long: as before a renewal.
+    pub(super) fn server_before(&self) -> Result<&Party, rcgen::Error> {
+        if let Some(before) = self.before.get() {
+            return Ok(before);
+        }
+        let made = self.of_servers.party(SERVER_NAME)?;
+        Ok(self.before.get_or_init(|| made))
+    }
+}
+
+/// Who signs for ends of one role: the root, and those below it.
+struct Authorities {
+    certificates: Certificates,
+    role: Role,
+    root: Rc<CertifiedIssuer<'static, KeyPair>>,
+    below: Vec<CertifiedIssuer<'static, KeyPair>>,
+}
+
+impl Authorities {
+    /// Chains under them have so many certificates.
+    fn new(
+        certificates: Certificates,
+        role: Role,
+        root: Rc<CertifiedIssuer<'static, KeyPair>>,
+        chain: usize,
+    ) -> Result<Self, rcgen::Error> {
+        let mut below: Vec<CertifiedIssuer<'static, KeyPair>> = Vec::new();
+        for number in 1..chain {
+            let params = authority(&format!("Tessera lab authority {number} of {role:?}s"));
+            let issuer = below.last().unwrap_or(&root);
+            let made = CertifiedIssuer::signed_by(params, certificates.key()?, issuer)?;
+            below.push(made);
+        }
+        Ok(Self { certificates, role, root, below })
+    }
+
+    fn party(&self, name: &str) -> Result<Party, rcgen::Error> {
+        let mut params = CertificateParams::new(vec![name.to_owned()])?;
+        params.distinguished_name.push(DnType::OrganizationName, "Tessera");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![match self.role {
+            Role::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            Role::Client => ExtendedKeyUsagePurpose::ClientAuth,
+        }];
+        params.use_authority_key_identifier_extension = true;
+        let [not_before, not_after] = validity();
+        (params.not_before, params.not_after) = (not_before.into(), not_after.into());
+        let key = self.certificates.key()?;
+        let leaf = params.signed_by(&key, self.below.last().unwrap_or(&self.root))?;
+        let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
+        Ok(Party {
+            chain: [leaf.der().to_vec()].into_iter().chain(above).collect(),
+            public_key: key.subject_public_key_info(),
+            identity: Identity {
+                certificate: leaf.der().to_vec(),
+                private_key: key.serialize_der(),
+                root: self.root.der().to_vec(),
+            },
+            name: name.to_owned(),
+        })
+    }
+}
+
+fn authority(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::OrganizationName, "Tessera");
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    params.use_authority_key_identifier_extension = true;
+    let [not_before, not_after] = validity();
+    (params.not_before, params.not_after) = (not_before.into(), not_after.into());
+    params
+}
+
+/// From when until when all certificates are valid: a year around now.
+fn validity() -> [SystemTime; 2] {
+    const HALF_A_YEAR: Duration = Duration::from_secs(183 * 24 * 3600);
+    let now = SystemTime::now();
+    [now - HALF_A_YEAR, now + HALF_A_YEAR]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_certificate_has_one_name() {
+        for certificates in Certificates::ALL {
+            let name = certificates.name();
+            assert_eq!(name.parse(), Ok(certificates));
+            assert_eq!(serde_json::to_value(certificates).unwrap(), name);
+        }
+        assert!("rsa".parse::<Certificates>().unwrap_err().contains("rsa-2048, rsa-4096"));
+    }
+
+    #[test]
+    fn chains_have_the_length_that_was_asked_for() {
+        for length in 1..=4 {
+            let parties = Parties::new(Certificates::P256, length).unwrap();
+            for party in [&parties.client, &parties.server] {
+                assert_eq!(party.chain.len(), length);
+                assert_eq!(party.chain[0], party.identity.certificate);
+                assert!(
+                    party.chain[0]
+                        .windows(party.public_key.len())
+                        .any(|part| part == party.public_key)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Configurations of both ends for a way to connect.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerVerifier, PrivateKey};
+use tessera::handshake::{Checked, ClientAuthentication};
+use tessera::resume::ClientSession;
+use tessera::{ClientConfig, ServerConfig};
+use tessera_aws_lc::SigningKey;
+use tessera_cache::{ClientCache, ServerCache};
+use tessera_compression::Zlib;
+use tessera_webpki::{
+    ChainStore, KnownChains, PinnedKey, PinnedKeyVerifier, StoreBounds, WebPkiVerifier,
+};
+
+use super::certificates::{Certificates, Parties, Party};
+use super::verifications::Verifications;
+use super::way::CertificateWay;
+use crate::control::Preparation;
+use crate::endpoint::{Result, Stores, client_config, server_config};
+use crate::variants::Suite;
+
+/// The suite of both ends: the one that the paper's TLS 1.2 has, as far as TLS 1.3 has it.
+pub(super) const SUITE: Suite = Suite::Aes256GcmSha384;
+
+/// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
+pub(super) const SESSIONS_AT_ONCE: u8 = 30;
+
+/// Both ends of a way, ready to connect.
+pub(super) struct Ends {
+    pub(super) way: CertificateWay,
+    pub(super) client: Checked<ClientConfig>,
+    /// The same, and asks for so many tickets.
+    pub(super) collector: Checked<ClientConfig>,
+    pub(super) server: Checked<ServerConfig>,
+    /// The server as it was before it was renewed.
+    before: Option<Checked<ServerConfig>>,
+    /// Tickets that wait for their connections.
+    pub(super) sessions: VecDeque<ClientSession>,
+    caches: Caches,
+}
+
+/// What both ends remember of certificates.
+struct Caches {
+    client: Arc<ClientCache>,
+    server: Arc<ServerCache>,
+}
+
+/// One end's part of what configurations have in common.
+struct Side<'a> {
+    way: CertificateWay,
+    certificates: Certificates,
+    own: &'a Party,
+    peer: &'a Party,
+    verifications: &'static Verifications,
+}
+
+impl Ends {
+    pub(super) fn new(way: CertificateWay, parties: &Parties) -> Result<Self> {
+        let Parties { certificates, client, server, .. } = parties;
+        let [of_client, of_server] = Verifications::of_both();
+        let certificates = *certificates;
+        let client =
+            Side { way, certificates, own: client, peer: server, verifications: of_client };
+        let server =
+            Side { way, certificates, own: server, peer: client.own, verifications: of_server };
+
+        let judge = client.judge()?;
+        let client_cache = Arc::new(judge.client_cache()?);
+        let configure = |sessions| -> Result<Checked<ClientConfig>> {
+            let mut config = client_config(&client.preparation(), sessions)?;
+            config.verifier = judge.verifier.clone();
+            config.credentials = vec![credential(way, client.own)?];
+            config.certificate_codecs = codecs(way, client_cache.clone());
+            Ok(config.checked()?)
+        };
+        let before = if way == CertificateWay::CachedMiss {
+            let own = parties.server_before()?;
+            Some(Side { own, ..server }.serve()?.0)
+        } else {
+            None
+        };
+        let (served, server_cache) = server.serve()?;
+        Ok(Self {
+            way,
+            client: configure(u8::from(way.resumes()))?,
+            collector: configure(SESSIONS_AT_ONCE)?,
+            server: served,
+            before,
+            sessions: VecDeque::new(),
+            caches: Caches { client: client_cache, server: server_cache },
+        })
+    }
+
+    /// The client's configuration for another client, which shares what it remembers.
+    pub(super) fn client_of(&self, party: &Party) -> Result<Checked<ClientConfig>> {
+        let mut config = (*self.client).clone();
+        config.credentials = vec![credential(self.way, party)?];
+        Ok(config.checked()?)
+    }
+
+    /// The server's configuration for another server, which shares what it remembers.
+    pub(super) fn server_of(&self, party: &Party) -> Result<Checked<ServerConfig>> {
+        let mut config = (*self.server).clone();
+        config.credentials = vec![credential(self.way, party)?];
+        Ok(config.checked()?)
+    }
+
+    /// The server that the client has been to before each connection of this way; with none it comes as it is.
+    /// What both ends remember is as the way has it then.
+    pub(super) fn begin(&self) -> Option<&Checked<ServerConfig>> {
+        if self.way.is_cold() {
+            self.forget();
+        }
+        self.before.as_ref()
+    }
+
+    /// Both ends forget certificates.
+    fn forget(&self) {
+        self.forgetting()();
+    }
+
+    /// What makes both ends forget certificates.
+    pub(super) fn forgetting(&self) -> impl Fn() + Send + use<> {
+        let Caches { client, server } = &self.caches;
+        let (client, server) = (client.clone(), server.clone());
+        move || {
+            client.clear();
+            server.clear();
+        }
+    }
+}
+
+/// What an end shows in this way.
+fn credential(way: CertificateWay, own: &Party) -> Result<Credential> {
+    let key = SigningKey::from_pkcs8(&own.identity.private_key)?;
+    let key = PrivateKey::Signs(Arc::new(key));
+    Ok(match way {
+        CertificateWay::RawKeys => Credential::raw_public_key(own.public_key.clone(), key),
+        _ => Credential::new(own.chain.clone(), key),
+    })
+}
+
+/// The forms in which certificates travel in this way; with the cache of an end.
+fn codecs(
+    way: CertificateWay,
+    cache: Arc<dyn CertificateCodecFactory>,
+) -> Vec<Arc<dyn CertificateCodecFactory>> {
+    match way {
+        CertificateWay::Zlib => vec![Arc::new(Zlib::default())],
+        _ if way.caches() => vec![cache],
+        _ => Vec::new(),
+    }
+}
+
+impl Side<'_> {
+    fn preparation(&self) -> Preparation {
+        let Self { way, certificates, own, .. } = *self;
+        Preparation {
+            suite: Some(SUITE),
+            tickets: u8::from(way.resumes()),
+            ..Preparation::new(way.way(certificates), own.identity.clone())
+        }
+    }
+
+    /// The server's configuration, with its cache.
+    fn serve(&self) -> Result<(Checked<ServerConfig>, Arc<ServerCache>)> {
+        let Judge { verifier, memory } = self.judge()?;
+        let mut cache = ServerCache::new(&tessera_aws_lc::provider())?;
+        if let Some(memory) = memory {
+            cache = cache.with_chain_memory(memory);
+        }
+        let cache = Arc::new(cache);
+        let mut config = server_config(&self.preparation(), &Stores::new(false)?)?;
+        config.client_authentication = ClientAuthentication::Required(verifier);
+        config.credentials = vec![credential(self.way, self.own)?];
+        config.certificate_codecs = codecs(self.way, cache.clone());
+        if !self.way.resumes() {
+            config.tickets = None;
+        }
+        Ok((config.checked()?, cache))
+    }
+
+    /// Who judges the peer.
+    fn judge(&self) -> Result<Judge> {
+        let algorithms = self.verifications.algorithms;
+        if self.way == CertificateWay::RawKeys {
+            let (public_key, name) = (self.peer.public_key.clone(), self.peer.name.clone());
+            let keys = vec![PinnedKey { public_key, name }];
+            let verifier = Arc::new(PinnedKeyVerifier::with_algorithms(keys, algorithms)?);
+            return Ok(Judge { verifier, memory: None });
+        }
+        let verifier = WebPkiVerifier::with_algorithms(&[&self.own.identity.root], algorithms)?;
+        if !self.way.knows() {
+            return Ok(Judge { verifier: Arc::new(verifier), memory: None });
+        }
+        let store = ChainStore::new(&tessera_aws_lc::provider(), StoreBounds::default())?;
+        let verifier = Arc::new(KnownChains::new(verifier, &store));
+        Ok(Judge { verifier: verifier.clone(), memory: Some(verifier) })
+    }
+}
+
+/// Who judges a peer, and if it knows chains again, as such.
+struct Judge {
+    verifier: Arc<dyn PeerVerifier>,
+    memory: Option<Arc<dyn ChainMemory>>,
+}
+
+impl Judge {
+    fn client_cache(&self) -> Result<ClientCache> {
+        let cache = ClientCache::new(&tessera_aws_lc::provider())?;
+        Ok(match &self.memory {
+            Some(memory) => cache.with_chain_memory(memory.clone()),
+            None => cache,
+        })
+    }
+}

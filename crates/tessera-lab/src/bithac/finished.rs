@@ -1,0 +1,201 @@
+//! What a journal has of a run, and whether the run can have finished it so.
+
+use serde::{Deserialize, Serialize};
+
+use super::report::{Cell, CellName, Hits, Memory, Part, Peak, Sample, Work};
+use crate::experiment::Failures;
+
+/// Something that is finished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Finished {
+    Cell(Cell),
+    Work(Work),
+    Hits(Hits),
+    Memory(Memory),
+    Peak(Peak),
+}
+
+/// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
+const LONGEST_US: f64 = 3_600e6;
+/// The most bytes that one end sends, many times over.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// How many samples a cell has: bytes are the same each time, and of losses there are many cells.
+pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
+    match name.part {
+        Part::Bytes => 1,
+        Part::Losses => repetitions.div_ceil(5),
+        _ => repetitions,
+    }
+}
+
+/// How many connections in memory a row has: they are short, and differ by little.
+pub(super) fn computed_of(repetitions: usize) -> usize {
+    10 * repetitions
+}
+
+/// Gives the name of what is finished and whole.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, String> {
+    match finished {
+        Finished::Cell(cell) => {
+            check_cell(cell)?;
+            let (samples, wanted) = (cell.samples.len(), samples_of(&cell.name, repetitions));
+            let name = cell.name.key();
+            if samples != wanted {
+                return Err(format!("{name} has {samples} samples of {wanted}"));
+            }
+            Ok(name)
+        }
+        Finished::Work(work) => check_work(work).map(|()| work.key()),
+        Finished::Hits(hits) => check_hits(hits).map(|()| hits.key()),
+        Finished::Memory(memory) => check_memory(memory).map(|()| memory.key()),
+        Finished::Peak(peak) => check_peak(peak).map(|()| peak.key()),
+    }
+}
+
+/// Refuses a cell that no run writes.
+pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
+    let name = cell.name.key();
+    if cell.samples.is_empty() {
+        return Err(format!("{name} has no sample"));
+    }
+    let failed: u64 = cell.why_failed.values().copied().map(u64::from).sum();
+    let most = Failures::most(cell.samples.len());
+    if failed > most as u64 {
+        return Err(format!("{failed} connections of {name} failed, and {most} may"));
+    }
+    match cell.samples.iter().position(|sample| !can_be(sample)) {
+        Some(index) => Err(format!("sample {} of {name} can't be", index + 1)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses work that no run writes.
+pub(crate) fn check_work(work: &Work) -> Result<(), String> {
+    check_times(&work.key(), &work.client_us, &work.server_us)
+}
+
+/// Refuses hits that no run writes.
+pub(crate) fn check_hits(hits: &Hits) -> Result<(), String> {
+    let (name, connections) = (hits.key(), hits.client_us.len());
+    check_times(&name, &hits.client_us, &hits.server_us)?;
+    if hits.bytes.len() != connections || hits.hits as usize > connections {
+        return Err(format!(
+            "{name} has not one number of bytes for each connection, or too many hits"
+        ));
+    }
+    match hits.bytes.iter().find(|bytes| !(1..=MOST_BYTES).contains(*bytes)) {
+        Some(bytes) => Err(format!("a connection of {name} has {bytes} bytes")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses memory that no run writes.
+pub(crate) fn check_memory(memory: &Memory) -> Result<(), String> {
+    let name = memory.key();
+    if memory.held.is_empty() || !memory.held.is_sorted_by(|a, b| a.entries < b.entries) {
+        return Err(format!("{name} has no counts of entries in their order"));
+    }
+    match memory.held.iter().find(|held| held.bytes.unsigned_abs() > MOST_BYTES) {
+        Some(held) => Err(format!("{} entries of {name} take {} bytes", held.entries, held.bytes)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a peak that no run writes.
+pub(crate) fn check_peak(peak: &Peak) -> Result<(), String> {
+    match [peak.client, peak.server].iter().find(|bytes| !(1..=MOST_BYTES as i64).contains(*bytes))
+    {
+        Some(bytes) => Err(format!("{} is {bytes} bytes", peak.key())),
+        None => Ok(()),
+    }
+}
+
+fn check_times(name: &str, client: &[f64], server: &[f64]) -> Result<(), String> {
+    if client.is_empty() || client.len() != server.len() {
+        return Err(format!("{name} has samples of one end alone, or none"));
+    }
+    match client.iter().chain(server).find(|us| !(0.0..=LONGEST_US).contains(*us)) {
+        Some(us) => Err(format!("a sample of {name} is {us} µs")),
+        None => Ok(()),
+    }
+}
+
+/// Whether the moments of a connection are in order, and each layer has what is in it.
+fn can_be(sample: &Sample) -> bool {
+    let Sample { tcp_us, handshake_us, response_us, client_engine_us, server_engine_us, .. } =
+        *sample;
+    let moments = [0.0, tcp_us, handshake_us, response_us, LONGEST_US];
+    let work = [client_engine_us, server_engine_us];
+    let sides = [sample.client, sample.server];
+    moments.is_sorted()
+        && work.iter().all(|us| (0.0..=LONGEST_US).contains(us))
+        && sides.iter().all(|sent| {
+            let layers = [1, sent.handshake, sent.tls, sent.payload, sent.ip, MOST_BYTES];
+            layers.is_sorted() && sent.packets > 0
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bithac::samples;
+
+    #[test]
+    fn only_a_cell_with_all_of_its_samples_is_finished() {
+        let cell = samples::cell(Part::Times, 3);
+        assert_eq!(check(&Finished::Cell(cell.clone()), 3), Ok(cell.name.key()));
+        assert!(check(&Finished::Cell(samples::cell(Part::Bytes, 1)), 3).is_ok());
+        assert!(check(&Finished::Cell(samples::cell(Part::Losses, 2)), 6).is_ok());
+        let refused = |change: fn(&mut Cell), words: &str| {
+            let mut cell = samples::cell(Part::Times, 3);
+            change(&mut cell);
+            let refusal = check(&Finished::Cell(cell), 3).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|cell| cell.samples.truncate(2), "2 samples of 3");
+        refused(|cell| cell.samples.clear(), "no sample");
+        refused(|cell| cell.samples[1].handshake_us = 9e12, "sample 2 of");
+        refused(|cell| cell.samples[0].tcp_us = 1e6, "sample 1 of");
+        refused(|cell| cell.samples[0].server.ip = 10, "sample 1 of");
+        refused(|cell| cell.samples[0].client.packets = 0, "sample 1 of");
+        refused(|cell| cell.why_failed = [("noise".to_owned(), 9)].into(), "9 connections of");
+    }
+
+    #[test]
+    fn work_has_samples_of_both_ends() {
+        let work = samples::work();
+        assert_eq!(check(&Finished::Work(work.clone()), 3), Ok(work.key()));
+        let refused = |change: fn(&mut Work), words: &str| {
+            let mut work = samples::work();
+            change(&mut work);
+            let refusal = check(&Finished::Work(work), 3).unwrap_err();
+            assert!(refusal.contains(words), "{refusal}");
+        };
+        refused(|work| work.server_us.clear(), "one end alone");
+        refused(|work| work.client_us[0] = -1.0, "is -1 µs");
+    }
+
+    #[test]
+    fn hits_have_bytes_and_times_of_each_connection_and_memory_its_counts() {
+        let hits = samples::hits(Some(90));
+        assert_eq!(check(&Finished::Hits(hits.clone()), 3), Ok(hits.key()));
+        let too_many = Hits { hits: 99, ..hits.clone() };
+        assert!(check(&Finished::Hits(too_many), 3).unwrap_err().contains("too many hits"));
+        let nothing = Hits { bytes: vec![0; hits.bytes.len()], ..hits };
+        assert!(check(&Finished::Hits(nothing), 3).unwrap_err().contains("has 0 bytes"));
+        let memory = samples::memory();
+        assert_eq!(check(&Finished::Memory(memory.clone()), 3), Ok(memory.key()));
+        let mut held = memory.held.clone();
+        held.reverse();
+        let refusal = check(&Finished::Memory(Memory { held, ..memory }), 3).unwrap_err();
+        assert!(refusal.contains("in their order"), "{refusal}");
+        let peak = samples::peak();
+        assert_eq!(check(&Finished::Peak(peak.clone()), 3), Ok(peak.key()));
+        assert!(check(&Finished::Peak(Peak { server: 0, ..peak }), 3).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! The cells of the experiment that need a link.
+
+use std::time::Duration;
+
+use tessera_link::LinkParameters;
+
+use super::certificates::Certificates;
+use super::report::{CellName, LinkName, Part};
+use super::way::CertificateWay;
+
+/// What is asked for.
+pub(super) struct Asked<'a> {
+    pub(super) parts: &'a [Part],
+    pub(super) ways: &'a [CertificateWay],
+    pub(super) certificates: &'a [Certificates],
+    pub(super) mtus: &'a [u16],
+    pub(super) losses: &'a [f64],
+}
+
+/// All cells of what is asked for, in the order in which they run.
+pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
+    let is_asked = |part| asked.parts.contains(&part);
+    let mut cells = Vec::new();
+    if is_asked(Part::Bytes) {
+        cells.extend(asked.over(Part::Bytes, |mtu| plain(mtu)));
+    }
+    if is_asked(Part::Losses) {
+        for loss in asked.losses {
+            cells.extend(asked.over(Part::Losses, |mtu| LinkName { loss: *loss, mtu, ..LOSING }));
+        }
+    }
+    if is_asked(Part::Times) {
+        let chosen = |cell: &CellName| {
+            asked.ways.contains(&cell.way) && asked.certificates.contains(&cell.certificates)
+        };
+        cells.extend(times().into_iter().filter(chosen));
+    }
+    cells
+}
+
+impl Asked<'_> {
+    /// Each way with each kind of certificates over a link of each MTU.
+    fn over(
+        &self,
+        part: Part,
+        link: impl Fn(u16) -> LinkName + Copy,
+    ) -> impl Iterator<Item = CellName> {
+        self.mtus.iter().flat_map(move |mtu| {
+            self.certificates.iter().flat_map(move |certificates| {
+                self.ways.iter().filter(|way| way.shows()).map(move |way| {
+                    let (way, certificates, link) = (*way, *certificates, link(*mtu));
+                    CellName { part, way, certificates, link }
+                })
+            })
+        })
+    }
+}
+
+/// A link that does nothing but carry packets up to this size.
+fn plain(mtu: u16) -> LinkName {
+    LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 }
+}
+
+/// Where packets are lost, in between the links of the times.
+const LOSING: LinkName = LinkName { rtt_ms: 50.0, rate_bps: Some(1_000_000), mtu: 1500, loss: 0.0 };
+
+const fn link(rate_bps: u64, rtt_ms: f64, mtu: u16, loss: f64) -> LinkName {
+    LinkName { rtt_ms, rate_bps: Some(rate_bps), mtu, loss }
+}
+
+/// The cells whose times are measured: from 20 kbit/s to 100 Mbit/s, near and far, with and without loss.
+fn times() -> Vec<CellName> {
+    use CertificateWay::{Cached, Full, PskDhe, RawKeys};
+    use Certificates::{MlDsa65, MlDsa87, P256, Rsa2048};
+    let both = [Full, Cached];
+    let all = [Full, Cached, RawKeys, PskDhe];
+    let of: [(LinkName, Certificates, &[CertificateWay]); 11] = [
+        (link(20_000, 200.0, 1500, 0.0), P256, &both),
+        (link(20_000, 200.0, 1500, 0.0), MlDsa65, &both),
+        (link(100_000, 100.0, 1500, 0.0), Rsa2048, &both),
+        (link(100_000, 100.0, 1500, 0.0), P256, &both),
+        (link(100_000, 100.0, 1500, 0.0), MlDsa65, &both),
+        (link(100_000, 100.0, 1500, 0.01), MlDsa65, &both),
+        (link(250_000, 20.0, 127, 0.01), P256, &both),
+        (link(1_000_000, 50.0, 1500, 0.0), MlDsa65, &all),
+        (link(1_000_000, 50.0, 1500, 0.05), MlDsa65, &both),
+        (link(100_000_000, 10.0, 1500, 0.0), Rsa2048, &both),
+        (link(100_000_000, 10.0, 1500, 0.0), MlDsa87, &both),
+    ];
+    let cells = of.into_iter().flat_map(|(link, certificates, ways)| {
+        ways.iter().map(move |way| CellName {
+            part: Part::Times,
+            way: *way,
+            certificates,
+            link: link.clone(),
+        })
+    });
+    cells.collect()
+}
+
+impl LinkName {
+    /// The link's parameters; random numbers start at this seed.
+    pub(super) fn parameters(&self, seed: u64) -> LinkParameters {
+        let Self { rtt_ms, rate_bps, mtu, loss } = *self;
+        LinkParameters {
+            rtt: Duration::from_secs_f64(rtt_ms / 1e3),
+            rate: rate_bps,
+            mtu,
+            loss,
+            seed,
+            ..LinkParameters::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    fn all(parts: &[Part]) -> Vec<CellName> {
+        cells(&Asked {
+            parts,
+            ways: &CertificateWay::ALL,
+            certificates: &Certificates::ALL,
+            mtus: &[1500, 576, 127],
+            losses: &[0.01, 0.05],
+        })
+    }
+
+    #[test]
+    fn every_cell_of_the_grid_is_there_once() {
+        let ways = CertificateWay::ALL.iter().filter(|way| way.shows()).count();
+        let grid = ways * Certificates::ALL.len() * 3;
+        assert_eq!(all(&[Part::Bytes]).len(), grid);
+        assert_eq!(all(&[Part::Losses]).len(), 2 * grid);
+        assert_eq!(all(&[Part::Times]).len(), 24);
+        let cells = all(&Part::ALL);
+        let keys: HashSet<_> = cells.iter().map(CellName::key).collect();
+        assert_eq!((keys.len(), cells.len()), (3 * grid + 24, 3 * grid + 24));
+    }
+
+    #[test]
+    fn of_the_times_only_those_of_what_is_asked_for_are_there() {
+        let cells = cells(&Asked {
+            parts: &[Part::Times],
+            ways: &[CertificateWay::Full],
+            certificates: &[Certificates::P256],
+            mtus: &[],
+            losses: &[],
+        });
+        assert_eq!(cells.len(), 3);
+    }
+}

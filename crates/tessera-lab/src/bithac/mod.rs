@@ -1,0 +1,373 @@
+//! The experiment `bithac`: two ends with certificates meet again, and what they send and compute then. The evaluation
+//! of a paper on caching handshakes (Bodenhausen et al., "Bidirectional TLS Handshake Caching for Constrained
+//! Industrial IoT Scenarios"), in TLS 1.3, with more kinds of certificates and links.
+//!
+//! ```text
+//!   client ──┬──────────── emulated link ──────────── server      one message each way a connection
+//!            └ observer: packets ─▶ bytes by layer and direction
+//! ```
+//!
+//! Both ends are threads of this process, and connect over the kernel's TCP; what they compute is measured in memory.
+
+mod bytes;
+mod certificates;
+mod ends;
+pub(crate) mod finished;
+mod grid;
+mod hits;
+mod memory;
+mod page;
+pub(crate) mod report;
+#[cfg(test)]
+pub(crate) mod samples;
+mod stage;
+pub(crate) mod table;
+mod verifications;
+mod way;
+mod work;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde_json::json;
+use tessera_link::LinkKind;
+
+pub use self::certificates::Certificates;
+pub use self::report::Part;
+pub use self::way::CertificateWay;
+
+use self::certificates::Parties;
+use self::finished::{Finished, computed_of, samples_of};
+use self::grid::Asked;
+use self::report::{Cell, CellName, Chains, End, Hits, Report, Work};
+use crate::error::LabError;
+use crate::experiment::{
+    self, Journal, Run, Screen, nothing_possible, open_link, refuse_twice, tell_how_to_go_on,
+};
+use crate::machine::{Machine, revision};
+
+/// What to measure, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often each cell is measured whose part measures more than once, the kind of the link, the seed, and where
+    /// the report goes. The rest is not used: cells have their own links.
+    pub common: experiment::Options,
+    /// Which questions are answered.
+    pub parts: Vec<Part>,
+    /// Which ways to connect.
+    pub ways: Vec<CertificateWay>,
+    /// With which certificates.
+    pub certificates: Vec<Certificates>,
+    /// The sizes of the largest IP packets.
+    pub mtus: Vec<u16>,
+    /// Shares of packets that are lost, where losses are measured.
+    pub losses: Vec<f64>,
+    /// Where finished cells are kept, and found again after an interruption.
+    pub resume: Option<PathBuf>,
+}
+
+/// How many certificates each end sends over links: its own, and one authority's.
+const CHAIN: usize = 2;
+
+/// Runs the experiment. Call it while the process has no other thread; see
+/// [`reconnect::run`](crate::reconnect::run).
+///
+/// # Errors
+///
+/// [`LabError::Options`] before anything is measured; the others when it can't go on.
+pub fn run(options: &Options) -> Result<(), LabError> {
+    let Options { common, parts, ways, certificates, .. } = options;
+    check(options)?;
+    let asked = Asked { parts, ways, certificates, mtus: &options.mtus, losses: &options.losses };
+    let names = grid::cells(&asked);
+    let kind =
+        if parts.iter().any(|part| part.needs_a_link()) { Some(link(common)?) } else { None };
+    let seed = common.parameters.seed;
+    let settings = json!({ "repetitions": common.repetitions });
+    let link = kind.map_or_else(|| "none".to_owned(), |kind| kind.to_string());
+    let run = Run::of_this_program("bithac", seed, link, settings);
+    let is_finished = |finished: &Finished| finished::check(finished, common.repetitions);
+    let (journal, finished) = Journal::open(options.resume.as_deref(), &run, is_finished)?;
+    tell_how_to_go_on(options.resume.as_deref())?;
+
+    let screen = Screen::new(common);
+    let machine = Machine::this();
+    screen.line(&format!("seed {seed}; {machine}; link {}", run.link))?;
+    let report = Report {
+        experiment: "bithac".to_owned(),
+        seed,
+        machine,
+        revision: revision().map(str::to_owned),
+        link: kind.map(|kind| kind.to_string()),
+        chains: Vec::new(),
+        cells: Vec::new(),
+        work: Vec::new(),
+        hits: Vec::new(),
+        memory: Vec::new(),
+        peaks: Vec::new(),
+    };
+    let parties = BTreeMap::new();
+    let mut experiment = Experiment { options, screen, journal, finished, parties, report };
+    experiment.expect(&names);
+    experiment.cells(&names)?;
+    if parts.contains(&Part::Work) {
+        experiment.work()?;
+    }
+    if parts.contains(&Part::Hits) {
+        experiment.hits()?;
+    }
+    if parts.contains(&Part::Memory) {
+        experiment.memory()?;
+    }
+    let Experiment { screen, report, .. } = experiment;
+    screen.line(table::LEGEND)?;
+    screen.finish();
+    experiment::write(common, &report, page::render)
+}
+
+/// The experiment while it runs.
+struct Experiment<'a> {
+    options: &'a Options,
+    screen: Screen,
+    journal: Journal<Finished>,
+    /// What an earlier run had finished.
+    finished: Vec<Finished>,
+    parties: BTreeMap<Certificates, Parties>,
+    report: Report,
+}
+
+impl Experiment<'_> {
+    fn repetitions(&self) -> usize {
+        self.options.common.repetitions
+    }
+
+    fn computed(&self) -> usize {
+        computed_of(self.repetitions())
+    }
+
+    fn expect(&mut self, names: &[CellName]) {
+        let repetitions = self.repetitions();
+        let over_links: usize = names.iter().map(|name| samples_of(name, repetitions)).sum();
+        let asked = |part| usize::from(self.options.parts.contains(&part));
+        let ways = work::ways(&self.options.ways).len();
+        let work = asked(Part::Work) * ways * work::CHAINS.len();
+        let hits = asked(Part::Hits) * (1 + hits::RATES.len());
+        let rows = (work + hits) * self.options.certificates.len();
+        self.screen.expect(over_links + rows * computed_of(repetitions));
+    }
+
+    /// Measures over links.
+    fn cells(&mut self, names: &[CellName]) -> Result<(), LabError> {
+        if !names.is_empty() {
+            self.screen.line(&table::head())?;
+        }
+        for name in names {
+            self.screen.now(name.part.name());
+            self.make(name.certificates)?;
+            let there = self.finished.iter().find_map(|finished| match finished {
+                Finished::Cell(cell) if cell.name == *name => Some(cell.clone()),
+                _ => None,
+            });
+            let cell = match there {
+                Some(cell) => {
+                    cell.samples.iter().for_each(|_| self.screen.advance());
+                    cell
+                }
+                None => {
+                    let cell = self.measure(name)?;
+                    self.journal.add(&Finished::Cell(cell.clone()))?;
+                    cell
+                }
+            };
+            self.screen.line(&table::row(&cell, &self.report.cells))?;
+            self.report.cells.push(cell);
+        }
+        Ok(())
+    }
+
+    fn measure(&self, name: &CellName) -> Result<Cell, LabError> {
+        let parties = self.parties.get(&name.certificates);
+        let parties = parties.ok_or_else(|| failed(name.key(), "there are no certificates"))?;
+        let samples = samples_of(name, self.repetitions());
+        let seed = self.options.common.parameters.seed;
+        stage::measure(name, parties, samples, seed, || self.screen.advance())
+            .map_err(|error| failed(name.key(), error))
+    }
+
+    /// Makes certificates of a kind, if there are none.
+    fn make(&mut self, certificates: Certificates) -> Result<(), LabError> {
+        if self.parties.contains_key(&certificates) {
+            return Ok(());
+        }
+        let parties = Parties::new(certificates, CHAIN)
+            .map_err(|error| failed(certificates.to_string(), error))?;
+        let lengths = |chain: &[Vec<u8>]| chain.iter().map(Vec::len).collect();
+        let (client, server) = (lengths(&parties.client.chain), lengths(&parties.server.chain));
+        self.report.chains.push(Chains { certificates, client, server });
+        self.parties.insert(certificates, parties);
+        Ok(())
+    }
+
+    /// Measures what is computed.
+    fn work(&mut self) -> Result<(), LabError> {
+        let ways = work::ways(&self.options.ways);
+        self.screen.now(Part::Work.name());
+        self.screen.line(&table::work_head())?;
+        for certificates in &self.options.certificates {
+            for chain in work::CHAINS {
+                let there = self.finished.iter().filter_map(|finished| match finished {
+                    Finished::Work(work) => Some(work),
+                    _ => None,
+                });
+                let of_this = |work: &&Work| {
+                    (work.certificates, work.chain) == (*certificates, chain)
+                        && ways.contains(&work.way)
+                };
+                let mut all: Vec<_> = there.filter(of_this).cloned().collect();
+                let left: Vec<_> = ways
+                    .iter()
+                    .copied()
+                    .filter(|way| all.iter().all(|it| it.way != *way))
+                    .collect();
+                for _ in 0..all.len() * self.computed() {
+                    self.screen.advance();
+                }
+                let measured = work::measure(&left, *certificates, chain, self.computed(), || {
+                    self.screen.advance();
+                });
+                for work in measured.map_err(|error| failed(format!("{certificates}"), error))? {
+                    self.journal.add(&Finished::Work(work.clone()))?;
+                    all.push(work);
+                }
+                all.sort_by_key(|work| ways.iter().position(|way| *way == work.way));
+                for work in all {
+                    self.screen.line(&table::work(&work))?;
+                    self.report.work.push(work);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Experiment<'_> {
+    /// Measures caches that know only some of those who come.
+    fn hits(&mut self) -> Result<(), LabError> {
+        self.screen.now(Part::Hits.name());
+        self.screen.line(&table::hits_head())?;
+        for certificates in &self.options.certificates {
+            let there = self.finished.iter().filter_map(|finished| match finished {
+                Finished::Hits(hits) if hits.certificates == *certificates => Some(hits.clone()),
+                _ => None,
+            });
+            let mut all: Vec<Hits> = there.collect();
+            if all.len() != 1 + hits::RATES.len() {
+                let advance = || self.screen.advance();
+                all = hits::measure(*certificates, self.computed(), advance)
+                    .map_err(|error| failed(format!("hits with {certificates}"), error))?;
+                for hits in &all {
+                    self.journal.add(&Finished::Hits(hits.clone()))?;
+                }
+            }
+            for hits in all {
+                self.screen.line(&table::hits(&hits))?;
+                self.report.hits.push(hits);
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what peers take that are remembered.
+    fn memory(&mut self) -> Result<(), LabError> {
+        self.screen.now(Part::Memory.name());
+        self.screen.line(&table::memory_head())?;
+        for certificates in &self.options.certificates {
+            let mut parties = None;
+            for (way, end) in memory::WAYS
+                .into_iter()
+                .flat_map(|way| [End::Client, End::Server].map(|end| (way, end)))
+            {
+                let of_this = |finished: &Finished| match finished {
+                    Finished::Memory(it)
+                        if (it.way, it.certificates, it.end) == (way, *certificates, end) =>
+                    {
+                        Some(it.clone())
+                    }
+                    _ => None,
+                };
+                let there = self.finished.iter().find_map(of_this);
+                let memory = match there {
+                    Some(memory) => memory,
+                    None => {
+                        let words = |error| failed(format!("memory with {certificates}"), error);
+                        let parties = match &mut parties {
+                            Some(parties) => parties,
+                            none => none.insert(memory::parties(*certificates).map_err(words)?),
+                        };
+                        let memory = memory::measure(way, parties, end).map_err(words)?;
+                        self.journal.add(&Finished::Memory(memory.clone()))?;
+                        memory
+                    }
+                };
+                self.screen.line(&table::memory(&memory))?;
+                self.report.memory.push(memory);
+            }
+        }
+        self.peaks()
+    }
+
+    /// Measures what both ends hold when they hold most.
+    fn peaks(&mut self) -> Result<(), LabError> {
+        self.screen.line(&table::peaks_head())?;
+        for certificates in &self.options.certificates {
+            let there = self.finished.iter().filter_map(|finished| match finished {
+                Finished::Peak(peak) if peak.certificates == *certificates => Some(peak.clone()),
+                _ => None,
+            });
+            let mut all: Vec<_> = there.collect();
+            if all.is_empty() {
+                all = memory::peaks(*certificates)?;
+                for peak in &all {
+                    self.journal.add(&Finished::Peak(peak.clone()))?;
+                }
+            }
+            for peak in all {
+                self.screen.line(&table::peak(&peak))?;
+                self.report.peaks.push(peak);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(what: String, error: impl std::fmt::Display) -> LabError {
+    LabError::Connection(format!("{what}: {error}"))
+}
+
+/// Whether links can be emulated: this opens one, and says of what kind it is.
+fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
+    let link = open_link(common)?;
+    match link.fallback_reason() {
+        Some(reason) => Err(nothing_possible(reason)),
+        None => Ok(link.kind()),
+    }
+}
+
+/// Refuses what can be refused before anything has begun.
+fn check(options: &Options) -> Result<(), LabError> {
+    experiment::check_resumable(&options.common, options.resume.as_deref())?;
+    refuse_twice("--parts", &options.parts)?;
+    refuse_twice("--ways", &options.ways)?;
+    refuse_twice("--certificates", &options.certificates)?;
+    refuse_twice("--mtu", &options.mtus)?;
+    refuse_twice("--loss", &options.losses)?;
+    let needs_a_link = options.parts.iter().any(|part| part.needs_a_link());
+    if needs_a_link && options.common.link == LinkKind::Loopback {
+        return Err(LabError::Options(
+            "--link loopback: bytes and times are those of emulated links; leave it out, or say \
+             `--parts work,hits,memory`"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,268 @@
+//! The report of the experiment `bithac`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::bytes::Sent;
+use super::certificates::Certificates;
+use super::way::CertificateWay;
+use crate::machine::Machine;
+
+/// The experiment with its results.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) experiment: String,
+    pub(crate) seed: u64,
+    pub(crate) machine: Machine,
+    pub(crate) revision: Option<String>,
+    /// How the links were made; `None` if no cell needed one.
+    pub(crate) link: Option<String>,
+    /// How long the certificates are as DER, as they are sent.
+    pub(crate) chains: Vec<Chains>,
+    /// Connections over links.
+    pub(crate) cells: Vec<Cell>,
+    /// What judging chains takes.
+    pub(crate) work: Vec<Work>,
+    /// What caches that know only some peers save.
+    pub(crate) hits: Vec<Hits>,
+    /// What peers take that are remembered.
+    pub(crate) memory: Vec<Memory>,
+    /// What both ends hold when they hold most.
+    pub(crate) peaks: Vec<Peak>,
+}
+
+/// The certificates of both ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Chains {
+    pub(crate) certificates: Certificates,
+    pub(crate) client: Vec<usize>,
+    pub(crate) server: Vec<usize>,
+}
+
+/// A way over a link, and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Cell {
+    #[serde(flatten)]
+    pub(crate) name: CellName,
+    pub(crate) samples: Vec<Sample>,
+    /// Connections that failed, by what the lab said, and were made again.
+    pub(crate) why_failed: BTreeMap<String, u32>,
+}
+
+/// What a cell measures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CellName {
+    pub(crate) part: Part,
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    pub(crate) link: LinkName,
+}
+
+/// A link of the experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LinkName {
+    pub(crate) rtt_ms: f64,
+    /// Bits a second in each direction; `None`: no limit.
+    pub(crate) rate_bps: Option<u64>,
+    pub(crate) mtu: u16,
+    pub(crate) loss: f64,
+}
+
+/// Which question cells answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// How many bytes a connection has: one of each way, over links of three MTUs that lose nothing.
+    Bytes,
+    /// The same over links that lose packets, several of each way, with times.
+    Losses,
+    /// How long connections take, in cells that are named one by one.
+    Times,
+    /// What both ends compute, in memory, for chains of one to four certificates.
+    Work,
+    /// The same where only some of the connections find both caches filled.
+    Hits,
+    /// What peers take on the heap that are remembered, up to 64; and the peak of a connection.
+    Memory,
+}
+
+/// A connection. Times are from connect() on, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    /// Until TCP was connected.
+    pub(crate) tcp_us: f64,
+    /// Until the client's handshake was complete.
+    pub(crate) handshake_us: f64,
+    /// Until the client had the response.
+    pub(crate) response_us: f64,
+    /// Processor time in calls of the engine.
+    pub(crate) client_engine_us: f64,
+    pub(crate) server_engine_us: f64,
+    /// What both ends sent.
+    pub(crate) client: Sent,
+    pub(crate) server: Sent,
+}
+
+/// What a way computes with chains of a length: samples are connections in memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Work {
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    /// How many certificates each end has, without the root.
+    pub(crate) chain: usize,
+    /// How many signatures each end checked in a connection.
+    pub(crate) client_verifications: u64,
+    pub(crate) server_verifications: u64,
+    /// In calls of the engine.
+    pub(crate) client_us: Vec<f64>,
+    pub(crate) server_us: Vec<f64>,
+}
+
+/// Connections of which some find both caches filled: samples are connections in memory, with chains of three.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Hits {
+    pub(crate) certificates: Certificates,
+    /// How many of a hundred should find them filled; `None`: full handshakes, without caches.
+    pub(crate) rate: Option<u32>,
+    /// How many did.
+    pub(crate) hits: u32,
+    /// All of TLS, both directions, with a request and its response.
+    pub(crate) bytes: Vec<u64>,
+    /// In calls of the engine.
+    pub(crate) client_us: Vec<f64>,
+    pub(crate) server_us: Vec<f64>,
+}
+
+/// What one end holds on the heap when it remembers so many peers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Memory {
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    pub(crate) end: End,
+    /// How many certificates each peer has.
+    pub(crate) chain: usize,
+    pub(crate) held: Vec<Held>,
+}
+
+/// One of both ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum End {
+    Client,
+    Server,
+}
+
+/// What is held with so many peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) entries: usize,
+    /// More than before the first of them.
+    pub(crate) bytes: i64,
+}
+
+/// What both ends hold on the heap when they hold most in a connection, in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Peak {
+    pub(crate) way: CertificateWay,
+    pub(crate) certificates: Certificates,
+    /// How many certificates each end has.
+    pub(crate) chain: usize,
+    pub(crate) client: i64,
+    pub(crate) server: i64,
+}
+
+impl Peak {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        format!("peak/{}/{}", self.way, self.certificates)
+    }
+}
+
+impl Part {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
+
+    /// Its name in options and reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Losses => "losses",
+            Self::Times => "times",
+            Self::Work => "work",
+            Self::Hits => "hits",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// Whether it needs a link.
+    pub(super) fn needs_a_link(self) -> bool {
+        matches!(self, Self::Bytes | Self::Losses | Self::Times)
+    }
+}
+
+impl CellName {
+    /// It as one word, by which programs find it.
+    pub(crate) fn key(&self) -> String {
+        let Self { part, way, certificates, link } = self;
+        let LinkName { rtt_ms, rate_bps, mtu, loss } = link;
+        let rate = rate_bps.map_or_else(|| "any".to_owned(), |rate| rate.to_string());
+        format!("{}/{way}/{certificates}/{rate}/{rtt_ms}ms/{mtu}/{loss}", part.name())
+    }
+}
+
+impl Work {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        let Self { way, certificates, chain, .. } = self;
+        format!("work/{way}/{certificates}/{chain}")
+    }
+}
+
+impl Hits {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        let rate = self.rate.map_or_else(|| "full".to_owned(), |rate| rate.to_string());
+        format!("hits/{}/{rate}", self.certificates)
+    }
+}
+
+impl Memory {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        let Self { way, certificates, end, .. } = self;
+        format!("memory/{way}/{certificates}/{}", end.name())
+    }
+
+    /// How many bytes each further peer takes, in the mean, from the middle of the counts on: what is made once is there
+    /// then.
+    pub(crate) fn per_entry(&self) -> Option<f64> {
+        let (last, middle) = (self.held.last()?, self.held.get(self.held.len() / 2)?);
+        let more = last.entries.checked_sub(middle.entries).filter(|more| *more > 0)?;
+        Some((last.bytes - middle.bytes) as f64 / more as f64)
+    }
+}
+
+impl End {
+    /// Its name in tables and reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+}
+
+impl Sample {
+    /// TLS records of the handshake, both directions.
+    pub(crate) fn handshake_bytes(&self) -> u64 {
+        self.client.handshake + self.server.handshake
+    }
+
+    /// IP packets whole, both directions.
+    pub(crate) fn ip_bytes(&self) -> u64 {
+        self.client.ip + self.server.ip
+    }
+}

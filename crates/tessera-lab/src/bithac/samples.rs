@@ -1,0 +1,74 @@
+//! Cells for tests.
+
+use std::collections::BTreeMap;
+
+use super::bytes::Sent;
+use super::certificates::Certificates;
+use super::report::{Cell, CellName, End, Held, Hits, LinkName, Memory, Part, Peak, Sample, Work};
+use super::way::CertificateWay;
+
+/// A cell with so many samples, one like the other.
+pub(crate) fn cell(part: Part, samples: usize) -> Cell {
+    let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 1500, loss: 0.0 };
+    let (way, certificates) = (CertificateWay::Full, Certificates::P256);
+    let name = CellName { part, way, certificates, link };
+    Cell { name, samples: vec![sample(1000, 2000); samples], why_failed: BTreeMap::new() }
+}
+
+/// A connection in which both ends had so many bytes of handshake.
+pub(crate) fn sample(client: u64, server: u64) -> Sample {
+    let sent = |handshake| Sent {
+        handshake,
+        tls: handshake + 62,
+        ip: handshake + 562,
+        packets: 9,
+        payload: handshake + 62,
+    };
+    Sample {
+        tcp_us: 10.0,
+        handshake_us: 20.0,
+        response_us: 30.0,
+        client_engine_us: 5.0,
+        server_engine_us: 6.0,
+        client: sent(client),
+        server: sent(server),
+    }
+}
+
+/// What a way computes.
+pub(crate) fn work() -> Work {
+    Work {
+        way: CertificateWay::Full,
+        certificates: Certificates::P256,
+        chain: 2,
+        client_verifications: 3,
+        server_verifications: 3,
+        client_us: vec![100.0, 101.0],
+        server_us: vec![110.0, 111.0],
+    }
+}
+
+/// Connections of a rate, or full handshakes.
+pub(crate) fn hits(rate: Option<u32>) -> Hits {
+    let (certificates, hits) = (Certificates::P256, rate.map_or(0, |rate| rate / 50));
+    let (client_us, server_us) = (vec![100.0, 101.0], vec![110.0, 111.0]);
+    Hits { certificates, rate, hits, bytes: vec![1000, 3000], client_us, server_us }
+}
+
+/// What a client holds that remembers servers.
+pub(crate) fn memory() -> Memory {
+    let held = |entries| Held { entries, bytes: 100 * entries as i64 + 7 };
+    Memory {
+        way: CertificateWay::Cached,
+        certificates: Certificates::P256,
+        end: End::Client,
+        chain: 3,
+        held: [1, 8, 64].map(held).to_vec(),
+    }
+}
+
+/// A peak.
+pub(crate) fn peak() -> Peak {
+    let (way, certificates) = (CertificateWay::Full, Certificates::P256);
+    Peak { way, certificates, chain: 3, client: 10_000, server: 12_000 }
+}

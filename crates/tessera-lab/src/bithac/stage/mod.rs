@@ -1,0 +1,120 @@
+//! Connections over a link: as many of a cell as are wanted, each with its bytes and times.
+
+use std::time::Duration;
+
+use tessera_link::{Link, LinkKind, LinkParameters};
+
+use super::bytes::{Counter, Packets, Sent};
+use super::certificates::Parties;
+use super::ends::{Ends, SESSIONS_AT_ONCE};
+use super::report::{Cell, CellName, Sample};
+use crate::bench::{check, us};
+use crate::error::LabError;
+use crate::experiment::{Failures, seed_of};
+use crate::wired::{Call, Caller, Sizes, Told, Wired};
+
+/// One message each way.
+const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
+
+/// Measures a cell, over a link of its own: what a kernel remembers of the losses of one, another must not feel.
+/// `done` is called after each connection that counts.
+pub(super) fn measure(
+    name: &CellName,
+    parties: &Parties,
+    samples: usize,
+    seed: u64,
+    done: impl Fn(),
+) -> Result<Cell, LabError> {
+    // The first connections of a cell go over a link that costs no time.
+    let easy = LinkParameters { mtu: name.link.mtu, ..LinkParameters::default() };
+    let mut wired = Wired::new(Link::open(LinkKind::Tun, &easy)?)?;
+    let mut ends = Ends::new(name.way, parties).map_err(failed)?;
+    prepare(&mut wired, &mut ends, samples + Failures::most(samples))?;
+    wired.set_link(&name.link.parameters(seed_of(&name.key(), seed)))?;
+    let mut failures = Failures::new(samples);
+    let mut measured = Vec::with_capacity(samples);
+    while measured.len() < samples {
+        match connection(&mut wired, &mut ends, parties) {
+            Ok(sample) => {
+                measured.push(sample);
+                done();
+            }
+            Err(error) => failures.add(error.to_string())?,
+        }
+    }
+    let (_, why_failed) = failures.into_counts();
+    Ok(Cell { name: name.clone(), samples: measured, why_failed })
+}
+
+/// Gets the client what it needs of earlier connections: tickets for so many, and what both ends remember.
+fn prepare(wired: &mut Wired, ends: &mut Ends, times: usize) -> Result<(), LabError> {
+    if ends.way.knows() {
+        let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
+        wired.connect(&ends.server, caller, &[EXCHANGE], None)?;
+    }
+    while ends.way.resumes() && ends.sessions.len() < times {
+        let config = ends.collector.clone();
+        let caller = Caller { config, session: None, sessions: SESSIONS_AT_ONCE.into() };
+        let call = wired.connect(&ends.server, caller, &[EXCHANGE], None)?;
+        ends.sessions.extend(call.sessions);
+    }
+    Ok(())
+}
+
+/// One connection, which has to be what it is called.
+fn connection(wired: &mut Wired, ends: &mut Ends, parties: &Parties) -> Result<Sample, LabError> {
+    if let Some(before) = ends.begin() {
+        let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
+        wired.connect(before, caller, &[EXCHANGE], None)?;
+        wired.see_the_end(&mut Counter::new(wired.address()))?;
+    }
+    let session = if ends.way.resumes() {
+        let missing = || LabError::Connection("no session is left".to_owned());
+        Some(ends.sessions.pop_front().ok_or_else(missing)?)
+    } else {
+        None
+    };
+    let caller =
+        Caller { config: ends.client.clone(), session, sessions: usize::from(ends.way.resumes()) };
+    let mut counter = Counter::new(wired.address());
+    let call = wired.connect(&ends.server, caller, &[EXCHANGE], Some(&mut counter))?;
+    wired.see_the_end(&mut counter)?;
+    let route = ends.way.way(parties.certificates);
+    check(route, &call.client.observed, &call.server.observed)?;
+    for facts in [&call.client.facts, &call.server.facts] {
+        for transfer in [&facts.own_certificate, &facts.peer_certificate] {
+            ends.way.check(transfer.as_ref()).map_err(LabError::Connection)?;
+        }
+    }
+    sample(&call, &counter)
+}
+
+fn sample(call: &Call, counter: &Counter) -> Result<Sample, LabError> {
+    let since = |moment: Duration| us(moment.saturating_sub(call.started));
+    let responded = call.client.responded;
+    let responded =
+        responded.ok_or_else(|| LabError::Connection("a connection carried nothing".to_owned()))?;
+    let sent = |told: &Told, packets: Packets| Sent {
+        handshake: told.handshake_sent,
+        tls: told.sent,
+        ip: packets.ip,
+        packets: packets.count,
+        payload: packets.payload,
+    };
+    Ok(Sample {
+        tcp_us: since(call.connected),
+        handshake_us: since(call.client.complete),
+        response_us: since(responded),
+        client_engine_us: us(call.client.engine_cpu),
+        server_engine_us: us(call.server.engine_cpu),
+        client: sent(&call.client, counter.from_client),
+        server: sent(&call.server, counter.from_server),
+    })
+}
+
+fn failed(error: Box<dyn std::error::Error>) -> LabError {
+    LabError::Connection(format!("preparing both ends: {error}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Whether what is counted is what passes.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddrV4, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use tessera_link::End;
+
+use super::*;
+use crate::bithac::certificates::Certificates;
+use crate::bithac::way::CertificateWay;
+use crate::wired::Segment;
+
+/// Both ends over a link with small packets; `None` only where the machine forbids it. As root nothing does.
+fn wired() -> Option<Wired> {
+    let small = LinkParameters { mtu: 127, ..LinkParameters::default() };
+    match Link::open(LinkKind::Tun, &small) {
+        Err(tessera_link::LinkError::Unavailable { .. }) => None,
+        link => Some(Wired::new(link.unwrap()).unwrap()),
+    }
+}
+
+/// One cached connection, and what was counted of it.
+fn cached(wired: &mut Wired) -> (Sample, SocketAddrV4) {
+    let parties = Parties::new(Certificates::P256, 2).unwrap();
+    let mut ends = Ends::new(CertificateWay::Cached, &parties).unwrap();
+    prepare(wired, &mut ends, 1).unwrap();
+    wired.see_the_end(&mut Counter::new(wired.address())).unwrap();
+    let small = LinkParameters { seed: 1, ..wired.link().parameters() };
+    // Statistics begin anew.
+    wired.set_link(&small).unwrap();
+    let sample = connection(wired, &mut ends, &parties).unwrap();
+    (sample, wired.address())
+}
+
+#[test]
+fn what_the_observer_counts_is_what_the_link_carries() {
+    let Some(mut wired) = wired() else { return };
+    let (sample, _) = cached(&mut wired);
+    let link = wired.link().statistics();
+    for (sent, carried) in [(sample.client, link.to_server), (sample.server, link.to_client)] {
+        assert_eq!((sent.ip, sent.packets), (carried.offered_bytes, carried.offered_packets));
+        assert_eq!(sent.payload, sent.tls, "nothing was sent again");
+        assert!(sent.handshake < sent.tls && sent.tls < sent.ip, "{sent:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs the program tcpdump, and the right to make network namespaces"]
+fn what_the_observer_counts_is_what_tcpdump_counts() {
+    let mut wired = wired().expect("the right to make network namespaces");
+    let mut tcpdump = Command::new("tcpdump");
+    tcpdump.args(["-i", "any", "-U", "--immediate-mode", "-s", "0", "-w", "-", "tcp"]);
+    tcpdump.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = wired.link().spawn(End::Client, tcpdump).expect("tcpdump starts");
+    let mut said = String::new();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    while !said.contains("listening on") {
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+    }
+    let capture = Arc::new(Mutex::new(Vec::new()));
+    let kept = capture.clone();
+    let mut stdout = child.stdout.take().unwrap();
+    thread::spawn(move || {
+        let mut some = [0; 4096];
+        while let Ok(count @ 1..) = stdout.read(&mut some) {
+            kept.lock().unwrap().extend_from_slice(&some[..count]);
+        }
+    });
+    let (sample, server) = cached(&mut wired);
+    // Packets are captured in their order: when the beginning of another connection is there, all of this one is.
+    let mark = wired.link().spawn_thread(End::Client, move || TcpStream::connect(server)).unwrap();
+    let _mark = mark.join().unwrap().unwrap();
+    let (packets, clients) = loop {
+        let packets = packets(&capture.lock().unwrap());
+        let clients = clients(&packets, server);
+        // That which filled the caches, the one that counts, and the mark.
+        if clients.len() == 3 {
+            break (packets, clients);
+        }
+        assert!(child.try_wait().unwrap().is_none(), "tcpdump ended");
+        thread::sleep(Duration::from_millis(1));
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let client = clients[1];
+    let mut counted = [(0, 0); 2];
+    for packet in &packets {
+        let (Some(segment), bytes) = (Segment::read(packet), packet.len()) else { continue };
+        let side = match (segment.from, segment.to) {
+            ends if ends == (client, server) => 0,
+            ends if ends == (server, client) => 1,
+            _ => continue,
+        };
+        counted[side].0 += bytes as u64;
+        counted[side].1 += 1;
+    }
+    let ours = [sample.client, sample.server].map(|sent| (sent.ip, sent.packets));
+    assert_eq!(counted, ours, "bytes and packets of the client, and of the server");
+}
+
+/// From where connections to a server began, in their order.
+fn clients(packets: &[Vec<u8>], server: SocketAddrV4) -> Vec<SocketAddrV4> {
+    let segments = packets.iter().filter_map(|packet| Segment::read(packet));
+    segments.filter(|it| it.is_syn && it.to == server).map(|it| it.from).collect()
+}
+
+/// The whole IP packets of a capture that goes on (pcap, of the kind LINUX_SLL2 or LINUX_SLL, which `any` gives).
+fn packets(capture: &[u8]) -> Vec<Vec<u8>> {
+    if capture.len() < 24 {
+        return Vec::new();
+    }
+    let number = |at: usize| u32::from_le_bytes(capture[at..at + 4].try_into().unwrap()) as usize;
+    let header = match number(20) & 0xffff {
+        113 => 16,
+        276 => 20,
+        other => panic!("a capture of another kind: {other}"),
+    };
+    let mut packets = Vec::new();
+    let mut at = 24;
+    while at + 16 <= capture.len() {
+        let length = number(at + 8);
+        if at + 16 + length > capture.len() {
+            break;
+        }
+        packets.push(capture[at + 16 + header..at + 16 + length].to_vec());
+        at += 16 + length;
+    }
+    packets
+}

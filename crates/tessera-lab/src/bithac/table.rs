@@ -1,0 +1,207 @@
+//! The results, for people.
+
+use super::report::{Cell, CellName, Hits, LinkName, Memory, Peak, Report, Sample, Work};
+use super::way::CertificateWay;
+use crate::experiment::{number, spread};
+use crate::page::words;
+use crate::statistics::Median;
+
+/// The head of the cells' table.
+pub(super) fn head() -> String {
+    format!(
+        "\n{:<34} {:<9} {:<13} {:>8} {:>7} {:>8} {:>7} {:>14} {:>14}",
+        "link",
+        "keys",
+        "way",
+        "TLS",
+        "of full",
+        "IP+TCP",
+        "packets",
+        "handshake, ms",
+        "response, ms",
+    )
+}
+
+/// A cell; `cells` has the full handshake that it is compared with.
+pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
+    let CellName { way, certificates, link, .. } = &cell.name;
+    let bytes = |value: fn(&Sample) -> u64| {
+        median(cell, |sample| value(sample) as f64).map_or(0.0, |median| median.value)
+    };
+    let times = |value: fn(&Sample) -> f64| {
+        median(cell, value).map_or_else(String::new, |median| spread(&median))
+    };
+    let share = share_of_full(cell, cells).map_or_else(String::new, |share| format!("{share:.3}"));
+    format!(
+        "{:<34} {certificates:<9} {way:<13} {:>8.0} {share:>7} {:>8.0} {:>7.0} {:>14} {:>14}",
+        link_words(link),
+        bytes(Sample::handshake_bytes),
+        bytes(Sample::ip_bytes),
+        bytes(|sample| sample.client.packets + sample.server.packets),
+        times(|sample| sample.handshake_us / 1e3),
+        times(|sample| sample.response_us / 1e3),
+    )
+}
+
+/// The head of the work's table.
+pub(super) fn work_head() -> String {
+    format!(
+        "\n{:<9} {:>5} {:<9} {:>13} {:>13} {:>12} {:>12}",
+        "keys", "chain", "way", "checks client", "checks server", "client, us", "server, us",
+    )
+}
+
+/// What a way computes.
+pub(super) fn work(work: &Work) -> String {
+    let median = |samples: &[f64]| {
+        Median::of(samples.iter().copied()).map_or_else(String::new, |it| number(it.value))
+    };
+    format!(
+        "{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12}",
+        work.certificates,
+        work.chain,
+        work.way,
+        work.client_verifications,
+        work.server_verifications,
+        median(&work.client_us),
+        median(&work.server_us),
+    )
+}
+
+/// The head of the hits' table.
+pub(super) fn hits_head() -> String {
+    format!(
+        "\n{:<9} {:>10} {:>6} {:>12} {:>12} {:>12}",
+        "keys", "of 100", "hits", "TLS, mean", "client, us", "server, us",
+    )
+}
+
+/// What caches save that know only some.
+pub(super) fn hits(hits: &Hits) -> String {
+    format!(
+        "{:<9} {:>10} {:>6} {:>12.0} {:>12} {:>12}",
+        hits.certificates,
+        rate_words(hits.rate),
+        hits.hits,
+        mean(hits.bytes.iter().map(|bytes| *bytes as f64)),
+        number(mean(hits.client_us.iter().copied())),
+        number(mean(hits.server_us.iter().copied())),
+    )
+}
+
+/// How many find caches filled, in words.
+pub(crate) fn rate_words(rate: Option<u32>) -> String {
+    rate.map_or_else(|| "no caches".to_owned(), |rate| rate.to_string())
+}
+
+/// The mean; of nothing it is 0.
+pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
+}
+
+/// The head of the memory's table.
+pub(super) fn memory_head() -> String {
+    format!("\n{:<9} {:<8} {:<8} {:>12}  bytes held", "keys", "way", "end", "a peer, bytes")
+}
+
+/// What peers take.
+pub(super) fn memory(memory: &Memory) -> String {
+    let each = memory.per_entry().map_or_else(String::new, |bytes| format!("{bytes:.0}"));
+    let held = memory.held.iter().map(|held| format!("{}: {}", held.entries, held.bytes));
+    let held = held.collect::<Vec<_>>().join(", ");
+    let (certificates, way, end) = (memory.certificates, memory.way, memory.end.name());
+    format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
+}
+
+/// The head of the peaks' table.
+pub(super) fn peaks_head() -> String {
+    format!("\n{:<9} {:<13} {:>13} {:>13}", "keys", "way", "peak, client", "peak, server")
+}
+
+/// What both ends hold when they hold most.
+pub(super) fn peak(peak: &Peak) -> String {
+    let Peak { way, certificates, client, server, .. } = peak;
+    format!("{certificates:<9} {way:<13} {client:>13} {server:>13}")
+}
+
+/// The median of something of a cell.
+pub(crate) fn median(cell: &Cell, value: impl Fn(&Sample) -> f64) -> Option<Median> {
+    Median::of(cell.samples.iter().map(value))
+}
+
+/// How much of the full handshake's bytes in TLS a cell has.
+pub(crate) fn share_of_full(cell: &Cell, cells: &[Cell]) -> Option<f64> {
+    let bytes = |cell: &Cell| median(cell, |sample| sample.handshake_bytes() as f64);
+    let full = CellName { way: CertificateWay::Full, ..cell.name.clone() };
+    let full = cells.iter().find(|it| it.name == full)?;
+    Some(bytes(cell)?.value / bytes(full)?.value)
+}
+
+/// A link in words.
+pub(crate) fn link_words(link: &LinkName) -> String {
+    let LinkName { rtt_ms, rate_bps, mtu, loss } = link;
+    let rate = rate_bps.map_or_else(|| "any rate".to_owned(), words::rate);
+    let loss = match *loss {
+        0.0 => String::new(),
+        loss => format!(", loss {} %", words::plain(loss * 1e2)),
+    };
+    format!("{rate}, {} ms, MTU {mtu}{loss}", words::plain(*rtt_ms))
+}
+
+/// What the words in the tables mean.
+pub(super) const LEGEND: &str = "
+TLS              records of the handshake, both directions: neither data nor tickets nor the alert at the end
+of full          that, as a share of the full handshake with the same keys over the same link
+IP+TCP           whole IP packets of the whole connection: SYN, one message of 16 bytes each way, a ticket where
+                 the way needs one for the next connection, and the end
+handshake        from connect() until the client's is complete; response: until it has the server's message
+full             both chains whole        zlib        both compressed (RFC 8879)
+cached           both named by hash (BiTHaC over RFC 8879), and not checked again
+raw-keys         public keys, known beforehand (RFC 7250)
+psk-dhe          a ticket's PSK and a key exchange        0rtt-fs        forward-secret early data
+known            both chains whole, and not checked again
+cached-first     cached, where neither end knows anything yet; cached-miss: where all that they know is of no use
+checks           signatures that an end checked in a connection, the CertificateVerify included
+client, server   in calls of the engine, in memory
+of 100           so many connections should find both caches filled; hits did
+a peer           what each further peer takes on the heap, in the mean";
+
+/// How many connections a report has.
+pub(crate) fn connections(report: &Report) -> usize {
+    let over_links = report.cells.iter().map(|cell| cell.samples.len());
+    let work = report.work.iter().map(|work| work.client_us.len());
+    let hits = report.hits.iter().map(|hits| hits.client_us.len());
+    over_links.chain(work).chain(hits).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bithac::report::Part;
+    use crate::bithac::samples;
+
+    #[test]
+    fn a_cell_stands_beside_the_full_handshake_over_its_link() {
+        let full = samples::cell(Part::Bytes, 1);
+        let mut cached = full.clone();
+        cached.name.way = CertificateWay::Cached;
+        cached.samples = vec![samples::sample(250, 500)];
+        let mut elsewhere = full.clone();
+        elsewhere.name.link.mtu = 576;
+        elsewhere.samples = vec![samples::sample(1, 1)];
+        let cells = [elsewhere, full, cached.clone()];
+        assert_eq!(share_of_full(&cached, &cells), Some(0.25));
+        let row = row(&cached, &cells);
+        for part in ["any rate, 0 ms, MTU 1500", "p-256", "cached", " 750 ", " 0.250 ", " 1874 "] {
+            assert!(row.contains(part), "no {part:?} in {row}");
+        }
+        assert_eq!(share_of_full(&cached, &cells[2..]), None);
+    }
+
+    #[test]
+    fn a_link_is_told_in_words() {
+        let link = LinkName { rtt_ms: 20.0, rate_bps: Some(250_000), mtu: 127, loss: 0.01 };
+        assert_eq!(link_words(&link), "250 kbit/s, 20 ms, MTU 127, loss 1 %");
+    }
+}

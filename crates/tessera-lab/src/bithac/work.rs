@@ -1,0 +1,106 @@
+//! What both ends compute: connections in memory, with chains of one to four certificates.
+
+use super::certificates::{Certificates, Parties};
+use super::ends::Ends;
+use super::report::Work;
+use super::verifications::Verifications;
+use super::way::CertificateWay;
+use crate::bench::{check, us};
+use crate::endpoint::Result;
+use crate::in_memory::{Made, connect};
+
+/// How long the chains are.
+pub(super) const CHAINS: [usize; 4] = [1, 2, 3, 4];
+
+/// Connections before the first that counts.
+const WARM_UP: usize = 5;
+
+/// How often each way has its turn: what the machine does beside falls on all of them alike.
+const TURNS: usize = 10;
+
+/// Measures ways with chains of a length, in turns; `done` is called after each connection that counts.
+pub(super) fn measure(
+    ways: &[CertificateWay],
+    certificates: Certificates,
+    chain: usize,
+    repetitions: usize,
+    done: impl Fn(),
+) -> Result<Vec<Work>> {
+    let parties = Parties::new(certificates, chain)?;
+    let mut measured = Vec::new();
+    for way in ways {
+        let ends = Ends::new(*way, &parties)?;
+        for _ in 0..WARM_UP {
+            connection(&ends, &parties)?;
+        }
+        connection(&ends, &parties)?;
+        let [client, server] = Verifications::of_both();
+        let work = Work {
+            way: *way,
+            certificates,
+            chain,
+            client_verifications: client.take(),
+            server_verifications: server.take(),
+            client_us: Vec::with_capacity(repetitions),
+            server_us: Vec::with_capacity(repetitions),
+        };
+        measured.push((ends, work));
+    }
+    for turn in 1..=TURNS {
+        for (ends, work) in &mut measured {
+            while work.client_us.len() < repetitions * turn / TURNS {
+                let made = connection(ends, &parties)?;
+                work.client_us.push(us(made.client.engine));
+                work.server_us.push(us(made.server.engine));
+                done();
+            }
+        }
+    }
+    Ok(measured.into_iter().map(|(_, work)| work).collect())
+}
+
+/// The ways of these that have anything to do with certificates.
+pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
+    asked.iter().copied().filter(|way| !way.resumes()).collect()
+}
+
+fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
+    let cold;
+    let ends = if ends.way.is_cold() {
+        // Verifiers have nothing to know again, too.
+        cold = Ends::new(ends.way, parties)?;
+        &cold
+    } else {
+        ends
+    };
+    if let Some(before) = ends.begin() {
+        connect(ends.client.clone(), before.clone(), None, 0)?;
+    }
+    let [client, server] = Verifications::of_both();
+    (client.take(), server.take());
+    let made = connect(ends.client.clone(), ends.server.clone(), None, 0)?;
+    check(ends.way.way(parties.certificates), &made.client.observed, &made.server.observed)?;
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of n certificates has n signatures, the root's own not counted, and CertificateVerify is one more. What is
+    /// known again costs that one alone.
+    #[test]
+    fn every_certificate_of_a_chain_costs_a_verification_unless_it_is_known() {
+        use CertificateWay::{Cached, CachedFirst, CachedMiss, Full, Known, RawKeys};
+        for chain in CHAINS {
+            let ways = [Full, CachedFirst, CachedMiss, Known, Cached, RawKeys];
+            let measured = measure(&ways, Certificates::P256, chain, 10, || ()).unwrap();
+            for (work, in_chain) in measured.iter().zip([chain as u64; 3].into_iter().chain([0; 3]))
+            {
+                let counted = [work.client_verifications, work.server_verifications];
+                assert_eq!(counted, [in_chain + 1; 2], "{}", work.key());
+                assert_eq!((work.client_us.len(), work.server_us.len()), (10, 10));
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! The reports of `lab bithac` and of the TLS 1.2 of the tests, as they were written.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::bithac::finished::{check_cell, check_hits, check_memory, check_peak, check_work};
+use crate::bithac::report::{
+    Cell, CellName, Hits, LinkName, Memory, Part, Peak, Report, Sample, Work,
+};
+use crate::bithac::table::median;
+use crate::bithac::{CertificateWay, Certificates};
+use crate::error::LabError;
+use crate::machine::Machine;
+use crate::results::check::Checked;
+use crate::results::input::{parse, text, wrong};
+
+/// The names of the reports in their directory.
+const FILES: [&str; 2] = ["bithac.json", "tls12.json"];
+
+/// What there is.
+#[derive(Default)]
+pub(super) struct Inputs {
+    pub(super) bithac: Option<Report>,
+    pub(super) tls12: Option<Tls12>,
+}
+
+/// What is read of the report of `testing/tls12`.
+#[derive(Deserialize)]
+pub(super) struct Tls12 {
+    experiment: String,
+    pub(super) revision: Option<String>,
+    pub(super) machine: Machine,
+    pub(super) runs: usize,
+    /// The paper's numbers beside its own, as texts.
+    pub(super) paper: Vec<Compared>,
+    pub(super) cells: Vec<serde_json::Value>,
+}
+
+/// A number of the paper's.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Compared {
+    pub(super) id: String,
+    pub(super) what: String,
+    pub(super) paper: String,
+    pub(super) here: String,
+}
+
+impl Inputs {
+    /// Reads the reports that a directory has, at least one.
+    pub(super) fn read(directory: &Path) -> Result<Self, LabError> {
+        let [bithac, tls12] = FILES.map(|name| text(directory, name));
+        let inputs = Self::of(bithac?.as_deref(), tls12?.as_deref());
+        let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
+        // Tables of nothing would take the place of those that a text has.
+        if inputs.missing().count() == FILES.len() {
+            let directory = directory.display();
+            return Err(LabError::Options(format!(
+                "{directory} has no report; name the directory with bithac.json and tls12.json"
+            )));
+        }
+        Ok(inputs)
+    }
+
+    /// From the texts of the reports; an error is a report's name, and what is wrong with it.
+    pub(super) fn of(
+        bithac: Option<&str>,
+        tls12: Option<&str>,
+    ) -> Result<Self, (&'static str, String)> {
+        let [bithac_name, tls12_name] = FILES;
+        Ok(Self {
+            bithac: parse(bithac_name, bithac, check_bithac)?,
+            tls12: parse(tls12_name, tls12, check_tls12)?,
+        })
+    }
+
+    /// The names of the reports that are not there.
+    pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        let there = [self.bithac.is_some(), self.tls12.is_some()];
+        FILES.into_iter().zip(there).filter_map(|(name, there)| (!there).then_some(name))
+    }
+
+    /// The cells of a part, in the order of the report.
+    pub(super) fn cells(&self, part: Part) -> impl Iterator<Item = &Cell> {
+        let cells = self.bithac.iter().flat_map(|report| &report.cells);
+        cells.filter(move |cell| cell.name.part == part)
+    }
+
+    /// The cell of a way in place of another's.
+    pub(super) fn instead(&self, name: &CellName, way: CertificateWay) -> Option<&Cell> {
+        let name = CellName { way, ..name.clone() };
+        self.bithac.iter().flat_map(|report| &report.cells).find(|cell| cell.name == name)
+    }
+
+    /// The bytes of a connection over a link that only has this MTU.
+    pub(super) fn bytes(
+        &self,
+        way: CertificateWay,
+        certificates: Certificates,
+        mtu: u16,
+    ) -> Option<&Sample> {
+        let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 };
+        let name = CellName { part: Part::Bytes, way, certificates, link };
+        self.instead(&name, way)?.samples.first()
+    }
+
+    /// The median of something of a cell, in place of another's.
+    pub(super) fn median(
+        &self,
+        name: &CellName,
+        way: CertificateWay,
+        value: fn(&Sample) -> f64,
+    ) -> Option<f64> {
+        Some(median(self.instead(name, way)?, value)?.value)
+    }
+
+    /// What a way computes with chains of a length.
+    pub(super) fn work(
+        &self,
+        way: CertificateWay,
+        certificates: Certificates,
+        chain: usize,
+    ) -> Option<&Work> {
+        let all = self.bithac.iter().flat_map(|report| &report.work);
+        all.into_iter().find(|it| (it.way, it.certificates, it.chain) == (way, certificates, chain))
+    }
+
+    pub(super) fn hits(&self) -> impl Iterator<Item = &Hits> {
+        self.bithac.iter().flat_map(|report| &report.hits)
+    }
+
+    pub(super) fn memory(&self) -> impl Iterator<Item = &Memory> {
+        self.bithac.iter().flat_map(|report| &report.memory)
+    }
+
+    pub(super) fn peaks(&self) -> impl Iterator<Item = &Peak> {
+        self.bithac.iter().flat_map(|report| &report.peaks)
+    }
+
+    /// The peak of a way.
+    pub(super) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
+        self.peaks().find(|peak| (peak.way, peak.certificates) == (way, certificates))
+    }
+}
+
+fn check_bithac(report: &Report) -> Checked {
+    let Report { experiment, cells, work, hits, memory, peaks, .. } = report;
+    if experiment != "bithac" {
+        return Err(format!("it is of the experiment `{experiment}`, and not of `bithac`"));
+    }
+    cells.iter().try_for_each(check_cell)?;
+    work.iter().try_for_each(check_work)?;
+    hits.iter().try_for_each(check_hits)?;
+    memory.iter().try_for_each(check_memory)?;
+    peaks.iter().try_for_each(check_peak)?;
+    let names = cells.iter().map(|it| it.name.key()).chain(work.iter().map(Work::key));
+    let names = names.chain(hits.iter().map(Hits::key)).chain(memory.iter().map(Memory::key));
+    let names = names.chain(peaks.iter().map(Peak::key));
+    let mut seen = HashSet::new();
+    for name in names {
+        if !seen.insert(name.clone()) {
+            return Err(format!("{name} is there twice"));
+        }
+    }
+    Ok(())
+}
+
+fn check_tls12(report: &Tls12) -> Checked {
+    match report.experiment.as_str() {
+        "tls12" => Ok(()),
+        other => Err(format!("it is of the experiment `{other}`, and not of `tls12`")),
+    }
+}

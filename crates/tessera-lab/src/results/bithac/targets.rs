@@ -1,0 +1,115 @@
+//! What was to be reached, and what was.
+
+use super::input::Inputs;
+use crate::bithac::report::{CellName, End, Hits, LinkName, Part, Sample};
+use crate::bithac::{CertificateWay, Certificates};
+use crate::results::numbers::nothing;
+use crate::results::table::Table;
+use crate::statistics::Median;
+
+/// A target: what, what was measured, and the most that it may be.
+struct Target {
+    what: String,
+    measured: Option<f64>,
+    most: f64,
+    /// How the number is written.
+    unit: Unit,
+}
+
+#[derive(Clone, Copy)]
+enum Unit {
+    /// A share of the full handshake.
+    Share,
+    Bytes,
+}
+
+/// The table.
+pub(super) fn table(inputs: &Inputs) -> Option<Table> {
+    inputs.bithac.as_ref()?;
+    let mut table = Table::new(
+        "Each number is of the run whose samples are beside this page. Shares are of the full handshake with the same \
+         certificates over the same link. TLS is the records of the handshake, both directions; IP+TCP the packets of \
+         the whole connection; times and processor times are medians.",
+        &["what", "measured", "to reach", "reached"],
+    );
+    for Target { what, measured, most, unit } in targets(inputs) {
+        let written = |value: f64| match unit {
+            Unit::Share => format!("{value:.3}"),
+            Unit::Bytes => format!("{value:.0} B"),
+        };
+        let reached = measured.map(|measured| if measured <= most { "yes" } else { "no" });
+        table.row(
+            what,
+            [
+                measured.map_or_else(nothing, written),
+                format!("at most {}", written(most)),
+                reached.map_or_else(nothing, str::to_owned),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+fn targets(inputs: &Inputs) -> Vec<Target> {
+    use CertificateWay::{Cached, CachedFirst, CachedMiss, Full, RawKeys};
+    use Certificates::{MlDsa65, P256, Rsa2048, Rsa4096};
+    let share = |what: String, measured, most| Target { what, measured, most, unit: Unit::Share };
+    let bytes = |what: String, measured, most| Target { what, measured, most, unit: Unit::Bytes };
+    let mut targets = Vec::new();
+    for (certificates, most) in [(Rsa2048, 0.27), (P256, 0.33), (Rsa4096, 0.25), (MlDsa65, 0.32)] {
+        let tls = |way| tls(inputs, way, certificates);
+        let measured = ratio(tls(Cached), tls(Full));
+        targets.push(share(format!("TLS, {certificates}: cached"), measured, most));
+    }
+    for mtu in [1500, 576, 127] {
+        let ip = |way| Some(inputs.bytes(way, Rsa2048, mtu)?.ip_bytes() as f64);
+        let measured = ratio(ip(Cached), ip(Full));
+        let what = format!("IP+TCP, {Rsa2048}, MTU {mtu}: cached (at least -61.1 %)");
+        targets.push(share(what, measured, 0.389));
+    }
+    let raw = tls(inputs, RawKeys, MlDsa65).unwrap_or(f64::NAN);
+    let what = format!("TLS, {MlDsa65}: cached, below raw public keys");
+    targets.push(bytes(what, tls(inputs, Cached, MlDsa65), raw));
+    for (way, words, most) in
+        [(CachedFirst, "a first handshake with caches", 16.0), (CachedMiss, "a miss", 40.0)]
+    {
+        let more =
+            |certificates| Some(tls(inputs, way, certificates)? - tls(inputs, Full, certificates)?);
+        let worst = Certificates::ALL.into_iter().filter_map(more).reduce(f64::max);
+        targets.push(bytes(format!("TLS: {words}, beyond a full one, the worst"), worst, most));
+    }
+    let link = LinkName { rtt_ms: 100.0, rate_bps: Some(100_000), mtu: 1500, loss: 0.0 };
+    let name = CellName { part: Part::Times, way: Full, certificates: MlDsa65, link };
+    let time = |way| inputs.median(&name, way, |sample: &Sample| sample.response_us);
+    let what = format!("response at 100 kbit/s, RTT 100 ms, {MlDsa65}: cached");
+    targets.push(share(what, ratio(time(Cached), time(Full)), 0.45));
+    let client = |way| median(&inputs.work(way, P256, 3)?.client_us);
+    let what = format!("the client's processor time, {P256}, chain of 3: cached");
+    targets.push(share(what, ratio(client(Cached), client(Full)), 0.65));
+    let of_rate = |rate| inputs.hits().find(|it| (it.certificates, it.rate) == (P256, rate));
+    let cpu = |hits: &Hits| median(&hits.client_us);
+    let measured = ratio(of_rate(Some(0)).and_then(cpu), of_rate(None).and_then(cpu));
+    let what = format!("the same at a hit rate of 0 %, {P256}");
+    targets.push(share(what, measured, 1.0));
+    for (certificates, most) in [(P256, 160.0), (Rsa2048, 380.0)] {
+        let is_this = |it: &&crate::bithac::report::Memory| {
+            (it.way, it.certificates, it.end) == (CertificateWay::Known, certificates, End::Client)
+        };
+        let each = inputs.memory().find(is_this).and_then(|it| it.per_entry());
+        let what = format!("memory of a known chain, {certificates}: key and dates");
+        targets.push(bytes(what, each, most));
+    }
+    targets
+}
+
+fn tls(inputs: &Inputs, way: CertificateWay, certificates: Certificates) -> Option<f64> {
+    Some(inputs.bytes(way, certificates, 1500)?.handshake_bytes() as f64)
+}
+
+pub(super) fn ratio(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(a? / b.filter(|b| *b > 0.0)?)
+}
+
+pub(super) fn median(samples: &[f64]) -> Option<f64> {
+    Some(Median::of(samples.iter().copied())?.value)
+}

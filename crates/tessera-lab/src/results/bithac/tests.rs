@@ -1,0 +1,208 @@
+//! Tables of reports whose numbers are known.
+
+use serde_json::{Value, json};
+
+use super::input::Inputs;
+use super::{TABLES, all};
+use crate::bithac::report::{CellName, End, LinkName, Memory, Part, Peak, Report, Work};
+use crate::bithac::{CertificateWay, Certificates, samples};
+use crate::machine::Machine;
+use crate::results::table::Table;
+
+/// How many bytes of handshake the client of a way sends; the server twice as many.
+fn bytes(way: CertificateWay) -> u64 {
+    match way {
+        CertificateWay::Full => 1000,
+        CertificateWay::CachedFirst => 1005,
+        CertificateWay::CachedMiss => 1012,
+        CertificateWay::Zlib => 900,
+        CertificateWay::RawKeys => 400,
+        CertificateWay::ZeroRttFs => 300,
+        _ => 250,
+    }
+}
+
+fn report() -> Report {
+    let mut cells = Vec::new();
+    let mut work = Vec::new();
+    let mut memory = Vec::new();
+    let shown = CertificateWay::ALL.into_iter().filter(|way| *way != CertificateWay::Known);
+    let plain = |mtu| LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 };
+    let slow = LinkName { rtt_ms: 100.0, rate_bps: Some(100_000), mtu: 1500, loss: 0.0 };
+    let losing = LinkName { rtt_ms: 50.0, rate_bps: Some(1_000_000), mtu: 576, loss: 0.01 };
+    for certificates in Certificates::ALL {
+        for way in shown.clone() {
+            for (part, link) in [
+                (Part::Bytes, plain(1500)),
+                (Part::Bytes, plain(576)),
+                (Part::Bytes, plain(127)),
+                (Part::Times, slow.clone()),
+                (Part::Losses, losing.clone()),
+            ] {
+                let mut cell = samples::cell(part, if part == Part::Bytes { 1 } else { 7 });
+                cell.name = CellName { part, way, certificates, link };
+                for sample in &mut cell.samples {
+                    *sample = samples::sample(bytes(way), 2 * bytes(way));
+                    sample.response_us = 100.0 * bytes(way) as f64;
+                }
+                cells.push(cell);
+            }
+        }
+        for way in CertificateWay::ALL.into_iter().filter(|way| !way.name().contains("0rtt")) {
+            for chain in 1..=4 {
+                let us = if way == CertificateWay::Full { 200.0 } else { 120.0 };
+                let checks = if way == CertificateWay::Full { chain as u64 + 1 } else { 1 };
+                work.push(Work {
+                    way,
+                    certificates,
+                    chain,
+                    client_verifications: checks,
+                    client_us: vec![us; 9],
+                    server_us: vec![us; 9],
+                    ..samples::work()
+                });
+            }
+        }
+        for (way, end) in
+            [(CertificateWay::Known, End::Client), (CertificateWay::Cached, End::Server)]
+        {
+            memory.push(Memory { way, certificates, end, ..samples::memory() });
+        }
+    }
+    cells[0].why_failed.insert("reset | here".to_owned(), 2);
+    Report {
+        experiment: "bithac".to_owned(),
+        seed: 7,
+        machine: Machine { cpu: "a processor".to_owned(), cores: 2, kernel: "Linux".to_owned() },
+        revision: Some("abc".to_owned()),
+        link: Some("tun".to_owned()),
+        chains: vec![crate::bithac::report::Chains {
+            certificates: Certificates::Rsa2048,
+            client: vec![500, 400],
+            server: vec![510, 410],
+        }],
+        cells,
+        work,
+        hits: [None, Some(100), Some(90), Some(50), Some(0)].map(samples::hits).to_vec(),
+        memory,
+        peaks: vec![
+            samples::peak(),
+            Peak { way: CertificateWay::CachedFirst, client: 10_344, ..samples::peak() },
+            Peak { way: CertificateWay::Cached, client: 9_000, ..samples::peak() },
+        ],
+    }
+}
+
+fn tls12() -> Value {
+    json!({
+        "experiment": "tls12", "revision": "def", "runs": 10,
+        "machine": { "cpu": "another", "cores": 2, "kernel": "Linux" },
+        "paper": [{ "id": "B3", "what": "BiTHaC, rsa2048", "paper": "-56.75..-61.14 %", "here": "-62.43..-65.43 %" }],
+        "cells": [{}, {}]
+    })
+}
+
+fn inputs() -> Inputs {
+    let report = serde_json::to_string(&report()).unwrap();
+    Inputs::of(Some(&report), Some(&tls12().to_string()))
+        .unwrap_or_else(|(name, what)| panic!("{name}: {what}"))
+}
+
+fn table(name: &str) -> Table {
+    let (_, table) = all(&inputs()).into_iter().find(|(known, _)| *known == name).unwrap();
+    table.unwrap()
+}
+
+fn row<'a>(table: &'a Table, name: &str) -> Vec<&'a str> {
+    let row = table.rows.iter().find(|row| row.name == name);
+    let names = || table.rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>();
+    let row = row.unwrap_or_else(|| panic!("no {name} among {:?}", names()));
+    row.cells.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn every_table_is_made_of_whole_reports_and_none_of_nothing() {
+    for (name, table) in all(&inputs()) {
+        let table = table.unwrap_or_else(|| panic!("no table {name}"));
+        let width = table.columns.len();
+        assert!(!table.rows.is_empty(), "{name}");
+        assert!(table.rows.iter().all(|row| row.cells.len() + 1 == width), "{name}");
+    }
+    let nothing = all(&Inputs::default());
+    assert_eq!(nothing.len(), TABLES.len());
+    for (name, table) in nothing {
+        assert_eq!(table, None, "{name}");
+    }
+}
+
+#[test]
+fn a_target_is_reached_by_what_the_samples_say() {
+    let table = table("targets");
+    assert_eq!(row(&table, "TLS, rsa-2048: cached"), ["0.250", "at most 0.270", "yes"]);
+    assert_eq!(row(&table, "TLS, rsa-4096: cached"), ["0.250", "at most 0.250", "yes"]);
+    assert_eq!(
+        row(&table, "TLS, ml-dsa-65: cached, below raw public keys"),
+        ["750 B", "at most 1200 B", "yes"]
+    );
+    assert_eq!(
+        row(&table, "TLS: a miss, beyond a full one, the worst"),
+        ["36 B", "at most 40 B", "yes"]
+    );
+    let slow = "response at 100 kbit/s, RTT 100 ms, ml-dsa-65: cached";
+    assert_eq!(row(&table, slow), ["0.250", "at most 0.450", "yes"]);
+    let cpu = "the client's processor time, p-256, chain of 3: cached";
+    assert_eq!(row(&table, cpu), ["0.600", "at most 0.650", "yes"]);
+    let ip = "IP+TCP, rsa-2048, MTU 127: cached (at least -61.1 %)";
+    assert_eq!(row(&table, ip), ["0.454", "at most 0.389", "no"]);
+}
+
+#[test]
+fn the_papers_numbers_stand_beside_both_versions_of_tls() {
+    let table = table("paper");
+    let of_tls12 = row(&table, "B3: BiTHaC, rsa2048");
+    assert_eq!(of_tls12, ["-56.75..-61.14 %", "-62.43..-65.43 %", "TLS 1.2"]);
+    let cached = row(&table, "B3: cached, p-256, IP+TCP+TLS");
+    assert_eq!(cached, ["–", "-54.56..-54.56 %", "TLS 1.3"]);
+    let share = row(&table, "B11: both Certificates, rsa-2048, chains of two");
+    assert_eq!(share[1], "60.7 % of the handshake");
+    let work = row(&table, "B8: the client's processor time, p-256, chain of 3");
+    assert_eq!(work[1], "-40.0 %, 80 µs, 3 checks skipped");
+    let peak = row(&table, "B10: peak of memory, the client, p-256, chains of 3");
+    assert_eq!(peak, ["+3.44 % first, +1.22 % later", "+3.44 % first, -10.00 % later", "TLS 1.3"]);
+    let order: Vec<_> = table.rows.iter().map(|row| row.name.split(':').next().unwrap()).collect();
+    let number = |name: &&str| name[1..].parse::<u8>().unwrap();
+    assert!(order.is_sorted_by_key(number), "{order:?}");
+}
+
+#[test]
+fn bytes_stand_with_their_share_of_the_full_handshake() {
+    assert_eq!(row(&table("tls"), "p-256")[..3], ["3000", "2700 (0.900)", "750 (0.250)"]);
+    assert_eq!(row(&table("ip"), "p-256, 576")[0], "4124");
+    let directions = table("directions");
+    assert_eq!(
+        row(&directions, "p-256, full"),
+        ["1000", "1062", "1562", "9", "2000", "2062", "2562", "9"]
+    );
+    assert_eq!(row(&table("chains"), "rsa-2048"), ["500 + 400", "510 + 410"]);
+    assert_eq!(row(&table("losses"), "p-256, 1 %, 576")[0], "100.0 (4124)");
+    let failed = table("failed");
+    assert_eq!(row(&failed, "bytes/full/rsa-2048/any/0ms/1500/0: reset | here"), ["2"]);
+}
+
+#[test]
+fn a_report_that_no_run_writes_is_refused() {
+    let refused = |change: fn(&mut Value)| {
+        let mut value = serde_json::to_value(report()).unwrap();
+        change(&mut value);
+        let (name, what) = Inputs::of(Some(&value.to_string()), None).err().unwrap();
+        assert_eq!(name, "bithac.json");
+        what
+    };
+    assert!(refused(|it| it["experiment"] = json!("load")).contains("`load`"));
+    assert!(refused(|it| it["cells"][1]["samples"] = json!([])).contains("no sample"));
+    let twice = refused(|it| {
+        let cell = it["cells"][0].clone();
+        it["cells"].as_array_mut().unwrap().push(cell);
+    });
+    assert!(twice.contains("is there twice"), "{twice}");
+}

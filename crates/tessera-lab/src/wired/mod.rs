@@ -1,0 +1,181 @@
+//! A link with both of its ends as threads of this process, and an observer at the client's, who sees each
+//! packet.
+
+mod conversation;
+mod observer;
+mod segment;
+
+use std::io;
+use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, connect, setsockopt, socket, sockopt,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
+use tessera::ServerConfig;
+use tessera::handshake::Checked;
+use tessera::resume::ClientSession;
+use tessera_link::{End, Link, LinkParameters};
+
+pub(crate) use self::conversation::{Caller, Sizes, Told};
+pub(crate) use self::observer::Watch;
+pub(crate) use self::segment::Segment;
+#[cfg(test)]
+pub(crate) use self::segment::tests::packet;
+
+use self::conversation::answer;
+use self::observer::Observer;
+use crate::bench::set_link;
+use crate::clock;
+use crate::endpoint::PATIENCE;
+use crate::error::LabError;
+
+/// Both ends and what is between them.
+pub(crate) struct Wired {
+    observer: Observer,
+    listener: TcpListener,
+    address: SocketAddrV4,
+    // The last to go: the others are at its ends.
+    link: Link,
+}
+
+/// A connection, as both ends tell it.
+pub(crate) struct Call {
+    pub(crate) client: Told,
+    pub(crate) sessions: Vec<ClientSession>,
+    pub(crate) server: Told,
+    /// Before connect(), and when it returned, on the machine's clock.
+    pub(crate) started: Duration,
+    pub(crate) connected: Duration,
+}
+
+impl Wired {
+    pub(crate) fn new(link: Link) -> Result<Self, LabError> {
+        let observer = at(&link, End::Client, Observer::open)
+            .map_err(LabError::system("opening the observer's socket, which needs CAP_NET_RAW"))?;
+        let server = link.addresses().server;
+        let listen = move || {
+            let listener = TcpListener::bind((server, 0))?;
+            // A client that never comes must not hold the experiment up.
+            setsockopt(&listener, sockopt::ReceiveTimeout, &patience())?;
+            Ok(listener)
+        };
+        let listener = at(&link, End::Server, listen).map_err(LabError::system("listening"))?;
+        let address = match listener.local_addr().map_err(LabError::system("listening"))? {
+            SocketAddr::V4(address) => address,
+            SocketAddr::V6(_) => return Err(LabError::Connection("links carry IPv4".to_owned())),
+        };
+        Ok(Self { observer, listener, address, link })
+    }
+
+    /// The link between the ends.
+    pub(crate) fn link(&self) -> &Link {
+        &self.link
+    }
+
+    /// Where the server listens.
+    pub(crate) fn address(&self) -> SocketAddrV4 {
+        self.address
+    }
+
+    /// Changes the link when the last packets have left it.
+    pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
+        set_link(&self.link, parameters)
+    }
+
+    /// Makes one connection; somebody may watch its packets.
+    pub(crate) fn connect(
+        &mut self,
+        server: &Checked<ServerConfig>,
+        caller: Caller,
+        exchanges: &[Sizes],
+        mut watched: Option<&mut dyn Watch>,
+    ) -> Result<Call, LabError> {
+        self.observer.forget().map_err(LabError::system(OBSERVING))?;
+        let stream = self.socket().map_err(LabError::system("making a socket"))?;
+        let (listener, address) = (&self.listener, SocketAddr::V4(self.address));
+        let observer = &mut self.observer;
+        let mut look = || match &mut watched {
+            Some(watched) => observer.look(&mut **watched),
+            None => observer.forget(),
+        };
+        let (called, answered) = thread::scope(|scope| {
+            let serving = scope.spawn(|| {
+                let (stream, _) = listener.accept().map_err(|error| error.to_string())?;
+                answer(stream, server.clone(), exchanges).map_err(|error| error.to_string())
+            });
+            let call = || {
+                let started = clock::monotonic()?;
+                connect(stream.as_raw_fd(), &SockaddrStorage::from(address))?;
+                let connected = clock::monotonic()?;
+                let (told, sessions) = caller.call(stream, exchanges, || Ok(look()?))?;
+                Ok((told, sessions, started, connected))
+            };
+            let called: Result<_, Box<dyn std::error::Error>> = call();
+            let served = serving.join().unwrap_or_else(|_| Err("its thread failed".to_owned()));
+            (called, served)
+        });
+        look().map_err(LabError::system(OBSERVING))?;
+        match (called, answered) {
+            (Ok((client, sessions, started, connected)), Ok(server)) => {
+                Ok(Call { client, sessions, server, started, connected })
+            }
+            (called, answered) => Err(self.connection_failed(called.err(), answered.err())),
+        }
+    }
+
+    /// Watches how the last connection ends: whoever closes first hears nothing of what TCP says then.
+    pub(crate) fn see_the_end(&mut self, watched: &mut dyn Watch) -> Result<(), LabError> {
+        // The last packets, and threads that are slow.
+        const SLOW: Duration = Duration::from_millis(5);
+        thread::sleep(self.link.parameters().settling_time() + SLOW);
+        self.observer.look(watched).map_err(LabError::system(OBSERVING))
+    }
+
+    /// A socket at the client's end, not connected yet: connecting is part of the flow.
+    fn socket(&self) -> io::Result<TcpStream> {
+        at(&self.link, End::Client, || {
+            let flags = SockFlag::SOCK_CLOEXEC;
+            let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
+            // connect() waits for no longer.
+            setsockopt(&socket, sockopt::SendTimeout, &patience())?;
+            Ok(TcpStream::from(socket))
+        })
+    }
+
+    fn connection_failed(
+        &self,
+        client: Option<Box<dyn std::error::Error>>,
+        server: Option<String>,
+    ) -> LabError {
+        if let Some(reason) = self.link.failure() {
+            return LabError::Connection(format!("the link failed: {reason}"));
+        }
+        let nothing = || "nothing went wrong".to_owned();
+        let client = client.map_or_else(nothing, |error| error.to_string());
+        let server = server.unwrap_or_else(nothing);
+        LabError::Connection(format!(
+            "a connection failed; the client says: {client}; the server says: {server}"
+        ))
+    }
+}
+
+const OBSERVING: &str = "observing packets";
+
+/// How long sockets wait.
+fn patience() -> TimeVal {
+    TimeVal::seconds(PATIENCE.as_secs().try_into().unwrap_or(i64::MAX))
+}
+
+/// Does something at one end of the link.
+fn at<T: Send + 'static>(
+    link: &Link,
+    end: End,
+    job: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let thread = link.spawn_thread(end, job)?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread failed")))
+}

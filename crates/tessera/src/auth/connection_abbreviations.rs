@@ -1,0 +1,66 @@
+//! The abbreviated messages of a connection's codecs.
+
+use alloc::vec::Vec;
+
+use super::abbreviations::{Abbreviations, ServerFlight};
+use super::codec_results::DecodedCertificate;
+use super::connection_codecs::ConnectionCodecs;
+use crate::error::{Error, illegal_parameter};
+use crate::wire::CertificateType;
+
+impl ConnectionCodecs {
+    /// A server that uses no PSK is going to send this; `flight` gives the body of its Certificate. Gives
+    /// the body that its CertificateRequest is sent with instead.
+    pub(crate) fn sends(
+        &mut self,
+        request: Option<&[u8]>,
+        client_type: Option<CertificateType>,
+        certificate: impl FnOnce(&mut Vec<u8>),
+    ) -> Option<Vec<u8>> {
+        let mut body = Vec::new();
+        self.abbreviations().next()?;
+        certificate(&mut body);
+        let flight = ServerFlight { request, client_type, certificate: &body };
+        // Each of them hears of it.
+        let bodies: Vec<_> = self.abbreviations_mut().map(|it| it.sends(&flight)).collect();
+        bodies.into_iter().flatten().next().filter(|_| request.is_some())
+    }
+
+    /// A client whose PSK the server accepted: there is nothing to abbreviate.
+    pub(crate) fn agreed_with_psk(&self) -> Result<(), Error> {
+        let agreed = |it: &dyn Abbreviations| {
+            let agreed = it.agreed();
+            agreed.request || agreed.own_certificate || agreed.peer_certificate
+        };
+        match self.abbreviations().any(agreed) {
+            true => Err(illegal_parameter("abbreviated certificates in a handshake with a PSK")),
+            false => Ok(()),
+        }
+    }
+
+    /// The body that this side's Certificate is abbreviated to, if it is.
+    pub(crate) fn abbreviated(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        self.abbreviations_mut().find_map(|it| it.certificate(body))
+    }
+
+    /// The body that the server's CertificateRequest stands for, if it isn't its own.
+    pub(crate) fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let mut whole = None;
+        for abbreviations in self.abbreviations_mut() {
+            whole = abbreviations.read_request(body)?.or(whole);
+        }
+        Ok(whole)
+    }
+
+    /// Whether the peer's Certificate has to come abbreviated.
+    pub(super) fn expect_abbreviated(&self) -> bool {
+        self.abbreviations().any(|it| it.agreed().peer_certificate)
+    }
+
+    /// The Certificate that the peer's abbreviated one stands for.
+    pub(super) fn read_abbreviated(&mut self, body: &[u8]) -> Result<DecodedCertificate, Error> {
+        let abbreviations = self.abbreviations_mut().find(|it| it.agreed().peer_certificate);
+        let abbreviations = abbreviations.ok_or(Error::Internal("nothing is abbreviated"))?;
+        Ok(abbreviations.read_certificate(body)?)
+    }
+}

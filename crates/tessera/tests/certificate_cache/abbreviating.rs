@@ -1,0 +1,240 @@
+//! Codecs that abbreviate messages as they are told, and write down what they hear.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+
+use tessera::auth::{
+    Abbreviations, Agreed, CertificateCodec, CertificateCodecFactory, CertificateContents,
+    CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
+    FromClient, HandshakeEnd, ServerFlight, ToServer,
+};
+use tessera::wire::{CertificateCompressionAlgorithm, CertificateType, ExtensionType};
+use tessera_harness::{Mode, Pair, Scene};
+
+pub const CACHED_INFO: ExtensionType = ExtensionType(25);
+pub const OTHER: ExtensionType = ExtensionType(0xff5d);
+
+/// What messages are abbreviated to.
+pub const SHORT_CERTIFICATE: &[u8] = b"\x05short";
+pub const SHORT_REQUEST: &[u8] = b"\x03req";
+
+/// What one end's codecs do.
+#[derive(Clone, Default)]
+pub struct Play {
+    pub agreed: Agreed,
+    /// Sends abbreviated messages; a client or a server without them doesn't keep to what was agreed.
+    pub abbreviates: bool,
+    /// The bodies that the peer's abbreviated messages stand for.
+    pub request: Vec<u8>,
+    pub certificate: Vec<u8>,
+    /// Says that the verifier knows the peer's chain.
+    pub known: bool,
+    pub says_it_is_another: bool,
+    pub refuses: Option<CodecRefusal>,
+    pub answer: Option<ExtensionType>,
+    /// Beside the abbreviations' own.
+    pub extension: Option<ExtensionType>,
+}
+
+/// Request, type and Certificate.
+pub type Flight = (Option<Vec<u8>>, Option<CertificateType>, Vec<u8>);
+
+/// What the codecs of one end heard.
+#[derive(Default, Clone, PartialEq, Eq, Debug)]
+pub struct Heard {
+    /// What the server is going to send.
+    pub flight: Option<Flight>,
+    pub answered: Vec<Option<Vec<u8>>>,
+    pub own: Option<Vec<u8>>,
+    pub request: Option<Vec<u8>>,
+    pub learned: Option<CertificateContents>,
+}
+
+#[derive(Default)]
+pub struct Script {
+    pub play: Play,
+    pub heard: Mutex<Heard>,
+}
+
+impl Script {
+    fn hear(&self, hear: impl FnOnce(&mut Heard)) {
+        hear(&mut self.heard.lock().expect("unpoisoned"));
+    }
+
+    pub fn heard(&self) -> Heard {
+        self.heard.lock().expect("unpoisoned").clone()
+    }
+}
+
+pub const NONE: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
+
+impl CertificateCodecFactory for Script {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        NONE..=NONE
+    }
+
+    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new(Playing(self)))
+    }
+
+    fn server_codec(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(Some(Box::new(Playing(self))))
+    }
+
+    fn server_codec_with_psk(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(Some(Box::new(Playing(self))))
+    }
+}
+
+struct Playing(Arc<Script>);
+
+impl CertificateCodec for Playing {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &[NONE]
+    }
+
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        self.0.play.extension.map(|typ| (typ, &b"beside"[..]))
+    }
+
+    fn encode(
+        &mut self,
+        _: &[u8],
+        _: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        let agreed = self.0.play.agreed.own_certificate;
+        agreed.then(|| EncodedCertificate::new(NONE, b"encoded".to_vec()))
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        Err(CertificateNotDecoded)
+    }
+
+    fn is_what_was_sent(&self) -> bool {
+        !self.0.play.says_it_is_another
+    }
+
+    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
+        Some(self)
+    }
+
+    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+        Some(self)
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        let learned = end.peer.map(|peer| peer.contents.clone());
+        self.0.hear(|heard| heard.learned = learned);
+    }
+}
+
+impl Abbreviations for Playing {
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        self.0.play.answer.is_none().then_some((CACHED_INFO, b"hello"))
+    }
+
+    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
+        self.0.hear(|heard| heard.answered.push(answer.map(<[u8]>::to_vec)));
+        Ok(())
+    }
+
+    fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>> {
+        let request = flight.request.map(<[u8]>::to_vec);
+        let flight = (request, flight.client_type, flight.certificate.to_vec());
+        self.0.hear(|heard| heard.flight = Some(flight));
+        let Play { abbreviates, agreed, .. } = self.0.play;
+        (abbreviates && agreed.request).then(|| SHORT_REQUEST.to_vec())
+    }
+
+    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
+        self.0.play.answer.map(|typ| (typ, &b"answer"[..]))
+    }
+
+    fn agreed(&self) -> Agreed {
+        self.0.play.agreed
+    }
+
+    fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        self.0.hear(|heard| heard.own = Some(body.to_vec()));
+        let Play { abbreviates, agreed, .. } = self.0.play;
+        (abbreviates && agreed.own_certificate).then(|| SHORT_CERTIFICATE.to_vec())
+    }
+
+    fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal> {
+        self.0.hear(|heard| heard.request = Some(body.to_vec()));
+        match (self.0.play.agreed.request, body) {
+            (false, _) => Ok(None),
+            (true, SHORT_REQUEST) => Ok(Some(self.0.play.request.clone())),
+            (true, _) => Err(CodecRefusal::Malformed("not abbreviated")),
+        }
+    }
+
+    fn read_certificate(&mut self, body: &[u8]) -> Result<DecodedCertificate, CodecRefusal> {
+        self.0.play.refuses.map_or(Ok(()), Err)?;
+        match body {
+            SHORT_CERTIFICATE if self.0.play.known => {
+                Ok(DecodedCertificate::Known { hash: [7; 32], entry_extensions: Vec::new() })
+            }
+            SHORT_CERTIFICATE => Ok(DecodedCertificate::Body(self.0.play.certificate.clone())),
+            _ => Err(CodecRefusal::Malformed("not abbreviated")),
+        }
+    }
+}
+
+/// Two ends with a script each.
+pub struct Stage {
+    pub scene: Scene,
+    pub client: Arc<Script>,
+    pub server: Arc<Script>,
+}
+
+impl Stage {
+    pub fn new(mode: Mode, client: Play, server: Play) -> Self {
+        let [client, server] =
+            [client, server].map(|play| Arc::new(Script { play, ..Script::default() }));
+        let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+        scene.client.certificate_codecs = vec![client.clone()];
+        scene.server.certificate_codecs = vec![server.clone()];
+        Self { scene, client, server }
+    }
+
+    /// Both ends abbreviate all, which is whole in a first connection; then these changes are made.
+    pub fn abbreviating(mode: Mode, change: impl FnOnce(&mut Play, &mut Play)) -> Self {
+        let server = || Play { answer: Some(CACHED_INFO), ..Play::default() };
+        let first = Self::new(Mode::Mutual, Play::default(), server());
+        first.connected();
+        let (request, _, of_server) = first.server.heard().flight.expect("a full handshake");
+        let request = request.expect("the client is asked")[4..].to_vec();
+        let of_client = first.client.heard().own.expect("the client has a certificate");
+        let agreed = Agreed { request: true, own_certificate: true, peer_certificate: true };
+        let both = Play { agreed, abbreviates: true, ..Play::default() };
+        let mut client = Play { request, certificate: of_server, ..both.clone() };
+        let mut server = Play { certificate: of_client, answer: Some(CACHED_INFO), ..both };
+        change(&mut client, &mut server);
+        Self::new(mode, client, server)
+    }
+
+    pub fn connect(&self) -> Pair {
+        let mut pair = self.scene.pair();
+        pair.run();
+        pair
+    }
+
+    pub fn connected(&self) -> Pair {
+        let pair = self.connect();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
+        assert!(pair.to_client.complete && pair.to_server.complete);
+        pair
+    }
+}

@@ -1,0 +1,105 @@
+//! What travels instead of a certificate message: the hash of its chain, and what of it belongs to this handshake.
+
+use crate::chain::{self, Chain, Hash};
+
+/// A Certificate message of which the peer has the chain.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Abbreviated {
+    /// The hash of the chain.
+    pub hash: Hash,
+    /// What a CompressedCertificate message says instead of it: the hash; then, if an entry has extensions, those of
+    /// every entry, such as an OCSP response.
+    pub content: Vec<u8>,
+}
+
+/// Abbreviates the body of a Certificate message (RFC 8446 §4.4.2). One with a request's context can't be: whoever
+/// restores it knows the chain alone.
+pub fn abbreviate(body: &[u8]) -> Option<Abbreviated> {
+    let mut body = Reader(body);
+    let context = body.vector(1)?;
+    let mut list = Reader(body.vector(3)?);
+    if !context.is_empty() || !body.is_empty() {
+        return None;
+    }
+    let (mut certificates, mut extensions) = (Vec::new(), Vec::new());
+    while !list.is_empty() {
+        certificates.push(list.vector(3)?);
+        extensions.push(list.vector(2)?);
+    }
+    let hash = chain::hash(certificates.into_iter())?;
+    let mut content = hash.to_vec();
+    if extensions.iter().any(|extensions| !extensions.is_empty()) {
+        for extensions in extensions {
+            content.extend(u16::try_from(extensions.len()).ok()?.to_be_bytes());
+            content.extend(extensions);
+        }
+    }
+    Some(Abbreviated { hash, content })
+}
+
+/// The hash that a content begins with.
+pub(crate) fn hash(content: &[u8]) -> Option<Hash> {
+    content.first_chunk().copied()
+}
+
+/// Writes the body of the Certificate message that this content of `chain` stands for. It must fill `body`: its length
+/// was announced.
+pub fn restore(content: &[u8], chain: &Chain, body: &mut [u8]) -> Option<()> {
+    let mut content = Reader(content);
+    if content.take(chain.hash().len())? != chain.hash() {
+        return None;
+    }
+    let has_extensions = !content.is_empty();
+    let mut list = Vec::new();
+    for certificate in chain.certificates() {
+        let extensions = if has_extensions { content.vector(2)? } else { &[] };
+        if !is_extensions(extensions) {
+            return None;
+        }
+        list.extend(&u32::try_from(certificate.len()).ok()?.to_be_bytes()[1..]);
+        list.extend(certificate);
+        list.extend(u16::try_from(extensions.len()).ok()?.to_be_bytes());
+        list.extend(extensions);
+    }
+    // An empty context, then the list behind its length of three bytes: together as long as a number of four, whose
+    // first byte is 0.
+    let head @ [0, ..] = u32::try_from(list.len()).ok()?.to_be_bytes() else { return None };
+    let restored = [&head[..], &list].concat();
+    if !content.is_empty() || restored.len() != body.len() {
+        return None;
+    }
+    body.copy_from_slice(&restored);
+    Some(())
+}
+
+/// Whether this is a sequence of extensions, each with its type.
+fn is_extensions(bytes: &[u8]) -> bool {
+    let mut extensions = Reader(bytes);
+    while !extensions.is_empty() {
+        if extensions.take(2).and_then(|_| extensions.vector(2)).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+/// Bytes that are still to be read.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// A vector behind its length, which has so many bytes.
+    fn vector(&mut self, bytes: usize) -> Option<&'a [u8]> {
+        let len = self.take(bytes)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
+        self.take(len)
+    }
+}
