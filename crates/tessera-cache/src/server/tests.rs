@@ -220,6 +220,22 @@ fn authorities_that_left_keep_no_part() {
     assert_ne!(parts[0], parts[1]);
 }
 
+/// A connection that began before an import ends after it: its client can be evicted like others.
+#[test]
+fn a_client_whose_part_is_gone_leaves_as_others_do() {
+    let mut store = store(2, 1 << 20);
+    let mut last = [Ticket::new([0; 10]); 2];
+    for client in 1..6 {
+        let chain = Chain::new(CertificateType::X509, certificate(1, client), Arc::from([]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share: 99 };
+        last = [client as u8, client as u8 + 100].map(|it| Ticket::new([it; 10]));
+        store.learn(&peer, &last, false);
+    }
+    assert_eq!((store.metrics().entries, store.metrics().evicted), (2, 3));
+    assert!(is_known(&mut store, last[0], 1));
+}
+
 /// A client that doesn't take part, with what it likes behind its certificate.
 #[test]
 fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {

@@ -194,7 +194,10 @@ impl Store {
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
-        let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
+        // Connections outlive an import, after which a part may not be there.
+        let is_there = self.shares.get_mut(peer.share).is_some();
+        let share = if is_there { peer.share } else { self.shares.of(&[]) };
+        let group = Group { share, server: peer.under.server, policy, kind, issuers };
         let known = self.with_leaf(&own);
         let number = self.groups.find(&group);
         let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
