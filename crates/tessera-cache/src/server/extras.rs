@@ -66,6 +66,6 @@ impl Extras {
         taken
     }
 
-    /// About how many bytes those of one client take.
-    pub(super) const COST: usize = size_of::<Extra>() + 24;
+    /// About how many bytes those of one client take, with their places in the index.
+    pub(super) const COST: usize = size_of::<Extra>() + 24 + 5 * (LIVE - INLINE);
 }
