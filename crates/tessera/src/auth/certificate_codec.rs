@@ -107,7 +107,7 @@ pub trait CertificateCodec: Send + Sync {
     ) -> Result<Decoded, CertificateNotDecoded>;
 
     /// Whether what [`decode`](Self::decode) gave is what the peer encoded: asked when the verifier has
-    /// accepted the peer, its proof included. A codec that goes on with what it expected, where the peer
+    /// judged the peer, its proof included. A codec that goes on with what it expected, where the peer
     /// named something else, says no here, and the handshake ends with decrypt_error, as if the proof were
     /// wrong: who can't prove anything learns nothing. Default: it is.
     fn is_what_was_sent(&self) -> bool {
