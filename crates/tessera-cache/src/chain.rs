@@ -4,12 +4,12 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::PeerCertificate;
+use tessera::auth::{PeerCertificate, certificate_entries, chain_hash, raw_public_key_hash};
 use tessera::crypto::Hash;
 use tessera::wire::CertificateType;
 
-use crate::bytes::{Bytes, len24, put16, put24};
-use crate::chain_hash::{ChainHash, hash_of_list, hash_of_raw_key};
+use crate::bytes::{Bytes, put16, put24};
+use crate::chain_hash::ChainHash;
 use crate::der::expires_at;
 
 /// The chain of a Certificate message, or its raw public key.
@@ -25,21 +25,20 @@ pub(crate) struct Chain {
 impl Chain {
     /// The chain of a Certificate's body; `None` if it is empty, or nothing that has a hash.
     pub(crate) fn of_body(certificate_type: CertificateType, body: &[u8]) -> Option<Self> {
-        let mut entries = entries(body)?;
-        let (leaf, _) = entries.next()??;
-        let mut issuers = Vec::new();
-        for entry in entries {
-            put24(&mut issuers, entry?.0);
-        }
-        Self::new(certificate_type, leaf.to_vec(), issuers.into())
+        let entries = certificate_entries(body)?;
+        let certificates: Vec<_> = entries.iter().map(|entry| entry.certificate).collect();
+        Self::of_certificates(certificate_type, &certificates)
     }
 
     /// The chain of these certificates, or of this raw public key.
-    pub(crate) fn of_certificates(typ: CertificateType, certificates: &[Vec<u8>]) -> Option<Self> {
+    pub(crate) fn of_certificates<T: AsRef<[u8]>>(
+        certificate_type: CertificateType,
+        certificates: &[T],
+    ) -> Option<Self> {
         let (leaf, others) = certificates.split_first()?;
         let mut issuers = Vec::new();
-        others.iter().for_each(|certificate| put24(&mut issuers, certificate));
-        Self::new(typ, leaf.clone(), issuers.into())
+        others.iter().for_each(|certificate| put24(&mut issuers, certificate.as_ref()));
+        Self::new(certificate_type, leaf.as_ref().to_vec(), issuers.into())
     }
 
     /// The chain of a peer that was accepted.
@@ -63,10 +62,18 @@ impl Chain {
     }
 
     pub(crate) fn hash(&self, sha256: &dyn Hash) -> ChainHash {
-        match self.certificate_type {
-            CertificateType::RAW_PUBLIC_KEY => hash_of_raw_key(sha256, &self.leaf),
-            _ => hash_of_list(sha256, &[&len24(self.leaf.len()), &self.leaf, &self.issuers]),
-        }
+        let hash = match self.certificate_type {
+            CertificateType::RAW_PUBLIC_KEY => raw_public_key_hash(sha256, &self.leaf),
+            _ => chain_hash(sha256, &self.certificates().collect::<Vec<_>>()),
+        };
+        // There is one: it was short enough for a message, and `sha256` is the right hash.
+        ChainHash(hash.unwrap_or_default())
+    }
+
+    /// The certificates in their order; or the raw public key.
+    fn certificates(&self) -> impl Iterator<Item = &[u8]> {
+        let mut issuers = Bytes(&self.issuers);
+        core::iter::once(&self.leaf[..]).chain(core::iter::from_fn(move || issuers.vec24()))
     }
 
     /// How long the chain is, in bytes.
@@ -94,11 +101,8 @@ impl Chain {
             next => Some(next.unwrap_or_default()),
         };
         let mut list = Vec::new();
-        put24(&mut list, &self.leaf);
-        put16(&mut list, extension()?);
-        let mut issuers = Bytes(&self.issuers);
-        while !issuers.is_empty() {
-            put24(&mut list, issuers.vec24()?);
+        for certificate in self.certificates() {
+            put24(&mut list, certificate);
             put16(&mut list, extension()?);
         }
         let mut body = Vec::with_capacity(4 + list.len());
@@ -110,9 +114,7 @@ impl Chain {
 
     /// When the first of the certificates expires, in seconds since the Unix epoch, as far as they say.
     pub(crate) fn expires_at(&self) -> Option<u64> {
-        let mut issuers = Bytes(&self.issuers);
-        let others = core::iter::from_fn(|| issuers.vec24());
-        core::iter::once(&self.leaf[..]).chain(others).filter_map(expires_at).min()
+        self.certificates().filter_map(expires_at).min()
     }
 }
 
@@ -122,28 +124,4 @@ impl ChainHash {
     pub fn of_body(sha256: &dyn Hash, typ: CertificateType, body: &[u8]) -> Option<Self> {
         Some(Chain::of_body(typ, body)?.hash(sha256))
     }
-}
-
-/// An entry of a Certificate: the certificate and its extensions.
-pub(crate) type Entry<'a> = (&'a [u8], &'a [u8]);
-
-/// The entries of a Certificate's body; each is `None` where the body ends too early. `None` at all if
-/// the body has a request context, as none of a handshake has, or something after its list.
-pub(crate) fn entries(body: &[u8]) -> Option<impl Iterator<Item = Option<Entry<'_>>>> {
-    let mut reader = Bytes(body);
-    let context = reader.vec8()?;
-    let mut list = Bytes(reader.vec24()?);
-    if !context.is_empty() || !reader.is_empty() {
-        return None;
-    }
-    Some(core::iter::from_fn(move || {
-        if list.is_empty() {
-            return None;
-        }
-        let entry = list.vec24().filter(|it| !it.is_empty()).zip(list.vec16());
-        if entry.is_none() {
-            list = Bytes(&[]);
-        }
-        Some(entry)
-    }))
 }

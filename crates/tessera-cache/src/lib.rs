@@ -33,6 +33,9 @@
 //!   the last one.
 //! - Whoever is not known, or has another chain now, sends its Certificate as ever: no round trip more.
 //!
+//! RFC 7924 and BiTHaC have forms of their own for this. They are here for comparing ([`Carrier`]), and show more to
+//! observers.
+//!
 //! A first contact costs 4 bytes more at each end. `docs/cached-handshakes.md` in the repository is the
 //! specification.
 //!

@@ -3,11 +3,11 @@
 
 use std::vec::Vec;
 
+use tessera::auth::certificate_entries;
 use tessera::wire::CertificateType;
 use tessera_harness::Trace;
 
-use crate::chain::{Chain, entries};
-use crate::chain_hash::sha256_of;
+use crate::chain::Chain;
 use crate::client::ClientCache;
 use crate::der;
 use crate::own_chains::OwnChains;
@@ -55,7 +55,7 @@ fn vectors() -> Trace {
 
 fn read_what_peers_say(rounds: usize) {
     let vectors = vectors();
-    let sha256 = sha256_of(&tessera_aws_lc::provider()).expect("SHA-256");
+    let sha256 = tessera_aws_lc::provider().sha256().expect("SHA-256");
     let body = &vectors.get("server chain with staples", "Certificate")[4..];
     let content = vectors.get("server chain with staples", "content");
     let chain = Chain::of_body(CertificateType::X509, body).expect("a chain");
@@ -82,11 +82,10 @@ fn read_what_peers_say(rounds: usize) {
             let body = read.body();
             let again = Chain::of_body(typ, &body).expect("a chain");
             assert!(again == read && again.hash(sha256) == read.hash(sha256), "{round}");
-            let certificates = entries(&body).expect("a body").flatten();
-            certificates.for_each(|(certificate, _)| {
-                assert!(der::issuer(certificate).len() < certificate.len());
-                der::expires_at(certificate);
-            });
+            for entry in certificate_entries(&body).expect("a body") {
+                assert!(der::issuer(entry.certificate).len() < entry.certificate.len());
+                der::expires_at(entry.certificate);
+            }
             read.expires_at();
         }
         own.hash(sha256, &said);
@@ -112,6 +111,7 @@ fn read_files(rounds: usize) {
         &[9; 32],
         &[1],
         &ticket,
+        &[0],
         &[0],
     ]
     .concat();

@@ -3,11 +3,11 @@
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 
+use tessera::auth::certificate_entries;
 use tessera::crypto::Hash;
 use tessera::wire::CertificateType;
 
 use crate::bytes::Bytes;
-use crate::chain::entries;
 use crate::chain_hash::ChainHash;
 use crate::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
 use crate::lock::Lock;
@@ -45,8 +45,8 @@ impl OwnChains {
 /// AlgorithmIdentifier, which begins with an object identifier; the body of a certificate begins with a
 /// version or a number.
 fn type_of(body: &[u8]) -> CertificateType {
-    let entry = entries(body).and_then(|mut entries| entries.next()).flatten();
-    let inner = entry.and_then(|(leaf, _)| element(&mut Bytes(leaf), SEQUENCE));
+    let entries = certificate_entries(body).unwrap_or_default();
+    let inner = entries.first().and_then(|it| element(&mut Bytes(it.certificate), SEQUENCE));
     let first = inner.and_then(|inner| element(&mut Bytes(inner), SEQUENCE));
     match first.and_then(<[u8]>::first) {
         Some(&OBJECT_IDENTIFIER) => CertificateType::RAW_PUBLIC_KEY,

@@ -12,7 +12,7 @@ use tessera::wire::{CertificateType, CipherSuite};
 use tessera_harness::{Trace, expand_label};
 
 use crate::chain::Chain;
-use crate::chain_hash::{ChainHash, sha256_of};
+use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key, Learned, ServerChain};
 use crate::form::Form;
 use crate::ids::{Ticket, public_id, salted_id};
@@ -23,7 +23,7 @@ pub(crate) fn vectors() -> Trace {
 }
 
 pub(crate) fn sha256() -> &'static dyn Hash {
-    sha256_of(&tessera_aws_lc::provider()).expect("SHA-256")
+    tessera_aws_lc::provider().sha256().expect("SHA-256")
 }
 
 /// The body of a whole message.

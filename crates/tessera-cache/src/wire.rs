@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
+use tessera::auth::certificate_entries;
+
 use crate::bytes::{Bytes, put16};
-use crate::chain::entries;
 use crate::chain_hash::ChainHash;
 use crate::ids::{TICKETS, TicketBytes};
 
@@ -73,10 +74,9 @@ impl<'a> Content<'a> {
     pub(crate) fn write(chain: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
         let mut out = chain.0.to_vec();
         let mut some = false;
-        for entry in entries(body)? {
-            let (_, extensions) = entry?;
-            some |= !extensions.is_empty();
-            put16(&mut out, extensions);
+        for entry in certificate_entries(body)? {
+            some |= !entry.extensions.is_empty();
+            put16(&mut out, entry.extensions);
         }
         if !some {
             out.truncate(ChainHash::LEN);

@@ -60,7 +60,7 @@ pub use algorithms::Algorithms;
 pub use error::ConfigError;
 pub use expiry::expires_at;
 #[cfg(feature = "std")]
-pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts, chain_hash};
+pub use known::{ChainStore, KnownChains, StoreBounds, StoreCounts};
 pub use names::{dns_names, issuers};
 pub use pinned_keys::{PinnedKey, PinnedKeyVerifier};
 pub use revocation::UnknownStatus;

@@ -14,7 +14,7 @@ use tessera::crypto::{Hash, Provider, Random};
 pub(crate) use self::destination::{Destination, Key, ServerChain};
 pub(crate) use self::tickets::OwnTicket;
 use crate::carrier::Carrier;
-use crate::chain_hash::{ChainHash, sha256_of};
+use crate::chain_hash::ChainHash;
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
 use crate::lock::Lock;
@@ -95,7 +95,7 @@ impl ClientCache {
     /// If the provider has no SHA-256.
     pub fn new(provider: &Provider) -> Result<Self, NotMade> {
         Ok(Self {
-            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
             random: provider.random,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,

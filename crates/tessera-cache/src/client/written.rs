@@ -95,6 +95,8 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: 
             });
         }
     }
+    // Of at most 4 KiB.
+    put_option(out, destination.request.as_deref(), put16);
 }
 
 fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)> {
@@ -115,6 +117,7 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)>
     for _ in 0..from.u8()? {
         of_handshake(from, &mut destination.tickets)?;
     }
+    destination.request = option(from, |from| Some(from.vec16()?.into()))?;
     Some((Key { server_name, port, protocols, policy }, destination))
 }
 

@@ -34,6 +34,8 @@ impl CertificateCodecFactory for ClientCache {
             Some(_) => self.visit(&key),
             None => Default::default(),
         };
+        // An imported cache may have those of the other carrier.
+        let tickets = tickets.map(|it| it.filter(|(ticket, _)| ALL_IDS.contains(&ticket.id)));
         let extension = self.hello(&tickets)?.write();
         let offered = self.offered(&known, to);
         Some(Box::new(ClientCodec {

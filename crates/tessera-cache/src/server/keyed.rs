@@ -12,7 +12,7 @@ impl Keyed {
         for word in &mut key {
             let mut bytes = [0; 8];
             random.fill(&mut bytes)?;
-            // Odd, so that no factor is zero.
+            // Odd, and so never zero: a factor that is zero would make all hashes one.
             *word = u64::from_ne_bytes(bytes) | 1;
         }
         Ok(Self(key))

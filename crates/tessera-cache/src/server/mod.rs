@@ -30,7 +30,7 @@ pub(crate) use self::public::PublicClient;
 use self::store::Store;
 pub(crate) use self::store::{Found, Remembered, Under};
 use crate::carrier::Carrier;
-use crate::chain_hash::{ChainHash, first, sha256_of};
+use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
 use crate::ids::{Ticket, TicketBytes};
 use crate::lock::Lock;
@@ -44,8 +44,8 @@ use crate::public_ids::PublicIds;
 ///
 /// All configurations of a server share one. It remembers what complete handshakes brought whose client the
 /// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
-/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with others, such as the certificates of its
-/// issuers, is kept once.
+/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with
+/// others, such as the certificates of its issuers, is kept once.
 ///
 /// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
 /// issuer in their certificates, have a part of the cache that the others' can't take from them. So whoever
@@ -101,7 +101,7 @@ impl ServerCache {
     /// If the provider has no SHA-256, or no random numbers.
     pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
         Ok(Self {
-            sha256: sha256_of(provider).ok_or(NotMade::NoSha256)?,
+            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
             carrier: Carrier::default(),

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
-    date_time_ymd,
+    RsaKeySize, date_time_ymd,
 };
 use tessera::auth::{AskedChain, ChainMemory, Credential, PinnedChain, PrivateKey};
 use tessera::handshake::ClientAuthentication;
 use tessera_aws_lc::SigningKey;
-use tessera_cache::{ClientCache, ServerCache};
+use tessera_cache::{Carrier, ClientCache, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
@@ -26,13 +26,26 @@ fn ca_params(name: &str) -> CertificateParams {
     params
 }
 
-fn key() -> KeyPair {
-    KeyPair::generate().expect("a key")
+/// Of what kind the keys of all certificates are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Keys {
+    Rsa2048,
+    P256,
+}
+
+impl Keys {
+    fn key(self) -> KeyPair {
+        let key = match self {
+            Self::Rsa2048 => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048),
+            Self::P256 => KeyPair::generate(),
+        };
+        key.expect("a key")
+    }
 }
 
 /// A certificate for the scene's server or any client, with that of its issuer.
-fn credential(issuer: &Ca) -> Credential {
-    let key = key();
+fn credential(keys: Keys, issuer: &Ca) -> Credential {
+    let key = keys.key();
     let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).expect("a name");
     params.not_after = date_time_ymd(2040, 1, 1);
     let issuer_ref: &Issuer<'_, KeyPair> = issuer;
@@ -43,7 +56,7 @@ fn credential(issuer: &Ca) -> Credential {
 }
 
 /// What a verifier remembers, until it is told to forget it.
-struct Forgetful {
+pub(crate) struct Forgetful {
     verifier: Arc<KnownChains>,
     forgot: AtomicBool,
 }
@@ -57,8 +70,14 @@ impl ChainMemory for Forgetful {
 
 /// Ends with real certificates, and what their verifiers remember.
 fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
-    let root = CertifiedIssuer::self_signed(ca_params("root"), key()).expect("a root");
-    let issuer = CertifiedIssuer::signed_by(ca_params("issuer"), key(), &root).expect("an issuer");
+    ends_with(Keys::P256, Carrier::default())
+}
+
+/// The same with keys and a carrier.
+pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>; 2]) {
+    let root = CertifiedIssuer::self_signed(ca_params("root"), keys.key()).expect("a root");
+    let issuer = CertifiedIssuer::signed_by(ca_params("issuer"), keys.key(), &root);
+    let issuer = issuer.expect("an issuer");
     let mut ends = Ends::new(Mode::Mutual);
     let provider = ends.scene.client.provider;
     let memories = [(); 2].map(|()| {
@@ -68,15 +87,15 @@ fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
         Arc::new(Forgetful { verifier, forgot: AtomicBool::new(false) })
     });
     let [at_client, at_server] = &memories;
-    ends.scene.client.credentials = vec![credential(&issuer)];
-    ends.scene.server.credentials = vec![credential(&issuer)];
+    ends.scene.client.credentials = vec![credential(keys, &issuer)];
+    ends.scene.server.credentials = vec![credential(keys, &issuer)];
     ends.scene.client.verifier = at_client.verifier.clone();
     ends.scene.server.client_authentication =
         ClientAuthentication::Required(at_server.verifier.clone());
     let client = ClientCache::new(&provider).expect("a cache");
-    ends.client = Arc::new(client.with_chain_memory(at_client.clone()));
+    ends.client = Arc::new(client.with_chain_memory(at_client.clone()).with_carrier(carrier));
     let server = ServerCache::new(&provider).expect("a cache");
-    ends.server = Arc::new(server.with_chain_memory(at_server.clone()));
+    ends.server = Arc::new(server.with_chain_memory(at_server.clone()).with_carrier(carrier));
     ends.scene.client.certificate_codecs = vec![ends.client.clone()];
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     (ends, memories)

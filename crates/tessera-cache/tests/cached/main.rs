@@ -4,6 +4,7 @@
 
 mod attacks;
 mod bounds;
+mod bytes;
 mod ends;
 mod hits;
 mod known;

@@ -33,7 +33,7 @@ impl Ends {
         ends
     }
 
-    fn client_uses(&mut self, carrier: Carrier) {
+    pub(crate) fn client_uses(&mut self, carrier: Carrier) {
         let cache = ClientCache::new(&self.scene.client.provider).expect("a cache");
         self.client = Arc::new(cache.with_carrier(carrier));
         self.scene.client.certificate_codecs = vec![self.client.clone()];
@@ -363,4 +363,27 @@ fn both_carriers_are_bounded_and_emptied_alike() {
     let (client, server) = ends.metrics();
     assert_eq!((client.entries, client.bytes, server.entries, server.bytes), (0, 0, 0, 0));
     assert_eq!(ends.abbreviated(), (false, false));
+}
+
+#[test]
+fn what_is_exported_on_paper_is_used_on_paper_alone() {
+    let mut ends = Ends::known_on_paper();
+    let exported = ends.client.export();
+    ends.client_uses(Carrier::PAPER);
+    assert_eq!(ends.client.import(&exported), Ok(()));
+    let pair = ends.start();
+    assert_eq!(in_hello(&pair, TICKETS).map(|it| it.len()), Some(12));
+    assert_eq!(in_hello(&pair, CACHED_INFO).map(|it| it.len()), Some(70));
+    ends.client_uses(Carrier::default());
+    assert_eq!(ends.client.import(&exported), Ok(()));
+    let typ = ExtensionType::CACHED_CERTIFICATES;
+    assert_eq!(in_hello(&ends.start(), typ), Some(Vec::new()));
+    ends.connect();
+    // And the other way.
+    let exported = ends.client.export();
+    ends.client_uses(Carrier::PAPER);
+    assert_eq!(ends.client.import(&exported), Ok(()));
+    assert_eq!(in_hello(&ends.start(), TICKETS), Some(Vec::new()));
+    assert_eq!(ends.abbreviated(), (true, false));
+    assert_eq!(ends.abbreviated(), (true, true));
 }

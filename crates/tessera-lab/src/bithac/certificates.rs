@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::rc::Rc;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rcgen::{
@@ -12,7 +13,9 @@ use rcgen::{
 };
 use serde::{Deserialize, Serialize};
 use tessera::Role;
+use tessera_aws_lc::SigningKey;
 
+use crate::endpoint::Result;
 use crate::pki::{Identity, SERVER_NAME};
 use crate::ways::Agreement;
 
@@ -67,7 +70,7 @@ impl Certificates {
         }
     }
 
-    fn key(self) -> Result<KeyPair, rcgen::Error> {
+    fn key(self) -> std::result::Result<KeyPair, rcgen::Error> {
         let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
         match self {
             Self::Rsa2048 => rsa(RsaKeySize::_2048),
@@ -89,7 +92,7 @@ impl fmt::Display for Certificates {
 impl FromStr for Certificates {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
         let known = Self::ALL.into_iter().find(|it| it.name() == text);
         known.ok_or_else(|| {
             format!("certificates are one of {}", Self::ALL.map(Self::name).join(", "))
@@ -105,6 +108,8 @@ pub(super) struct Party {
     /// Its public key alone: a SubjectPublicKeyInfo.
     pub(super) public_key: Vec<u8>,
     pub(super) identity: Identity,
+    /// Its private key, the same in all configurations: its first signature takes longer than others.
+    pub(super) key: Arc<SigningKey>,
     /// What peers call it.
     pub(super) name: String,
 }
@@ -121,7 +126,7 @@ pub(super) struct Parties {
 
 impl Parties {
     /// Both send so many certificates, at least one.
-    pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self, rcgen::Error> {
+    pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self> {
         let root =
             CertifiedIssuer::self_signed(authority("Tessera lab root"), certificates.key()?)?;
         let root = Rc::new(root);
@@ -142,7 +147,7 @@ impl Parties {
         &self,
         role: Role,
         names: impl Iterator<Item = String>,
-    ) -> Result<Vec<Party>, rcgen::Error> {
+    ) -> Result<Vec<Party>> {
         let authorities = match role {
             Role::Client => &self.of_clients,
             Role::Server => &self.of_servers,
@@ -151,7 +156,7 @@ impl Parties {
     }
 
     /// Another server of the same name, with another chain as long: as before a renewal.
-    pub(super) fn server_before(&self) -> Result<&Party, rcgen::Error> {
+    pub(super) fn server_before(&self) -> Result<&Party> {
         if let Some(before) = self.before.get() {
             return Ok(before);
         }
@@ -175,7 +180,7 @@ impl Authorities {
         role: Role,
         root: Rc<CertifiedIssuer<'static, KeyPair>>,
         chain: usize,
-    ) -> Result<Self, rcgen::Error> {
+    ) -> Result<Self> {
         let mut below: Vec<CertifiedIssuer<'static, KeyPair>> = Vec::new();
         for number in 1..chain {
             let params = authority(&format!("Tessera lab authority {number} of {role:?}s"));
@@ -186,7 +191,7 @@ impl Authorities {
         Ok(Self { certificates, role, root, below })
     }
 
-    fn party(&self, name: &str) -> Result<Party, rcgen::Error> {
+    fn party(&self, name: &str) -> Result<Party> {
         let mut params = CertificateParams::new(vec![name.to_owned()])?;
         params.distinguished_name.push(DnType::OrganizationName, "Tessera");
         params.distinguished_name.push(DnType::CommonName, name);
@@ -200,15 +205,18 @@ impl Authorities {
         (params.not_before, params.not_after) = (not_before.into(), not_after.into());
         let key = self.certificates.key()?;
         let leaf = params.signed_by(&key, self.below.last().unwrap_or(&self.root))?;
+        let private_key = key.serialize_der();
+        let signing = SigningKey::from_pkcs8(&private_key)?;
         let above = self.below.iter().rev().map(|authority| authority.der().to_vec());
         Ok(Party {
             chain: [leaf.der().to_vec()].into_iter().chain(above).collect(),
             public_key: key.subject_public_key_info(),
             identity: Identity {
                 certificate: leaf.der().to_vec(),
-                private_key: key.serialize_der(),
+                private_key,
                 root: self.root.der().to_vec(),
             },
+            key: Arc::new(signing),
             name: name.to_owned(),
         })
     }

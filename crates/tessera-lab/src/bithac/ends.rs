@@ -7,7 +7,6 @@ use tessera::auth::{CertificateCodecFactory, ChainMemory, Credential, PeerVerifi
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::resume::ClientSession;
 use tessera::{ClientConfig, ServerConfig};
-use tessera_aws_lc::SigningKey;
 use tessera_cache::{ClientCache, ServerCache};
 use tessera_compression::Zlib;
 use tessera_webpki::{
@@ -71,7 +70,7 @@ impl Ends {
         let configure = |sessions| -> Result<Checked<ClientConfig>> {
             let mut config = client_config(&client.preparation(), sessions)?;
             config.verifier = judge.verifier.clone();
-            config.credentials = vec![credential(way, client.own)?];
+            config.credentials = vec![credential(way, client.own)];
             config.certificate_codecs = codecs(way, client_cache.clone());
             Ok(config.checked()?)
         };
@@ -96,14 +95,14 @@ impl Ends {
     /// The client's configuration for another client, which shares what it remembers.
     pub(super) fn client_of(&self, party: &Party) -> Result<Checked<ClientConfig>> {
         let mut config = (*self.client).clone();
-        config.credentials = vec![credential(self.way, party)?];
+        config.credentials = vec![credential(self.way, party)];
         Ok(config.checked()?)
     }
 
     /// The server's configuration for another server, which shares what it remembers.
     pub(super) fn server_of(&self, party: &Party) -> Result<Checked<ServerConfig>> {
         let mut config = (*self.server).clone();
-        config.credentials = vec![credential(self.way, party)?];
+        config.credentials = vec![credential(self.way, party)];
         Ok(config.checked()?)
     }
 
@@ -133,13 +132,12 @@ impl Ends {
 }
 
 /// What an end shows in this way.
-fn credential(way: CertificateWay, own: &Party) -> Result<Credential> {
-    let key = SigningKey::from_pkcs8(&own.identity.private_key)?;
-    let key = PrivateKey::Signs(Arc::new(key));
-    Ok(match way {
+fn credential(way: CertificateWay, own: &Party) -> Credential {
+    let key = PrivateKey::Signs(own.key.clone());
+    match way {
         CertificateWay::RawKeys => Credential::raw_public_key(own.public_key.clone(), key),
         _ => Credential::new(own.chain.clone(), key),
-    })
+    }
 }
 
 /// The forms in which certificates travel in this way; with the cache of an end.
@@ -174,7 +172,7 @@ impl Side<'_> {
         let cache = Arc::new(cache);
         let mut config = server_config(&self.preparation(), &Stores::new(false)?)?;
         config.client_authentication = ClientAuthentication::Required(verifier);
-        config.credentials = vec![credential(self.way, self.own)?];
+        config.credentials = vec![credential(self.way, self.own)];
         config.certificate_codecs = codecs(self.way, cache.clone());
         if !self.way.resumes() {
             config.tickets = None;

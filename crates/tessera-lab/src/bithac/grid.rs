@@ -22,7 +22,7 @@ pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
     let is_asked = |part| asked.parts.contains(&part);
     let mut cells = Vec::new();
     if is_asked(Part::Bytes) {
-        cells.extend(asked.over(Part::Bytes, |mtu| plain(mtu)));
+        cells.extend(asked.over(Part::Bytes, plain));
     }
     if is_asked(Part::Losses) {
         for loss in asked.losses {

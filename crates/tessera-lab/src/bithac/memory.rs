@@ -4,7 +4,7 @@ use tessera::Role;
 use tessera::handshake::Checked;
 use tessera::{ClientConfig, ServerConfig};
 
-use super::certificates::{Certificates, Parties};
+use super::certificates::{Certificates, Parties, Party};
 use super::ends::Ends;
 use super::report::{End, Held, Memory, Peak};
 use super::way::CertificateWay;
@@ -24,44 +24,43 @@ const CHAIN: usize = 3;
 /// The ways in which peers are remembered: by verifiers alone, and by caches with them.
 pub(super) const WAYS: [CertificateWay; 2] = [CertificateWay::Known, CertificateWay::Cached];
 
-/// Connections to one peer that aren't measured: what is made once is there then.
-const WARM_UP: usize = 3;
-
 /// Measures one end: what it holds more with each peer that it has met.
-///
-/// The peers share what they remember themselves, of one and the same end: that doesn't grow with their number.
-pub(super) fn measure(way: CertificateWay, parties: &Parties, end: End) -> Result<Memory> {
-    let ends = Ends::new(way, parties)?;
-    let most = ENTRIES.iter().copied().max().unwrap_or(0);
-    let role = match end {
-        End::Client => Role::Server,
-        End::Server => Role::Client,
+pub(super) fn measure(
+    way: CertificateWay,
+    parties: &Parties,
+    peers: &Peers,
+    end: End,
+) -> Result<Memory> {
+    // The peers share what they remember themselves, of one and the same end. They have met that before, as often as they
+    // remember it; so what grows is the end that is measured, which has met nobody.
+    let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
+    let of_end = match end {
+        End::Client => &peers.servers,
+        End::Server => &peers.clients,
     };
-    let names = (0..most).map(|number| format!("peer-{number:02}.example"));
-    let peers = parties.others(role, names)?;
-    let configured = peers.iter().map(|peer| match end {
-        End::Client => Ok((peer.name.as_str(), ends.client.clone(), ends.server_of(peer)?)),
-        End::Server => Ok((SERVER_NAME, ends.client_of(peer)?, ends.server.clone())),
+    let configured = of_end.iter().map(|peer| {
+        Ok(match end {
+            End::Client => {
+                let peer_config = others.server_of(peer)?;
+                let name = peer.name.as_str();
+                let before = (name, others.client.clone(), peer_config.clone());
+                (before, (name, own.client.clone(), peer_config))
+            }
+            End::Server => {
+                let peer_config = others.client_of(peer)?;
+                let before = (SERVER_NAME, peer_config.clone(), others.server.clone());
+                (before, (SERVER_NAME, peer_config, own.server.clone()))
+            }
+        })
     });
-    let configured: Vec<Configured<'_>> = configured.collect::<Result<_>>()?;
-
-    let own = (SERVER_NAME, ends.client.clone(), ends.server.clone());
-    for _ in 0..WARM_UP {
-        meet(&own)?;
-    }
-    // A private key that signs for the first time keeps something of that. So each signs for somebody who remembers
-    // nothing.
-    let stranger = Ends::new(CertificateWay::Full, parties)?;
-    for (name, client, server) in &configured {
-        match end {
-            End::Client => meet(&(*name, stranger.client.clone(), server.clone()))?,
-            End::Server => meet(&(*name, client.clone(), stranger.server.clone()))?,
-        }
+    let configured: Vec<(Configured<'_>, Configured<'_>)> = configured.collect::<Result<_>>()?;
+    for (before, _) in &configured {
+        meet(before)?;
     }
     let before = heap::held_by_thread()?;
     let mut held = Vec::new();
-    for (number, peer) in configured.iter().enumerate() {
-        meet(peer)?;
+    for (number, (_, now)) in configured.iter().enumerate() {
+        meet(now)?;
         if ENTRIES.contains(&(number + 1)) {
             held.push(Held { entries: number + 1, bytes: heap::held_by_thread()? - before });
         }
@@ -71,6 +70,22 @@ pub(super) fn measure(way: CertificateWay, parties: &Parties, end: End) -> Resul
     }
     let certificates = parties.certificates;
     Ok(Memory { way, certificates, end, chain: CHAIN, held })
+}
+
+/// As many other ends as are remembered at most.
+pub(super) struct Peers {
+    clients: Vec<Party>,
+    servers: Vec<Party>,
+}
+
+/// Certificates of both ends, for [`measure`], and of their peers.
+pub(super) fn parties(certificates: Certificates) -> Result<(Parties, Peers)> {
+    let parties = Parties::new(certificates, CHAIN)?;
+    let most = ENTRIES.iter().copied().max().unwrap_or(0);
+    let names = || (0..most).map(|number| format!("peer-{number:02}.example"));
+    let clients = parties.others(Role::Client, names())?;
+    let servers = parties.others(Role::Server, names())?;
+    Ok((parties, Peers { clients, servers }))
 }
 
 /// Measures how much each end holds when it holds most: in full handshakes, in the first with empty caches, and in
@@ -96,11 +111,6 @@ pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>
     peaks.into_iter().collect()
 }
 
-/// Certificates of both ends, for [`measure`].
-pub(super) fn parties(certificates: Certificates) -> Result<Parties> {
-    Ok(Parties::new(certificates, CHAIN)?)
-}
-
 type Configured<'a> = (&'a str, Checked<ClientConfig>, Checked<ServerConfig>);
 
 fn meet((name, client, server): &Configured<'_>) -> Result<()> {
@@ -114,11 +124,11 @@ mod tests {
     /// The allocator of these tests is jemalloc.
     #[test]
     fn every_peer_takes_some_memory_and_certificates_are_not_among_it() {
-        let parties = parties(Certificates::P256).unwrap();
+        let (parties, peers) = parties(Certificates::P256).unwrap();
         let certificates = parties.server.chain.iter().map(Vec::len).sum::<usize>() as f64;
         for way in WAYS {
             for end in [End::Client, End::Server] {
-                let memory = measure(way, &parties, end).unwrap();
+                let memory = measure(way, &parties, &peers, end).unwrap();
                 let counts: Vec<_> = memory.held.iter().map(|it| it.entries).collect();
                 assert_eq!(counts, ENTRIES);
                 let each = memory.per_entry().unwrap();

@@ -300,11 +300,11 @@ impl Experiment<'_> {
                     Some(memory) => memory,
                     None => {
                         let words = |error| failed(format!("memory with {certificates}"), error);
-                        let parties = match &mut parties {
+                        let (parties, peers) = match &mut parties {
                             Some(parties) => parties,
                             none => none.insert(memory::parties(*certificates).map_err(words)?),
                         };
-                        let memory = memory::measure(way, parties, end).map_err(words)?;
+                        let memory = memory::measure(way, parties, peers, end).map_err(words)?;
                         self.journal.add(&Finished::Memory(memory.clone()))?;
                         memory
                     }

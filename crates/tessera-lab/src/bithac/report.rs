@@ -236,12 +236,10 @@ impl Memory {
         format!("memory/{way}/{certificates}/{}", end.name())
     }
 
-    /// How many bytes each further peer takes, in the mean, from the middle of the counts on: what is made once is there
-    /// then.
+    /// How many bytes each peer takes, in the mean of as many as there are at most.
     pub(crate) fn per_entry(&self) -> Option<f64> {
-        let (last, middle) = (self.held.last()?, self.held.get(self.held.len() / 2)?);
-        let more = last.entries.checked_sub(middle.entries).filter(|more| *more > 0)?;
-        Some((last.bytes - middle.bytes) as f64 / more as f64)
+        let last = self.held.last().filter(|last| last.entries > 0)?;
+        Some(last.bytes as f64 / last.entries as f64)
     }
 }
 

@@ -165,7 +165,7 @@ cached-first     cached, where neither end knows anything yet; cached-miss: wher
 checks           signatures that an end checked in a connection, the CertificateVerify included
 client, server   in calls of the engine, in memory
 of 100           so many connections should find both caches filled; hits did
-a peer           what each further peer takes on the heap, in the mean";
+a peer           what each peer takes on the heap, in the mean of all";
 
 /// How many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {

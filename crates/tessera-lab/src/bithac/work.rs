@@ -77,7 +77,8 @@ fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
         connect(ends.client.clone(), before.clone(), None, 0)?;
     }
     let [client, server] = Verifications::of_both();
-    (client.take(), server.take());
+    client.take();
+    server.take();
     let made = connect(ends.client.clone(), ends.server.clone(), None, 0)?;
     check(ends.way.way(parties.certificates), &made.client.observed, &made.server.observed)?;
     Ok(made)

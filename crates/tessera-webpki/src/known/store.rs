@@ -6,7 +6,6 @@ use core::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tessera::crypto::{Hash, Provider};
-use tessera::wire::CipherSuite;
 
 use super::entries::{Entries, StoreBounds};
 use super::key::Key;
@@ -61,12 +60,9 @@ impl ChainStore {
     /// # Errors
     /// If the provider has no suite with SHA-256.
     pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, ConfigError> {
-        let suites =
-            [CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_CHACHA20_POLY1305_SHA256];
-        let suite = suites.into_iter().find_map(|suite| provider.suite(suite));
         let kept =
             Kept { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
-        let sha256 = suite.ok_or(ConfigError::NoSha256)?.hash;
+        let sha256 = provider.sha256().ok_or(ConfigError::NoSha256)?;
         Ok(Self { sha256, kept: Arc::new(Mutex::new(kept)) })
     }
 

@@ -7,13 +7,12 @@ use pki_types::SubjectPublicKeyInfoDer;
 use tessera::Role;
 use tessera::auth::{
     AskedChain, ChainMemory, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PinnedChain,
-    VerifierPolicy, VerifyPeer,
+    VerifierPolicy, VerifyPeer, chain_hash,
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 use webpki::RawPublicKeyEntity;
 
-use super::chain_hash::chain_hash;
 use super::key::{Context, Key, Purpose};
 use super::pins::Pin;
 use super::record::{Found, Record};

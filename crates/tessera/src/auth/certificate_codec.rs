@@ -96,9 +96,10 @@ pub trait CertificateCodec: Send + Sync {
     ) -> Option<EncodedCertificate>;
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
-    /// and never longer than the longest Certificate that is read whole (128 KiB); unless it fills
-    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where the verifier needs to hear no
-    /// more than which one ([`Decoded::Known`]). The algorithm is one that this codec offers.
+    /// and never longer than the longest Certificate that is read whole (128 KiB). Unless it fills
+    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where
+    /// the verifier needs to hear no more than which one ([`Decoded::Known`]). The algorithm is one that
+    /// this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
@@ -109,7 +110,7 @@ pub trait CertificateCodec: Send + Sync {
     /// Whether what [`decode`](Self::decode) gave is what the peer encoded: asked when the verifier has
     /// judged the peer, its proof included. A codec that goes on with what it expected, where the peer
     /// named something else, says no here, and the handshake ends with decrypt_error, as if the proof were
-    /// wrong: who can't prove anything learns nothing. Default: it is.
+    /// wrong, whatever the verdict is: who can't prove anything learns nothing. Default: it is.
     fn is_what_was_sent(&self) -> bool {
         true
     }

@@ -19,7 +19,7 @@ pub trait ChainMemory: Send + Sync {
 /// A chain, and for what it has to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedChain<'a> {
-    /// The hash: SHA-256 over the Certificate message in the form of TLS 1.2 (RFC 7924 §5).
+    /// Its [`chain_hash`](super::chain_hash).
     pub hash: [u8; 32],
     /// Which end shows it.
     pub peer: Role,

@@ -2,12 +2,13 @@
 
 use alloc::vec::Vec;
 
+use super::certificate_entries::certificate_entries;
 use super::credential::Credential;
 use super::policy::VerifierDigest;
 use crate::time::Time;
 use crate::wire::{
     CertificateCompressionAlgorithm, CertificateType, ClientHello, CodePoints, ExtensionType,
-    Extensions, Protocols, Reader,
+    Extensions, Protocols,
 };
 
 /// What a client knows of a server that it is about to connect to.
@@ -140,13 +141,7 @@ impl PeerCertificate {
     /// The certificates as DER, the end entity first; or the raw public key. Nothing if only the hash is
     /// there.
     pub fn chain(&self) -> impl Iterator<Item = &[u8]> {
-        let mut reader = Reader::new(self.body().unwrap_or_default());
-        let _context = reader.vec8();
-        let mut list = Reader::new(reader.vec24().unwrap_or_default());
-        core::iter::from_fn(move || {
-            let certificate = list.vec24().ok()?;
-            let _extensions = list.vec16().ok()?;
-            Some(certificate)
-        })
+        let entries = self.body().and_then(certificate_entries).unwrap_or_default();
+        entries.into_iter().map(|entry| entry.certificate)
     }
 }

@@ -34,8 +34,8 @@ pub enum Decoded {
     /// A chain that the verifier keeps what it needs of: it is asked with an empty chain and this hash
     /// ([`VerifyPeer::known`](super::VerifyPeer::known)). One that doesn't know it refuses the peer.
     Known {
-        /// Which chain it is, as codec and verifier have agreed: by default SHA-256 of the Certificate
-        /// as of TLS 1.2.
+        /// Which chain it is, as codec and verifier have agreed: to those of this project its
+        /// [`chain_hash`](super::chain_hash).
         hash: [u8; 32],
         /// The extensions of the Certificate's entries, in their order, each list with its length of two
         /// bytes; empty if none has any. How many entries there are, the codec knows and checks. The

@@ -235,7 +235,7 @@ impl ConnectionCodecs {
     /// What the peer is told where the verifier refused it; the reason stays here.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
-        // What was judged may be another chain than the one that was named, and then says nothing of it.
+        // After a wrong name for a chain the verdict is of another one than the peer's.
         let conceals = |it: &Codec| it.codec.conceals_verdict() || !it.codec.is_what_was_sent();
         if !self.codecs().iter().any(conceals) {
             return PeerRejected { alert, reason };

@@ -3,8 +3,10 @@
 mod abbreviations;
 mod certificate_codec;
 mod certificate_compression;
+mod certificate_entries;
 mod certificate_form;
 mod certificate_type;
+mod chain_hash;
 mod chain_memory;
 mod codec_peer;
 mod codec_results;
@@ -21,8 +23,10 @@ pub use crate::role::Role;
 pub use abbreviations::{Abbreviations, Agreed, ServerFlight};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
+pub use certificate_entries::{CertificateEntry, certificate_entries};
 pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read_certificate};
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
+pub use chain_hash::{chain_hash, raw_public_key_hash};
 pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
 pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
 pub use codec_results::{

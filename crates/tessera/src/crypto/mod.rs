@@ -52,6 +52,11 @@ impl Provider {
         self.suites.iter().copied().find(|suite| suite.id == id)
     }
 
+    /// SHA-256, if one of the suites has it.
+    pub fn sha256(&self) -> Option<&'static dyn Hash> {
+        self.suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32)
+    }
+
     /// The key agreement with this code point, if the provider has it.
     pub fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
         self.groups.iter().copied().find(|group| group.group() == id)

@@ -57,8 +57,9 @@ pub(crate) fn client_codec(
         let own = to.own_chains().filter_map(|(typ, own)| Chain::of_certificates(typ, own));
         own.map(|own| own.hash(cache.sha256)).any(|own| own == *chain)
     };
-    let tickets = tickets.into_iter().flatten().filter(|(_, chain)| has(chain));
-    let tickets: Vec<OwnTicket> = tickets.collect();
+    // An imported cache may have tickets of the other carrier.
+    let is_usable = |(ticket, chain): &OwnTicket| ticket.id == NO_ID && has(chain);
+    let tickets: Vec<OwnTicket> = tickets.into_iter().flatten().filter(is_usable).collect();
     Box::new(PaperClient {
         cache,
         key,

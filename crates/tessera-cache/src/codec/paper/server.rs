@@ -147,10 +147,14 @@ impl Abbreviations for PaperServer {
             self.find(|typ| Some(typ) == flight.client_type);
         }
         let sha256 = self.cache.sha256;
-        let own = self.cache.own.hash(sha256, flight.certificate);
-        self.selected.certificate = own.is_some_and(|own| self.info.certificates.contains(&own));
-        let request = flight.request.map(|message| first(sha256.hash(message).as_ref()));
-        let request = request.filter(|request| self.info.requests.contains(request));
+        let CachedInfo { certificates, requests } = &self.info;
+        self.selected.certificate = !certificates.is_empty() && {
+            let own = self.cache.own.hash(sha256, flight.certificate);
+            own.is_some_and(|own| certificates.contains(&own))
+        };
+        let request = flight.request.filter(|_| !requests.is_empty());
+        let request = request.map(|message| first(sha256.hash(message).as_ref()));
+        let request = request.filter(|request| requests.contains(request));
         self.selected.request = request.is_some();
         self.cached_info = self.selected.write();
         request.map(|hash: [u8; 32]| abbreviated(&hash))

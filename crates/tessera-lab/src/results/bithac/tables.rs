@@ -262,13 +262,13 @@ pub(super) fn hits(inputs: &Inputs) -> Option<Table> {
 pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let counts: Vec<_> = inputs.memory().next()?.held.iter().map(|held| held.entries).collect();
     let heads: Vec<_> = counts.iter().map(|count| format!("{count} peers")).collect();
-    let columns: Vec<_> = ["what remembers, keys, end", "a further peer"]
+    let columns: Vec<_> = ["what remembers, keys, end", "a peer"]
         .into_iter()
         .chain(heads.iter().map(String::as_str))
         .collect();
     let mut table = Table::new(
         "Bytes that an end holds more on the heap with so many peers, whose chains have three certificates each, by \
-         the allocator's own count; and what each further one takes, in the mean of the larger counts. known: a \
+         the allocator's own count; and what one takes, in the mean of all. known: a \
          verifier that knows chains again, alone; cached: with it the cache that names them by hash.",
         &columns,
     );

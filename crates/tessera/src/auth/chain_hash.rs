@@ -1,0 +1,92 @@
+//! A chain as one value, which both ends compute alike.
+
+use alloc::boxed::Box;
+
+use crate::crypto::{Hash, RunningHash};
+use crate::wire::HandshakeType;
+
+/// The hash of a certificate chain (DER, the end entity first): SHA-256 over the Certificate message as TLS 1.2
+/// has it, so that neither the request context nor what is stapled changes it (RFC 7924 §5). `None` if `sha256`
+/// is another hash, or the chain is longer than a message may be.
+#[must_use]
+pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8; 32]> {
+    let list_len = chain.iter().map(|der| 3 + der.as_ref().len()).sum();
+    let mut hash = Message::start(sha256, list_len)?;
+    for der in chain.iter().map(AsRef::as_ref) {
+        hash.add(&u24(der.len())?);
+        hash.add(der);
+    }
+    hash.end()
+}
+
+/// The hash of a raw public key (DER), which stands where the list of certificates would (RFC 7250 §3). `None` as
+/// of a chain. One that is no SEQUENCE could be taken for a list, so nobody may know it by its hash.
+#[must_use]
+pub fn raw_public_key_hash(sha256: &dyn Hash, key: &[u8]) -> Option<[u8; 32]> {
+    let mut hash = Message::start(sha256, key.len())?;
+    hash.add(key);
+    hash.end()
+}
+
+/// The hash of a Certificate message of TLS 1.2, header included.
+struct Message(Box<dyn RunningHash>);
+
+impl Message {
+    fn start(sha256: &dyn Hash, contents: usize) -> Option<Self> {
+        let mut message = Self(sha256.start());
+        message.add(&[HandshakeType::CERTIFICATE.0]);
+        message.add(&u24(contents + 3)?);
+        message.add(&u24(contents)?);
+        Some(message)
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn end(self) -> Option<[u8; 32]> {
+        self.0.current().as_ref().try_into().ok()
+    }
+}
+
+fn u24(len: usize) -> Option<[u8; 3]> {
+    match u32::try_from(len).ok()?.to_be_bytes() {
+        [0, len @ ..] => Some(len),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chain_hash, raw_public_key_hash};
+    use crate::crypto::Hash;
+    use crate::testing::AES_128_GCM_SHA256;
+
+    fn sha256() -> &'static dyn Hash {
+        AES_128_GCM_SHA256.hash
+    }
+
+    #[test]
+    fn the_hash_of_a_chain_covers_its_length_and_each_certificates() {
+        let hash = |chain: &[&[u8]]| chain_hash(sha256(), chain);
+        let message = [0x0b, 0, 0, 0x0b, 0, 0, 8, 0, 0, 2, 0xaa, 0xbb, 0, 0, 0];
+        let expected = sha256().hash(&message);
+        assert_eq!(hash(&[&[0xaa, 0xbb], &[]]).as_ref().map(|it| &it[..]), Some(expected.as_ref()));
+        assert_ne!(hash(&[&[0xaa], &[0xbb]]), hash(&[&[0xaa, 0xbb], &[]]));
+        assert_ne!(hash(&[&[0xaa, 0xbb]]), hash(&[&[0xaa, 0xbb], &[]]));
+    }
+
+    #[test]
+    fn the_hash_of_a_raw_public_key_is_of_the_key_in_place_of_a_list() {
+        let expected = sha256().hash(&[0x0b, 0, 0, 5, 0, 0, 2, 0x30, 0]);
+        let hash = raw_public_key_hash(sha256(), &[0x30, 0]);
+        assert_eq!(hash.as_ref().map(|it| &it[..]), Some(expected.as_ref()));
+    }
+
+    #[test]
+    fn what_no_message_has_room_for_has_no_hash() {
+        let too_long = alloc::vec![0; 1 << 24];
+        assert_eq!(chain_hash(sha256(), &[&too_long]), None);
+        assert_eq!(raw_public_key_hash(sha256(), &too_long[3..]), None);
+    }
+}
