@@ -64,6 +64,8 @@ mod form;
 mod ids;
 mod lock;
 mod metrics;
+#[cfg(test)]
+mod mutated;
 mod own_chains;
 mod public_ids;
 mod server;

@@ -10,6 +10,8 @@ use tessera::auth::{
 };
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
+#[cfg(feature = "std")]
+use webpki::anchor_from_trusted_cert;
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
 
 use crate::alerts::{self, reject};
@@ -147,8 +149,8 @@ impl WebPkiVerifier {
         peer == Role::Server && !self.leaves_server_names
     }
 
-    /// Whether a chain as it came is the path that was found in it, in its order; one of the anchors may stand
-    /// behind.
+    /// Whether a chain as it came is the path that was found in it, in its order; the path's own anchor may
+    /// stand behind. With any of the anchors there, one peer would have as many chains as there are roots.
     #[cfg(feature = "std")]
     pub(crate) fn needs_all_of(&self, accepted: &AcceptedChain<'_>, came: &[Vec<u8>]) -> bool {
         let (first, others) = match came.split_first() {
@@ -158,10 +160,13 @@ impl WebPkiVerifier {
         let mut path = accepted.intermediates();
         let mut others = others.iter();
         let is_path = path.all(|needed| others.next().is_some_and(|der| *der == *needed));
-        let is_anchor = |der: &Vec<u8>| self.anchors.contain(&CertificateDer::from(der.as_slice()));
-        let ends = match others.as_slice() {
-            [] => true,
-            [last] => accepted.path.is_some() && is_anchor(last),
+        let ends = match (others.as_slice(), accepted.path) {
+            ([], _) => true,
+            ([last], Some(path)) => {
+                let last = CertificateDer::from(last.as_slice());
+                self.anchors.contain(&last)
+                    && anchor_from_trusted_cert(&last).is_ok_and(|last| last == *path.anchor())
+            }
             _ => false,
         };
         *accepted.end_entity.der() == **first && is_path && ends

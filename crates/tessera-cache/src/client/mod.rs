@@ -207,6 +207,8 @@ impl State {
 
     /// A destination is the one used last from now on.
     fn put(&mut self, key: Arc<Key>, mut destination: Destination, limits: ClientLimits) {
+        // What is imported may name one twice.
+        self.remove(&key);
         let cost = destination.cost(&key);
         if cost > limits.bytes || limits.servers == 0 || destination.chains.is_empty() {
             return;

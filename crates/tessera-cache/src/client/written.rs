@@ -133,3 +133,36 @@ fn of_handshake(from: &mut Bytes<'_>, tickets: &mut OwnTickets) -> Option<()> {
     tickets.put_before(chain, left);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera::wire::CertificateType;
+
+    use super::{Of, frame, put_server};
+    use crate::chain::Chain;
+    use crate::client::{ClientCache, ClientLimits, Destination, Key, ServerChain};
+    use crate::form::Form;
+
+    /// One that is there twice would have two places in the order of use, and one of them for ever.
+    #[test]
+    fn a_server_that_is_imported_twice_is_there_once() {
+        let limits = ClientLimits { servers: 2, ..ClientLimits::default() };
+        let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
+        let cache = cache.with_limits(limits);
+        let chain = Chain::new(CertificateType::X509, [7; 9].to_vec(), [].into()).expect("a chain");
+        let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain.into()));
+        let destination = Destination {
+            chains: [ServerChain { hash, form, expires_at: None }].to_vec(),
+            ..Destination::default()
+        };
+        let exported = frame(cache.sha256, Of::Servers, |out| {
+            for name in ["one", "one", "two", "three", "four"] {
+                let (server_name, protocols) = (name.into(), [].to_vec());
+                let key = Key { server_name, port: None, protocols, policy: None };
+                put_server(out, &key, &destination, true);
+            }
+        });
+        cache.import(&exported).expect("a cache");
+        assert_eq!(cache.metrics().entries, 2);
+    }
+}

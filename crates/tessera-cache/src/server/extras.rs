@@ -19,9 +19,22 @@ pub(super) struct Extras(BTreeMap<u32, Box<Extra>>);
 #[derive(Default)]
 pub(super) struct Extra {
     pub(super) tickets: [Option<KeptTicket>; LIVE - INLINE],
-    /// When each of all came, in places: the smaller, the earlier.
+    /// When each of all came, in places: the longer before `next`, the earlier. Numbers begin again after the
+    /// last one.
     pub(super) came: [u32; LIVE],
     pub(super) next: u32,
+}
+
+impl Extra {
+    /// The place of the ticket that came first, where all places have one.
+    pub(super) fn oldest(&self) -> usize {
+        (0..LIVE).max_by_key(|place| self.age(*place)).unwrap_or(0)
+    }
+
+    /// How many tickets have come since that of this place, itself included.
+    pub(super) fn age(&self, place: usize) -> u32 {
+        self.next.wrapping_sub(self.came.get(place).copied().unwrap_or_default())
+    }
 }
 
 impl Extras {
@@ -53,6 +66,6 @@ impl Extras {
         taken
     }
 
-    /// About how many bytes those of one client take.
-    pub(super) const COST: usize = size_of::<Extra>() + 24;
+    /// About how many bytes those of one client take, with their places in the index.
+    pub(super) const COST: usize = size_of::<Extra>() + 24 + 5 * (LIVE - INLINE);
 }

@@ -21,6 +21,13 @@ pub(super) struct Group {
     pub(super) issuers: Arc<[u8]>,
 }
 
+impl Group {
+    /// About how many bytes it takes.
+    pub(super) fn cost(&self) -> usize {
+        self.issuers.len() + size_of::<Option<Member>>() + 2 * size_of::<Self>()
+    }
+}
+
 /// The server that a client asked for, shortened: the beginning of a hash of its name.
 pub(crate) type ServerName = [u8; 16];
 
@@ -69,7 +76,7 @@ impl Groups {
 
     /// How many bytes it would cost to have this group.
     pub(super) fn cost_to_join(&self, group: &Group) -> usize {
-        if self.numbers.contains_key(group) { 0 } else { cost(group) }
+        if self.numbers.contains_key(group) { 0 } else { group.cost() }
     }
 
     /// One more in this group: its number, and how many bytes it costs to have the group.
@@ -87,7 +94,7 @@ impl Groups {
             None => self.groups.push(made),
         }
         self.numbers.insert(group.clone(), number);
-        (number, cost(group))
+        (number, group.cost())
     }
 
     /// One less: how many bytes are free because it was the last.
@@ -101,11 +108,6 @@ impl Groups {
         let Some(Member { group, .. }) = place.take() else { return 0 };
         self.numbers.remove(&group);
         self.free.push(number);
-        cost(&group)
+        group.cost()
     }
-}
-
-/// About how many bytes a group takes.
-fn cost(group: &Group) -> usize {
-    group.issuers.len() + size_of::<Option<Member>>() + 2 * size_of::<Group>()
 }

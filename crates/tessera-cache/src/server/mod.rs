@@ -1,5 +1,7 @@
 //! What a server remembers of clients.
 
+#[cfg(test)]
+mod attacked;
 mod extras;
 mod groups;
 mod index;
@@ -110,7 +112,7 @@ impl ServerCache {
     }
 
     /// Uses ids that are always the same with clients that don't take part otherwise. Of those it offers the
-    /// chains of at most 126.
+    /// chains of at most 126, of 16 KiB at most each, which it remembers beside its limits.
     pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
         self.public_ids = public_ids;
         self

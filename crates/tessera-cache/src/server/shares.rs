@@ -32,19 +32,25 @@ const SHARES: usize = 256;
 const LONGEST_NAME: usize = 1024;
 
 impl Shares {
-    /// The part of this authority, made if there is none.
+    /// The part of this authority, made if there is none. One that nobody is in is given to
+    /// another where there are no more.
     pub(super) fn of(&mut self, name: &[u8]) -> u32 {
         let name = if name.len() > LONGEST_NAME { &[] } else { name };
         if let Some(&number) = self.names.get(name) {
             return number;
         }
-        if self.shares.len() == SHARES {
-            return SHARES as u32 - 1;
+        let mut number = self.shares.len();
+        if number < SHARES {
+            self.shares.push(Share { newest: NONE, oldest: NONE, entries: 0, bytes: 0 });
+        } else {
+            // Those who were here once don't keep others from having a part.
+            let empty = self.shares.iter().position(|it| it.entries == 0);
+            let Some(empty) = empty else { return SHARES as u32 - 1 };
+            self.names.retain(|_, number| *number != empty as u32);
+            number = empty;
         }
-        let number = self.shares.len() as u32;
-        self.shares.push(Share { newest: NONE, oldest: NONE, entries: 0, bytes: 0 });
-        self.names.insert(name.into(), number);
-        number
+        self.names.insert(name.into(), number as u32);
+        number as u32
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Share> {

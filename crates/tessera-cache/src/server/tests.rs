@@ -6,8 +6,10 @@ use std::vec::Vec;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
+use super::public::Public;
 use super::store::{Remembered, Store, Under};
 use crate::chain::Chain;
+use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::Ticket;
 
@@ -146,6 +148,110 @@ fn nothing_is_left_of_clients_that_left() {
     assert_eq!((metrics.entries, metrics.bytes), (0, 0));
     let ticket = learn(&mut store, 1, 1, &[])[0];
     assert!(is_known(&mut store, ticket, 1));
+}
+
+/// Clients with several connections at a time take more, without a new one among them.
+#[test]
+fn tickets_beyond_two_are_within_the_bytes_too() {
+    let mut store = store(1000, 3000);
+    for round in 0..4 {
+        for client in 0..30 {
+            learn(&mut store, 1, client, &[]);
+            assert!(store.metrics().bytes <= 3000, "{round}: {}", store.metrics().bytes);
+        }
+    }
+}
+
+#[test]
+fn a_group_that_ends_to_make_room_is_counted_again() {
+    let mut store = store(1000, 4000);
+    let long = |client: u32| {
+        let mut leaf = certificate(1, client);
+        leaf.resize(1800, 0);
+        leaf.extend_from_slice(&client.to_be_bytes());
+        leaf
+    };
+    learn(&mut store, 1, 1, &[7; 2000]);
+    for client in 2..9 {
+        let form = Chain::new(CertificateType::X509, long(client), Arc::from([7; 2000]));
+        let form = Form::Whole(Arc::new(form.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        store.learn(&peer, &[1, 2].map(|it| Ticket::new([it; 10])), false);
+        assert!(store.metrics().bytes <= 4000, "{}", store.metrics().bytes);
+    }
+}
+
+/// The numbers by which tickets are ordered begin again after the last one.
+#[test]
+fn the_oldest_ticket_leaves_first_after_any_number_of_them() {
+    let mut store = store(10, 1 << 20);
+    for _ in 0..4 {
+        learn(&mut store, 1, 1, &[]);
+    }
+    let extra = store.extras.of(0);
+    let ahead = u32::MAX - 2 - extra.next;
+    extra.next += ahead;
+    extra.came.iter_mut().for_each(|came| *came += ahead);
+    let tickets: Vec<_> = (0..6).flat_map(|_| learn(&mut store, 1, 1, &[])).collect();
+    let known: Vec<_> = tickets.iter().map(|ticket| is_known(&mut store, *ticket, 1)).collect();
+    assert_eq!(known, [[false; 4].as_slice(), &[true; 8]].concat());
+}
+
+/// As many authorities as there are parts were here once, and left.
+#[test]
+fn authorities_that_left_keep_no_part() {
+    let mut store = store(2, 1 << 20);
+    for client in 0..600u32 {
+        let name = client.to_be_bytes();
+        let share = store.shares.of(&name[2..]);
+        let chain = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share };
+        store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
+    }
+    let parts = [b"one", b"two"].map(|name| {
+        let share = store.shares.of(name);
+        let leaf = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
+        let form = Form::Whole(Arc::new(leaf.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share };
+        store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
+        share
+    });
+    assert_ne!(parts[0], parts[1]);
+}
+
+/// A connection that began before an import ends after it: its client can be evicted like others.
+#[test]
+fn a_client_whose_part_is_gone_leaves_as_others_do() {
+    let mut store = store(2, 1 << 20);
+    let mut last = [Ticket::new([0; 10]); 2];
+    for client in 1..6 {
+        let chain = Chain::new(CertificateType::X509, certificate(1, client), Arc::from([]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share: 99 };
+        last = [client as u8, client as u8 + 100].map(|it| Ticket::new([it; 10]));
+        store.learn(&peer, &last, false);
+    }
+    assert_eq!((store.metrics().entries, store.metrics().evicted), (2, 3));
+    assert!(is_known(&mut store, last[0], 1));
+}
+
+/// A client that doesn't take part, with what it likes behind its certificate.
+#[test]
+fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {
+    let mut public = Public::default();
+    let peer = |leaf: u8, issuers: Vec<u8>| {
+        let chain = Chain::new(CertificateType::X509, std::vec![leaf; 500], issuers.into());
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        Remembered { form, under: under(1), identity: 0, share: 0 }
+    };
+    public.learn(ChainHash([0; 32]), peer(0, Vec::new()));
+    for at in 1..=200 {
+        public.learn(ChainHash([at; 32]), peer(1, std::vec![at; 1000]));
+        public.learn(ChainHash([at; 32]), peer(at, std::vec![at; 17_000]));
+    }
+    let kept: Vec<u8> = public.iter().map(|it| it.hash.0[0]).collect();
+    assert_eq!(kept, [200, 0]);
 }
 
 #[test]

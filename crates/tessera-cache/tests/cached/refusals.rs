@@ -13,7 +13,7 @@ use crate::{Ends, Naming, alert, chain, edit_hello, hits_of};
 const ANOTHER_CHAIN: &str = "the peer's proof is not of the chain that it named";
 
 /// Ends that know each other.
-fn known() -> Ends {
+pub(crate) fn known() -> Ends {
     let ends = Ends::new(Mode::Mutual);
     ends.connect();
     ends.connect();
@@ -21,7 +21,7 @@ fn known() -> Ends {
 }
 
 /// A connection whose server's CompressedCertificate is changed.
-fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
+pub(crate) fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
     let flight = pair.intercept_server();
@@ -31,7 +31,7 @@ fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
 }
 
 /// A connection whose client's CompressedCertificate is changed.
-fn edit_client(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
+pub(crate) fn edit_client(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
     pair.server_to_client();
@@ -252,4 +252,14 @@ fn two_certificates_over_one_key_are_told_apart() {
     other.scene.client.credentials = vec![chain(&[b'x'; 800], &[b'j'; 600])];
     let right = edit_client(&other, |parts| assert_eq!(parts[5..37], hash));
     assert!(right.to_server.complete);
+}
+
+/// What the verifier says then is of the chain that was expected, not of the one that was named.
+#[test]
+fn a_client_tells_nothing_else_of_a_server_that_names_another_chain() {
+    let mut ends = known();
+    let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
+    ends.scene.client.verifier = Arc::new(Naming { refuses, ..Naming::new("servers") });
+    let pair = edit_server(&ends, |parts| parts[5] ^= 1);
+    assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::DECRYPT_ERROR));
 }

@@ -34,10 +34,10 @@ pub(super) struct Store {
     tickets: Index,
     /// Records, by the last bytes of what they keep for themselves.
     clients: Index,
-    extras: Extras,
+    pub(super) extras: Extras,
     groups: Groups,
-    shares: Shares,
-    limits: ServerLimits,
+    pub(super) shares: Shares,
+    pub(super) limits: ServerLimits,
     entries: usize,
     bytes: usize,
     pub(super) metrics: Metrics,
@@ -194,7 +194,10 @@ impl Store {
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
-        let group = Group { share: peer.share, server: peer.under.server, policy, kind, issuers };
+        // Connections outlive an import, after which a part may not be there.
+        let is_there = self.shares.get_mut(peer.share).is_some();
+        let share = if is_there { peer.share } else { self.shares.of(&[]) };
+        let group = Group { share, server: peer.under.server, policy, kind, issuers };
         let known = self.with_leaf(&own);
         let number = self.groups.find(&group);
         let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
@@ -236,19 +239,19 @@ impl Store {
     }
 
     fn add(&mut self, own: Box<[u8]>, group: &Group) -> Option<u32> {
-        let cost = COST + own.len() + self.groups.cost_to_join(group);
-        if cost > self.limits.bytes || self.limits.clients == 0 {
+        let charged = COST + own.len();
+        if charged + group.cost() > self.limits.bytes || self.limits.clients == 0 {
             return None;
         }
         while self.entries >= self.limits.clients {
             self.evict(self.shares.makes_room(group.share, self.limits.clients, |it| it.entries))?;
         }
-        while self.bytes + cost > self.limits.bytes {
+        // Who leaves may be the last of the group, which then costs as much again.
+        while self.bytes + charged + self.groups.cost_to_join(group) > self.limits.bytes {
             self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
         }
         let hash = hash_of_tail(&self.keyed, &own);
         let (number, group_cost) = self.groups.join(group);
-        let charged = COST + own.len();
         let record = Record::new(own, number);
         let client = match self.records.get_mut(self.free) {
             Some(free) => {
@@ -273,7 +276,7 @@ impl Store {
     }
 
     /// Makes room: the client of this part that was not used for longest leaves.
-    fn evict(&mut self, share: u32) -> Option<()> {
+    pub(super) fn evict(&mut self, share: u32) -> Option<()> {
         let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
         self.remove(oldest);
         self.metrics.evicted += 1;

@@ -4,7 +4,7 @@ use super::Store;
 use crate::server::shares::NONE;
 
 impl Store {
-    fn share_of_client(&self, client: u32) -> Option<u32> {
+    pub(super) fn share_of_client(&self, client: u32) -> Option<u32> {
         Some(self.groups.get(self.records.get(client)?.group)?.share)
     }
 

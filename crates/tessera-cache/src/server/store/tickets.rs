@@ -4,7 +4,7 @@ use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use super::Store;
 use crate::ids::{KeptTicket, TicketBytes};
-use crate::server::extras::{Extras, INLINE, LIVE};
+use crate::server::extras::{Extra, Extras, INLINE, LIVE};
 use crate::server::groups::ServerName;
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
@@ -67,6 +67,14 @@ impl Store {
             self.make_room_for_ticket(client, &with_leaf);
             self.add_ticket(client, ticket);
         }
+        // Tickets take room too.
+        let Some(own) = self.share_of_client(client) else { return };
+        while self.bytes > self.limits.bytes {
+            let share = self.shares.makes_room(own, self.limits.bytes, |it| it.bytes);
+            if self.evict(share).is_none() {
+                return;
+            }
+        }
     }
 
     fn add_ticket(&mut self, client: u32, ticket: KeptTicket) {
@@ -80,8 +88,7 @@ impl Store {
                 INLINE
             }
             None => {
-                let came = self.extras.get(client).map(|it| it.came).unwrap_or_default();
-                let oldest = (0..LIVE).min_by_key(|place| came[*place]).unwrap_or(0);
+                let oldest = self.extras.get(client).map_or(0, Extra::oldest);
                 self.clear_in_index(client, oldest);
                 oldest
             }
@@ -89,7 +96,7 @@ impl Store {
         if places == LIVE || place >= INLINE {
             let extra = self.extras.of(client);
             extra.came[place] = extra.next;
-            extra.next += 1;
+            extra.next = extra.next.wrapping_add(1);
             if let Some(free) = place.checked_sub(INLINE).and_then(|at| extra.tickets.get_mut(at)) {
                 *free = Some(ticket);
             }

@@ -2,6 +2,7 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
@@ -62,7 +63,7 @@ impl Store {
     fn tickets_by_age(&self, client: u32) -> Vec<KeptTicket> {
         let mut places: Vec<usize> = (0..LIVE).collect();
         if let Some(extra) = self.extras.get(client) {
-            places.sort_by_key(|place| extra.came.get(*place));
+            places.sort_by_key(|place| Reverse(extra.age(*place)));
         }
         places.into_iter().filter_map(|place| self.ticket(client, place)).collect()
     }

@@ -169,3 +169,36 @@ fn a_pinned_chain_that_expires_between_offer_and_use_is_refused() {
     let late = at(NOT_AFTER + 1);
     assert_refused(&verifier, &store, &late, AlertDescription::CERTIFICATE_EXPIRED);
 }
+
+/// More connections than the store has room for, side by side: what one was promised stays, and nothing else.
+#[test]
+fn what_threads_have_pinned_stays_and_leaves_with_them() {
+    let bounds = StoreBounds { entries: 3, ..StoreBounds::default() };
+    let (root, store) = (root("root"), store_of(bounds));
+    let peers: Vec<_> = (0..8).map(|_| Peer::new(&server_params(), &root).as_server()).collect();
+    std::thread::scope(|scope| {
+        for first in 0..4 {
+            let (peers, root, store) = (&peers, &root, &store);
+            scope.spawn(move || {
+                let verifier = trusting(root, store);
+                let mut pinned = Vec::new();
+                for at in 0..60 {
+                    let question = &peers[(first * 3 + at * 5) % peers.len()];
+                    assert!(judge(&verifier, question).is_ok());
+                    let Some(pin) = verifier.pin(&asked(question)) else { continue };
+                    pinned.push((pin, question));
+                    if pinned.len() == 5 {
+                        // The oldest two end; of one it is never asked.
+                        pinned.remove(0);
+                        let (pin, question) = pinned.remove(0);
+                        assert!(judge(&verifier, &abbreviated(question)).is_ok());
+                        drop(pin);
+                    }
+                    assert!(store.counts().entries <= 3);
+                }
+            });
+        }
+    });
+    let counts = store.counts();
+    assert_eq!((counts.entries, counts.held), (3, 0));
+}

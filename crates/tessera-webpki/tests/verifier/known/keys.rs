@@ -161,6 +161,20 @@ fn chains_that_are_more_than_a_path_are_accepted_and_not_remembered() {
     assert!(remembered(vec![leaf, upper]));
 }
 
+/// A bundle has hundreds of roots: each behind one good path would be a chain of its own.
+#[test]
+fn a_chain_with_another_paths_anchor_behind_is_not_remembered() {
+    let (own, other, store) = (root("root"), root("other"), store());
+    let verifier = WebPkiVerifier::new(&[own.der(), other.der()]).unwrap();
+    let verifier = KnownChains::new(verifier, &store);
+    let good = server_below(&intermediate(&own));
+    for (anchor, entries) in [(&other, 0), (&own, 1)] {
+        let behind = |it: &mut tessera::auth::VerifyPeer| it.chain.push(anchor.der().to_vec());
+        assert!(judge(&verifier, &with(good.as_server(), behind)).is_ok());
+        assert_eq!(store.counts().entries, entries);
+    }
+}
+
 #[test]
 fn a_peer_whose_own_certificate_is_an_anchor_is_known_too() {
     let store = store();

@@ -1,0 +1,175 @@
+//! Readers of what peers and files say, under millions of mutations of what is right: none panics, none gives
+//! more than it got, and what is read is written the same.
+
+use std::vec::Vec;
+
+use tessera::auth::certificate_entries;
+use tessera::wire::CertificateType;
+use tessera_harness::Trace;
+
+use crate::chain::Chain;
+use crate::client::ClientCache;
+use crate::der;
+use crate::own_chains::OwnChains;
+use crate::server::ServerCache;
+use crate::wire::{Content, Hello};
+use crate::written::{Of, frame};
+
+const ROUNDS: usize = 20_000;
+
+/// Changes bytes, always the same way from one seed.
+struct Mutator(u64);
+
+impl Mutator {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+
+    fn mutate(&mut self, of: &[u8]) -> Vec<u8> {
+        let mut bytes = of.to_vec();
+        for _ in 0..=self.below(4) {
+            let (at, byte) = (self.below(bytes.len()), self.below(256) as u8);
+            match self.below(7) {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at, byte),
+                2 => bytes.extend((0..self.below(40)).map(|_| byte)),
+                // Lengths are at the beginning, mostly.
+                3 if !bytes.is_empty() => {
+                    let at = self.below(bytes.len().min(12));
+                    bytes[at] = [0, 1, 0x7f, 0x80, 0x84, 0xfe, 0xff][self.below(7)];
+                }
+                4 if !bytes.is_empty() => drop(bytes.remove(at)),
+                5 if !bytes.is_empty() => bytes[at] = byte,
+                _ if !bytes.is_empty() => bytes[at] ^= 1 << (byte % 8),
+                _ => (),
+            }
+        }
+        bytes
+    }
+}
+
+fn vectors() -> Trace {
+    Trace::read(include_str!("../../../docs/cached-handshakes-vectors.txt"))
+}
+
+fn read_what_peers_say(rounds: usize) {
+    let vectors = vectors();
+    let sha256 = tessera_aws_lc::provider().sha256().expect("SHA-256");
+    let body = &vectors.get("server chain with staples", "Certificate")[4..];
+    let content = vectors.get("server chain with staples", "content");
+    let chain = Chain::of_body(CertificateType::X509, body).expect("a chain");
+    let own = OwnChains::default();
+    let mut mutator = Mutator(1);
+    for round in 0..rounds {
+        let said = mutator.mutate(content);
+        if let Some(read) = Content::read(&said) {
+            assert!(read.extensions.len() <= said.len() / 2);
+            let mut filled = std::vec![0; body.len()];
+            if chain.fill_body(&read.extensions, &mut filled).is_some() {
+                let again = Content::write(&read.chain, &filled).expect("a body");
+                assert!(again == said, "{round}");
+            }
+        }
+        let said = mutator.mutate(&content[..16]);
+        if let Ok(hello) = Hello::read(&said) {
+            assert_eq!(hello.write(), said);
+        }
+        let said = mutator.mutate(body);
+        for typ in [CertificateType::X509, CertificateType::RAW_PUBLIC_KEY] {
+            let Some(read) = Chain::of_body(typ, &said) else { continue };
+            assert!(read.len() < said.len());
+            let body = read.body();
+            let again = Chain::of_body(typ, &body).expect("a chain");
+            assert!(again == read && again.hash(sha256) == read.hash(sha256), "{round}");
+            for entry in certificate_entries(&body).expect("a body") {
+                assert!(der::issuer(entry.certificate).len() < entry.certificate.len());
+                der::expires_at(entry.certificate);
+            }
+            read.expires_at();
+        }
+        own.hash(sha256, &said);
+    }
+}
+
+/// With the right checksum: else nothing of it is read.
+fn read_files(rounds: usize) {
+    let provider = tessera_aws_lc::provider();
+    let vectors = vectors();
+    let leaf = &vectors.get("chain of two", "end entity");
+    let issuer = &vectors.get("chain of two", "intermediate");
+    let len = |bytes: &[u8]| (bytes.len() as u32).to_be_bytes()[1..].to_vec();
+    let listed = [&len(issuer)[..], issuer].concat();
+    let chain = [&len(leaf)[..], leaf, &len(&listed), &listed].concat();
+    let ticket = [7; 10];
+    let server = [
+        &[0, 3][..],
+        b"one",
+        &[1, 1, 0xbb, 0, 0, 0, 0, 1, 0, 1, 0, 0],
+        &chain,
+        &[1],
+        &[9; 32],
+        &[1],
+        &ticket,
+        &[0],
+        &[0],
+    ]
+    .concat();
+    let client = [
+        &[3; 24][..],
+        &[1],
+        &len(&listed),
+        &listed,
+        &[0],
+        &len(leaf),
+        leaf,
+        &[5; 16],
+        &[0],
+        &[0, 0, 0, 1],
+        &[2],
+        &ticket[..8],
+        &[8; 8],
+    ]
+    .concat();
+    let servers = ClientCache::new(&provider).expect("a cache");
+    let clients = ServerCache::new(&provider).expect("a cache");
+    let (mut mutator, mut read) = (Mutator(2), [0, 0]);
+    for round in 0..rounds {
+        let mutate = |mutator: &mut Mutator, of: &[u8]| match round {
+            0 => of.to_vec(),
+            _ => mutator.mutate(&of.repeat(1 + round % 3)),
+        };
+        let changed = mutate(&mut mutator, &server);
+        let exported = frame(servers.sha256, Of::Servers, |out| out.extend(&changed));
+        read[0] += usize::from(servers.import(&exported).is_ok());
+        let metrics = servers.metrics();
+        assert!(metrics.entries <= 256 && metrics.bytes <= 4 << 20, "{round}");
+        let changed = mutate(&mut mutator, &client);
+        let exported = frame(clients.sha256, Of::Clients, |out| out.extend(&changed));
+        read[1] += usize::from(clients.import(&exported).is_ok());
+        assert!(clients.metrics().bytes <= 64 << 20, "{round}");
+        let again = clients.export();
+        assert!(clients.import(&again).is_ok() && clients.export() == again, "{round}");
+        if round == 0 {
+            assert_eq!((read, metrics.entries, clients.metrics().entries), ([1, 1], 1, 1));
+        }
+    }
+    assert!(read.iter().all(|read| *read > rounds / 100), "{read:?}");
+}
+
+#[test]
+fn what_peers_say_is_read_or_refused_whatever_it_is() {
+    read_what_peers_say(ROUNDS);
+}
+
+#[test]
+fn files_are_read_or_refused_whatever_is_in_them() {
+    read_files(ROUNDS / 20);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn millions_of_mutations_are_read_or_refused() {
+    read_what_peers_say(3_000_000);
+    read_files(200_000);
+}
