@@ -25,10 +25,11 @@ pub(super) fn measure(
 ) -> Result<Vec<Hits>> {
     let parties = Parties::new(certificates, CHAIN)?;
     let rates = [None].into_iter().chain(RATES.map(Some));
+    let stranger = Ends::new(CertificateWay::Full, &parties)?;
     let mut lanes = rates.map(|rate| Lane::new(rate, &parties)).collect::<Result<Vec<_>>>()?;
     for number in 0..WARM_UP + repetitions {
         for lane in &mut lanes {
-            let (made, is_hit) = lane.connect(number, &parties)?;
+            let (made, is_hit) = lane.connect(number, &parties, &stranger)?;
             if number >= WARM_UP {
                 lane.count(&made, is_hit);
                 done();
@@ -58,11 +59,19 @@ impl Lane {
         Ok(Self { ends: Ends::new(way, parties)?, hits })
     }
 
-    fn connect(&mut self, number: usize, parties: &Parties) -> Result<(Made, bool)> {
+    /// Before each connection there is one that nobody remembers: so the processor has the same in its own caches,
+    /// whatever was done between.
+    fn connect(
+        &mut self,
+        number: usize,
+        parties: &Parties,
+        stranger: &Ends,
+    ) -> Result<(Made, bool)> {
         if self.hits.rate.is_some_and(|rate| !is_hit(number, rate)) {
             // Nobody knows anybody.
             self.ends = Ends::new(CertificateWay::Cached, parties)?;
         }
+        connect(stranger.client.clone(), stranger.server.clone(), None, 0)?;
         let made = connect(self.ends.client.clone(), self.ends.server.clone(), None, 0)?;
         let facts = [&made.client.facts, &made.server.facts];
         let travelled = facts.map(|it| [&it.own_certificate, &it.peer_certificate]);

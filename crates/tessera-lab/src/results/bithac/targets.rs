@@ -67,9 +67,10 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
         let what = format!("IP+TCP, {Rsa2048}, MTU {mtu}: cached (at least -61.1 %)");
         targets.push(share(what, measured, 0.389));
     }
-    let raw = tls(inputs, RawKeys, MlDsa65).unwrap_or(f64::NAN);
-    let what = format!("TLS, {MlDsa65}: cached, below raw public keys");
-    targets.push(bytes(what, tls(inputs, Cached, MlDsa65), raw));
+    if let Some(raw) = tls(inputs, RawKeys, MlDsa65) {
+        let what = format!("TLS, {MlDsa65}: cached, below raw public keys");
+        targets.push(bytes(what, tls(inputs, Cached, MlDsa65), raw));
+    }
     for (way, words, most) in
         [(CachedFirst, "a first handshake with caches", 16.0), (CachedMiss, "a miss", 40.0)]
     {
