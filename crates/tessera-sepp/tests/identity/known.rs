@@ -2,15 +2,13 @@
 
 use rcgen::{KeyPair, SigningKey};
 use tessera::Role;
-use tessera::auth::{PeerRejected, PeerVerifier, Proof, VerifyPeer};
-use tessera::crypto::Hash;
+use tessera::auth::{PeerRejected, PeerVerifier, Proof, VerifyPeer, chain_hash};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, CipherSuite, SignatureScheme};
+use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_kit::clock::unix;
 use tessera_sepp::identity::{Listener, SeppVerifier};
 use tessera_sepp::reconnection::Mode;
 use tessera_tokio::Connector;
-use tessera_webpki::chain_hash;
 
 use crate::pki::{Authority, Leaf};
 use crate::world::{HOME, VISITED, World, meet};
@@ -28,13 +26,9 @@ fn named(leaf: &Leaf) -> VerifyPeer {
     let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
     let mut question =
         VerifyPeer::new(Role::Client, vec![], Proof::Signature { scheme, signed, signature });
-    question.known = chain_hash(sha256(), &[&leaf.der]);
+    question.known = chain_hash(tessera_aws_lc::provider().sha256().unwrap(), &[&leaf.der]);
     question.unix = Some(unix().as_secs());
     question
-}
-
-fn sha256() -> &'static dyn Hash {
-    tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap().hash
 }
 
 /// Whether the home network's SEPP knows the chain under what it has loaded last.

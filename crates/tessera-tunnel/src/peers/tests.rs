@@ -5,19 +5,13 @@ use std::{fs, process};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SigningKey};
 use tessera::Role;
-use tessera::auth::{PeerVerifier, Proof, VerifyPeer};
-use tessera::crypto::Hash;
+use tessera::auth::{PeerVerifier, Proof, VerifyPeer, chain_hash};
 use tessera::handshake::Reply;
-use tessera::wire::{AlertDescription, CipherSuite, SignatureScheme};
+use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_kit::clock::unix;
-use tessera_webpki::chain_hash;
 
 use super::allowed;
 use crate::config::{Anchors, Peers};
-
-fn sha256() -> &'static dyn Hash {
-    tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256).unwrap().hash
-}
 
 /// The authorities' part knows the chain, and would answer for its hash.
 #[test]
@@ -41,7 +35,7 @@ fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
     let mut shown = VerifyPeer::new(Role::Client, vec![der], proof);
     shown.unix = Some(unix().as_secs());
     let mut named = shown.clone();
-    named.known = chain_hash(sha256(), &shown.chain);
+    named.known = chain_hash(tessera_aws_lc::provider().sha256().unwrap(), &shown.chain);
     named.chain.clear();
     assert!(matches!(allowed.verify(&shown), Reply::Now(Ok(_))));
     let authorities = &allowed.chains.as_ref().unwrap().verifier;
