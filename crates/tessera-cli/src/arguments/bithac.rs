@@ -19,14 +19,16 @@ pub(crate) struct BithacArguments {
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
     parts: Vec<Part>,
 
-    /// The ways to connect, separated by commas.
+    /// The ways to connect, separated by commas: full, zlib, known, cached, cached-first, cached-miss, raw-keys,
+    /// psk-dhe, 0rtt-fs [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
-          default_values_t = CertificateWay::ALL, value_parser = way)]
+          hide_default_value = true, default_values_t = CertificateWay::ALL, value_parser = way)]
     ways: Vec<CertificateWay>,
 
-    /// The keys of the certificates, separated by commas.
+    /// The keys of the certificates, separated by commas: rsa-2048, rsa-4096, p-256, ml-dsa-44, ml-dsa-65, ml-dsa-87
+    /// [default: all].
     #[arg(long, value_name = "KEYS", value_delimiter = ',',
-          default_values_t = Certificates::ALL, value_parser = certificates)]
+          hide_default_value = true, default_values_t = Certificates::ALL, value_parser = certificates)]
     certificates: Vec<Certificates>,
 
     /// The largest IP packets of bytes and losses, in bytes, separated by commas.
