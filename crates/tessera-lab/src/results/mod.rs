@@ -1,5 +1,5 @@
 //! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers beside
-//! ours, and what it left open. Here are those of the paper on roaming; [`bithac`] has those of the one on caching
+//! ours, and what it left open. Here are those of the paper on roaming; `bithac` has those of the one on caching
 //! handshakes.
 //!
 //! Everything here is a pure function of the reports, so that whoever has them can make it again, and a test
