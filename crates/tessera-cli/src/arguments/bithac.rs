@@ -19,14 +19,18 @@ pub(crate) struct BithacArguments {
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
     parts: Vec<Part>,
 
-    /// The ways to connect, separated by commas.
+    /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is
+    /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; and known (in
+    /// memory alone), whose chains come whole and are not checked again.
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
-          default_values_t = CertificateWay::ALL, value_parser = way)]
+          default_value = "full,zlib,known,cached,cached-first,cached-miss,raw-keys,psk-dhe,0rtt-fs",
+          value_parser = way)]
     ways: Vec<CertificateWay>,
 
     /// The keys of the certificates, separated by commas.
     #[arg(long, value_name = "KEYS", value_delimiter = ',',
-          default_values_t = Certificates::ALL, value_parser = certificates)]
+          default_value = "rsa-2048,rsa-4096,p-256,ml-dsa-44,ml-dsa-65,ml-dsa-87",
+          value_parser = certificates)]
     certificates: Vec<Certificates>,
 
     /// The largest IP packets of bytes and losses, in bytes, separated by commas.
