@@ -17,7 +17,8 @@ Examples:
   tessera connect server.example:443 --sessions DIR --sessions-key $XDG_RUNTIME_DIR/sessions.key
   tessera connect server.example:443 --sessions DIR --forward-secret-early-data --early-data FILE
   tessera serve --certificate chain.pem --key key.pem --cache-certificates SERVERS-DIR
-  tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR   the second time no chain travels
+  tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR
+                                                        the second time no chain travels
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
