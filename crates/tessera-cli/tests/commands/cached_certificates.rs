@@ -33,11 +33,16 @@ impl Ends {
 
     /// With the certificate of this name. What was found is read already.
     fn serve_at(&self, listen: &str, name: &str) -> Server {
+        self.serve_with(listen, name, &[])
+    }
+
+    fn serve_with(&self, listen: &str, name: &str, more: &[&str]) -> Server {
         let [root, own, key] = ["root.pem", &format!("{name}.pem"), &format!("{name}.key")]
             .map(|it| self.pki.path(it));
         let directory = self.directory("server");
         let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
         options.extend(["--require-client-certificate", "--cache-certificates", &directory]);
+        options.extend(more);
         Server::listening(listen, &options)
     }
 
@@ -341,7 +346,8 @@ fn certificates_are_not_cached_where_there_can_be_none() {
 #[test]
 fn s_client_is_served_by_a_server_that_caches_and_is_not_cached() {
     let ends = Ends::new();
-    let server = ends.serve();
+    // It ends a connection after its page; an echo would wait for s_client, which waits for it.
+    let server = ends.serve_with("127.0.0.1:0", "server", &["--http"]);
     let path = |name| ends.pki.path(name);
     let (root, own, key) = (path("root.pem"), path("client.pem"), path("client.key"));
     assert_eq!(found(&server), "nothing");
