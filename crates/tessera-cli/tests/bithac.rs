@@ -150,6 +150,8 @@ fn bithac_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
         (["--link", "loopback"].as_slice(), ["--link loopback", "--parts work"]),
         (&["--parts", "speed"], ["parts are", "bytes, losses"]),
+        (&["--parts", "work", "--ways", "psk-dhe"], ["--parts", "nothing in common"]),
+        (&["--parts", "bytes", "--ways", "known"], ["--ways", "in memory alone"]),
         (&["--ways", "half"], ["ways are", "full, zlib"]),
         (&["--certificates", "rsa"], ["rsa-2048", "ml-dsa-87"]),
         (&["--mtu", "60"], ["--mtu", "96"]),

@@ -19,8 +19,9 @@ pub(crate) struct BithacArguments {
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
     parts: Vec<Part>,
 
-    /// The ways to connect, separated by commas: full, zlib, known, cached, cached-first, cached-miss, raw-keys,
-    /// psk-dhe, 0rtt-fs [default: all].
+    /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is
+    /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; and known (in
+    /// memory alone), whose chains come whole and are not checked again [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = CertificateWay::ALL, value_parser = way)]
     ways: Vec<CertificateWay>,

@@ -27,8 +27,9 @@ pub(crate) struct CommonArguments {
     /// Keeps the peers' certificates in this directory, so that a full handshake with a peer that was there before
     /// sends 44 bytes in place of a chain, in both directions, where the other end does the same. Everything else of
     /// the handshake stays, and every certificate is judged each time. The server's is cached with client
-    /// certificates or without. The directory is private: it tells where a client was. One server, one directory;
-    /// clients share theirs, and it may be that of --sessions.
+    /// certificates or without. The directory is private: it tells where a client was. One server, one directory.
+    /// Clients share theirs: of those that run at a time the first has the tickets, and the others send their own
+    /// certificates whole. It may be that of --sessions.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = CERTIFICATES)]
     cache_certificates: Option<PathBuf>,
 

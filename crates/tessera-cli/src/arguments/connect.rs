@@ -16,8 +16,9 @@ Examples:
   (umask 077; openssl rand -hex 32 > $XDG_RUNTIME_DIR/sessions.key)
   tessera connect server.example:443 --sessions DIR --sessions-key $XDG_RUNTIME_DIR/sessions.key
   tessera connect server.example:443 --sessions DIR --forward-secret-early-data --early-data FILE
-  tessera serve --certificate own.pem --cache-certificates SERVERS-DIR   at the server, and at the client:
-  tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR    from the second time on no chain travels
+  tessera serve --certificate chain.pem --key key.pem --cache-certificates SERVERS-DIR
+  tessera connect localhost:4433 --ca ca.pem --cache-certificates DIR
+                                                        the second time no chain travels
   tessera connect localhost:4433 --psk-file psks.txt --psk-hash sha384
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -

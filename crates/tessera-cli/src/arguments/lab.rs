@@ -134,12 +134,12 @@ Examples:
     /// It needs the emulated link, as root or on a system that lets users have namespaces; `--parts work,hits,memory` needs none.
     #[command(after_help = "\
 Examples:
-  tessera lab bithac                                    bytes, work and memory; some minutes
+  tessera lab bithac                                    bytes, work, hits and memory; some minutes
   tessera lab bithac --certificates ml-dsa-65 --ways full,cached,raw-keys
                                                         post-quantum certificates in three ways
   tessera lab bithac --parts work --certificates p-256  what judging chains takes; no link
   tessera lab bithac --parts times --repetitions 7      24 cells; a quarter of an hour
-  tessera lab bithac --parts bytes,losses,times,work,hits,memory --repetitions 35 --resume cells.jsonl --json bithac.json
+  tessera lab bithac --parts bytes,losses,times,work,hits,memory --resume cells --json all.json
                                                         everything, in hours; goes on where it stopped
   tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
     Bithac(BithacArguments),

@@ -17,7 +17,8 @@ Examples:
   tessera serve --http --listen 0.0.0.0:8443            a page about each connection, for browsers
   tessera serve --certificate chain.pem --key key.pem   with a certificate of its own
   tessera serve --ca clients.pem --require-client-certificate
-  tessera serve --certificate own.pem --cache-certificates DIR   chains travel once, with a client's
+  tessera serve --certificate chain.pem --key key.pem --cache-certificates DIRECTORY
+                                                        chains travel once: see `tessera connect --help`
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --state /var/lib/tessera                clients resume after a restart too
@@ -29,8 +30,8 @@ seconds, and connections closed properly. A listening socket of a supervisor (sy
 LISTEN_FDS) is used instead of --listen: then clients that come between two servers wait, and see no
 error.
 SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for
-new connections; those that run go on. If one can't be used, the earlier ones stay in use, and a line
-says why.
+new connections; those that run go on. If one can't be used, the earlier ones stay in use, and a
+line says why.
 Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as they are.";
 
 #[derive(Args)]

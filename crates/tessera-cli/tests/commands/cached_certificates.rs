@@ -5,7 +5,7 @@ use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tessera_test_peers::Directory;
@@ -349,6 +349,29 @@ fn a_file_that_others_can_read_or_own_is_refused() {
         chown(&file, Some(65_534), None).unwrap();
         refused("serve", &ends.directory("server"), &["it belongs to user 65534"]);
     }
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let ends = Ends::new();
+    ends.serve().end();
+    let file = ends.file("server");
+    fs::remove_file(&file).unwrap();
+    fs::create_dir(&file).unwrap();
+    refused("serve", &ends.directory("server"), &["this is no file"]);
+    fs::remove_dir(&file).unwrap();
+    // A pipe is not waited for.
+    assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    refused("serve", &ends.directory("server"), &["this is no file"]);
+}
+
+#[test]
+fn a_directory_that_can_not_be_written_is_refused_at_the_beginning() {
+    let ends = Ends::new();
+    ends.serve().end();
+    // Root writes wherever there is room, but not over a directory.
+    fs::create_dir(format!("{}/clients.new", ends.directory("server"))).unwrap();
+    refused("serve", &ends.directory("server"), &["clients", "--cache-certificates"]);
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl fmt::Display for CacheFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, found, entries } = self;
         match *found {
-            "kept" => write!(f, "certificates in {file}: {entries} peers are known"),
+            "kept" => write!(f, "certificates in {file}: known peers: {entries}"),
             "newer" => write!(
                 f,
                 "{file}: a newer version of this program wrote it; it is ignored and will be replaced, and \
@@ -126,11 +126,11 @@ impl fmt::Display for CacheSums {
         let Self { sent_cached, sent_whole, received_cached, bytes_saved, entries, .. } = self;
         write!(
             f,
-            "cached certificates, since the beginning: own {sent_cached} times a hash, {sent_whole} times whole; \
-             clients' {received_cached} times a hash"
+            "cached certificates, since the beginning: own as a hash: {sent_cached}, whole: {sent_whole}; \
+             clients' as a hash: {received_cached}"
         )?;
         let missed = [
-            (self.missed_nothing_cached, "of clients that were not known"),
+            (self.missed_nothing_cached, "of clients that showed no ticket"),
             (self.missed_unknown_ticket, "with tickets that were not known"),
             (self.missed_another_chain, "of clients with another one now"),
             (self.missed_policy, "of clients accepted before trust changed"),
@@ -138,8 +138,8 @@ impl fmt::Display for CacheSums {
             (self.wrong_hash, "refused, with a wrong hash"),
         ];
         for (count, what) in missed.into_iter().filter(|(count, _)| *count > 0) {
-            write!(f, "; {count} {what}")?;
+            write!(f, ", {what}: {count}")?;
         }
-        write!(f, "; {bytes_saved} bytes saved; {entries} clients known")
+        write!(f, "; bytes saved: {bytes_saved}; known clients: {entries}")
     }
 }

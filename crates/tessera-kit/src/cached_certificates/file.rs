@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
 use crate::error::ProgramError;
@@ -24,7 +25,8 @@ impl PrivateFile {
         below: &Path,
         name: &str,
     ) -> Result<Self, ProgramError> {
-        let directory = set.path.join(below);
+        // Joined with nothing, a path would end in a slash.
+        let directory = set.path.components().chain(below.components()).collect::<PathBuf>();
         let path = directory.join(name);
         let file = Self { setting: set.setting.to_owned(), directory, path };
         DirBuilder::new()
@@ -68,11 +70,23 @@ impl PrivateFile {
 
     /// What is in it; `None` if there is no such file.
     pub(super) fn read(&self) -> Result<Option<Vec<u8>>, ProgramError> {
-        let file = match File::open(&self.path) {
+        // Opening a pipe would wait for its writer.
+        let opened =
+            OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(&self.path);
+        let file = match opened {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(|error| self.failed(&error))?,
         };
         let metadata = file.metadata().map_err(|error| self.failed(&error))?;
+        if !metadata.is_file() {
+            return Err(ProgramError::in_file(
+                &self.path,
+                format_args!(
+                    "this is no file; remove it, or name another directory with {}",
+                    self.setting
+                ),
+            ));
+        }
         self.check_owner(&self.path, &metadata, 0o077)?;
         let mut bytes = Vec::new();
         let read = file.take(LONGEST).read_to_end(&mut bytes);
@@ -80,17 +94,18 @@ impl PrivateFile {
         Ok(Some(bytes))
     }
 
+    /// Refuses a directory in which it can't be replaced, before that is needed.
+    pub(super) fn check_replaceable(&self) -> Result<(), ProgramError> {
+        let new = self.path.with_extension("new");
+        let made = created(&new).and_then(|_| fs::remove_file(&new));
+        made.map_err(|error| self.failed(&error))
+    }
+
     /// Replaces it, and comes back when that will survive whatever happens.
     pub(super) fn replace(&self, bytes: &[u8]) -> Result<(), ProgramError> {
         let new = self.path.with_extension("new");
         let replace = || {
-            // Whoever put one there before doesn't have this one open.
-            match fs::remove_file(&new) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => (),
-            }
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+            let mut file = created(&new)?;
             file.write_all(bytes)?;
             file.sync_all()?;
             fs::rename(&new, &self.path)?;
@@ -135,6 +150,15 @@ impl PrivateFile {
     fn failed(&self, error: &io::Error) -> ProgramError {
         ProgramError::output(SettingFile { setting: &self.setting, path: &self.path }, error)
     }
+}
+
+/// A new file, which nobody else has open, in place of one that was there.
+fn created(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => (),
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
 /// More than any cache has with the limits of these programs.

@@ -106,6 +106,7 @@ impl KeptClients {
         let cache = Arc::new(ServerCache::new(provider).map_err(not_made)?);
         let file = PrivateFile::in_directory(directory, Path::new(""), "clients")?;
         let lock = file.own()?;
+        file.check_replaceable()?;
         let found = read(&file, |bytes| cache.import(bytes))?;
         let found = CacheFound::new(&file, found, &cache.metrics());
         Ok(Self { cache, file, found, _lock: lock })

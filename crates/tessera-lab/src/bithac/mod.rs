@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tessera_link::LinkKind;
+use tessera_link::{LinkError, LinkKind};
 
 pub use self::certificates::Certificates;
 pub use self::report::Part;
@@ -41,9 +41,7 @@ use self::finished::{Finished, computed_of, samples_of};
 use self::grid::Asked;
 use self::report::{Cell, CellName, Chains, End, Hits, Report, Work};
 use crate::error::LabError;
-use crate::experiment::{
-    self, Journal, Run, Screen, nothing_possible, open_link, refuse_twice, tell_how_to_go_on,
-};
+use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tell_how_to_go_on};
 use crate::machine::{Machine, revision};
 
 /// What to measure, and how.
@@ -80,6 +78,13 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     check(options)?;
     let asked = Asked { parts, ways, certificates, mtus: &options.mtus, losses: &options.losses };
     let names = grid::cells(&asked);
+    if is_empty(options, &names) {
+        return Err(LabError::Options(
+            "--parts and --ways have nothing in common: known is measured in memory alone (work), psk-dhe and \
+             0rtt-fs over links alone (bytes, losses, times), and times has not every way and certificate"
+                .to_owned(),
+        ));
+    }
     let kind =
         if parts.iter().any(|part| part.needs_a_link()) { Some(link(common)?) } else { None };
     let seed = common.parameters.seed;
@@ -123,6 +128,16 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     screen.line(table::LEGEND)?;
     screen.finish();
     experiment::write(common, &report, page::render)
+}
+
+/// Whether nothing would be measured: not every part has every way.
+fn is_empty(options: &Options, names: &[CellName]) -> bool {
+    let has_any = |part: &Part| match part {
+        Part::Bytes | Part::Losses | Part::Times => names.iter().any(|name| name.part == *part),
+        Part::Work => !work::ways(&options.ways).is_empty(),
+        Part::Hits | Part::Memory => true,
+    };
+    !options.parts.iter().any(has_any)
 }
 
 /// The experiment while it runs.
@@ -346,9 +361,17 @@ fn failed(what: String, error: impl std::fmt::Display) -> LabError {
 
 /// Whether links can be emulated: this opens one, and says of what kind it is.
 fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
-    let link = open_link(common)?;
+    let unavailable = |reason: &LinkError| {
+        LabError::Connection(format!(
+            "{reason}; `--parts work,hits,memory` works without it, and measures neither bytes nor times"
+        ))
+    };
+    let link = open_link(common).map_err(|error| match error {
+        LabError::Link(reason) => unavailable(&reason),
+        other => other,
+    })?;
     match link.fallback_reason() {
-        Some(reason) => Err(nothing_possible(reason)),
+        Some(reason) => Err(unavailable(reason)),
         None => Ok(link.kind()),
     }
 }

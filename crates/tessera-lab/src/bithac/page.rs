@@ -31,7 +31,12 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
 
 /// Each part, its title, and what is to be known.
 const PARTS: [(Part, &str, &str); 6] = [
-    (Part::Bytes, "Bytes", "One connection a row, over links that lose nothing and take no time."),
+    (
+        Part::Bytes,
+        "Bytes",
+        "One connection a row, over links that lose nothing and take no time. Its times are this machine's, each \
+         measured once.",
+    ),
     (Part::Losses, "Losses", "Medians of several connections over links that lose packets."),
     (Part::Times, "Times", "From connect() on; medians with their 95 % confidence intervals."),
     (
@@ -71,8 +76,10 @@ fn head(report: &Report) -> String {
     format!(
         "<h1>Certificates that are sent once</h1>\n\
          <p>Two ends with certificates meet again. Full sends both chains whole, zlib compresses them (RFC 8879), \
-         cached names them by their hashes and checks them once (BiTHaC over RFC 8879), raw-keys sends public keys \
-         that are known (RFC 7250); psk-dhe and 0rtt-fs come back with a ticket.</p>\n{}",
+         known sends them whole and does not check them again, cached names them by their hashes and does not check \
+         them again (BiTHaC over RFC 8879); cached-first is where neither end knows the other yet, cached-miss where \
+         what they know is of no use. raw-keys sends public keys that are known (RFC 7250); psk-dhe and 0rtt-fs come \
+         back with a ticket.</p>\n{}",
         description_list(&facts)
     )
 }

@@ -138,15 +138,16 @@ pub(crate) fn share_of_full(cell: &Cell, cells: &[Cell]) -> Option<f64> {
     Some(bytes(cell)?.value / bytes(full)?.value)
 }
 
-/// A link in words.
+/// A link in words: what it has of a rate, a round-trip time and losses.
 pub(crate) fn link_words(link: &LinkName) -> String {
-    let LinkName { rtt_ms, rate_bps, mtu, loss } = link;
-    let rate = rate_bps.map_or_else(|| "any rate".to_owned(), words::rate);
-    let loss = match *loss {
-        0.0 => String::new(),
-        loss => format!(", loss {} %", words::plain(loss * 1e2)),
-    };
-    format!("{rate}, {} ms, MTU {mtu}{loss}", words::plain(*rtt_ms))
+    let LinkName { rtt_ms, rate_bps, mtu, loss } = *link;
+    let parts = [
+        rate_bps.map(words::rate),
+        (rtt_ms > 0.0).then(|| format!("{} ms", words::plain(rtt_ms))),
+        Some(format!("MTU {mtu}")),
+        (loss > 0.0).then(|| format!("loss {} %", words::plain(loss * 1e2))),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// What the words in the tables mean.
@@ -193,7 +194,7 @@ mod tests {
         let cells = [elsewhere, full, cached.clone()];
         assert_eq!(share_of_full(&cached, &cells), Some(0.25));
         let row = row(&cached, &cells);
-        for part in ["any rate, 0 ms, MTU 1500", "p-256", "cached", " 750 ", " 0.250 ", " 1874 "] {
+        for part in ["MTU 1500 ", "p-256", "cached", " 750 ", " 0.250 ", " 1874 "] {
             assert!(row.contains(part), "no {part:?} in {row}");
         }
         assert_eq!(share_of_full(&cached, &cells[2..]), None);
@@ -203,5 +204,7 @@ mod tests {
     fn a_link_is_told_in_words() {
         let link = LinkName { rtt_ms: 20.0, rate_bps: Some(250_000), mtu: 127, loss: 0.01 };
         assert_eq!(link_words(&link), "250 kbit/s, 20 ms, MTU 127, loss 1 %");
+        let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 576, loss: 0.0 };
+        assert_eq!(link_words(&link), "MTU 576");
     }
 }
