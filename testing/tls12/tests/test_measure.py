@@ -86,6 +86,7 @@ class Program(unittest.TestCase):
         run = cells.Run("full", 100, 90, 200, 3, 0, {"client Certificate": 30, "server Certificate": 15})
         less = cells.Run("cached", 40, 30, 100, 2, 0, {"client Certificate": 9})
         result = {
+            "experiment": "tls12",
             "runs": 2, "link": "a link", "date": "a day", "revision": "r", "machine": {"cpu": "c", "cores": 1},
             "versions": {}, "absent": [],
             "cells": [
@@ -101,6 +102,16 @@ class Program(unittest.TestCase):
         self.assertRegex(said, r"tls12 bithac +40 +30 +100 -50.0%")
         self.assertIn("Not counted: 3 connections", said)
         self.assertRegex(said, r"B6 .* 100 -> 40 B, -60.0 %")
+
+    def test_what_is_no_result_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write('{"experiment": "load"}')
+            file.flush()
+            unread = "can't be read"
+            for name, why in [(file.name, "another experiment"), ("/nowhere", unread), (__file__, unread)]:
+                status, said, told = self.run_with("--show", name)
+                self.assertEqual((status, said), (2, ""))
+                self.assertIn(why, told)
 
 
 class OverALink(unittest.TestCase):

@@ -30,9 +30,7 @@ OPENSSL_WAYS, WOLFSSL_WAYS = ("full", "session-id", "tickets"), ("full", "sessio
 def main() -> int:
     options = parse()
     if options.show:
-        with open(options.show, encoding="utf-8") as file:
-            print(report.text(json.load(file)))
-        return 0
+        return show(options.show)
     try:
         result = measure(options)
     except Unavailable as reason:
@@ -42,6 +40,20 @@ def main() -> int:
         with open(options.json, "w", encoding="utf-8") as file:
             file.write(report.json_text(result))
     print(report.text(result))
+    return 0
+
+
+def show(name: str) -> int:
+    try:
+        with open(name, encoding="utf-8") as file:
+            recorded = json.load(file)
+    except (OSError, ValueError) as error:
+        print(f"tls12: {name} can't be read: {error}", file=sys.stderr)
+        return 2
+    if not isinstance(recorded, dict) or recorded.get("experiment") != "tls12":
+        print(f"tls12: {name} is of another experiment: --show takes what --json wrote", file=sys.stderr)
+        return 2
+    print(report.text(recorded))
     return 0
 
 

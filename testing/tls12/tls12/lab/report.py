@@ -56,7 +56,8 @@ def _head(result: dict) -> str:
         f"TLS 1.2, both ends with certificates, {result['runs']} repeated handshakes a cell; {result['link']}.",
         f"{result['date']}, revision {result['revision']}; {machine['cpu']}, {machine['cores']} processors;"
         f" {', '.join(f'{name} {version}' for name, version in versions.items())}.",
-        "Flights leave in one write, but where it says each: there each message does.",
+        "A flight leaves in one write; in rows that say each, every message is a write of its own.",
+        "Percentages are against the full handshake of the same stack, in the mean; a..b is the least and the most.",
         *result["absent"],
     ]
     return "\n".join(lines) + "\n"
