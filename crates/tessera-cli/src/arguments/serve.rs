@@ -18,7 +18,7 @@ Examples:
   tessera serve --certificate chain.pem --key key.pem   with a certificate of its own
   tessera serve --ca clients.pem --require-client-certificate
   tessera serve --certificate chain.pem --key key.pem --cache-certificates DIRECTORY
-                                                        chains travel once: see `tessera connect --help`
+                                                        chains travel once, as in connect --help
   tessera serve --psk-file psks.txt --psk-hash sha384   PSKs, and no certificate
   tessera serve --forward-secret-early-data             0-RTT that is accepted at most once
   tessera serve --state /var/lib/tessera                clients resume after a restart too
