@@ -286,7 +286,8 @@ impl Stage {
             push(fact);
         }
         // Neither compresses nor caches.
-        s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
+        let page = s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
+        assert!(page.contains("200 OK"), "{page}");
         ends.exchange_certificate(&server);
         push(ends.connect(&server));
         self.end(server);
