@@ -90,7 +90,11 @@ impl Certificates {
         let config = config.with_protocol_versions(&[&rustls::version::TLS13])?;
         let config = config.with_root_certificates(self.roots()?);
         let (chain, key) = (self.client.chain.clone(), self.client.key.clone_key());
-        Ok(config.with_client_auth_cert(chain, key)?)
+        let mut config = config.with_client_auth_cert(chain, key)?;
+        // Which of them rustls has hangs on the features that other packages of a build ask for.
+        config.cert_compressors.clear();
+        config.cert_decompressors.clear();
+        Ok(config)
     }
 
     /// A server with its certificate and this OCSP response, which asks clients for theirs. It gives no tickets: each
@@ -104,6 +108,8 @@ impl Certificates {
         let (chain, key) = (self.server.chain.clone(), self.server.key.clone_key());
         let mut config = config.with_single_cert_with_ocsp(chain, key, ocsp.to_vec())?;
         config.send_tls13_tickets = 0;
+        config.cert_compressors.clear();
+        config.cert_decompressors.clear();
         Ok(config)
     }
 

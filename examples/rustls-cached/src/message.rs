@@ -50,12 +50,14 @@ pub fn restore(content: &[u8], chain: &Chain, body: &mut [u8]) -> Option<()> {
         return None;
     }
     let has_extensions = !content.is_empty();
+    let mut found_extension = false;
     let mut list = Vec::new();
     for certificate in chain.certificates() {
         let extensions = if has_extensions { content.vector(2)? } else { &[] };
         if !is_extensions(extensions) {
             return None;
         }
+        found_extension |= !extensions.is_empty();
         list.extend(&u32::try_from(certificate.len()).ok()?.to_be_bytes()[1..]);
         list.extend(certificate);
         list.extend(u16::try_from(extensions.len()).ok()?.to_be_bytes());
@@ -65,7 +67,8 @@ pub fn restore(content: &[u8], chain: &Chain, body: &mut [u8]) -> Option<()> {
     // first byte is 0.
     let head @ [0, ..] = u32::try_from(list.len()).ok()?.to_be_bytes() else { return None };
     let restored = [&head[..], &list].concat();
-    if !content.is_empty() || restored.len() != body.len() {
+    // Staples of which none has an extension have no place in a content.
+    if !content.is_empty() || has_extensions != found_extension || restored.len() != body.len() {
         return None;
     }
     body.copy_from_slice(&restored);
