@@ -285,11 +285,12 @@ impl Stage {
             assert_eq!(fact["peer_certificate_missed"], missed, "{fact}");
             push(fact);
         }
+        // What the server told until then is read there.
+        ends.exchange_certificate(&server);
+        push(ends.connect(&server));
         // Neither compresses nor caches.
         let page = s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
         assert!(page.contains("200 OK"), "{page}");
-        ends.exchange_certificate(&server);
-        push(ends.connect(&server));
         self.end(server);
 
         for (found, damage) in [("kept", None), ("damaged", Some(0)), ("newer", Some(15))] {
