@@ -16,4 +16,6 @@ mod refusals;
 mod stapling;
 mod written;
 
-use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};
+use ends::{
+    ABBREVIATED, CACHED_INFO, Ends, Naming, TICKETS, alert, chain, edit_hello, hits_of, in_hello,
+};
