@@ -11,6 +11,7 @@ mod ends;
 mod known;
 mod mistakes;
 mod script;
+mod stage;
 
 use std::sync::Arc;
 
