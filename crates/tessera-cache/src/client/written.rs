@@ -45,16 +45,16 @@ impl ClientCache {
         while !reader.is_empty() {
             read.push(server(self.sha256, &mut reader).ok_or(NotImported::Damaged)?);
         }
-        let mut state = self.state.lock();
+        let mut state = self.peers.state.lock();
         *state = State { metrics: state.metrics, ..State::default() };
         for (key, destination) in read {
-            state.put(Arc::new(key), destination, self.limits);
+            state.put(Arc::new(key), destination, self.peers.limits);
         }
         Ok(())
     }
 
     fn write(&self, tickets: bool) -> Vec<u8> {
-        let state = self.state.lock();
+        let state = self.peers.state.lock();
         // Those that were not used for longest first, so that they leave first after an import too.
         let known = state.by_use.values();
         let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));

@@ -56,7 +56,7 @@ impl ClientCache {
         // A missing ticket looks like one: nobody sees how many there are.
         let mut random: [TicketBytes; TICKETS] = Default::default();
         for bytes in &mut random {
-            self.random.fill(bytes).ok()?;
+            self.random(bytes)?;
         }
         let shown = [0, 1].map(|at| tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
         (shown[0] != shown[1]).then_some(Hello::Tickets(shown))

@@ -94,7 +94,7 @@ impl ClientEnd {
 
     /// Remembers the chain in the body of this side's Certificate.
     pub(super) fn hash_own(&mut self, body: &[u8]) -> Option<ChainHash> {
-        self.own = self.cache.own.hash(self.cache.sha256, body);
+        self.own = self.cache.hash_own(body);
         self.own
     }
 
@@ -146,9 +146,7 @@ impl ClientEnd {
     fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
         let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
         let expected = self.received.as_ref().map(|received| received.expected);
-        let cache = &*self.cache;
-        let (hash, form) =
-            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
+        let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
         Some(ServerChain { hash, form, expires_at: peer.expires_at })
     }
 

@@ -144,7 +144,7 @@ impl CertificateCodec for ServerCodec {
             return None;
         }
         let sha256 = self.end.cache.sha256;
-        let own = self.end.cache.own.hash(sha256, body)?;
+        let own = self.end.cache.hash_own(body)?;
         let id = match self.hello {
             Some(_) => salted_id(sha256, &self.random, &own),
             None => public_id(&own),

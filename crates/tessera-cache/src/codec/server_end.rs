@@ -128,10 +128,8 @@ impl ServerEnd {
         let expected = self.received.as_ref().map(|(received, _)| received.expected);
         let share = self.received.as_ref().map(|(_, known)| known.share);
         let asked = asked_of(Role::Client, None, end.now);
-        let cache = &*self.cache;
-        let (hash, form) =
-            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
-        let share = share.unwrap_or_else(|| cache.share_of(peer));
+        let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
+        let share = share.unwrap_or_else(|| self.cache.share_of(peer));
         Some((hash, Remembered { form, under: self.under, identity, share }))
     }
 

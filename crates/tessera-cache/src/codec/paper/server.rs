@@ -132,7 +132,7 @@ impl Abbreviations for PaperServer {
         let sha256 = self.end.cache.sha256;
         let CachedInfo { certificates, requests } = &self.info;
         self.selected.certificate = !certificates.is_empty() && {
-            let own = self.end.cache.own.hash(sha256, flight.certificate);
+            let own = self.end.cache.hash_own(flight.certificate);
             own.is_some_and(|own| certificates.contains(&own))
         };
         let request = flight.request.filter(|_| !requests.is_empty());
@@ -158,7 +158,7 @@ impl Abbreviations for PaperServer {
         if !self.selected.certificate {
             return None;
         }
-        let own = self.end.cache.own.hash(self.end.cache.sha256, body)?;
+        let own = self.end.cache.hash_own(body)?;
         Some(abbreviated(&self.end.send(&own, body)?))
     }
 
