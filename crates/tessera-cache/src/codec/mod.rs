@@ -1,9 +1,11 @@
 //! The codecs of connections: what a client and a server do with their caches.
 
 mod client;
+mod client_end;
 mod offered;
 mod paper;
 mod server;
+mod server_end;
 
 use alloc::sync::Arc;
 use core::ops::RangeInclusive;

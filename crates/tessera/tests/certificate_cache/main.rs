@@ -12,6 +12,7 @@ mod ends;
 mod known;
 mod mistakes;
 mod script;
+mod stage;
 
 use std::sync::Arc;
 
