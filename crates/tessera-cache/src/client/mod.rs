@@ -13,6 +13,7 @@ use tessera::crypto::{Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
 pub(crate) use self::tickets::OwnTicket;
+use self::tickets::OwnTickets;
 use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
 use crate::error::NotMade;
@@ -134,6 +135,16 @@ impl ClientCache {
         if let Some(destination) = self.peers.state.lock().destinations.get_mut(key) {
             destination.failed = true;
         }
+    }
+
+    /// A server refused this side's chain, which came as a hash. It doesn't say why where that would tell a
+    /// stranger whose the tickets are; so the next connection offers nothing, the chain is sent whole, and the
+    /// server tells. Other tickets would only be refused alike.
+    pub(crate) fn refused(&self, key: &Key) {
+        let mut state = self.peers.state.lock();
+        let Some((key, mut destination)) = state.remove(key) else { return };
+        (destination.failed, destination.tickets) = (true, OwnTickets::default());
+        state.put(key, destination, self.peers.limits);
     }
 
     pub(crate) fn learn(&self, key: Key, learned: Learned) {

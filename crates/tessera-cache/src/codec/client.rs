@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, ToServer,
+    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal,
+    Decoded, EncodedCertificate, FromClient, HandshakeEnd, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -133,6 +133,10 @@ impl CertificateCodec for ClientCodec {
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let offered = !self.ids.is_empty();
         self.end.ended(end, offered, None, |own| Some(derive(end, own)?.map(Some)));
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        self.end.after()
     }
 }
 

@@ -1,12 +1,14 @@
 //! A client's end of a connection, whichever carrier it uses: what it knows of the server, and what it learns.
 
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::Time;
-use tessera::auth::{HandshakeEnd, PeerCertificate, Role, ToServer};
+use tessera::auth::{AfterHandshake, HandshakeEnd, PeerCertificate, Role, ToServer};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
+use super::client_after::ClientAfter;
 use super::learned_form;
 use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
@@ -23,8 +25,8 @@ pub(super) struct ClientEnd {
     is_known: bool,
     /// Whether the server takes part.
     pub(super) answers: bool,
-    /// This side's chain, once it is sent.
-    pub(super) own: Option<ChainHash>,
+    /// This side's chain, once it is sent; when the handshake is over, the one that new tickets are for.
+    own: Option<ChainHash>,
     sent_cached: bool,
     /// The server's chain, if it came as a hash.
     received: Option<Received>,
@@ -136,10 +138,16 @@ impl ClientEnd {
             // With a PSK nothing was sent: the tickets stood for this side's chain.
             None => self.tickets.first().map(|(_, chain)| *chain),
         };
-        let own = own.filter(|_| self.answers);
-        let tickets = own.and_then(|own| Some((own, derive(&own)?)));
+        self.own = own.filter(|_| self.answers);
+        let tickets = self.own.and_then(|own| Some((own, derive(&own)?)));
         let learned = Learned { shown, answers: self.answers, tickets, request };
         self.cache.learn(self.key.clone(), learned);
+    }
+
+    /// What hears of the connection afterwards, if anything is of interest.
+    pub(super) fn after(&self) -> Option<Box<dyn AfterHandshake>> {
+        let (cache, key) = (self.cache.clone(), self.key.clone());
+        self.sent_cached.then(|| Box::new(ClientAfter { cache, key }) as _)
     }
 
     /// The server's chain, as it is remembered.

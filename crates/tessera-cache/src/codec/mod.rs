@@ -1,6 +1,7 @@
 //! The codecs of connections: what a client and a server do with their caches.
 
 mod client;
+mod client_after;
 mod client_end;
 mod offered;
 mod paper;

@@ -14,6 +14,7 @@ mod paper;
 mod paper_refusals;
 mod public;
 mod refusals;
+mod refused;
 mod stapling;
 mod written;
 

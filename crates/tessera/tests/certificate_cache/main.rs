@@ -5,6 +5,7 @@
 
 mod abbreviating;
 mod abbreviations;
+mod after;
 mod answers;
 mod cache;
 mod ends;

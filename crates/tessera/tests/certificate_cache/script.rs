@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerIdentity, ToServer,
-    VerifierDigest,
+    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
+    CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
+    NextTicket, PeerIdentity, ToServer, VerifierDigest,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
@@ -35,7 +35,15 @@ pub struct Play {
     /// Decodes this, whatever comes.
     pub expects: Option<Vec<u8>>,
     pub conceals: bool,
+    /// Puts this into each ticket, of this type, before its number.
+    pub ticket: Option<(ExtensionType, Vec<u8>)>,
+    /// Stays after the handshake, and for tickets.
+    pub stays: Option<ForTickets>,
 }
+
+/// Whether a codec stays for tickets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForTickets(pub bool);
 
 /// What a codec heard, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +73,15 @@ pub enum Heard {
         identity: Option<PeerIdentity>,
         ticket: [u8; 10],
     },
+    NextTicket {
+        number: u8,
+        count: u8,
+        lifetime: u32,
+    },
+    Accepted,
+    Refused,
+    Ticket(Vec<u8>),
+    Gone,
 }
 
 /// The factory of codecs that play this.
@@ -191,5 +208,44 @@ impl CertificateCodec for Playing {
         let peer = end.peer.map(|peer| peer.contents.clone());
         let identity = end.identity.cloned();
         self.script.note(Heard::Ended { peer, identity, ticket });
+    }
+
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        let (typ, before) = self.script.play.ticket.clone()?;
+        let NextTicket { number, count, lifetime, .. } = *next;
+        self.script.note(Heard::NextTicket { number, count, lifetime });
+        Some((typ, [&before[..], &[number]].concat()))
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        let ForTickets(for_tickets) = self.script.play.stays?;
+        Some(Box::new(Staying { script: self.script, for_tickets }))
+    }
+}
+
+/// What stays of a codec.
+struct Staying {
+    script: Arc<Script>,
+    for_tickets: bool,
+}
+
+impl AfterHandshake for Staying {
+    fn accepted(&mut self) -> bool {
+        self.script.note(Heard::Accepted);
+        self.for_tickets
+    }
+
+    fn refused(&mut self) {
+        self.script.note(Heard::Refused);
+    }
+
+    fn ticket(&mut self, body: &[u8]) {
+        self.script.note(Heard::Ticket(body.to_vec()));
+    }
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        self.script.note(Heard::Gone);
     }
 }

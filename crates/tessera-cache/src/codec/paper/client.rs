@@ -5,8 +5,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{
-    Abbreviations, Agreed, CertificateCodec, CertificateNotDecoded, CodecRefusal, Decoded,
-    DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ToServer,
+    Abbreviations, AfterHandshake, Agreed, CertificateCodec, CertificateNotDecoded, CodecRefusal,
+    Decoded, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -118,6 +118,10 @@ impl CertificateCodec for PaperClient {
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let (offered, request) = (!self.chains.is_empty(), self.requested.take());
         self.end.ended(end, offered, request, |own| Some([Some(derive(end, own)?), None]));
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        self.end.after()
     }
 }
 
