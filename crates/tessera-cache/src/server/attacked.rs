@@ -110,7 +110,13 @@ fn attack(seed: u64, rounds: usize) {
                     let (client, learned_under, _) =
                         shown.iter().find_map(it).expect("a ticket that is live");
                     assert!(*learned_under == under);
-                    if numbers.below(2) == 0 {
+                    if numbers.below(20) == 0 {
+                        store.forget(&found.peer);
+                        let again = store.take(&shown, under, 0, |_| true);
+                        assert!(
+                            again.is_none_or(|again| again.peer.identity != found.peer.identity)
+                        );
+                    } else if numbers.below(2) == 0 {
                         let new = [numbers.ticket(), numbers.ticket()];
                         let (client, under) = (*client, found.peer.under);
                         store.learn(&found.peer, &new, true);
@@ -120,9 +126,9 @@ fn attack(seed: u64, rounds: usize) {
                         }
                     }
                 }
-                // Under another name they stay.
+                // Under another name or policy they stay.
                 for ticket in shown {
-                    if tickets.get(&ticket).is_some_and(|it| it.1.server == under.server) {
+                    if tickets.get(&ticket).is_some_and(|it| it.1 == under) {
                         tickets.remove(&ticket);
                     }
                 }

@@ -22,7 +22,7 @@ use crate::refusals::{edit_client, edit_server, known};
 use crate::{Naming, alert, in_hello};
 
 /// Signs without the key.
-struct Forger;
+pub(crate) struct Forger;
 
 impl Signer for Forger {
     fn schemes(&self) -> &[SignatureScheme] {
