@@ -46,7 +46,7 @@ impl Ends {
     }
 
     /// Connects, and says whether the server's and the client's chain came abbreviated.
-    fn abbreviated(&self) -> (bool, bool) {
+    pub(crate) fn abbreviated(&self) -> (bool, bool) {
         abbreviated(&self.connect())
     }
 }
