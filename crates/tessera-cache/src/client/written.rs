@@ -47,9 +47,9 @@ impl ClientCache {
         while !reader.is_empty() {
             let (key, destination) =
                 server(self.sha256, &mut reader).ok_or(NotImported::Damaged)?;
-            read.put(Arc::new(key), destination, self.limits);
+            read.put(Arc::new(key), destination, self.peers.limits);
         }
-        let mut state = self.state.lock();
+        let mut state = self.peers.state.lock();
         read.metrics =
             Metrics { evicted: state.metrics.evicted + read.metrics.evicted, ..state.metrics };
         *state = read;
@@ -57,7 +57,7 @@ impl ClientCache {
     }
 
     fn write(&self, tickets: bool) -> Vec<u8> {
-        let state = self.state.lock();
+        let state = self.peers.state.lock();
         // Those that were not used for longest first, so that they leave first after an import too.
         let known = state.by_use.values();
         let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));

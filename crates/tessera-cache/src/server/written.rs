@@ -14,7 +14,7 @@ impl ServerCache {
     /// A ticket that was used after the export is found once more after the import; whoever shows it learns that it
     /// was somebody's.
     pub fn export(&self) -> Vec<u8> {
-        let store = self.store.lock();
+        let store = self.peers.store.lock();
         frame(self.sha256, Of::Clients, |out| store.write(out))
     }
 
@@ -24,7 +24,7 @@ impl ServerCache {
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
         let reader = unframed(self.sha256, Of::Clients, exported)?;
-        let mut store = self.store.lock();
+        let mut store = self.peers.store.lock();
         *store = store.read(reader).ok_or(NotImported::Damaged)?;
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! What strangers can learn and break: with copied tickets, with any bytes, with many threads.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Credential,
-    Decoded, EncodedCertificate, FromClient, HandshakeEnd, PrivateKey, ToServer,
+    CertificateCodec, CertificateNotDecoded, Credential, Decoded, EncodedCertificate, HandshakeEnd,
+    PrivateKey,
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::ClientAuthentication;
@@ -14,10 +13,11 @@ use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType,
     SignatureScheme,
 };
-use tessera_cache::{ChainHash, ClientCache};
+use tessera_cache::ChainHash;
 use tessera_harness::at;
 use tessera_null_provider::NullSigner;
 
+use crate::around::Around;
 use crate::refusals::{edit_client, edit_server, known};
 use crate::{Naming, alert, in_hello};
 
@@ -34,36 +34,13 @@ impl Signer for Forger {
     }
 }
 
-/// Somebody who has a client's tickets, and says this in place of its chain.
+/// The codec of somebody who has a client's tickets, and says this in place of its chain.
 struct Thief {
-    client: Arc<ClientCache>,
-    says: Vec<u8>,
-}
-
-struct ThiefCodec {
     inner: Box<dyn CertificateCodec>,
     says: Vec<u8>,
 }
 
-impl CertificateCodecFactory for Thief {
-    fn algorithms(&self) -> RangeInclusive<Id> {
-        self.client.algorithms()
-    }
-
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        let inner = self.client.clone().client_codec(to)?;
-        Some(Box::new(ThiefCodec { inner, says: self.says.clone() }))
-    }
-
-    fn server_codec(
-        self: Arc<Self>,
-        _: &FromClient<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(None)
-    }
-}
-
-impl CertificateCodec for ThiefCodec {
+impl CertificateCodec for Thief {
     fn offers(&self) -> &[Id] {
         self.inner.offers()
     }
@@ -111,8 +88,9 @@ fn steal(
     // As long as the owner's.
     let chain = vec![vec![b't'; 800 + staples], vec![b'j'; 600]];
     scene.client.credentials = vec![Credential::new(chain, PrivateKey::Signs(Arc::new(Forger)))];
-    let thief = Thief { client: ends.client.clone(), says: says.to_vec() };
-    scene.client.certificate_codecs = vec![Arc::new(thief)];
+    let says = says.to_vec();
+    let thief = move |inner| Box::new(Thief { inner, says: says.clone() }) as _;
+    scene.client.certificate_codecs = vec![Arc::new(Around(ends.client.clone(), thief))];
     let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
     scene.server.client_authentication = ClientAuthentication::Required(clients);
     let mut pair = scene.start(None, at(0));

@@ -7,9 +7,8 @@ use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera_harness::rewrite;
 
-use crate::paper::{CACHED_INFO, TICKETS};
 use crate::paper_refusals::{change, of_client, of_server};
-use crate::{Ends, Naming, alert, edit_hello, in_hello};
+use crate::{CACHED_INFO, Ends, Naming, TICKETS, alert, edit_hello, in_hello};
 
 /// How a server answers a client's ticket with this content: its alert, and how much it sent in all.
 fn steal(
@@ -158,7 +157,7 @@ fn attack(seed: u64, rounds: usize) {
             _ => panic!("{}", what()),
         }
         assert_eq!((ends.server.metrics().entries, ends.client.metrics().entries), (1, 1));
-        let again = (0..5).position(|_| ends.abbreviated() == (true, true));
+        let again = (0..5).position(|_| ends.hits() == (true, true));
         assert!(again.is_some_and(|again| again <= 2), "{again:?}: {}", what());
     }
 }
