@@ -110,24 +110,22 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
         key: Option<Key>,
     ) -> Result<PeerIdentity, PeerRejected> {
-        let (expires_at, found) = self.inner.judge_chain(question, |chain| {
+        let (validity, (blob, known)) = self.inner.judge_chain(question, |chain| {
             let blob = match purpose {
                 Some(Purpose::NoNames(_)) => Vec::new(),
                 _ => self.inner.identity(chain.end_entity, question)?,
             };
             let fits = key.is_some() && self.inner.needs_all_of(chain, &question.chain);
-            let known =
-                fits.then(|| (chain.not_before(), chain.end_entity.subject_public_key_info()));
+            let known = fits.then(|| chain.end_entity.subject_public_key_info());
             Ok((blob, known))
         })?;
-        let (blob, known) = found;
-        if let (Some(key), Some((not_before, public_key))) = (key, known) {
+        if let (Some(key), Some(public_key)) = (key, known) {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
             let record = Record::new(
                 &key,
                 &Found {
-                    not_before,
-                    not_after: expires_at,
+                    not_before: validity.not_before,
+                    not_after: validity.not_after,
                     certificates: question.chain.len(),
                     list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
                     public_key: &public_key,
@@ -138,7 +136,7 @@ impl KnownChains {
                 self.store.insert(record);
             }
         }
-        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+        Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
     }
 
     /// Judges a peer whose chain isn't there: its hash stands for it.
