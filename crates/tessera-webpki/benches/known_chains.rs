@@ -61,8 +61,7 @@ fn run(handshakes: usize, rounds: usize) {
 
 fn row(side: Side, keys: Keys, len: usize, group: NamedGroup, handshakes: usize, rounds: usize) {
     let pki = Pki::new(keys, len);
-    let ways =
-        [Way::Judged, Way::Known, Way::Unknown].map(|way| Ends::new(&pki, side, way, group));
+    let ways = [Way::Judged, Way::Known, Way::Unknown].map(|way| Ends::new(&pki, side, way, group));
     let mut samples = [const { Vec::new() }; 3];
     for _ in 0..rounds {
         // In turn, so that what else the machine does meets all of them.

@@ -54,8 +54,7 @@ impl Ends {
         };
         let judges: Arc<dyn PeerVerifier> = Arc::new(plain());
         let is_mutual = side == Side::Server;
-        let [of_client, of_server] =
-            if is_mutual { [judges, counts] } else { [counts, judges] };
+        let [of_client, of_server] = if is_mutual { [judges, counts] } else { [counts, judges] };
         let clients = pki.clients.each_ref().map(|client| {
             let mut config = ClientConfig::new(provider(), of_client.clone());
             config.groups = vec![group];

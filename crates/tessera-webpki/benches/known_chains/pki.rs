@@ -65,8 +65,7 @@ fn authority(
 
 impl Keys {
     fn generate(self) -> KeyPair {
-        let algorithm =
-            if self == Self::P256 { &PKCS_ECDSA_P256_SHA256 } else { &PKCS_RSA_SHA256 };
+        let algorithm = if self == Self::P256 { &PKCS_ECDSA_P256_SHA256 } else { &PKCS_RSA_SHA256 };
         KeyPair::generate_for(algorithm).unwrap()
     }
 }

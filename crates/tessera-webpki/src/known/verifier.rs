@@ -73,7 +73,7 @@ impl KnownChains {
     /// Remembers in this store what the verifier accepts.
     #[must_use]
     pub fn new(mut verifier: WebPkiVerifier, store: &ChainStore) -> Self {
-        let context = Context::new(&mut verifier, store.sha256());
+        let context = Context::new(&mut verifier, store.sha256(), store.salt());
         Self { inner: verifier, store: store.clone(), context }
     }
 
@@ -116,10 +116,13 @@ impl KnownChains {
                 _ => self.inner.identity(chain.end_entity, question)?,
             };
             let fits = key.is_some() && self.inner.needs_all_of(chain, &question.chain);
-            let known = fits.then(|| chain.end_entity.subject_public_key_info());
+            let known = fits.then(|| {
+                let end_entity = chain.end_entity;
+                (end_entity.subject_public_key_info(), end_entity.issuer().to_vec())
+            });
             Ok((blob, known))
         })?;
-        if let (Some(key), Some(public_key)) = (key, known) {
+        if let (Some(key), Some((public_key, authority))) = (key, known) {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
             let record = Record::new(
                 &key,
@@ -133,7 +136,7 @@ impl KnownChains {
                 },
             );
             if let Some(record) = record {
-                self.store.insert(record);
+                self.store.insert(record, &authority);
             }
         }
         Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
@@ -198,10 +201,10 @@ fn answer(
     let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
     signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))?;
     let blob = match purpose {
-        Some(Purpose::Server(name)) => name.as_bytes(),
+        Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
         _ => identity,
     };
-    Ok(PeerIdentity { blob: blob.to_vec(), expires_at: Some(record.not_after()) })
+    Ok(PeerIdentity { blob, expires_at: Some(record.not_after()) })
 }
 
 impl PeerVerifier for KnownChains {
