@@ -83,24 +83,34 @@ impl KnownChains {
     /// As there.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
         let accepted = self.judge(question, Some(Purpose::NoNames(question.peer)))?;
-        accepted.expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))
+        accepted
+            .identity
+            .expires_at
+            .ok_or_else(|| ours("the certificates do not tell when they expire"))
     }
 
     fn judge(
         &self,
         question: &VerifyPeer,
         purpose: Option<Purpose<'_>>,
-    ) -> Result<PeerIdentity, PeerRejected> {
+    ) -> Result<PeerAcceptance, PeerRejected> {
         if let Some(chain) = &question.known {
-            return self.judge_without_chain(question, chain, purpose);
+            return self.judge_without_chain(question, chain, purpose).map(PeerAcceptance::from);
         }
-        let key = self.key_of(question, purpose);
-        if let (Some(key), Some(unix)) = (&key, question.unix)
+        let (chain, key) = self.key_of(question, purpose).unzip();
+        let identity = if let (Some(key), Some(unix)) = (&key, question.unix)
             && let Some(record) = self.store.get(key, unix)
         {
-            return answer(&self.inner, question, purpose, &record);
-        }
-        self.judge_whole(question, purpose, key)
+            answer(&self.inner, question, purpose, &record)
+        } else {
+            self.judge_whole(question, purpose, key)
+        };
+        // Whoever remembers the chain besides has no need to hash it again.
+        identity.map(|identity| {
+            let mut accepted = PeerAcceptance::new(identity);
+            accepted.chain_hash = chain;
+            accepted
+        })
     }
 
     /// Judges all of it, and remembers what is accepted.
@@ -164,14 +174,18 @@ impl KnownChains {
         answer(&self.inner, question, purpose, &record)
     }
 
-    /// The key of a question that may be known again.
-    fn key_of(&self, question: &VerifyPeer, purpose: Option<Purpose<'_>>) -> Option<Key> {
+    /// The hash of a question's chain, and the key, if it may be known again.
+    fn key_of(
+        &self,
+        question: &VerifyPeer,
+        purpose: Option<Purpose<'_>>,
+    ) -> Option<([u8; 32], Key)> {
         if question.certificate_type != CertificateType::X509 || question.chain.is_empty() {
             return None;
         }
         let (context, purpose, unix) = (self.context.as_ref()?, purpose?, question.unix?);
         let chain = chain_hash(self.store.sha256(), &question.chain)?;
-        context.key(&chain, purpose, unix, self.store.sha256())
+        Some((chain, context.key(&chain, purpose, unix, self.store.sha256())?))
     }
 
     fn key(&self, chain: &[u8; 32], purpose: Option<Purpose<'_>>, unix: u64) -> Option<Key> {
@@ -234,7 +248,7 @@ impl PeerVerifier for KnownChains {
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
-        Reply::Now(self.judge(question, purpose).map(PeerAcceptance::from))
+        Reply::Now(self.judge(question, purpose))
     }
 }
 
