@@ -30,6 +30,8 @@ pub enum ConfigError {
     CrlSignature,
     /// The provider has no suite with SHA-256, by which chains are known again.
     NoSha256,
+    /// The provider gives no random numbers.
+    NoRandom,
 }
 
 impl ConfigError {
@@ -58,6 +60,7 @@ impl core::fmt::Display for ConfigError {
                 "revocation list: in a root's name, and not signed by a root of that name",
             ),
             Self::NoSha256 => f.write_str("the provider has no suite with SHA-256"),
+            Self::NoRandom => f.write_str("the provider gives no random numbers: try again"),
             Self::Crl(error) => write!(f, "revocation list: {error}"),
         }
     }

@@ -18,9 +18,10 @@ use crate::alerts::{self, reject};
 use crate::algorithms::{Algorithms, Signature};
 use crate::anchors::{Anchors, check_own};
 use crate::error::ConfigError;
+use crate::expiry::Validity;
 use crate::names::sequence;
 use crate::revocation::{Revocation, UnknownStatus};
-use crate::{expiry, identity, key_usage};
+use crate::{identity, key_usage};
 
 /// Verifies peers by their certificate chains, servers and clients alike.
 ///
@@ -135,13 +136,13 @@ impl WebPkiVerifier {
     /// # Errors
     /// As [`verify`](PeerVerifier::verify), with the alert and the reason.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
-        self.judge_chain(question, |_| Ok(())).map(|(expires_at, ())| expires_at)
+        self.judge_chain(question, |_| Ok(())).map(|(validity, ())| validity.not_after)
     }
 
     fn judge(&self, question: &VerifyPeer) -> Result<PeerIdentity, PeerRejected> {
-        let (expires_at, blob) =
+        let (validity, blob) =
             self.judge_chain(question, |chain| self.identity(chain.end_entity, question))?;
-        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+        Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
     }
 
     /// Whether the peer is a server that has to have the name that was asked for.
@@ -186,12 +187,12 @@ impl WebPkiVerifier {
     }
 
     /// Judges the chain and the proof; `look` takes what it needs of a chain that is accepted, and may refuse
-    /// it for its names. Gives when the path ends.
+    /// it for its names. Gives when the path is valid.
     pub(crate) fn judge_chain<N>(
         &self,
         question: &VerifyPeer,
         look: impl FnOnce(&AcceptedChain<'_>) -> Result<N, PeerRejected>,
-    ) -> Result<(u64, N), PeerRejected> {
+    ) -> Result<(Validity, N), PeerRejected> {
         if question.known.is_some() {
             let reason = "the peer names certificates that are not known here";
             return Err(reject(AlertDescription::BAD_CERTIFICATE, reason));
@@ -237,10 +238,10 @@ impl WebPkiVerifier {
             end_entity.verify_signature(algorithm, signed, bytes)
         })?;
 
-        let expires_at = accepted
-            .not_after()
+        let validity = accepted
+            .validity()
             .ok_or_else(|| ours("the certificates do not tell when they expire"))?;
-        Ok((expires_at, found))
+        Ok((validity, found))
     }
 }
 
@@ -252,18 +253,11 @@ pub(crate) struct AcceptedChain<'a> {
 }
 
 impl AcceptedChain<'_> {
-    /// The latest notBefore of the certificates that were needed, in seconds since the Unix epoch.
-    #[cfg(feature = "std")]
-    pub(crate) fn not_before(&self) -> u64 {
-        let first = expiry::not_before(&self.end_entity.der());
-        self.intermediates().map(|der| expiry::not_before(&der)).fold(first, u64::max)
-    }
-
-    /// The earliest notAfter of them; `None` if one of them does not tell. The anchor has none: it is a name
-    /// and a key.
-    fn not_after(&self) -> Option<u64> {
-        let first = expiry::not_after(&self.end_entity.der())?;
-        self.intermediates().try_fold(first, |first, der| Some(first.min(expiry::not_after(&der)?)))
+    /// When all certificates that were needed are valid; `None` if one of them does not tell. The anchor is not
+    /// among them: it is a name and a key.
+    fn validity(&self) -> Option<Validity> {
+        let first = Validity::of(self.end_entity)?;
+        self.intermediates().try_fold(first, |all, der| all.and(&der))
     }
 
     fn intermediates(&self) -> impl Iterator<Item = CertificateDer<'_>> {

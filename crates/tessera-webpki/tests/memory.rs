@@ -18,7 +18,7 @@ use pki::{Peer, ca_params, client_params, judge, root, server_params, with};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// The bytes that an entry takes, and those that the store says: of so many chains with two certificates each.
-fn per_entry(entries: usize, rsa: bool, client: bool) -> (f64, f64) {
+fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
     let root = root("root");
     // A certificate lasts for many names, and a key for many certificates: RSA keys are slow to make.
     let key = KeyPair::generate_for(if rsa { &PKCS_RSA_SHA256 } else { &PKCS_ECDSA_P256_SHA256 });
@@ -30,7 +30,7 @@ fn per_entry(entries: usize, rsa: bool, client: bool) -> (f64, f64) {
         true => SignatureScheme::RSA_PSS_RSAE_SHA256,
         false => SignatureScheme::ECDSA_SECP256R1_SHA256,
     };
-    let mut params = if client { client_params(&["client.example"]) } else { server_params() };
+    let mut params = client.map_or_else(server_params, |name| client_params(&[name]));
     leaf.chain = vec![Vec::new(), issuer.der().to_vec()];
     let signed = leaf.as_server_with(scheme);
     let questions: Vec<VerifyPeer> = (0..entries)
@@ -39,7 +39,7 @@ fn per_entry(entries: usize, rsa: bool, client: bool) -> (f64, f64) {
             let der = params.signed_by(&leaf.key, &issuer).unwrap().der().to_vec();
             with(signed.clone(), |it| {
                 it.chain[0] = der;
-                if client {
+                if client.is_some() {
                     (it.peer, it.server_name) = (tessera::Role::Client, None);
                 }
             })
@@ -64,18 +64,25 @@ fn per_entry(entries: usize, rsa: bool, client: bool) -> (f64, f64) {
 /// With jemalloc's sizes, table and index included. The keys are all the same, which no entry makes use of.
 #[test]
 fn a_known_chain_takes_few_bytes() {
-    for (rsa, client, most) in
-        [(false, false, 160.0), (true, false, 380.0), (false, true, 176.0), (true, true, 380.0)]
-    {
+    let [short, long] = [Some("client.example"), Some("client-0123456789.example")];
+    for (rsa, client, most) in [
+        (false, None, 140.0),
+        (false, short, 160.0),
+        (false, long, 176.0),
+        (true, None, 380.0),
+        (true, short, 380.0),
+    ] {
         for entries in [64, 500, if rsa { 1000 } else { 4096 }] {
             let (taken, counted) = per_entry(entries, rsa, client);
             let kind = if rsa { "RSA-2048" } else { "P-256" };
-            let of = if client { "client's, 18 bytes of name" } else { "server's" };
+            let of = client.map_or("a server".to_owned(), |name| format!("the client {name}"));
             eprintln!(
                 "{kind}, {of}, {entries} chains: {taken:.0} bytes each, {counted:.0} counted"
             );
             assert!(taken <= most, "{kind}, {of}, {entries} chains: {taken} bytes each");
-            assert!((counted - taken).abs() <= 24.0, "counted {counted}, taken {taken}");
+            // The allocator's sizes are up to a quarter apart.
+            let apart = (counted - taken).abs();
+            assert!(apart <= f64::max(24.0, taken / 8.0), "counted {counted}, taken {taken}");
         }
     }
 }

@@ -34,13 +34,14 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]
 }
 
 /// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. What was
-/// `expected` came as a hash, and need not be hashed.
+/// `expected` came as a hash, and need not be hashed; nor what the verifier has.
 fn learned_form<P>(
     cache: &Cache<P>,
     peer: &PeerCertificate,
     expected: Option<ChainHash>,
     asked: AskedChain<'_>,
 ) -> Option<(ChainHash, Form)> {
+    let expected = expected.or(peer.chain_hash.map(ChainHash));
     let chain = Chain::of_peer(peer);
     let hash = match (&chain, expected) {
         (_, Some(expected)) => expected,

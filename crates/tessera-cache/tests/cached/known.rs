@@ -1,16 +1,21 @@
 //! Real certificates, and verifiers that remember the chains that they accepted: caches keep hashes.
 
-use std::sync::Arc;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
     RsaKeySize, date_time_ymd,
 };
-use tessera::auth::{AskedChain, ChainMemory, Credential, PinnedChain, PrivateKey};
+use tessera::auth::{
+    AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
+    CodecRefusal, Credential, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
+    PeerCertificate, PinnedChain, PrivateKey, ToServer, chain_hash,
+};
 use tessera::handshake::ClientAuthentication;
-use tessera::wire::AlertDescription;
+use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm};
 use tessera_aws_lc::SigningKey;
 use tessera_cache::{Carrier, ClientCache, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
@@ -172,4 +177,72 @@ fn real_certificates_are_cached_without_a_memory() {
     ends.restart_server();
     assert_eq!(ends.hits(), (false, false));
     assert_eq!(ends.hits(), (true, true));
+}
+
+/// A codec that encodes nothing, and keeps what it hears of peers.
+#[derive(Clone, Default)]
+struct Witness(Arc<Mutex<Vec<PeerCertificate>>>);
+
+impl CertificateCodecFactory for Witness {
+    fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
+        let one = CertificateCompressionAlgorithm(0x7001);
+        one..=one
+    }
+
+    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new((*self).clone()))
+    }
+
+    fn server_codec(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(Some(Box::new((*self).clone())))
+    }
+}
+
+impl CertificateCodec for Witness {
+    fn offers(&self) -> &[CertificateCompressionAlgorithm] {
+        &[]
+    }
+
+    fn encode(
+        &mut self,
+        _: &[u8],
+        _: &[CertificateCompressionAlgorithm],
+    ) -> Option<EncodedCertificate> {
+        None
+    }
+
+    fn decode(
+        &mut self,
+        _: CertificateCompressionAlgorithm,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        Err(CertificateNotDecoded)
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        self.0.lock().expect("unpoisoned").extend(end.peer.cloned());
+    }
+}
+
+#[test]
+fn codecs_are_told_the_hash_that_the_verifier_has_computed() {
+    let (mut ends, _) = ends();
+    let witness = Witness::default();
+    ends.scene.client.certificate_codecs = vec![Arc::new(witness.clone())];
+    ends.scene.server.certificate_codecs = vec![Arc::new(witness.clone())];
+    // The second time both verifiers know the chains.
+    ends.connect();
+    ends.connect();
+    let seen = witness.0.lock().expect("unpoisoned");
+    assert_eq!(seen.len(), 4);
+    let sha256 = ends.scene.client.provider.sha256().expect("a hash");
+    for peer in &*seen {
+        let chain: Vec<_> = peer.chain().collect();
+        assert_eq!(chain.len(), 2);
+        assert_eq!(peer.chain_hash, chain_hash(sha256, &chain));
+    }
 }

@@ -1,4 +1,4 @@
-//! A bounded table of records: the least recently used leaves.
+//! A bounded table of records: the least recently used of an authority leaves.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -7,8 +7,11 @@ use hashbrown::HashTable;
 
 use super::key::Key;
 use super::record::Record;
+use super::shares::{NONE, Shares};
 
-/// How much a store holds; the least recently used chains leave.
+/// How much a store holds. Where it is full, the least recently used chains leave: those of the authority that has
+/// most, or of the new one's, once it has its part. So whoever has many certificates of one authority makes chains of
+/// this authority be forgotten, and of no other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreBounds {
     /// Chains.
@@ -25,14 +28,12 @@ impl Default for StoreBounds {
 }
 
 /// Slots in pieces of one size, so that a table that grows moves nothing and holds little that is empty; an index
-/// of four bytes each; and a list of them in the order of their use, which runs through the slots.
+/// of four bytes each; and for each authority a list of them in the order of their use, which runs through the slots.
 pub(super) struct Entries {
     bounds: StoreBounds,
     pieces: Vec<Vec<Slot>>,
     index: HashTable<u32>,
-    /// The ends of the order of use: `NONE` where there is no entry.
-    newest: u32,
-    oldest: u32,
+    shares: Shares,
     /// The first empty slot, which names the next one as its `older`.
     empty: u32,
     bytes: usize,
@@ -51,7 +52,6 @@ impl Slot {
     }
 }
 
-const NONE: u32 = u32::MAX;
 const PIECE: usize = 64;
 
 impl Entries {
@@ -59,16 +59,8 @@ impl Entries {
     const OVERHEAD: usize = size_of::<Slot>() + 8;
 
     pub(super) fn new(bounds: StoreBounds) -> Self {
-        let (newest, oldest, empty) = (NONE, NONE, NONE);
-        Self {
-            bounds,
-            pieces: Vec::new(),
-            index: HashTable::new(),
-            newest,
-            oldest,
-            empty,
-            bytes: 0,
-        }
+        let (pieces, index, shares) = (Vec::new(), HashTable::new(), Shares::default());
+        Self { bounds, pieces, index, shares, empty: NONE, bytes: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -82,24 +74,37 @@ impl Entries {
     /// The record, which is the most recently used one now.
     pub(super) fn get(&mut self, key: &Key) -> Option<&Record> {
         let at = self.find(key)?;
-        self.unlink(at);
-        self.link(at);
+        let cost = self.unlink(at);
+        self.link(at, cost);
         self.slot(at)?.record.as_ref()
     }
 
-    /// Adds a record, or exchanges that of its key; `left` gets what has to leave for it. One that is larger than
-    /// the whole table isn't kept.
-    pub(super) fn insert(&mut self, record: Record, mut left: impl FnMut(Record)) {
+    /// Adds a record of a chain of this authority's, or exchanges that of its key; `left` gets what has to leave
+    /// for it. One that is larger than the whole table isn't kept.
+    pub(super) fn insert(
+        &mut self,
+        mut record: Record,
+        authority: &[u8],
+        mut left: impl FnMut(Record),
+    ) {
         let key = record.key();
         self.remove(&key);
         let cost = Self::OVERHEAD + record.len();
         if self.bounds.entries == 0 || cost > self.bounds.bytes {
             return;
         }
-        while self.len() >= self.bounds.entries || self.bytes + cost > self.bounds.bytes {
-            let oldest = self.slot(self.oldest).and_then(|slot| slot.record.as_ref());
-            let Some(oldest) = oldest.map(Record::key) else { return };
-            match self.remove(&oldest) {
+        let share = self.shares.of(authority);
+        record.count_in(share);
+        loop {
+            let leaves = if self.len() >= self.bounds.entries {
+                self.shares.leaves(share, self.bounds.entries, |it| it.entries)
+            } else if self.bytes + cost > self.bounds.bytes {
+                self.shares.leaves(share, self.bounds.bytes, |it| it.bytes)
+            } else {
+                break;
+            };
+            let leaves = leaves.and_then(|at| self.slot(at)?.record.as_ref()).map(Record::key);
+            match leaves.and_then(|key| self.remove(&key)) {
                 Some(record) => left(record),
                 None => return,
             }
@@ -107,7 +112,7 @@ impl Entries {
         let slot = Slot { record: Some(record), newer: NONE, older: NONE };
         let Some(at) = self.place(slot) else { return };
         self.bytes += cost;
-        self.link(at);
+        self.link(at, cost);
         let Self { pieces, index, .. } = self;
         index.insert_unique(short(&key), at, |at| {
             get(pieces, *at).and_then(|slot| slot.record.as_ref()).map_or(0, |it| short(&it.key()))
@@ -118,13 +123,11 @@ impl Entries {
         let Self { pieces, index, .. } = self;
         let is_it = |at: &u32| get(pieces, *at).is_some_and(|slot| slot.is_of(key));
         let at = index.find_entry(short(key), is_it).ok()?.remove().0;
-        self.unlink(at);
+        self.bytes -= self.unlink(at);
         let empty = mem::replace(&mut self.empty, at);
         let slot = self.slot_mut(at)?;
         slot.older = empty;
-        let record = slot.record.take()?;
-        self.bytes = self.bytes.saturating_sub(Self::OVERHEAD + record.len());
-        Some(record)
+        slot.record.take()
     }
 
     fn find(&self, key: &Key) -> Option<u32> {
@@ -149,31 +152,51 @@ impl Entries {
         Some(at)
     }
 
-    /// Makes an entry the newest one.
-    fn link(&mut self, at: u32) {
-        let older = mem::replace(&mut self.newest, at);
+    /// Makes an entry the newest one of its share.
+    fn link(&mut self, at: u32, cost: usize) {
+        let Some(share) = self.share(at).and_then(|share| self.shares.get_mut(share)) else {
+            return;
+        };
+        share.entries += 1;
+        share.bytes += cost;
+        let older = mem::replace(&mut share.newest, at);
+        if older == NONE {
+            share.oldest = at;
+        }
         if let Some(slot) = self.slot_mut(at) {
             (slot.newer, slot.older) = (NONE, older);
         }
-        match self.slot_mut(older) {
-            Some(slot) => slot.newer = at,
-            None => self.oldest = at,
+        if let Some(slot) = self.slot_mut(older) {
+            slot.newer = at;
         }
     }
 
-    /// Takes an entry out of the order.
-    fn unlink(&mut self, at: u32) {
-        let Some((newer, older)) = self.slot(at).map(|slot| (slot.newer, slot.older)) else {
-            return;
-        };
-        match self.slot_mut(newer) {
-            Some(slot) => slot.older = older,
-            None => self.newest = older,
+    /// Takes an entry out of its share, and gives what it takes.
+    fn unlink(&mut self, at: u32) -> usize {
+        let Some(Slot { record: Some(record), newer, older }) = self.slot(at) else { return 0 };
+        let (share, newer, older) = (record.share(), *newer, *older);
+        let cost = Self::OVERHEAD + record.len();
+        if let Some(share) = self.shares.get_mut(share) {
+            share.entries -= 1;
+            share.bytes -= cost;
+            if newer == NONE {
+                share.newest = older;
+            }
+            if older == NONE {
+                share.oldest = newer;
+            }
         }
-        match self.slot_mut(older) {
-            Some(slot) => slot.newer = newer,
-            None => self.oldest = newer,
+        if let Some(slot) = self.slot_mut(newer) {
+            slot.older = older;
         }
+        if let Some(slot) = self.slot_mut(older) {
+            slot.newer = newer;
+        }
+        cost
+    }
+
+    fn share(&self, at: u32) -> Option<u8> {
+        Some(self.slot(at)?.record.as_ref()?.share())
     }
 
     fn slot(&self, at: u32) -> Option<&Slot> {
@@ -193,8 +216,7 @@ fn get(pieces: &[Vec<Slot>], at: u32) -> Option<&Slot> {
 
 /// Keys are hashes: a part of one is as good as another hash.
 fn short(key: &Key) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *key;
-    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    key.first_chunk().copied().map_or(0, u64::from_ne_bytes)
 }
 
 #[cfg(test)]
@@ -206,7 +228,7 @@ mod tests {
     use super::{Entries, Key, Record, StoreBounds};
 
     fn key(number: u32) -> Key {
-        let mut key = [0; 32];
+        let mut key = [0; 16];
         key[..4].copy_from_slice(&number.to_be_bytes());
         key
     }
@@ -225,8 +247,17 @@ mod tests {
     }
 
     fn insert(entries: &mut Entries, number: u32, identity: &[u8]) -> Vec<u32> {
+        insert_of(entries, b"authority", number, identity)
+    }
+
+    fn insert_of(
+        entries: &mut Entries,
+        authority: &[u8],
+        number: u32,
+        identity: &[u8],
+    ) -> Vec<u32> {
         let mut left = Vec::new();
-        entries.insert(record(number, identity), |record| {
+        entries.insert(record(number, identity), authority, |record| {
             left.push(u32::from_be_bytes(record.key()[..4].try_into().unwrap()));
         });
         left
@@ -267,6 +298,50 @@ mod tests {
             insert(&mut entries, 0, b"");
             assert_eq!((entries.len(), entries.bytes()), (0, 0));
         }
+    }
+
+    #[test]
+    fn whoever_fills_the_table_pushes_out_entries_of_his_own_authority_alone() {
+        let byte_bound = 4 * (Entries::OVERHEAD + record(0, b"").len());
+        for bounds in [
+            StoreBounds { entries: 4, bytes: usize::MAX },
+            StoreBounds { entries: usize::MAX, bytes: byte_bound },
+        ] {
+            let mut entries = Entries::new(bounds);
+            assert!(insert_of(&mut entries, b"a", 100, b"").is_empty());
+            for number in 0..3 {
+                assert!(insert_of(&mut entries, b"b", number, b"").is_empty());
+            }
+            // `b` has more than its due.
+            for number in 3..20 {
+                assert_eq!(insert_of(&mut entries, b"b", number, b""), [number - 3]);
+            }
+            // `a` grows to its due, and then makes room for itself.
+            assert_eq!(insert_of(&mut entries, b"a", 101, b""), [17]);
+            assert_eq!(insert_of(&mut entries, b"a", 102, b""), [100]);
+            // Another one gets room from those who have most.
+            assert_eq!(insert_of(&mut entries, b"c", 200, b""), [18]);
+            assert_eq!(insert_of(&mut entries, b"c", 201, b""), [101]);
+            assert!([102, 19, 200, 201].iter().all(|it| entries.get(&key(*it)).is_some()));
+        }
+    }
+
+    #[test]
+    fn authorities_beyond_the_last_number_are_together_and_numbers_are_used_again() {
+        let mut entries = Entries::new(StoreBounds { entries: 1000, bytes: usize::MAX });
+        for number in 0..300_u32 {
+            insert_of(&mut entries, &number.to_be_bytes(), number, b"");
+        }
+        let share = |entries: &mut Entries, number| entries.get(&key(number)).unwrap().share();
+        assert_eq!(
+            [0, 254, 255, 256, 299].map(|it| share(&mut entries, it)),
+            [0, 254, 255, 255, 255]
+        );
+        entries.remove(&key(7));
+        insert_of(&mut entries, b"another", 300, b"");
+        assert_eq!(share(&mut entries, 300), 7);
+        insert_of(&mut entries, b"another", 301, b"");
+        assert_eq!(share(&mut entries, 301), 7);
     }
 
     /// Against a list that is searched from its beginning.

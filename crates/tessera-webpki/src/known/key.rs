@@ -8,12 +8,17 @@ use tessera::crypto::Hash;
 
 use crate::verifier::WebPkiVerifier;
 
-/// An entry's key: SHA-256 of everything that decides whether its chain is accepted, the time aside. It is
-/// never shortened: who could make two chains with one key, one of them good, would have the other accepted.
-pub(super) type Key = [u8; 32];
+/// An entry's key: half of SHA-256 of everything that decides whether its chain is accepted, the time aside, and of
+/// the store's salt. Who could make two chains with one key, one of them good, would have the other accepted. With the
+/// salt nobody can look for them: they have to be found by trying all of 2^128 at the store itself.
+pub(super) type Key = [u8; 16];
+
+/// A number that nobody can guess, of a store's own.
+pub(super) type Salt = [u8; 32];
 
 /// What of a verifier decides, time and question aside.
 pub(super) struct Context {
+    /// With the salt.
     digest: [u8; 32],
     /// When revocation lists end, where a list that has ended says nothing any more.
     lists_end: Vec<u64>,
@@ -34,9 +39,14 @@ impl Context {
     /// Anchors, algorithms, and how revocation is treated are the verifier's policy. Of revocation lists it says
     /// whom they revoke; here the very lists count, in their order, so that an entry never outlives the lists
     /// that it was judged by. `None` if a list doesn't tell when it ends.
-    pub(super) fn new(verifier: &mut WebPkiVerifier, sha256: &dyn Hash) -> Option<Self> {
-        let policy =
-            VerifierPolicy::new("tessera-webpki: known chains, 1").with_policy(&verifier.policy());
+    pub(super) fn new(
+        verifier: &mut WebPkiVerifier,
+        sha256: &dyn Hash,
+        salt: &Salt,
+    ) -> Option<Self> {
+        let policy = VerifierPolicy::new("tessera-webpki: known chains, 2")
+            .with(salt)
+            .with_policy(&verifier.policy());
         let (lists, lists_end) = match &mut verifier.revocation {
             Some(revocation) => revocation.take_sources()?,
             None => Default::default(),
@@ -70,6 +80,6 @@ impl Context {
         decides.extend_from_slice(&ended.to_be_bytes());
         decides.push(number);
         decides.extend_from_slice(name.as_bytes());
-        sha256.hash(&decides).as_ref().try_into().ok()
+        sha256.hash(&decides).as_ref().first_chunk().copied()
     }
 }

@@ -5,6 +5,7 @@ mod key;
 mod pins;
 mod public_key;
 mod record;
+mod shares;
 mod store;
 mod verifier;
 

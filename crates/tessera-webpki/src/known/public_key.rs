@@ -32,35 +32,33 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-/// The number of a key that is kept whole, its length before it.
-const WHOLE: u8 = u8::MAX;
+/// The number of a kind that isn't among them: such a key is kept whole, its length before it.
+const WHOLE: u8 = 15;
 
-/// Writes a SubjectPublicKeyInfo (DER) behind its kind. `None` if it is longer than any key.
-pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<()> {
+/// Writes a SubjectPublicKeyInfo (DER), and gives the number of its kind, below 16. `None` if it is longer than any
+/// key.
+pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
     for (number, kind) in (0..).zip(&KINDS) {
         let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
         if let Some(middle) = middle.filter(|middle| middle.len() == kind.len) {
-            to.push(number);
             to.extend_from_slice(middle);
-            return Some(());
+            return Some(number);
         }
     }
-    to.push(WHOLE);
     to.extend_from_slice(&u16::try_from(key.len()).ok()?.to_be_bytes());
     to.extend_from_slice(key);
-    Some(())
+    Some(WHOLE)
 }
 
-/// Reads the key, as it was; the second is what follows.
-pub(super) fn read(from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
-    let (number, rest) = from.split_first()?;
-    match KINDS.get(usize::from(*number)) {
+/// Reads the key of this kind, as it was; the second is what follows.
+pub(super) fn read(kind: u8, from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
+    match KINDS.get(usize::from(kind)) {
         Some(kind) => {
-            let (middle, rest) = rest.split_at_checked(kind.len)?;
+            let (middle, rest) = from.split_at_checked(kind.len)?;
             Some(([kind.before, middle, kind.after].concat(), rest))
         }
         None => {
-            let (len, rest) = rest.split_first_chunk()?;
+            let (len, rest) = from.split_first_chunk()?;
             let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
             Some((key.to_vec(), rest))
         }
@@ -83,24 +81,24 @@ mod tests {
         let mut too_short = common(0);
         too_short.pop();
         for (key, len) in [
-            (common(0), 1 + 64),
-            (common(1), 1 + 256),
-            (too_short, 3 + 90),
-            (b"another".to_vec(), 3 + 7),
-            (Vec::new(), 3),
+            (common(0), 64),
+            (common(1), 256),
+            (too_short, 2 + 90),
+            (b"another".to_vec(), 2 + 7),
+            (Vec::new(), 2),
         ] {
             let mut written = Vec::new();
-            write(&key, &mut written).unwrap();
-            assert_eq!(written.len(), len);
+            let kind = write(&key, &mut written).unwrap();
+            assert_eq!((written.len(), kind < 16), (len, true));
             written.extend_from_slice(b"what follows");
-            assert_eq!(read(&written).unwrap(), (key, &b"what follows"[..]));
+            assert_eq!(read(kind, &written).unwrap(), (key, &b"what follows"[..]));
         }
     }
 
     #[test]
     fn a_public_key_that_is_cut_off_is_none() {
         let mut written = Vec::new();
-        write(b"another", &mut written).unwrap();
-        assert!((0..written.len()).all(|len| read(&written[..len]).is_none()));
+        let kind = write(b"another", &mut written).unwrap();
+        assert!((0..written.len()).all(|len| read(kind, &written[..len]).is_none()));
     }
 }

@@ -24,7 +24,8 @@ pub(super) struct Found<'a> {
 }
 
 /// The same in one piece, behind the key by which it is found: notBefore (4 bytes), notAfter (5), the certificates (1),
-/// their length (3), the public key, the identity.
+/// their length (3), the share that it counts in (1), what the public key and the identity begin with (1), the rest of
+/// either.
 #[derive(Clone)]
 pub(super) struct Record(Box<[u8]>);
 
@@ -42,9 +43,25 @@ impl Record {
         bytes.extend_from_slice(&not_after.to_be_bytes()[3..]);
         bytes.push(certificates);
         bytes.extend_from_slice(&list_len.to_be_bytes()[1..]);
-        public_key::write(found.public_key, &mut bytes)?;
-        bytes.extend_from_slice(found.identity);
+        bytes.extend_from_slice(&[0; 2]);
+        let key_kind = public_key::write(found.public_key, &mut bytes)?;
+        let (beginning, rest) = (0..)
+            .zip(BEGINNINGS)
+            .find_map(|(number, it)| Some((number, found.identity.strip_prefix(it)?)))?;
+        bytes.extend_from_slice(rest);
+        *bytes.get_mut(KINDS)? = beginning << 4 | key_kind;
         Some(Self(bytes.into_boxed_slice()))
+    }
+
+    /// The share that it counts in.
+    pub(super) fn share(&self) -> u8 {
+        self.byte(SHARE)
+    }
+
+    pub(super) fn count_in(&mut self, share: u8) {
+        if let Some(byte) = self.0.get_mut(SHARE) {
+            *byte = share;
+        }
     }
 
     /// By what it is found.
@@ -59,30 +76,37 @@ impl Record {
 
     /// Whether all certificates are valid at this time.
     pub(super) fn is_valid_at(&self, unix: u64) -> bool {
-        (self.number(32..36)..=self.not_after()).contains(&unix)
+        (self.number(16..20)..=self.not_after()).contains(&unix)
     }
 
     /// When the first of them expires.
     pub(super) fn not_after(&self) -> u64 {
-        self.number(36..41)
+        self.number(20..25)
     }
 
     pub(super) fn certificates(&self) -> usize {
-        self.number(41..42) as usize
+        usize::from(self.byte(25))
     }
 
     pub(super) fn list_len(&self) -> usize {
-        self.number(42..45) as usize
+        self.number(26..29) as usize
     }
 
     /// Public key and identity.
-    pub(super) fn peer(&self) -> Option<(Vec<u8>, &[u8])> {
-        public_key::read(self.0.get(HEAD..)?)
+    pub(super) fn peer(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let kinds = self.byte(KINDS);
+        let (public_key, rest) = public_key::read(kinds & 15, self.0.get(HEAD..)?)?;
+        let beginning = BEGINNINGS.get(usize::from(kinds >> 4))?;
+        Some((public_key, [beginning, rest].concat()))
     }
 
     /// Its bytes.
     pub(super) fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.0.get(at).copied().unwrap_or_default()
     }
 
     fn number(&self, at: core::ops::Range<usize>) -> u64 {
@@ -91,14 +115,23 @@ impl Record {
     }
 }
 
+/// What identities begin with that is kept as a number, the longest first; at most 16. Network functions of 5G
+/// have URNs, workloads SPIFFE IDs.
+const BEGINNINGS: [&[u8]; 6] =
+    [b"uri:urn:uuid:", b"uri:spiffe://", b"subject:", b"dns:", b"uri:", b""];
+
+/// Where the share stands, and the two numbers in one byte.
+const SHARE: usize = 29;
+const KINDS: usize = 30;
+
 /// Before the public key.
-const HEAD: usize = 32 + 4 + 5 + 1 + 3;
+const HEAD: usize = 31;
 
 #[cfg(test)]
 mod tests {
     use super::{Found, Key, Record};
 
-    const KEY: Key = [9; 32];
+    const KEY: Key = [9; 16];
 
     const FOUND: Found<'_> = Found {
         not_before: 1_893_456_000,
@@ -113,9 +146,38 @@ mod tests {
     fn a_record_gives_back_what_was_found() {
         let record = Record::new(&KEY, &FOUND).unwrap();
         assert_eq!((record.key(), record.not_after()), (KEY, 1_924_992_000));
-        assert!(record.is_of(&KEY) && !record.is_of(&[8; 32]));
+        assert!(record.is_of(&KEY) && !record.is_of(&[8; 16]));
         assert_eq!((record.certificates(), record.list_len()), (2, 0x01_02_03));
-        assert_eq!(record.peer().unwrap(), (b"a key".to_vec(), &b"dns:client.example"[..]));
+        assert_eq!(record.peer().unwrap(), (b"a key".to_vec(), b"dns:client.example".to_vec()));
+    }
+
+    #[test]
+    fn an_identity_comes_back_whatever_it_begins_with() {
+        for (identity, kept) in [
+            (&b""[..], 0),
+            (b"dns:", 0),
+            (b"dns", 3),
+            (b"dns:client.example", 14),
+            (b"uri:urn:uuid:6f1c", 4),
+            (b"uri:urn:other", 9),
+            (b"uri:spiffe://example/a", 9),
+            (b"subject:0\x0c", 2),
+            (b"Subject:", 8),
+        ] {
+            let of = |identity| Record::new(&KEY, &Found { identity, ..FOUND }).unwrap();
+            let record = of(identity);
+            assert_eq!(record.peer().unwrap().1, identity);
+            assert_eq!(record.len() - of(b"").len(), kept, "{identity:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_tells_in_which_share_it_counts() {
+        let mut record = Record::new(&KEY, &FOUND).unwrap();
+        let whole = |it: &Record| (it.key(), it.not_after(), it.list_len(), it.peer());
+        let before = whole(&record);
+        record.count_in(200);
+        assert_eq!((record.share(), whole(&record)), (200, before));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tessera::crypto::{Hash, Provider};
 
 use super::entries::{Entries, StoreBounds};
-use super::key::Key;
+use super::key::{Key, Salt};
 use super::record::Record;
 use crate::error::ConfigError;
 
@@ -20,6 +20,7 @@ use crate::error::ConfigError;
 #[derive(Clone)]
 pub struct ChainStore {
     sha256: &'static dyn Hash,
+    salt: Arc<Salt>,
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -58,12 +59,14 @@ impl ChainStore {
     /// An empty store.
     ///
     /// # Errors
-    /// If the provider has no suite with SHA-256.
+    /// If the provider has no suite with SHA-256, or no random numbers.
     pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, ConfigError> {
         let kept =
             Kept { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
         let sha256 = provider.sha256().ok_or(ConfigError::NoSha256)?;
-        Ok(Self { sha256, kept: Arc::new(Mutex::new(kept)) })
+        let mut salt = Salt::default();
+        provider.random.fill(&mut salt).map_err(|_| ConfigError::NoRandom)?;
+        Ok(Self { sha256, salt: Arc::new(salt), kept: Arc::new(Mutex::new(kept)) })
     }
 
     /// What has happened until now.
@@ -81,6 +84,10 @@ impl ChainStore {
 
     pub(super) fn sha256(&self) -> &'static dyn Hash {
         self.sha256
+    }
+
+    pub(super) fn salt(&self) -> &Salt {
+        &self.salt
     }
 
     /// The record, if it is valid now. The question is counted.
@@ -104,12 +111,13 @@ impl ChainStore {
         record
     }
 
-    pub(super) fn insert(&self, record: Record) {
+    /// Keeps the record of a chain whose end entity is this authority's.
+    pub(super) fn insert(&self, record: Record, authority: &[u8]) {
         let Kept { entries, pins, .. } = &mut *self.kept();
         if let Some(pin) = pins.get_mut(&record.key()) {
             pin.record = None;
         }
-        entries.insert(record, |record| {
+        entries.insert(record, authority, |record| {
             if let Some(pin) = pins.get_mut(&record.key()) {
                 pin.record = Some(record);
             }

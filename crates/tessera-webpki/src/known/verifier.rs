@@ -33,7 +33,16 @@ use crate::verifier::{WebPkiVerifier, ours};
 /// the path it is. The proof of the peer, its signature, is checked each time.
 ///
 /// Never remembered is who was refused, and whose certificates weren't all needed and in their order (a root may
-/// stand behind them): else one client could have as many entries as it can think of chains.
+/// stand behind them): else one client could have as many entries as it can think of chains. So it has few, but not
+/// one: everybody can change an ECDSA signature to its other form (s to n - s), and the certificate that has it is
+/// another one, and as good. Of n certificates with such signatures there are 2^n chains, and as many with the root:
+/// 8 of a client with one intermediate. They push out what is of the same authority, and nothing else
+/// ([`StoreBounds`](super::StoreBounds)).
+///
+/// A chain is learned where it is accepted for the first time, not where it comes back, though that costs something
+/// for chains that never do: their hash, about a hundredth of checking three certificates with P-256 keys. Who is
+/// seen a second time is spared the whole check instead, and a certificate cache can name the chain in the very next
+/// handshake.
 ///
 /// A certificate codec may know a chain by its hash alone: [`ChainMemory`] tells it which, and the question about
 /// one ([`VerifyPeer::known`]) is answered from the entry.
@@ -73,7 +82,7 @@ impl KnownChains {
     /// Remembers in this store what the verifier accepts.
     #[must_use]
     pub fn new(mut verifier: WebPkiVerifier, store: &ChainStore) -> Self {
-        let context = Context::new(&mut verifier, store.sha256());
+        let context = Context::new(&mut verifier, store.sha256(), store.salt());
         Self { inner: verifier, store: store.clone(), context }
     }
 
@@ -83,24 +92,34 @@ impl KnownChains {
     /// As there.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
         let accepted = self.judge(question, Some(Purpose::NoNames(question.peer)))?;
-        accepted.expires_at.ok_or_else(|| ours("the certificates do not tell when they expire"))
+        accepted
+            .identity
+            .expires_at
+            .ok_or_else(|| ours("the certificates do not tell when they expire"))
     }
 
     fn judge(
         &self,
         question: &VerifyPeer,
         purpose: Option<Purpose<'_>>,
-    ) -> Result<PeerIdentity, PeerRejected> {
+    ) -> Result<PeerAcceptance, PeerRejected> {
         if let Some(chain) = &question.known {
-            return self.judge_without_chain(question, chain, purpose);
+            return self.judge_without_chain(question, chain, purpose).map(PeerAcceptance::from);
         }
-        let key = self.key_of(question, purpose);
-        if let (Some(key), Some(unix)) = (&key, question.unix)
+        let (chain, key) = self.key_of(question, purpose).unzip();
+        let identity = if let (Some(key), Some(unix)) = (&key, question.unix)
             && let Some(record) = self.store.get(key, unix)
         {
-            return answer(&self.inner, question, purpose, &record);
-        }
-        self.judge_whole(question, purpose, key)
+            answer(&self.inner, question, purpose, &record)
+        } else {
+            self.judge_whole(question, purpose, key)
+        };
+        // Whoever remembers the chain besides has no need to hash it again.
+        identity.map(|identity| {
+            let mut accepted = PeerAcceptance::new(identity);
+            accepted.chain_hash = chain;
+            accepted
+        })
     }
 
     /// Judges all of it, and remembers what is accepted.
@@ -110,24 +129,25 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
         key: Option<Key>,
     ) -> Result<PeerIdentity, PeerRejected> {
-        let (expires_at, found) = self.inner.judge_chain(question, |chain| {
+        let (validity, (blob, known)) = self.inner.judge_chain(question, |chain| {
             let blob = match purpose {
                 Some(Purpose::NoNames(_)) => Vec::new(),
                 _ => self.inner.identity(chain.end_entity, question)?,
             };
             let fits = key.is_some() && self.inner.needs_all_of(chain, &question.chain);
-            let known =
-                fits.then(|| (chain.not_before(), chain.end_entity.subject_public_key_info()));
+            let known = fits.then(|| {
+                let end_entity = chain.end_entity;
+                (end_entity.subject_public_key_info(), end_entity.issuer().to_vec())
+            });
             Ok((blob, known))
         })?;
-        let (blob, known) = found;
-        if let (Some(key), Some((not_before, public_key))) = (key, known) {
+        if let (Some(key), Some((public_key, authority))) = (key, known) {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
             let record = Record::new(
                 &key,
                 &Found {
-                    not_before,
-                    not_after: expires_at,
+                    not_before: validity.not_before,
+                    not_after: validity.not_after,
                     certificates: question.chain.len(),
                     list_len: question.chain.iter().map(|der| 3 + der.len()).sum(),
                     public_key: &public_key,
@@ -135,10 +155,10 @@ impl KnownChains {
                 },
             );
             if let Some(record) = record {
-                self.store.insert(record);
+                self.store.insert(record, &authority);
             }
         }
-        Ok(PeerIdentity { blob, expires_at: Some(expires_at) })
+        Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
     }
 
     /// Judges a peer whose chain isn't there: its hash stands for it.
@@ -173,14 +193,18 @@ impl KnownChains {
         self.store.get_at_any_time(&key)
     }
 
-    /// The key of a question that may be known again.
-    fn key_of(&self, question: &VerifyPeer, purpose: Option<Purpose<'_>>) -> Option<Key> {
+    /// The hash of a question's chain, and the key, if it may be known again.
+    fn key_of(
+        &self,
+        question: &VerifyPeer,
+        purpose: Option<Purpose<'_>>,
+    ) -> Option<([u8; 32], Key)> {
         if question.certificate_type != CertificateType::X509 || question.chain.is_empty() {
             return None;
         }
         let (context, purpose, unix) = (self.context.as_ref()?, purpose?, question.unix?);
         let chain = chain_hash(self.store.sha256(), &question.chain)?;
-        context.key(&chain, purpose, unix, self.store.sha256())
+        Some((chain, context.key(&chain, purpose, unix, self.store.sha256())?))
     }
 
     fn key(&self, chain: &[u8; 32], purpose: Option<Purpose<'_>>, unix: u64) -> Option<Key> {
@@ -210,10 +234,10 @@ fn answer(
     let key = RawPublicKeyEntity::try_from(&public_key).map_err(|e| alerts::certificate(&e))?;
     signature.verify(|algorithm, signed, bytes| key.verify_signature(algorithm, signed, bytes))?;
     let blob = match purpose {
-        Some(Purpose::Server(name)) => name.as_bytes(),
+        Some(Purpose::Server(name)) => name.as_bytes().to_vec(),
         _ => identity,
     };
-    Ok(PeerIdentity { blob: blob.to_vec(), expires_at: Some(record.not_after()) })
+    Ok(PeerIdentity { blob, expires_at: Some(record.not_after()) })
 }
 
 impl PeerVerifier for KnownChains {
@@ -243,7 +267,7 @@ impl PeerVerifier for KnownChains {
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
-        Reply::Now(self.judge(question, purpose).map(PeerAcceptance::from))
+        Reply::Now(self.judge(question, purpose))
     }
 
     fn has_right_proof(&self, question: &VerifyPeer) -> bool {

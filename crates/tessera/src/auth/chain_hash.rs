@@ -34,9 +34,8 @@ struct Message(Box<dyn RunningHash>);
 impl Message {
     fn start(sha256: &dyn Hash, contents: usize) -> Option<Self> {
         let mut message = Self(sha256.start());
-        message.add(&[HandshakeType::CERTIFICATE.0]);
-        message.add(&u24(contents + 3)?);
-        message.add(&u24(contents)?);
+        let ([a, b, c], [d, e, f]) = (u24(contents + 3)?, u24(contents)?);
+        message.add(&[HandshakeType::CERTIFICATE.0, a, b, c, d, e, f]);
         Some(message)
     }
 

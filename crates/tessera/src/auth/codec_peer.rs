@@ -113,6 +113,9 @@ pub struct PeerCertificate {
     /// When the first certificate of the chain expires, in seconds since the Unix epoch, as the
     /// verifier says.
     pub expires_at: Option<u64>,
+    /// The hash of the chain, if the verifier has told it
+    /// ([`PeerAcceptance::chain_hash`](super::PeerAcceptance::chain_hash)).
+    pub chain_hash: Option<[u8; 32]>,
 }
 
 /// What there is of a peer's certificate.
@@ -127,7 +130,7 @@ pub enum CertificateContents {
 impl PeerCertificate {
     /// A certificate that doesn't expire.
     pub fn new(certificate_type: CertificateType, contents: CertificateContents) -> Self {
-        Self { certificate_type, contents, expires_at: None }
+        Self { certificate_type, contents, expires_at: None, chain_hash: None }
     }
 
     /// The body of the Certificate, unless only its hash is there.

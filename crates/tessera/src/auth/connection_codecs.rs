@@ -257,15 +257,20 @@ impl ConnectionCodecs {
         PeerRejected { alert: AlertDescription::DECRYPT_ERROR, reason }
     }
 
-    /// The verifier accepted the peer, by what was decoded.
-    pub(crate) fn accept(&mut self, peer: &PeerIdentity) -> Result<(), Error> {
+    /// The verifier accepted the peer, by what was decoded, and may have told the hash of its chain.
+    pub(crate) fn accept(
+        &mut self,
+        peer: &PeerIdentity,
+        chain_hash: Option<[u8; 32]>,
+    ) -> Result<(), Error> {
         let Some(it) = &mut self.0 else { return Ok(()) };
         if it.unreadable || !it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
             return Err(decrypt_error("the peer's proof is not of the chain that it named"));
         }
         let received = it.received.take();
+        let expires_at = peer.expires_at;
         it.accepted =
-            received.map(|received| PeerCertificate { expires_at: peer.expires_at, ..received });
+            received.map(|received| PeerCertificate { expires_at, chain_hash, ..received });
         Ok(())
     }
 

@@ -135,17 +135,20 @@ pub struct PeerAcceptance {
     /// The public key of the end entity. With [`Proof::Signature`] the verifier itself checks the
     /// proof, and the engine needs no key.
     pub public_key: Option<PeerPublicKey>,
+    /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it: certificate
+    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)).
+    pub chain_hash: Option<[u8; 32]>,
 }
 
 impl PeerAcceptance {
     /// Accepts a peer that has proved itself already.
     pub fn new(identity: PeerIdentity) -> Self {
-        Self { identity, public_key: None }
+        Self { identity, public_key: None, chain_hash: None }
     }
 
     /// Accepts a peer if it proves that it holds the private half of this key.
     pub fn with_public_key(identity: PeerIdentity, public_key: PeerPublicKey) -> Self {
-        Self { identity, public_key: Some(public_key) }
+        Self { identity, public_key: Some(public_key), chain_hash: None }
     }
 }
 

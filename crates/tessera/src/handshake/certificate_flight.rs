@@ -138,7 +138,7 @@ pub(crate) fn accept_peer(
     lineage: &mut Lineage,
     ctx: &mut Context<'_>,
 ) -> Result<(), Error> {
-    let PeerAcceptance { identity, public_key } =
+    let PeerAcceptance { identity, public_key, chain_hash } =
         answer.map_err(|rejected| Error::PeerRejected(codecs.refusal(rejected)))?;
     if public_key.is_some() {
         // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
@@ -148,7 +148,7 @@ pub(crate) fn accept_peer(
         return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
     }
     let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
-    codecs.accept(&identity)?;
+    codecs.accept(&identity, chain_hash)?;
     lineage.verified(identity, by, ctx.now);
     ctx.facts.note_lineage(lineage);
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use tessera_webpki::StoreBounds;
+use tessera_webpki::{KnownChains, StoreBounds, WebPkiVerifier};
 
 use super::{assert_judged_whole, assert_known, store, store_of, trusting};
 use crate::pki::{Peer, client_params, judge, root, server_params};
@@ -21,6 +21,26 @@ fn the_least_recently_used_chain_is_judged_whole_again() {
     assert_known(&verifier, &store, &c);
     assert_judged_whole(&verifier, &store, &b);
     assert_eq!(store.counts().entries, 2);
+}
+
+#[test]
+fn one_authoritys_clients_never_make_anothers_be_forgotten() {
+    let [root, other] = ["root", "other"].map(root);
+    let store = store_of(StoreBounds { entries: 4, bytes: usize::MAX });
+    let verifier = WebPkiVerifier::new(&[root.der(), other.der()]).unwrap();
+    let verifier = KnownChains::new(verifier, &store);
+    let client = |issuer| Peer::new(&client_params(&["client.example"]), issuer).as_client();
+    let known = client(&root);
+    assert_judged_whole(&verifier, &store, &known);
+    let mut last = None;
+    for _ in 0..10 {
+        let filling = client(&other);
+        assert_judged_whole(&verifier, &store, &filling);
+        last = Some(filling);
+    }
+    assert_eq!(store.counts().entries, 4);
+    assert_known(&verifier, &store, &known);
+    assert_known(&verifier, &store, &last.unwrap());
 }
 
 #[test]

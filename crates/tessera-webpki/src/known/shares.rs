@@ -1,0 +1,62 @@
+//! Parts of a store, so that one authority's chains push out each other, and no other's: as the caches of
+//! certificates divide their room (docs/cached-handshakes.md, section 11).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// No slot.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Names that are longer are those of no real authority, and stand together.
+const LONGEST_NAME: usize = 1024;
+
+/// The part of one authority: of the chains whose end entities name it as their issuer, which it signed.
+pub(super) struct Share {
+    authority: Box<[u8]>,
+    /// The ends of the order of use: [`NONE`] where there is no entry.
+    pub(super) newest: u32,
+    pub(super) oldest: u32,
+    pub(super) entries: usize,
+    pub(super) bytes: usize,
+}
+
+/// All parts, each with its number.
+#[derive(Default)]
+pub(super) struct Shares(Vec<Share>);
+
+impl Shares {
+    /// The part of this authority (the contents of its Name): a new one, or one that is empty, if it has none. Where
+    /// all numbers are taken it is in the last one, with others.
+    pub(super) fn of(&mut self, authority: &[u8]) -> u8 {
+        let authority = if authority.len() > LONGEST_NAME { &[] } else { authority };
+        let shares = &mut self.0;
+        let its = shares.iter().position(|it| *it.authority == *authority);
+        let at = its.or_else(|| {
+            let empty = shares.iter().position(|it| it.entries == 0);
+            let at = empty.unwrap_or(shares.len());
+            let (newest, oldest, entries, bytes) = (NONE, NONE, 0, 0);
+            let share = Share { authority: authority.into(), newest, oldest, entries, bytes };
+            match shares.get_mut(at) {
+                Some(empty) => *empty = share,
+                None if u8::try_from(at).is_ok() => shares.push(share),
+                None => return None,
+            }
+            Some(at)
+        });
+        at.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u8) -> Option<&mut Share> {
+        self.0.get_mut(usize::from(number))
+    }
+
+    /// The entry that leaves where room has to be made for one of this part: the one that wasn't used for longest
+    /// in the part itself, if it has as much as its due of `limit`, and else in the one that has most.
+    pub(super) fn leaves(&self, own: u8, limit: usize, used: fn(&Share) -> usize) -> Option<u32> {
+        let parts = self.0.iter().filter(|it| it.entries > 0).count();
+        let its_due = |it: &&Share| it.entries > 0 && used(it) * parts >= limit;
+        let own = self.0.get(usize::from(own)).filter(its_due);
+        let share = own.or_else(|| self.0.iter().max_by_key(|it| used(it)))?;
+        Some(share.oldest)
+    }
+}
