@@ -18,6 +18,7 @@ mod hits;
 mod memory;
 mod page;
 pub(crate) mod report;
+mod rfc7924;
 #[cfg(test)]
 pub(crate) mod samples;
 mod stage;
@@ -81,7 +82,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     if is_empty(options, &names) {
         return Err(LabError::Options(
             "--parts and --ways have nothing in common: known is measured in memory alone (work), psk-dhe and \
-             0rtt-fs over links alone (bytes, losses, times), and times has not every way and certificate"
+             0rtt-fs over links alone (bytes, losses, times), rfc7924 and paper for bytes alone, and times has not \
+             every way and certificate"
                 .to_owned(),
         ));
     }

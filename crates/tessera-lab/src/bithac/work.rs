@@ -60,9 +60,9 @@ pub(super) fn measure(
     Ok(measured.into_iter().map(|(_, work)| work).collect())
 }
 
-/// The ways of these that have anything to do with certificates.
+/// The ways of these that have anything to do with certificates, and compute something of their own.
 pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
-    asked.iter().copied().filter(|way| !way.resumes()).collect()
+    asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_bytes()).collect()
 }
 
 fn connection(ends: &Ends, parties: &Parties, stranger: &Ends) -> Result<Made> {

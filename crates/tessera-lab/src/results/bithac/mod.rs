@@ -24,10 +24,11 @@ pub(super) fn read(directory: &Path) -> Result<Vec<(&'static str, Option<Table>)
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 15] = [
+const TABLES: [(&str, Make); 16] = [
     ("setting", tables::setting),
     ("targets", targets::table),
     ("paper", paper::table),
+    ("ways", tables::ways),
     ("chains", tables::chains),
     ("tls", tables::tls),
     ("ip", tables::ip),

@@ -18,6 +18,8 @@ fn bytes(way: CertificateWay) -> u64 {
         CertificateWay::Zlib => 900,
         CertificateWay::RawKeys => 400,
         CertificateWay::ZeroRttFs => 300,
+        CertificateWay::Rfc7924 => 640,
+        CertificateWay::PaperMiss => 1030,
         _ => 250,
     }
 }
@@ -176,13 +178,18 @@ fn the_papers_numbers_stand_beside_both_versions_of_tls() {
 
 #[test]
 fn bytes_stand_with_their_share_of_the_full_handshake() {
-    assert_eq!(row(&table("tls"), "p-256")[..3], ["3000", "2700 (0.900)", "750 (0.250)"]);
+    assert_eq!(
+        row(&table("tls"), "p-256")[..4],
+        ["3000", "2700 (0.900)", "1920 (0.640)", "750 (0.250)"]
+    );
     assert_eq!(row(&table("ip"), "p-256, 576")[0], "4124");
     let directions = table("directions");
     assert_eq!(
         row(&directions, "p-256, full"),
-        ["1000", "1062", "1562", "9", "2000", "2062", "2562", "9"]
+        ["Certificate", "1000", "1062", "1562", "9", "2000", "2062", "2562", "9"]
     );
+    assert_eq!(row(&directions, "p-256, paper-miss")[..2], ["paper (cached_info, BiTHaC)", "1030"]);
+    assert_eq!(row(&table("ways"), "cached"), ["rfc8879 (ids, tickets)"]);
     assert_eq!(row(&table("chains"), "rsa-2048"), ["500 + 400", "510 + 410"]);
     assert_eq!(row(&table("losses"), "p-256, 1 %, 576")[0], "100.0 (4124)");
     let failed = table("failed");
