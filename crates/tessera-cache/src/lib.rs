@@ -80,4 +80,7 @@ pub use client::{ClientCache, ClientLimits};
 pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
+#[cfg(feature = "measured")]
+#[doc(hidden)]
+pub use server::measured;
 pub use server::{ServerCache, ServerLimits};
