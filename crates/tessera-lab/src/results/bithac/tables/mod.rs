@@ -9,10 +9,10 @@ mod work;
 
 pub(super) use self::bytes::{directions, ip, tls};
 pub(super) use self::energy::energy;
-pub(super) use self::memory::{memory, peaks};
+pub(super) use self::memory::{fullest, many, memory, peaks};
 pub(super) use self::setting::{chains, failed, setting, ways};
 pub(super) use self::times::{losses, times};
-pub(super) use self::work::{hits, work};
+pub(super) use self::work::{ends, hits, uncounted, work};
 
 use super::input::Inputs;
 use super::targets::ratio;

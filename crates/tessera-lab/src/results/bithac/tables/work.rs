@@ -1,7 +1,8 @@
 //! What both ends compute.
 
 use crate::bithac::CertificateWay;
-use crate::bithac::table::{mean, rate_words};
+use crate::bithac::report::{End, Work};
+use crate::bithac::table::{instructions, mean, rate_words, why_uncounted};
 use crate::experiment;
 use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::{median, ratio};
@@ -14,7 +15,8 @@ pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Connections in memory, with a message each way: signatures that each end checked, its CertificateVerify \
          included, and microseconds in calls of the engine, medians and how far they may be off (95 %). The shares \
-         are of the full handshake.",
+         are of the full handshake. Instructions are those that were retired in the same calls, in user space, where the \
+         kernel counts them.",
         &[
             "keys, chain, way",
             "checks, client",
@@ -23,6 +25,8 @@ pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
             "of full",
             "server, µs",
             "of full",
+            "client, instructions",
+            "server, instructions",
         ],
     );
     for work in inputs.bithac.iter().flat_map(|report| &report.work) {
@@ -35,6 +39,7 @@ pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
             let median = Median::of(samples.iter().copied());
             median.map_or_else(nothing, |median| experiment::spread(&median))
         };
+        let [client, server] = instructions(work);
         table.row(
             format!("{}, {}, {}", work.certificates, work.chain, work.way),
             [
@@ -44,10 +49,62 @@ pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
                 share(&work.client_us, full.map(|it| &it.client_us[..])),
                 spread(&work.server_us),
                 share(&work.server_us, full.map(|it| &it.server_us[..])),
+                client,
+                server,
             ],
         );
     }
     table.unless_empty()
+}
+
+/// What each end computes where it knows the other's chain, beside what it does where it doesn't.
+pub(in crate::results::bithac) fn ends(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "The same by end: microseconds, and as a share of the full handshake's; and how many signatures fewer an end checks \
+         that knows the other's chain.",
+        &["keys, chain, end", "full, µs", "known, µs", "cached, µs", "checks skipped"],
+    );
+    for full in inputs.bithac.iter().flat_map(|report| &report.work) {
+        let Work { way, certificates, chain, .. } = *full;
+        if way != CertificateWay::Full {
+            continue;
+        }
+        let of = |way| inputs.work(way, certificates, chain);
+        let [known, cached] = [CertificateWay::Known, CertificateWay::Cached].map(of);
+        for end in [End::Client, End::Server] {
+            let us = |work: &Work| median(work.us(end));
+            let whole = us(full);
+            let beside = |work: Option<&Work>| {
+                let own = work.and_then(us);
+                let share = own.zip(ratio(own, whole));
+                share.map_or_else(nothing, |(own, share)| format!("{own:.1} ({share:.3})"))
+            };
+            let skipped = cached.map(|it| full.checks(end).saturating_sub(it.checks(end)));
+            table.row(
+                format!("{certificates}, {chain}, {}", end.name()),
+                [
+                    whole.map_or_else(nothing, |us| format!("{us:.1}")),
+                    beside(known),
+                    beside(cached),
+                    skipped.map_or_else(nothing, |skipped| skipped.to_string()),
+                ],
+            );
+        }
+    }
+    table.unless_empty()
+}
+
+/// Why there are no instructions, where there are none.
+pub(in crate::results::bithac) fn uncounted(inputs: &Inputs) -> Option<Table> {
+    let report = inputs.bithac.as_ref()?;
+    let mut table = Table::new(
+        "Why instructions were not counted. No row: they were, or the record is of before they were.",
+        &["instructions", "why not"],
+    );
+    if let Some(why) = why_uncounted(report) {
+        table.row("of both ends", [why.to_owned()]);
+    }
+    Some(table)
 }
 
 /// Caches that know only some.
