@@ -82,4 +82,7 @@ pub use client::{ClientCache, ClientLimits, Servers};
 pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
+#[cfg(feature = "measured")]
+#[doc(hidden)]
+pub use server::measured;
 pub use server::{Clients, ServerCache, ServerLimits};

@@ -15,6 +15,7 @@ use tessera::{
 use crate::clock::{self, MachineClock};
 use crate::control::Observed;
 use crate::endpoint::{self, Application, REQUEST_LEN, Result};
+use crate::instructions;
 use crate::pki::SERVER_NAME;
 
 /// A connection that is over. Moments are since the client began.
@@ -41,6 +42,8 @@ pub(crate) struct Made {
 pub(crate) struct Side {
     /// In calls of the engine, by the clock: nothing waits meanwhile but for the store.
     pub(crate) engine: Duration,
+    /// What was retired in them, where somebody [counts](instructions::Counting).
+    pub(crate) instructions: u64,
     pub(crate) sent: u64,
     pub(crate) observed: Observed,
     /// What its engine says.
@@ -74,6 +77,7 @@ pub(crate) fn connect_to(
     };
     let mut output = Output::new();
 
+    let retired = instructions::retired();
     let now = clock::engine_time()?;
     let begun = now.monotonic;
     let mut connection = Box::new(ClientConnection::start(client, destination, now, &mut output)?);
@@ -82,11 +86,14 @@ pub(crate) fn connect_to(
         connection.write_early_data(&request, &mut output)?;
     }
     let mut client = End::new(connection, output, since(begun)?);
+    client.instructions = instructions::retired() - retired;
     let first_flight = client.output.as_slice().len() as u64;
 
+    let retired = instructions::retired();
     let now = clock::engine_time()?;
     let connection = Box::new(ServerConnection::start(server, now));
     let mut server = End::new(connection, Output::new(), since(now.monotonic)?);
+    server.instructions = instructions::retired() - retired;
 
     let mut application = Application::default();
     let mut moments = Moments::default();
@@ -182,12 +189,14 @@ struct End<H: Handshake> {
     read: usize,
     read_from: usize,
     engine: Duration,
+    instructions: u64,
     sent: u64,
 }
 
 impl<H: Handshake> End<H> {
     fn new(connection: Box<Connection<H>>, output: Output, engine: Duration) -> Self {
-        Self { connection, output, input: Vec::new(), read: 0, read_from: 0, engine, sent: 0 }
+        let (input, instructions) = (Vec::new(), 0);
+        Self { connection, output, input, read: 0, read_from: 0, engine, instructions, sent: 0 }
     }
 
     /// Takes all that the other end has sent; says whether that is anything.
@@ -205,9 +214,11 @@ impl<H: Handshake> End<H> {
     /// Reads up to the next event; `None` until there is more to read or room to write.
     fn next(&mut self) -> Result<Option<ReadEvent<H::Question>>> {
         let from = self.read;
+        let retired = instructions::retired();
         let now = clock::engine_time()?;
         let result = self.connection.read(now, &mut self.input[from..], &mut self.output);
         self.engine += since(now.monotonic)?;
+        self.instructions += instructions::retired() - retired;
         let progress = result?;
         self.read += progress.consumed;
         self.read_from = from;
@@ -229,9 +240,11 @@ impl<H: Handshake> End<H> {
         &mut self,
         call: impl FnOnce(&mut Connection<H>, Time, &mut Output) -> std::result::Result<T, Error>,
     ) -> Result<T> {
+        let retired = instructions::retired();
         let now = clock::engine_time()?;
         let result = call(&mut self.connection, now, &mut self.output);
         self.engine += since(now.monotonic)?;
+        self.instructions += instructions::retired() - retired;
         Ok(result?)
     }
 
@@ -240,6 +253,7 @@ impl<H: Handshake> End<H> {
         self.connection.close(&mut self.output);
         let sent = self.sent + self.output.as_slice().len() as u64;
         let facts = self.connection.facts().clone();
-        Side { engine: self.engine, sent, observed: endpoint::observed(&facts), facts }
+        let Self { engine, instructions, .. } = self;
+        Side { engine, instructions, sent, observed: endpoint::observed(&facts), facts }
     }
 }

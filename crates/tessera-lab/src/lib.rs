@@ -25,6 +25,7 @@ mod error;
 mod experiment;
 mod heap;
 mod in_memory;
+mod instructions;
 pub mod load;
 mod machine;
 mod observed;

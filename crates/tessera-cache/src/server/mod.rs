@@ -6,8 +6,8 @@ mod extras;
 mod groups;
 mod index;
 mod keyed;
-#[cfg(test)]
-mod measured;
+#[cfg(any(test, feature = "measured"))]
+pub mod measured;
 mod pages;
 mod public;
 mod record;

@@ -15,13 +15,14 @@ use super::values;
 pub(crate) struct BithacArguments {
     /// What is measured, separated by commas: bytes (one connection of each way and MTU), losses (the same with packets
     /// lost, several connections each), times (24 cells), work (in memory, with chains of one to four certificates), hits
-    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered).
+    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered, and of very many clients).
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
     parts: Vec<Part>,
 
     /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is
-    /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; and known (in
-    /// memory alone), whose chains come whole and are not checked again [default: all].
+    /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; the same as
+    /// paper, paper-first and paper-miss in the forms of RFC 7924 and BiTHaC, and rfc7924 for the server's chain alone
+    /// (bytes alone); and known (in memory alone), whose chains come whole and are not checked again [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = CertificateWay::ALL, value_parser = way)]
     ways: Vec<CertificateWay>,
@@ -48,6 +49,12 @@ pub(crate) struct BithacArguments {
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,
 
+    /// How many clients with P-256 certificates a server's cache remembers when memory is measured: a million take half a
+    /// gigabyte.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    clients: u64,
+
     #[command(flatten)]
     grid: GridArguments,
 
@@ -71,8 +78,17 @@ fn certificates(name: &str) -> Result<Certificates, String> {
 
 impl From<BithacArguments> for bithac::Options {
     fn from(arguments: BithacArguments) -> Self {
-        let BithacArguments { parts, ways, certificates, mtu, loss, repetitions, grid, report } =
-            arguments;
+        let BithacArguments {
+            parts,
+            ways,
+            certificates,
+            mtu,
+            loss,
+            repetitions,
+            clients,
+            grid,
+            report,
+        } = arguments;
         let common = Options {
             repetitions,
             rtts: None,
@@ -84,6 +100,6 @@ impl From<BithacArguments> for bithac::Options {
             page: report.as_deref().map(Destination::named),
         };
         let resume = grid.resume;
-        Self { common, parts, ways, certificates, mtus: mtu, losses: loss, resume }
+        Self { common, parts, ways, certificates, mtus: mtu, losses: loss, clients, resume }
     }
 }

@@ -14,6 +14,7 @@ use tessera_webpki::{
 };
 
 use super::certificates::{Certificates, Parties, Party};
+use super::rfc7924::ServersChainAlone;
 use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::control::Preparation;
@@ -66,15 +67,20 @@ impl Ends {
             Side { way, certificates, own: server, peer: client.own, verifications: of_server };
 
         let judge = client.judge()?;
-        let client_cache = Arc::new(judge.client_cache()?);
+        let client_cache = Arc::new(judge.client_cache(way)?);
         let configure = |sessions| -> Result<Checked<ClientConfig>> {
             let mut config = client_config(&client.preparation(), sessions)?;
             config.verifier = judge.verifier.clone();
             config.credentials = vec![credential(way, client.own)];
-            config.certificate_codecs = codecs(way, client_cache.clone());
+            config.certificate_codecs = match way {
+                CertificateWay::Rfc7924 => {
+                    vec![Arc::new(ServersChainAlone(client_cache.clone()))]
+                }
+                _ => codecs(way, client_cache.clone()),
+            };
             Ok(config.checked()?)
         };
-        let before = if way == CertificateWay::CachedMiss {
+        let before = if way.misses() {
             let own = parties.server_before()?;
             Some(Side { own, ..server }.serve()?.0)
         } else {
@@ -165,7 +171,8 @@ impl Side<'_> {
     /// The server's configuration, with its cache.
     fn serve(&self) -> Result<(Checked<ServerConfig>, Arc<ServerCache>)> {
         let Judge { verifier, memory } = self.judge()?;
-        let mut cache = ServerCache::new(&tessera_aws_lc::provider())?;
+        let carrier = self.way.carrier().unwrap_or_default();
+        let mut cache = ServerCache::new(&tessera_aws_lc::provider())?.with_carrier(carrier);
         if let Some(memory) = memory {
             cache = cache.with_chain_memory(memory);
         }
@@ -206,8 +213,9 @@ struct Judge {
 }
 
 impl Judge {
-    fn client_cache(&self) -> Result<ClientCache> {
-        let cache = ClientCache::new(&tessera_aws_lc::provider())?;
+    fn client_cache(&self, way: CertificateWay) -> Result<ClientCache> {
+        let carrier = way.carrier().unwrap_or_default();
+        let cache = ClientCache::new(&tessera_aws_lc::provider())?.with_carrier(carrier);
         Ok(match &self.memory {
             Some(memory) => cache.with_chain_memory(memory.clone()),
             None => cache,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::report::{Cell, CellName, Hits, Memory, Part, Peak, Sample, Work};
+use super::report::{Cell, CellName, Hits, Many, Memory, Part, Peak, Sample, Work};
 use crate::experiment::Failures;
 
 /// Something that is finished.
@@ -14,6 +14,7 @@ pub(super) enum Finished {
     Hits(Hits),
     Memory(Memory),
     Peak(Peak),
+    Many(Many),
 }
 
 /// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
@@ -54,6 +55,7 @@ pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, S
         Finished::Hits(hits) => check_hits(hits).map(|()| hits.key()),
         Finished::Memory(memory) => check_memory(memory).map(|()| memory.key()),
         Finished::Peak(peak) => check_peak(peak).map(|()| peak.key()),
+        Finished::Many(many) => check_many(many).map(|()| many.key()),
     }
 }
 
@@ -111,6 +113,21 @@ pub(crate) fn check_peak(peak: &Peak) -> Result<(), String> {
     match [peak.client, peak.server].iter().find(|bytes| !(1..=MOST_BYTES as i64).contains(*bytes))
     {
         Some(bytes) => Err(format!("{} is {bytes} bytes", peak.key())),
+        None => Ok(()),
+    }
+}
+
+/// Refuses memory of many clients that no run writes.
+pub(crate) fn check_many(many: &Many) -> Result<(), String> {
+    const LONGEST_NS: f64 = 1e9;
+    let Many { held, most, clients, .. } = *many;
+    let name = many.key();
+    if clients == 0 || [held, most].iter().any(|bytes| !(1..=MOST_BYTES as i64).contains(bytes)) {
+        return Err(format!("{name} holds {held} bytes of {clients} clients, and at most {most}"));
+    }
+    let times = [many.learned_ns, many.renewed_ns, many.known_ns, many.unknown_ns];
+    match times.iter().find(|ns| !(0.0..=LONGEST_NS).contains(*ns)) {
+        Some(ns) => Err(format!("a time of {name} is {ns} ns")),
         None => Ok(()),
     }
 }
@@ -197,5 +214,9 @@ mod tests {
         let peak = samples::peak();
         assert_eq!(check(&Finished::Peak(peak.clone()), 3), Ok(peak.key()));
         assert!(check(&Finished::Peak(Peak { server: 0, ..peak }), 3).is_err());
+        let many = samples::many();
+        assert_eq!(check(&Finished::Many(many.clone()), 3), Ok(many.key()));
+        assert!(check(&Finished::Many(Many { held: 0, ..many.clone() }), 3).is_err());
+        assert!(check(&Finished::Many(Many { known_ns: -1.0, ..many }), 3).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
 use super::report::Hits;
-use super::way::CertificateWay;
+use super::way::{CertificateWay, check_certificates};
 use crate::bench::us;
 use crate::endpoint::Result;
 use crate::in_memory::{Made, connect};
@@ -73,10 +73,8 @@ impl Lane {
         }
         connect(stranger.client.clone(), stranger.server.clone(), None, 0)?;
         let made = connect(self.ends.client.clone(), self.ends.server.clone(), None, 0)?;
-        let facts = [&made.client.facts, &made.server.facts];
-        let travelled = facts.map(|it| [&it.own_certificate, &it.peer_certificate]);
-        let is_cached = |it: &Option<_>| CertificateWay::Cached.check(it.as_ref()).is_ok();
-        let is_hit = travelled.into_iter().flatten().all(is_cached);
+        let facts = (&made.client.facts, &made.server.facts);
+        let is_hit = check_certificates(CertificateWay::Cached, facts.0, facts.1).is_ok();
         Ok((made, is_hit))
     }
 

@@ -1,13 +1,17 @@
 //! What peers that are remembered take on the heap.
 
+use std::{io, thread};
+
 use tessera::Role;
 use tessera::handshake::Checked;
 use tessera::{ClientConfig, ServerConfig};
+use tessera_cache::measured::{self, Meter};
 
 use super::certificates::{Certificates, Parties, Party};
 use super::ends::Ends;
-use super::report::{End, Held, Memory, Peak};
+use super::report::{End, Held, Kept, Many, Memory, Peak};
 use super::way::CertificateWay;
+use crate::clock;
 use crate::components;
 use crate::endpoint::Result;
 use crate::error::LabError;
@@ -39,19 +43,8 @@ pub(super) fn measure(
         End::Server => &peers.clients,
     };
     let configured = of_end.iter().map(|peer| {
-        Ok(match end {
-            End::Client => {
-                let peer_config = others.server_of(peer)?;
-                let name = peer.name.as_str();
-                let before = (name, others.client.clone(), peer_config.clone());
-                (before, (name, own.client.clone(), peer_config))
-            }
-            End::Server => {
-                let peer_config = others.client_of(peer)?;
-                let before = (SERVER_NAME, peer_config.clone(), others.server.clone());
-                (before, (SERVER_NAME, peer_config, own.server.clone()))
-            }
-        })
+        let before = others.against(peer, end, &others)?;
+        Ok((before, own.against(peer, end, &others)?))
     });
     let configured: Vec<(Configured<'_>, Configured<'_>)> = configured.collect::<Result<_>>()?;
     for (before, _) in &configured {
@@ -62,14 +55,83 @@ pub(super) fn measure(
     for (number, (_, now)) in configured.iter().enumerate() {
         meet(now)?;
         if ENTRIES.contains(&(number + 1)) {
-            held.push(Held { entries: number + 1, bytes: heap::held_by_thread()? - before });
+            let bytes = heap::held_by_thread()? - before;
+            held.push(Held { entries: number + 1, bytes, peak: None });
         }
     }
     if held.iter().all(|it| it.bytes == 0) {
         return Err("this program doesn't allocate with jemalloc".into());
     }
+    peaks_beside(way, parties, of_end, end, &mut held)?;
     let certificates = parties.certificates;
     Ok(Memory { way, certificates, end, chain: CHAIN, held })
+}
+
+/// The certificates with which very many clients are remembered: of others, half a gigabyte would have room for fewer.
+pub(super) fn of_many(asked: &[Certificates]) -> impl Iterator<Item = Certificates> + use<> {
+    asked.contains(&Certificates::P256).then_some(Certificates::P256).into_iter()
+}
+
+/// What a server's cache takes that keeps one or the other of so many clients, and how long it looks for one. In a thread of
+/// its own, whose books begin with it.
+pub(super) fn many(
+    certificates: Certificates,
+    kept: Kept,
+    clients: u64,
+) -> std::result::Result<Many, LabError> {
+    let failed =
+        |error: String| LabError::Connection(format!("memory of {clients} clients: {error}"));
+    let chain = Parties::new(certificates, CHAIN).map_err(|error| failed(error.to_string()))?;
+    let chain = chain.client.chain;
+    let own = match kept {
+        Kept::Certificates => chain.first().map_or(0, Vec::len) as u64,
+        Kept::Hashes => HASH,
+    };
+    let measuring = thread::spawn(move || -> io::Result<_> {
+        // What can't be read now can't be read later.
+        heap::held_by_thread().and_then(|_| heap::most_held_by_thread())?;
+        clock::thread_cpu()?;
+        let processor = || clock::thread_cpu().unwrap_or_default().as_nanos() as u64;
+        let meter = Meter {
+            held: &|| heap::held_by_thread().unwrap_or_default(),
+            most: &|| heap::most_held_by_thread().unwrap_or_default(),
+            processor: &processor,
+        };
+        let kept = match kept {
+            Kept::Certificates => measured::Kept::Certificates,
+            Kept::Hashes => measured::Kept::Hashes,
+        };
+        Ok(measured::measure(&tessera_aws_lc::provider(), &chain, kept, clients, meter))
+    });
+    let measured = measuring.join().map_err(|_| failed("the thread failed".to_owned()))?;
+    let measured = measured.map_err(|error| failed(error.to_string()))?;
+    let measured = measured.ok_or_else(|| failed("there are no random numbers".to_owned()))?;
+    if measured.held == 0 {
+        return Err(failed("this program doesn't allocate with jemalloc".to_owned()));
+    }
+    Ok(Many {
+        kept,
+        certificates,
+        clients,
+        own,
+        own_allocated: allocated(own),
+        held: measured.held,
+        most: measured.most,
+        learned_ns: measured.learned,
+        renewed_ns: measured.renewed,
+        known_ns: measured.known,
+        unknown_ns: measured.unknown,
+    })
+}
+
+/// The hash of a chain, in bytes.
+const HASH: u64 = 32;
+
+/// What jemalloc gives for so many bytes: it has four sizes between a power of two and the next, from 64 on, and multiples
+/// of 16 below.
+fn allocated(bytes: u64) -> u64 {
+    let below = bytes.saturating_sub(1).checked_ilog2().map_or(1, |log| 1 << log);
+    bytes.next_multiple_of((below / 4).max(16))
 }
 
 /// As many other ends as are remembered at most.
@@ -111,6 +173,44 @@ pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>
     peaks.into_iter().collect()
 }
 
+/// Measures what an end holds when it holds most, in connections with one peer more than it remembers by then. They run in
+/// a thread of their own, and so not with the end whose memory is counted.
+fn peaks_beside(
+    way: CertificateWay,
+    parties: &Parties,
+    peers: &[Party],
+    end: End,
+    held: &mut [Held],
+) -> Result<()> {
+    let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
+    let (client, server) = match end {
+        End::Client => (&own.client, &others.server),
+        End::Server => (&others.client, &own.server),
+    };
+    for (number, peer) in peers.iter().enumerate() {
+        meet(&own.against(peer, end, &others)?)?;
+        let Some(held) = held.iter_mut().find(|held| held.entries == number + 1) else { continue };
+        let [of_client, of_server] =
+            components::peaks(((**client).clone(), (**server).clone()), || ())?;
+        let most = match end {
+            End::Client => of_client,
+            End::Server => of_server,
+        };
+        held.peak = Some(held.bytes + most);
+    }
+    Ok(())
+}
+
+impl Ends {
+    /// One of these ends and a peer of it, which remembers what those of `others` do.
+    fn against<'a>(&self, peer: &'a Party, end: End, others: &Self) -> Result<Configured<'a>> {
+        Ok(match end {
+            End::Client => (peer.name.as_str(), self.client.clone(), others.server_of(peer)?),
+            End::Server => (SERVER_NAME, others.client_of(peer)?, self.server.clone()),
+        })
+    }
+}
+
 type Configured<'a> = (&'a str, Checked<ClientConfig>, Checked<ServerConfig>);
 
 fn meet((name, client, server): &Configured<'_>) -> Result<()> {
@@ -133,7 +233,30 @@ mod tests {
                 assert_eq!(counts, ENTRIES);
                 let each = memory.per_entry().unwrap();
                 assert!((50.0..certificates).contains(&each), "{way} {end:?}: {each} bytes a peer");
+                let peaks: Vec<_> =
+                    memory.held.iter().map(|it| it.peak.unwrap() - it.bytes).collect();
+                assert!(peaks.iter().all(|peak| (2_000..99_000).contains(peak)), "{peaks:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_server_keeps_certificates_or_hashes_of_many_clients() {
+        let [whole, hashes] = [Kept::Certificates, Kept::Hashes]
+            .map(|kept| many(Certificates::P256, kept, 20_000).unwrap());
+        assert_eq!((whole.clients, hashes.own, hashes.own_allocated), (20_000, 32, 32));
+        for many in [&whole, &hashes] {
+            assert!((40.0..80.0).contains(&many.beside()), "{many:?}");
+            // jemalloc may have missed 64 KiB of the most.
+            assert!(many.most + 65_536 >= many.held && many.known_ns > 0.0, "{many:?}");
+        }
+        assert!(whole.held > hashes.held + 20_000 * 300);
+    }
+
+    #[test]
+    fn an_allocation_has_the_next_size_that_jemalloc_has() {
+        for (bytes, size) in [(1, 16), (32, 32), (65, 80), (448, 448), (467, 512), (513, 640)] {
+            assert_eq!(allocated(bytes), size, "{bytes}");
         }
     }
 

@@ -15,9 +15,11 @@ mod ends;
 pub(crate) mod finished;
 mod grid;
 mod hits;
+mod linkless;
 mod memory;
 mod page;
 pub(crate) mod report;
+mod rfc7924;
 #[cfg(test)]
 pub(crate) mod samples;
 mod stage;
@@ -39,7 +41,7 @@ pub use self::way::CertificateWay;
 use self::certificates::Parties;
 use self::finished::{Finished, computed_of, samples_of};
 use self::grid::Asked;
-use self::report::{Cell, CellName, Chains, End, Hits, Report, Work};
+use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
 use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tell_how_to_go_on};
 use crate::machine::{Machine, revision};
@@ -60,6 +62,8 @@ pub struct Options {
     pub mtus: Vec<u16>,
     /// Shares of packets that are lost, where losses are measured.
     pub losses: Vec<f64>,
+    /// How many clients a server's cache remembers whose memory is measured.
+    pub clients: u64,
     /// Where finished cells are kept, and found again after an interruption.
     pub resume: Option<PathBuf>,
 }
@@ -81,7 +85,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     if is_empty(options, &names) {
         return Err(LabError::Options(
             "--parts and --ways have nothing in common: known is measured in memory alone (work), psk-dhe and \
-             0rtt-fs over links alone (bytes, losses, times), and times has not every way and certificate"
+             0rtt-fs over links alone (bytes, losses, times), rfc7924 and paper for bytes alone, and times has not \
+             every way and certificate"
                 .to_owned(),
         ));
     }
@@ -110,6 +115,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
         hits: Vec::new(),
         memory: Vec::new(),
         peaks: Vec::new(),
+        many: Vec::new(),
     };
     let parties = BTreeMap::new();
     let mut experiment = Experiment { options, screen, journal, finished, parties, report };
@@ -220,137 +226,6 @@ impl Experiment<'_> {
         let (client, server) = (lengths(&parties.client.chain), lengths(&parties.server.chain));
         self.report.chains.push(Chains { certificates, client, server });
         self.parties.insert(certificates, parties);
-        Ok(())
-    }
-
-    /// Measures what is computed.
-    fn work(&mut self) -> Result<(), LabError> {
-        let ways = work::ways(&self.options.ways);
-        self.screen.now(Part::Work.name());
-        self.screen.line(&table::work_head())?;
-        for certificates in &self.options.certificates {
-            for chain in work::CHAINS {
-                let there = self.finished.iter().filter_map(|finished| match finished {
-                    Finished::Work(work) => Some(work),
-                    _ => None,
-                });
-                let of_this = |work: &&Work| {
-                    (work.certificates, work.chain) == (*certificates, chain)
-                        && ways.contains(&work.way)
-                };
-                let mut all: Vec<_> = there.filter(of_this).cloned().collect();
-                let left: Vec<_> = ways
-                    .iter()
-                    .copied()
-                    .filter(|way| all.iter().all(|it| it.way != *way))
-                    .collect();
-                for _ in 0..all.len() * self.computed() {
-                    self.screen.advance();
-                }
-                let measured = work::measure(&left, *certificates, chain, self.computed(), || {
-                    self.screen.advance();
-                });
-                for work in measured.map_err(|error| failed(format!("{certificates}"), error))? {
-                    self.journal.add(&Finished::Work(work.clone()))?;
-                    all.push(work);
-                }
-                all.sort_by_key(|work| ways.iter().position(|way| *way == work.way));
-                for work in all {
-                    self.screen.line(&table::work(&work))?;
-                    self.report.work.push(work);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Experiment<'_> {
-    /// Measures caches that know only some of those who come.
-    fn hits(&mut self) -> Result<(), LabError> {
-        self.screen.now(Part::Hits.name());
-        self.screen.line(&table::hits_head())?;
-        for certificates in &self.options.certificates {
-            let there = self.finished.iter().filter_map(|finished| match finished {
-                Finished::Hits(hits) if hits.certificates == *certificates => Some(hits.clone()),
-                _ => None,
-            });
-            let mut all: Vec<Hits> = there.collect();
-            if all.len() != 1 + hits::RATES.len() {
-                let advance = || self.screen.advance();
-                all = hits::measure(*certificates, self.computed(), advance)
-                    .map_err(|error| failed(format!("hits with {certificates}"), error))?;
-                for hits in &all {
-                    self.journal.add(&Finished::Hits(hits.clone()))?;
-                }
-            }
-            for hits in all {
-                self.screen.line(&table::hits(&hits))?;
-                self.report.hits.push(hits);
-            }
-        }
-        Ok(())
-    }
-
-    /// Measures what peers take that are remembered.
-    fn memory(&mut self) -> Result<(), LabError> {
-        self.screen.now(Part::Memory.name());
-        self.screen.line(&table::memory_head())?;
-        for certificates in &self.options.certificates {
-            let mut parties = None;
-            for (way, end) in memory::WAYS
-                .into_iter()
-                .flat_map(|way| [End::Client, End::Server].map(|end| (way, end)))
-            {
-                let of_this = |finished: &Finished| match finished {
-                    Finished::Memory(it)
-                        if (it.way, it.certificates, it.end) == (way, *certificates, end) =>
-                    {
-                        Some(it.clone())
-                    }
-                    _ => None,
-                };
-                let there = self.finished.iter().find_map(of_this);
-                let memory = match there {
-                    Some(memory) => memory,
-                    None => {
-                        let words = |error| failed(format!("memory with {certificates}"), error);
-                        let (parties, peers) = match &mut parties {
-                            Some(parties) => parties,
-                            none => none.insert(memory::parties(*certificates).map_err(words)?),
-                        };
-                        let memory = memory::measure(way, parties, peers, end).map_err(words)?;
-                        self.journal.add(&Finished::Memory(memory.clone()))?;
-                        memory
-                    }
-                };
-                self.screen.line(&table::memory(&memory))?;
-                self.report.memory.push(memory);
-            }
-        }
-        self.peaks()
-    }
-
-    /// Measures what both ends hold when they hold most.
-    fn peaks(&mut self) -> Result<(), LabError> {
-        self.screen.line(&table::peaks_head())?;
-        for certificates in &self.options.certificates {
-            let there = self.finished.iter().filter_map(|finished| match finished {
-                Finished::Peak(peak) if peak.certificates == *certificates => Some(peak.clone()),
-                _ => None,
-            });
-            let mut all: Vec<_> = there.collect();
-            if all.is_empty() {
-                all = memory::peaks(*certificates)?;
-                for peak in &all {
-                    self.journal.add(&Finished::Peak(peak.clone()))?;
-                }
-            }
-            for peak in all {
-                self.screen.line(&table::peak(&peak))?;
-                self.report.peaks.push(peak);
-            }
-        }
         Ok(())
     }
 }

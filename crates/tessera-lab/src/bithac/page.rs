@@ -1,12 +1,14 @@
 //! The page of the experiment `bithac`.
 
 use super::report::{Cell, Memory, Part, Peak, Report, Sample, Work};
-use super::table::{connections, link_words, mean, median, rate_words, share_of_full};
+use super::table::{
+    connections, instructions, link_words, mean, median, rate_words, share_of_full, why_uncounted,
+};
 use crate::page::document::{contents, description_list, document};
 use crate::page::figure::{Figure, Strip};
 use crate::page::strip::LaneData;
 use crate::page::tables::{self, Row, cell};
-use crate::page::words::{NOTHING, short};
+use crate::page::words::{NOTHING, escaped, short};
 use crate::statistics::Median;
 
 /// Writes the page.
@@ -77,8 +79,9 @@ fn head(report: &Report) -> String {
         "<h1>Certificates that are sent once</h1>\n\
          <p>Two ends with certificates meet again. Full sends both chains whole, zlib compresses them (RFC 8879), \
          known sends them whole and does not check them again, cached names them by their hashes and does not check \
-         them again (BiTHaC over RFC 8879); cached-first is where neither end knows the other yet, cached-miss where \
-         what they know is of no use. raw-keys sends public keys that are known (RFC 7250); psk-dhe and 0rtt-fs come \
+         them again (BiTHaC over RFC 8879), paper does so in the forms of RFC 7924 and BiTHaC, and rfc7924 with the \
+         server's alone; -first is where neither end knows the other yet, -miss where what they know is of no use. \
+         raw-keys sends public keys that are known (RFC 7250); psk-dhe and 0rtt-fs come \
          back with a ticket.</p>\n{}",
         description_list(&facts)
     )
@@ -152,6 +155,7 @@ fn work(report: &Report) -> String {
             median(&work.client_us),
             median(&work.server_us),
         ];
+        let cells = cells.into_iter().chain(instructions(work)).collect();
         Row { key: work.key(), head: format!("{way}, {certificates}, chain of {chain}"), cells }
     });
     let columns = [
@@ -160,9 +164,15 @@ fn work(report: &Report) -> String {
         "checked by the server",
         "client, µs",
         "server, µs",
+        "client, instructions",
+        "server, instructions",
     ];
-    let caption = "Signatures that each end checked, and what it computed";
-    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+    let caption =
+        "Signatures that each end checked, what it computed, and the instructions that it retired";
+    let why = why_uncounted(report).map_or_else(String::new, |why| {
+        format!("<p class=\"note\">No counter of instructions: {}.</p>\n", escaped(why))
+    });
+    why + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 
 fn hits(report: &Report) -> String {
@@ -184,11 +194,13 @@ fn memory(report: &Report) -> String {
         let each = memory.per_entry().map_or_else(|| NOTHING.to_owned(), short);
         let most = memory.held.last();
         let most = most.map_or_else(String::new, |it| format!("{} for {}", it.bytes, it.entries));
+        let peak = memory.held.last().and_then(|it| it.peak);
+        let peak = peak.map_or_else(|| NOTHING.to_owned(), |peak| peak.to_string());
         let Memory { way, certificates, end, chain, .. } = memory;
         let head = format!("{way}, {certificates}, {}, chains of {chain}", end.name());
-        Row { key: memory.key(), head, cells: vec![each, most] }
+        Row { key: memory.key(), head, cells: vec![each, most, peak] }
     });
-    let columns = ["what remembers", "a peer, bytes", "held, bytes"];
+    let columns = ["what remembers", "a peer, bytes", "held, bytes", "peak, bytes"];
     let caption = "What peers take on the heap that are remembered";
     let remembered = tables::numbers(caption, &columns, &rows.collect::<Vec<_>>());
     let rows = report.peaks.iter().map(|peak| {
@@ -198,7 +210,38 @@ fn memory(report: &Report) -> String {
     });
     let columns = ["connection", "client, bytes", "server, bytes"];
     let caption = "What both ends hold when they hold most";
-    remembered + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
+    remembered + &tables::numbers(caption, &columns, &rows.collect::<Vec<_>>()) + &many(report)
+}
+
+fn many(report: &Report) -> String {
+    if report.many.is_empty() {
+        return String::new();
+    }
+    let rows = report.many.iter().map(|many| {
+        let bytes = |bytes: i64| bytes.to_string();
+        let cells = vec![
+            bytes(many.held),
+            bytes(many.most),
+            short(many.per_client()),
+            short(many.beside()),
+            short(many.known_ns),
+            short(many.unknown_ns),
+        ];
+        let head =
+            format!("{} of {} clients, {}", many.kept.name(), many.clients, many.certificates);
+        Row { key: many.key(), head, cells }
+    });
+    let columns = [
+        "what a server keeps",
+        "held, bytes",
+        "at most, bytes",
+        "a client, bytes",
+        "beside its own",
+        "known, ns",
+        "unknown, ns",
+    ];
+    let caption = "What very many clients take at a server, and how long one is looked for";
+    tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -227,6 +270,7 @@ mod tests {
             hits: vec![samples::hits(None), samples::hits(Some(90))],
             memory: vec![samples::memory()],
             peaks: vec![samples::peak()],
+            many: vec![samples::many()],
         };
         let page = render(&report).unwrap();
         let has = |mark: &str, count| assert_eq!(page.matches(mark).count(), count, "{mark}");
@@ -238,6 +282,8 @@ mod tests {
         has("data-row=\"hits/p-256/90\"", 1);
         has("data-row=\"memory/cached/p-256/client\"", 1);
         has("data-row=\"peak/full/p-256\"", 1);
+        has("data-row=\"many/certificates/p-256/1000000\"", 1);
+        has(">1200000</td>", 1);
         has("<h2 id=\"times\">", 1);
         has("<h2 id=\"losses\">", 0);
         has("<b>", 0);

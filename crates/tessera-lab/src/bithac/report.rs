@@ -30,6 +30,9 @@ pub(crate) struct Report {
     pub(crate) memory: Vec<Memory>,
     /// What both ends hold when they hold most.
     pub(crate) peaks: Vec<Peak>,
+    /// What very many clients take at a server; nothing in reports of before it was measured.
+    #[serde(default)]
+    pub(crate) many: Vec<Many>,
 }
 
 /// The certificates of both ends.
@@ -117,6 +120,19 @@ pub(crate) struct Work {
     /// In calls of the engine.
     pub(crate) client_us: Vec<f64>,
     pub(crate) server_us: Vec<f64>,
+    /// What each end retired in them; reports of before it was counted have nothing.
+    #[serde(default)]
+    pub(crate) instructions: Option<Instructions>,
+}
+
+/// Instructions of connections in memory, in calls of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Instructions {
+    /// The median of several connections.
+    Retired { client: u64, server: u64 },
+    /// Why nothing counts them there.
+    Uncounted(String),
 }
 
 /// Connections of which some find both caches filled: samples are connections in memory, with chains of three.
@@ -159,6 +175,44 @@ pub(crate) struct Held {
     pub(crate) entries: usize,
     /// More than before the first of them.
     pub(crate) bytes: i64,
+    /// What is held when most is, in a connection with one of so many; nothing in reports of before it was measured.
+    #[serde(default)]
+    pub(crate) peak: Option<i64>,
+}
+
+/// What a server's cache holds of very many clients, and how long one is looked for. The clients are made up from a chain
+/// of these certificates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Many {
+    pub(crate) kept: Kept,
+    pub(crate) certificates: Certificates,
+    pub(crate) clients: u64,
+    /// How many bytes of each client are kept as they are: its certificate, or the hash of its chain.
+    pub(crate) own: u64,
+    /// What the allocator gives for that.
+    pub(crate) own_allocated: u64,
+    /// What all take, when each has been there twice.
+    pub(crate) held: i64,
+    /// The most meanwhile.
+    pub(crate) most: i64,
+    /// Processor time to learn a client, in nanoseconds.
+    pub(crate) learned_ns: f64,
+    /// The same to take its ticket and to learn new ones.
+    pub(crate) renewed_ns: f64,
+    /// The same to look up the two tickets of a hello, of which one is known.
+    pub(crate) known_ns: f64,
+    /// The same of a hello of which none is.
+    pub(crate) unknown_ns: f64,
+}
+
+/// What a server's cache keeps of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kept {
+    /// Its certificate, beside the issuers that all have.
+    Certificates,
+    /// The hash of its chain, of which a verifier remembers the rest.
+    Hashes,
 }
 
 /// What both ends hold on the heap when they hold most in a connection, in bytes.
@@ -219,6 +273,22 @@ impl Work {
         let Self { way, certificates, chain, .. } = self;
         format!("work/{way}/{certificates}/{chain}")
     }
+
+    /// The samples of an end.
+    pub(crate) fn us(&self, end: End) -> &[f64] {
+        match end {
+            End::Client => &self.client_us,
+            End::Server => &self.server_us,
+        }
+    }
+
+    /// How many signatures an end checked.
+    pub(crate) fn checks(&self, end: End) -> u64 {
+        match end {
+            End::Client => self.client_verifications,
+            End::Server => self.server_verifications,
+        }
+    }
 }
 
 impl Hits {
@@ -240,6 +310,33 @@ impl Memory {
     pub(crate) fn per_entry(&self) -> Option<f64> {
         let last = self.held.last().filter(|last| last.entries > 0)?;
         Some(last.bytes as f64 / last.entries as f64)
+    }
+}
+
+impl Many {
+    /// It as one word.
+    pub(crate) fn key(&self) -> String {
+        format!("many/{}/{}/{}", self.kept.name(), self.certificates, self.clients)
+    }
+
+    /// What each client takes, in bytes.
+    pub(crate) fn per_client(&self) -> f64 {
+        self.held as f64 / self.clients.max(1) as f64
+    }
+
+    /// What each takes beside what is kept as it is.
+    pub(crate) fn beside(&self) -> f64 {
+        self.per_client() - self.own_allocated as f64
+    }
+}
+
+impl Kept {
+    /// Its name in tables and reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Certificates => "certificates",
+            Self::Hashes => "hashes",
+        }
     }
 }
 

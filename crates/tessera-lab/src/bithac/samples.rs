@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::bytes::Sent;
 use super::certificates::Certificates;
-use super::report::{Cell, CellName, End, Held, Hits, LinkName, Memory, Part, Peak, Sample, Work};
+use super::report::{
+    Cell, CellName, End, Held, Hits, Instructions, Kept, LinkName, Many, Memory, Part, Peak,
+    Sample, Work,
+};
 use super::way::CertificateWay;
 
 /// A cell with so many samples, one like the other.
@@ -45,6 +48,7 @@ pub(crate) fn work() -> Work {
         server_verifications: 3,
         client_us: vec![100.0, 101.0],
         server_us: vec![110.0, 111.0],
+        instructions: Some(Instructions::Retired { client: 1_200_000, server: 1_100_000 }),
     }
 }
 
@@ -57,7 +61,11 @@ pub(crate) fn hits(rate: Option<u32>) -> Hits {
 
 /// What a client holds that remembers servers.
 pub(crate) fn memory() -> Memory {
-    let held = |entries| Held { entries, bytes: 100 * entries as i64 + 7 };
+    let held = |entries| Held {
+        entries,
+        bytes: 100 * entries as i64 + 7,
+        peak: Some(100 * entries as i64 + 9007),
+    };
     Memory {
         way: CertificateWay::Cached,
         certificates: Certificates::P256,
@@ -71,4 +79,21 @@ pub(crate) fn memory() -> Memory {
 pub(crate) fn peak() -> Peak {
     let (way, certificates) = (CertificateWay::Full, Certificates::P256);
     Peak { way, certificates, chain: 3, client: 10_000, server: 12_000 }
+}
+
+/// A server that keeps certificates of a million clients.
+pub(crate) fn many() -> Many {
+    Many {
+        kept: Kept::Certificates,
+        certificates: Certificates::P256,
+        clients: 1_000_000,
+        own: 467,
+        own_allocated: 512,
+        held: 575_300_000,
+        most: 575_310_000,
+        learned_ns: 2000.0,
+        renewed_ns: 1500.0,
+        known_ns: 600.0,
+        unknown_ns: 300.0,
+    }
 }

@@ -1,9 +1,11 @@
 //! The results, for people.
 
-use super::report::{Cell, CellName, Hits, LinkName, Memory, Peak, Report, Sample, Work};
+use super::report::{
+    Cell, CellName, Hits, Instructions, LinkName, Many, Memory, Peak, Report, Sample, Work,
+};
 use super::way::CertificateWay;
 use crate::experiment::{number, spread};
-use crate::page::words;
+use crate::page::words::{self, NOTHING};
 use crate::statistics::Median;
 
 /// The head of the cells' table.
@@ -46,8 +48,16 @@ pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
 /// The head of the work's table.
 pub(super) fn work_head() -> String {
     format!(
-        "\n{:<9} {:>5} {:<9} {:>13} {:>13} {:>12} {:>12}",
-        "keys", "chain", "way", "checks client", "checks server", "client, us", "server, us",
+        "\n{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12} {:>14} {:>14}",
+        "keys",
+        "chain",
+        "way",
+        "checks client",
+        "checks server",
+        "client, us",
+        "server, us",
+        "client, instr.",
+        "server, instr.",
     )
 }
 
@@ -56,8 +66,9 @@ pub(super) fn work(work: &Work) -> String {
     let median = |samples: &[f64]| {
         Median::of(samples.iter().copied()).map_or_else(String::new, |it| number(it.value))
     };
+    let [client, server] = instructions(work);
     format!(
-        "{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12}",
+        "{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12} {client:>14} {server:>14}",
         work.certificates,
         work.chain,
         work.way,
@@ -66,6 +77,23 @@ pub(super) fn work(work: &Work) -> String {
         median(&work.client_us),
         median(&work.server_us),
     )
+}
+
+/// What each end retired, the client's first; or that nothing counted it.
+pub(crate) fn instructions(work: &Work) -> [String; 2] {
+    match &work.instructions {
+        Some(Instructions::Retired { client, server }) => [client.to_string(), server.to_string()],
+        Some(Instructions::Uncounted(_)) => [(); 2].map(|()| "no counter".to_owned()),
+        None => [(); 2].map(|()| NOTHING.to_owned()),
+    }
+}
+
+/// Why no instructions were counted, where that is so.
+pub(crate) fn why_uncounted(report: &Report) -> Option<&str> {
+    report.work.iter().find_map(|work| match &work.instructions {
+        Some(Instructions::Uncounted(reason)) => Some(reason.as_str()),
+        _ => None,
+    })
 }
 
 /// The head of the hits' table.
@@ -112,6 +140,30 @@ pub(super) fn memory(memory: &Memory) -> String {
     let held = held.collect::<Vec<_>>().join(", ");
     let (certificates, way, end) = (memory.certificates, memory.way, memory.end.name());
     format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
+}
+
+/// The head of the table of many clients.
+pub(super) fn many_head() -> String {
+    format!(
+        "\n{:<9} {:<12} {:>8} {:>12} {:>12} {:>9} {:>8} {:>8} {:>9}",
+        "keys", "kept", "clients", "held", "at most", "a client", "beside", "known, ns", "none, ns",
+    )
+}
+
+/// What very many clients take.
+pub(super) fn many(many: &Many) -> String {
+    format!(
+        "{:<9} {:<12} {:>8} {:>12} {:>12} {:>9.1} {:>8.1} {:>9.0} {:>8.0}",
+        many.certificates,
+        many.kept.name(),
+        many.clients,
+        many.held,
+        many.most,
+        many.per_client(),
+        many.beside(),
+        many.known_ns,
+        many.unknown_ns,
+    )
 }
 
 /// The head of the peaks' table.
@@ -164,9 +216,10 @@ psk-dhe          a ticket's PSK and a key exchange        0rtt-fs        forward
 known            both chains whole, and not checked again
 cached-first     cached, where neither end knows anything yet; cached-miss: where all that they know is of no use
 checks           signatures that an end checked in a connection, the CertificateVerify included
-client, server   in calls of the engine, in memory
+client, server   in calls of the engine, in memory; instr.: instructions retired in them, by the processor's count
 of 100           so many connections should find both caches filled; hits did
-a peer           what each peer takes on the heap, in the mean of all";
+a peer           what each peer takes on the heap, in the mean of all; beside: beside its certificate or hash
+known, none      to look up the two tickets of a hello, of which one is known or none, in processor time";
 
 /// How many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {

@@ -4,10 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tessera::Facts;
 use tessera::handshake::CertificateTransfer;
 use tessera::wire::CertificateCompressionAlgorithm;
+use tessera_cache::Carrier;
 
 use super::certificates::Certificates;
+use super::report::End;
 use crate::ways::{Continuation, Mode, OneTimeKind, Way};
 
 /// What becomes of the certificates when two ends meet again.
@@ -20,6 +23,15 @@ pub enum CertificateWay {
     Zlib,
     /// Both are sent whole, and not checked again.
     Known,
+    /// The server's is named by its hash (RFC 7924), the client's sent whole; neither is checked again.
+    Rfc7924,
+    /// Both are named by their hashes, and not checked again, in the forms of RFC 7924 and BiTHaC (the carrier
+    /// `paper`).
+    Paper,
+    /// The same where neither end knows anything of the other yet.
+    PaperFirst,
+    /// The same where what they know is of no use, as in [`CachedMiss`](Self::CachedMiss).
+    PaperMiss,
     /// Both are named by their hashes, and not checked again (BiTHaC over RFC 8879).
     Cached,
     /// The same where neither end knows anything of the other yet.
@@ -38,10 +50,14 @@ pub enum CertificateWay {
 
 impl CertificateWay {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Full,
         Self::Zlib,
         Self::Known,
+        Self::Rfc7924,
+        Self::Paper,
+        Self::PaperFirst,
+        Self::PaperMiss,
         Self::Cached,
         Self::CachedFirst,
         Self::CachedMiss,
@@ -57,6 +73,10 @@ impl CertificateWay {
             Self::Full => "full",
             Self::Zlib => "zlib",
             Self::Known => "known",
+            Self::Rfc7924 => "rfc7924",
+            Self::Paper => "paper",
+            Self::PaperFirst => "paper-first",
+            Self::PaperMiss => "paper-miss",
             Self::Cached => "cached",
             Self::CachedFirst => "cached-first",
             Self::CachedMiss => "cached-miss",
@@ -71,9 +91,35 @@ impl CertificateWay {
         matches!(self, Self::PskDhe | Self::ZeroRttFs)
     }
 
+    /// In which messages both ends say what their caches have, if they have caches.
+    pub(super) fn carrier(self) -> Option<Carrier> {
+        match self {
+            Self::Cached | Self::CachedFirst | Self::CachedMiss => {
+                Some(Carrier::CompressCertificate)
+            }
+            Self::Rfc7924 | Self::Paper | Self::PaperFirst | Self::PaperMiss => {
+                Some(Carrier::PAPER)
+            }
+            _ => None,
+        }
+    }
+
+    /// What the certificates travel in, for people.
+    pub(crate) fn form(self) -> &'static str {
+        match self {
+            Self::Full | Self::Known => "Certificate",
+            Self::Zlib => "RFC 8879, zlib",
+            Self::Rfc7924 => "RFC 7924 (cached_info)",
+            Self::Paper | Self::PaperFirst | Self::PaperMiss => "paper (cached_info, BiTHaC)",
+            Self::Cached | Self::CachedFirst | Self::CachedMiss => "rfc8879 (ids, tickets)",
+            Self::RawKeys => "RFC 7250",
+            Self::PskDhe | Self::ZeroRttFs => "none",
+        }
+    }
+
     /// Whether both ends have caches of certificates.
     pub(super) fn caches(self) -> bool {
-        matches!(self, Self::Cached | Self::CachedFirst | Self::CachedMiss)
+        self.carrier().is_some()
     }
 
     /// Whether verifiers know the chains again that they accepted.
@@ -83,12 +129,23 @@ impl CertificateWay {
 
     /// Whether no connection profits from those before it, though both ends have caches.
     pub(super) fn is_cold(self) -> bool {
-        matches!(self, Self::CachedFirst | Self::CachedMiss)
+        matches!(self, Self::CachedFirst | Self::CachedMiss | Self::PaperFirst | Self::PaperMiss)
+    }
+
+    /// Whether the client was at the server before it got another chain, and lost its cache.
+    pub(super) fn misses(self) -> bool {
+        matches!(self, Self::CachedMiss | Self::PaperMiss)
     }
 
     /// Whether an observer sees another connection than a full handshake.
     pub(super) fn shows(self) -> bool {
         self != Self::Known
+    }
+
+    /// Whether it is the form of RFC 7924, which is here for its bytes alone: what it computes is what the default
+    /// carrier does.
+    pub(super) fn is_for_bytes(self) -> bool {
+        self.carrier() == Some(Carrier::PAPER)
     }
 
     /// How its connections agree keys.
@@ -104,27 +161,66 @@ impl CertificateWay {
         Way { mode, kx: Some(kx), ticket_key, continuation, fast_open: false }
     }
 
-    /// Whether a certificate travels as this way has it.
+    /// Whether the certificate of an end travels as this way has it.
     ///
     /// # Errors
     /// How it travelled.
-    pub(super) fn check(self, transfer: Option<&CertificateTransfer>) -> Result<(), String> {
-        let encoded = transfer.map(|transfer| transfer.encoded_with);
-        let is_right = match self {
-            Self::Zlib => encoded == Some(Some(CertificateCompressionAlgorithm::ZLIB)),
-            Self::Cached => {
-                let id = encoded.flatten();
-                id.is_some_and(|id| id.0 >= LEAST_CACHED_ID)
-            }
-            Self::PskDhe | Self::ZeroRttFs => encoded.is_none(),
-            _ => encoded == Some(None),
+    pub(super) fn check(
+        self,
+        of: End,
+        transfer: Option<&CertificateTransfer>,
+    ) -> Result<(), String> {
+        let travelled = transfer.map(|transfer| match transfer.encoded_with {
+            Some(CertificateCompressionAlgorithm::ZLIB) => Travelled::Compressed,
+            Some(id) if id.0 >= LEAST_CACHED_ID => Travelled::AsId,
+            Some(_) => Travelled::Otherwise,
+            None if transfer.len == ABBREVIATED => Travelled::AsHash,
+            None => Travelled::Whole,
+        });
+        let expected = match (self, of) {
+            (Self::Zlib, _) => Some(Travelled::Compressed),
+            (Self::Cached, _) => Some(Travelled::AsId),
+            (Self::Paper, _) | (Self::Rfc7924, End::Server) => Some(Travelled::AsHash),
+            (Self::PskDhe | Self::ZeroRttFs, _) => None,
+            _ => Some(Travelled::Whole),
         };
-        if is_right {
+        if travelled == expected {
             return Ok(());
         }
-        Err(format!("a certificate of {self} travelled otherwise: {transfer:?}"))
+        let of = of.name();
+        Err(format!("the {of}'s certificate of {self} travelled otherwise: {transfer:?}"))
     }
 }
+
+/// Whether both certificates travelled as a way has them, by what both ends say.
+///
+/// # Errors
+/// How one of them travelled.
+pub(super) fn check_certificates(
+    way: CertificateWay,
+    client: &Facts,
+    server: &Facts,
+) -> Result<(), String> {
+    way.check(End::Client, client.own_certificate.as_ref())?;
+    way.check(End::Server, client.peer_certificate.as_ref())?;
+    way.check(End::Server, server.own_certificate.as_ref())?;
+    way.check(End::Client, server.peer_certificate.as_ref())
+}
+
+/// How a certificate travelled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Travelled {
+    Whole,
+    Compressed,
+    /// Named by a private algorithm.
+    AsId,
+    /// Abbreviated to its hash.
+    AsHash,
+    Otherwise,
+}
+
+/// How long an abbreviated Certificate is: header, length and hash.
+const ABBREVIATED: u32 = 4 + 1 + 32;
 
 /// From here on numbers of algorithms are for private use, and stand for chains.
 const LEAST_CACHED_ID: u16 = 0xc000;

@@ -2,12 +2,13 @@
 
 use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
-use super::report::Work;
+use super::report::{Instructions, Work};
 use super::verifications::Verifications;
 use super::way::CertificateWay;
 use crate::bench::{check, us};
 use crate::endpoint::Result;
 use crate::in_memory::{Made, connect};
+use crate::instructions::Counting;
 
 /// How long the chains are.
 pub(super) const CHAINS: [usize; 4] = [1, 2, 3, 4];
@@ -44,6 +45,7 @@ pub(super) fn measure(
             server_verifications: server.take(),
             client_us: Vec::with_capacity(repetitions),
             server_us: Vec::with_capacity(repetitions),
+            instructions: Some(instructions(|| connection(&ends, &parties, &stranger))?),
         };
         measured.push((ends, work));
     }
@@ -60,9 +62,32 @@ pub(super) fn measure(
     Ok(measured.into_iter().map(|(_, work)| work).collect())
 }
 
-/// The ways of these that have anything to do with certificates.
+/// How many connections are made whose instructions are counted: they differ by what signatures and keys take.
+const COUNTED: usize = 9;
+
+/// Counts what both ends retire: beside the samples of times, which it would make longer.
+fn instructions(connect: impl Fn() -> Result<Made>) -> Result<Instructions> {
+    let counting = match Counting::begin() {
+        Ok(counting) => counting,
+        Err(reason) => return Ok(Instructions::Uncounted(reason)),
+    };
+    let mut counted = [[0; COUNTED]; 2];
+    let [client, server] = &mut counted;
+    for (client, server) in client.iter_mut().zip(server) {
+        let made = connect()?;
+        (*client, *server) = (made.client.instructions, made.server.instructions);
+    }
+    drop(counting);
+    let [client, server] = counted.map(|mut of_end| {
+        of_end.sort_unstable();
+        of_end[COUNTED / 2]
+    });
+    Ok(Instructions::Retired { client, server })
+}
+
+/// The ways of these that have anything to do with certificates, and compute something of their own.
 pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
-    asked.iter().copied().filter(|way| !way.resumes()).collect()
+    asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_bytes()).collect()
 }
 
 fn connection(ends: &Ends, parties: &Parties, stranger: &Ends) -> Result<Made> {
@@ -104,6 +129,10 @@ mod tests {
                 let counted = [work.client_verifications, work.server_verifications];
                 assert_eq!(counted, [in_chain + 1; 2], "{}", work.key());
                 assert_eq!((work.client_us.len(), work.server_us.len()), (10, 10));
+                assert!(match work.instructions.as_ref().unwrap() {
+                    Instructions::Retired { client, server } => client.min(server) > &100_000,
+                    Instructions::Uncounted(reason) => !reason.is_empty(),
+                });
             }
         }
     }

@@ -8,6 +8,7 @@ use super::bytes::{Counter, Packets, Sent};
 use super::certificates::Parties;
 use super::ends::{Ends, SESSIONS_AT_ONCE};
 use super::report::{Cell, CellName, Part, Sample};
+use super::way::check_certificates;
 use crate::bench::{check, us};
 use crate::error::LabError;
 use crate::experiment::{Failures, seed_of};
@@ -99,11 +100,8 @@ fn connection(wired: &mut Wired, ends: &mut Ends, parties: &Parties) -> Result<S
     wired.see_the_end(&mut counter)?;
     let route = ends.way.way(parties.certificates);
     check(route, &call.client.observed, &call.server.observed)?;
-    for facts in [&call.client.facts, &call.server.facts] {
-        for transfer in [&facts.own_certificate, &facts.peer_certificate] {
-            ends.way.check(transfer.as_ref()).map_err(LabError::Connection)?;
-        }
-    }
+    check_certificates(ends.way, &call.client.facts, &call.server.facts)
+        .map_err(LabError::Connection)?;
     sample(&call, &counter)
 }
 

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::bithac::finished::{check_cell, check_hits, check_memory, check_peak, check_work};
+use crate::bithac::finished::{
+    check_cell, check_hits, check_many, check_memory, check_peak, check_work,
+};
 use crate::bithac::report::{
-    Cell, CellName, Hits, LinkName, Memory, Part, Peak, Report, Sample, Work,
+    Cell, CellName, Hits, LinkName, Many, Memory, Part, Peak, Report, Sample, Work,
 };
 use crate::bithac::table::median;
 use crate::bithac::{CertificateWay, Certificates};
@@ -134,6 +136,10 @@ impl Inputs {
         self.bithac.iter().flat_map(|report| &report.memory)
     }
 
+    pub(super) fn many(&self) -> impl Iterator<Item = &Many> {
+        self.bithac.iter().flat_map(|report| &report.many)
+    }
+
     pub(super) fn peaks(&self) -> impl Iterator<Item = &Peak> {
         self.bithac.iter().flat_map(|report| &report.peaks)
     }
@@ -145,7 +151,7 @@ impl Inputs {
 }
 
 fn check_bithac(report: &Report) -> Checked {
-    let Report { experiment, cells, work, hits, memory, peaks, .. } = report;
+    let Report { experiment, cells, work, hits, memory, peaks, many, .. } = report;
     if experiment != "bithac" {
         return Err(format!("it is of the experiment `{experiment}`, and not of `bithac`"));
     }
@@ -154,9 +160,10 @@ fn check_bithac(report: &Report) -> Checked {
     hits.iter().try_for_each(check_hits)?;
     memory.iter().try_for_each(check_memory)?;
     peaks.iter().try_for_each(check_peak)?;
+    many.iter().try_for_each(check_many)?;
     let names = cells.iter().map(|it| it.name.key()).chain(work.iter().map(Work::key));
     let names = names.chain(hits.iter().map(Hits::key)).chain(memory.iter().map(Memory::key));
-    let names = names.chain(peaks.iter().map(Peak::key));
+    let names = names.chain(peaks.iter().map(Peak::key)).chain(many.iter().map(Many::key));
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {

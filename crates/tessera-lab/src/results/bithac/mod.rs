@@ -24,10 +24,11 @@ pub(super) fn read(directory: &Path) -> Result<Vec<(&'static str, Option<Table>)
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.
-const TABLES: [(&str, Make); 15] = [
+const TABLES: [(&str, Make); 20] = [
     ("setting", tables::setting),
     ("targets", targets::table),
     ("paper", paper::table),
+    ("ways", tables::ways),
     ("chains", tables::chains),
     ("tls", tables::tls),
     ("ip", tables::ip),
@@ -35,8 +36,12 @@ const TABLES: [(&str, Make); 15] = [
     ("times", tables::times),
     ("losses", tables::losses),
     ("work", tables::work),
+    ("ends", tables::ends),
+    ("uncounted", tables::uncounted),
     ("hits", tables::hits),
     ("memory", tables::memory),
+    ("fullest", tables::fullest),
+    ("many", tables::many),
     ("peaks", tables::peaks),
     ("energy", tables::energy),
     ("failed", tables::failed),

@@ -41,7 +41,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
 }
 
 fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
-    use CertificateWay::{Cached, Full, PskDhe};
+    use CertificateWay::{Cached, Full, Paper, PskDhe, Rfc7924};
     use Certificates::{P256, Rsa2048, Rsa4096};
     if inputs.bithac.is_none() {
         return Vec::new();
@@ -69,6 +69,9 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
     let full = full.map(|(least, most)| format!("{least:.0}..{most:.0} B"));
     row("B1", format!("full, {Rsa2048}, IP+TCP+TLS"), "", full);
     for certificates in Certificates::ALL {
+        let here = saved(Rfc7924, certificates);
+        row("B2", format!("rfc7924, {certificates}, IP+TCP+TLS"), "", here);
+        row("B3", format!("paper, {certificates}, IP+TCP+TLS"), "", saved(Paper, certificates));
         row("B3", format!("cached, {certificates}, IP+TCP+TLS"), "", saved(Cached, certificates));
     }
     row("B4", format!("psk_dhe_ke with a new ticket, {Rsa2048}"), "", saved(PskDhe, Rsa2048));
@@ -92,11 +95,11 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
         (Rsa2048, "-3.3..-4.9 %, 15..23 ms (Pi Zero W, client alone)"),
         (P256, "-5.5..-8.6 %, 21..32 ms (Pi Zero W, client alone)"),
     ] {
-        let at = |chain| {
-            let us = |way| median(&inputs.work(way, certificates, chain)?.client_us);
+        let at = |end, chain| {
+            let us = |way| median(inputs.work(way, certificates, chain)?.us(end));
             let (full, cached) = (us(Full)?, us(Cached)?);
-            let skipped = inputs.work(Full, certificates, chain)?.client_verifications
-                - inputs.work(Cached, certificates, chain)?.client_verifications;
+            let checks = |way| Some(inputs.work(way, certificates, chain)?.checks(end));
+            let skipped = checks(Full)?.saturating_sub(checks(Cached)?);
             Some(format!(
                 "{:.1} %, {:.0} µs, {skipped} checks skipped",
                 100.0 * (cached / full - 1.0),
@@ -105,7 +108,11 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
         };
         for chain in 1..=4 {
             let what = format!("the client's processor time, {certificates}, chain of {chain}");
-            row("B8", what, if chain == 1 { paper } else { "" }, at(chain));
+            row("B8", what, if chain == 1 { paper } else { "" }, at(End::Client, chain));
+        }
+        for chain in 1..=4 {
+            let what = format!("the server's processor time, {certificates}, chain of {chain}");
+            row("B8", what, "", at(End::Server, chain));
         }
     }
     for (certificates, paper) in [(Rsa2048, "420 B"), (P256, "241 B")] {

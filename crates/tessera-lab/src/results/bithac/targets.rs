@@ -1,7 +1,7 @@
 //! What was to be reached, and what was.
 
 use super::input::Inputs;
-use crate::bithac::report::{CellName, End, Hits, LinkName, Part, Sample};
+use crate::bithac::report::{CellName, End, Hits, Kept, LinkName, Many, Part, Sample};
 use crate::bithac::{CertificateWay, Certificates};
 use crate::results::numbers::nothing;
 use crate::results::table::Table;
@@ -21,6 +21,7 @@ enum Unit {
     /// A share of the full handshake.
     Share,
     Bytes,
+    Nanoseconds,
 }
 
 /// The table.
@@ -36,6 +37,7 @@ pub(super) fn table(inputs: &Inputs) -> Option<Table> {
         let written = |value: f64| match unit {
             Unit::Share => format!("{value:.3}"),
             Unit::Bytes => format!("{value:.0} B"),
+            Unit::Nanoseconds => format!("{value:.0} ns"),
         };
         let reached = measured.map(|measured| if measured <= most { "yes" } else { "no" });
         table.row(
@@ -99,6 +101,18 @@ fn targets(inputs: &Inputs) -> Vec<Target> {
         let each = inputs.memory().find(is_this).and_then(|it| it.per_entry());
         let what = format!("memory of a known chain, {certificates}: key and dates");
         targets.push(bytes(what, each, most));
+    }
+    for kept in [Kept::Certificates, Kept::Hashes] {
+        let many = inputs.many().find(|it| (it.kept, it.certificates) == (kept, P256));
+        let name = many.map_or_else(|| P256.to_string(), |it| format!("{} of {P256}", it.clients));
+        let what = |words: &str| format!("a server with clients, {name}, {}: {words}", kept.name());
+        let most = many.map(|it| it.most as f64);
+        targets.push(bytes(what("memory at most"), most, f64::from(1 << 30)));
+        let beside = many.map(Many::beside);
+        targets.push(bytes(what("a client, beside its own"), beside, 64.0));
+        let look_up = many.map(|it| it.known_ns.max(it.unknown_ns));
+        let (what, unit) = (what("two tickets looked up"), Unit::Nanoseconds);
+        targets.push(Target { what, measured: look_up, most: 1000.0, unit });
     }
     targets
 }

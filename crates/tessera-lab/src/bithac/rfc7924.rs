@@ -1,0 +1,78 @@
+//! RFC 7924 as it stands: the server's Certificate and CertificateRequest as hashes, and nothing of BiTHaC's.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use tessera::auth::{
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal,
+    Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerOffer, ToServer,
+};
+use tessera::wire::CertificateCompressionAlgorithm as Id;
+use tessera_cache::ClientCache;
+
+/// A client's cache on the carrier `paper`, which never says that it takes part beyond RFC 7924: so the server gives
+/// it no tickets.
+pub(super) struct ServersChainAlone(pub(super) Arc<ClientCache>);
+
+impl CertificateCodecFactory for ServersChainAlone {
+    fn algorithms(&self) -> RangeInclusive<Id> {
+        self.0.algorithms()
+    }
+
+    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new(WithoutTickets(self.0.clone().client_codec(to)?)))
+    }
+
+    fn server_codec(
+        self: Arc<Self>,
+        _: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        Ok(None)
+    }
+}
+
+/// A codec without an extension of its own: cached_info is one of its abbreviations.
+struct WithoutTickets(Box<dyn CertificateCodec>);
+
+impl CertificateCodec for WithoutTickets {
+    fn offers(&self) -> &[Id] {
+        self.0.offers()
+    }
+
+    fn requested(&mut self, offer: PeerOffer<'_>) {
+        self.0.requested(offer);
+    }
+
+    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
+        self.0.encode(body, offered)
+    }
+
+    fn decode(
+        &mut self,
+        algorithm: Id,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        self.0.decode(algorithm, encoded, body)
+    }
+
+    fn is_what_was_sent(&self) -> bool {
+        self.0.is_what_was_sent()
+    }
+
+    fn conceals_verdict(&self) -> bool {
+        self.0.conceals_verdict()
+    }
+
+    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
+        self.0.abbreviations()
+    }
+
+    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+        self.0.abbreviations_mut()
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        self.0.ended(end);
+    }
+}

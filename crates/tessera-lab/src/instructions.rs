@@ -1,0 +1,69 @@
+//! Instructions that the calling thread has retired, in user space, where the kernel counts them.
+
+use std::cell::RefCell;
+
+use perf_event::events::Hardware;
+use perf_event::{Builder, Counter};
+
+thread_local! {
+    /// There while a [`Counting`] is.
+    static COUNTER: RefCell<Option<Counter>> = const { RefCell::new(None) };
+}
+
+/// As long as it lives, [`retired`] counts in this thread. At other times nobody waits for the kernel.
+pub(crate) struct Counting(());
+
+impl Counting {
+    /// Begins to count.
+    ///
+    /// # Errors
+    /// Why the kernel doesn't: virtual machines often have no counter, and containers no right to it.
+    pub(crate) fn begin() -> Result<Self, String> {
+        let mut counter = Builder::new()
+            .kind(Hardware::INSTRUCTIONS)
+            .build()
+            .map_err(|error| format!("the kernel counts no instructions: {error}"))?;
+        counter.enable().map_err(|error| format!("the counter doesn't begin: {error}"))?;
+        COUNTER.with(|place| place.replace(Some(counter)));
+        Ok(Self(()))
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        COUNTER.with(|place| place.replace(None));
+    }
+}
+
+/// How many there were since the [`Counting`] of this thread began; without one, 0.
+pub(crate) fn retired() -> u64 {
+    COUNTER.with(|place| {
+        let mut place = place.borrow_mut();
+        place.as_mut().and_then(|counter| counter.read().ok()).unwrap_or(0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_work_is_more_instructions_or_the_reason_is_told() {
+        assert_eq!(retired(), 0);
+        match Counting::begin() {
+            Ok(_counting) => {
+                let work = |times: u64| {
+                    let before = retired();
+                    std::hint::black_box(
+                        (0..times)
+                            .fold(7u64, |sum, at| std::hint::black_box(sum.wrapping_mul(31) ^ at)),
+                    );
+                    retired() - before
+                };
+                assert!(work(100_000) > work(1_000), "instructions");
+            }
+            Err(reason) => assert!(reason.contains("instructions: "), "{reason}"),
+        }
+        assert_eq!(retired(), 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! A device's energy, as a model.
+
+use super::{WAYS, of_report};
+use crate::bithac::CertificateWay;
+use crate::results::bithac::input::Inputs;
+use crate::results::bithac::targets::{median, ratio};
+use crate::results::numbers::nothing;
+use crate::results::table::Table;
+
+/// What a radio takes to send and to receive a bit, in nanojoules: 4.8 mA and 4.6 mA at 3 V and 250 kbit/s, as an nRF52840
+/// has them (Nordic Semiconductor, nRF52840 Product Specification: radio currents at 0 dBm with DC/DC).
+const SENT_BIT_NJ: f64 = 4.8 * 3.0 / 250e3 * 1e6;
+const RECEIVED_BIT_NJ: f64 = 4.6 * 3.0 / 250e3 * 1e6;
+/// What its processor takes, in milliwatts: 3.3 mA at 3 V and 64 MHz.
+const PROCESSOR_MW: f64 = 3.3 * 3.0;
+/// How many times as long it computes as the machine of the measurement: an assumption.
+const SLOWER: f64 = 1000.0;
+
+/// A model of a device's energy.
+pub(in crate::results::bithac) fn energy(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        format!(
+            "A model, and no measurement: millijoules of a client for a connection over small packets (MTU 127, chains \
+             of two). Its radio takes {SENT_BIT_NJ:.1} nJ for a bit that it sends and {RECEIVED_BIT_NJ:.1} nJ for one \
+             that it receives (the radio of an nRF52840 at 3 V and 250 kbit/s by its product specification; no \
+             preambles, no listening, no acknowledgements of the link). Its processor takes {PROCESSOR_MW:.1} mW for \
+             {SLOWER:.0} times the time in calls of the engine here, which is assumed, and the largest unknown."
+        ),
+        &["keys, way", "radio, mJ", "processor, mJ", "together", "of full"],
+    );
+    for certificates in of_report(inputs) {
+        let of = |way| {
+            let sample = inputs.bytes(way, certificates, 127)?;
+            let bits = |bytes: u64| bytes as f64 * 8.0;
+            let radio =
+                bits(sample.client.ip) * SENT_BIT_NJ + bits(sample.server.ip) * RECEIVED_BIT_NJ;
+            let us = median(&inputs.work(way, certificates, 2)?.client_us)?;
+            Some((radio / 1e6, us * SLOWER * PROCESSOR_MW / 1e6))
+        };
+        let sum = |(radio, processor): (f64, f64)| radio + processor;
+        for way in WAYS {
+            let Some((radio, processor)) = of(way) else { continue };
+            let share = ratio(Some(radio + processor), of(CertificateWay::Full).map(sum));
+            table.row(
+                format!("{certificates}, {way}"),
+                [
+                    format!("{radio:.2}"),
+                    format!("{processor:.2}"),
+                    format!("{:.2}", radio + processor),
+                    share.map_or_else(nothing, |share| format!("{share:.3}")),
+                ],
+            );
+        }
+    }
+    table.unless_empty()
+}

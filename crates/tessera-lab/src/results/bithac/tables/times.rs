@@ -1,0 +1,82 @@
+//! Times over links.
+
+use super::{by_way, spread};
+use crate::bithac::report::{LinkName, Part, Sample};
+use crate::bithac::table::{link_words, median};
+use crate::bithac::{CertificateWay, Certificates};
+use crate::experiment;
+use crate::results::bithac::input::Inputs;
+use crate::results::bithac::targets::ratio;
+use crate::results::numbers::nothing;
+use crate::results::table::Table;
+
+/// The ways that are measured where packets are lost.
+const LOSING: [CertificateWay; 8] = [
+    CertificateWay::Full,
+    CertificateWay::Zlib,
+    CertificateWay::Cached,
+    CertificateWay::CachedFirst,
+    CertificateWay::CachedMiss,
+    CertificateWay::RawKeys,
+    CertificateWay::PskDhe,
+    CertificateWay::ZeroRttFs,
+];
+
+/// Times over named links.
+pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
+    let mut table = Table::new(
+        "Milliseconds from connect() until the client's handshake is complete, and until it has the server's message: \
+         medians, and how far they may be off (95 %). The last column is the response's share of the full \
+         handshake's.",
+        &["link, keys, way", "connections", "handshake", "response", "of full"],
+    );
+    for cell in inputs.cells(Part::Times) {
+        let name = &cell.name;
+        let response = |sample: &Sample| sample.response_us;
+        let own = inputs.median(name, name.way, response);
+        let share = ratio(own, inputs.median(name, CertificateWay::Full, response));
+        table.row(
+            format!("{}, {}, {}", link_words(&name.link), name.certificates, name.way),
+            [
+                cell.samples.len().to_string(),
+                spread(cell, |sample| sample.handshake_us / 1e3),
+                spread(cell, |sample| sample.response_us / 1e3),
+                share.map_or_else(nothing, |share| format!("{share:.3}")),
+            ],
+        );
+    }
+    table.unless_empty()
+}
+
+/// Links that lose packets.
+pub(in crate::results::bithac) fn losses(inputs: &Inputs) -> Option<Table> {
+    let mut table = by_way(
+        "Over links of 1 Mbit/s and a round-trip time of 50 ms that lose packets: milliseconds until the client has the \
+         server's message, and in brackets the bytes of all packets, those that TCP sent again included. Medians.",
+        "keys, loss, MTU",
+        &LOSING,
+    );
+    let mut rows: Vec<(Certificates, LinkName)> = Vec::new();
+    for cell in inputs.cells(Part::Losses) {
+        let row = (cell.name.certificates, cell.name.link.clone());
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    for (certificates, link) in rows {
+        let cells = LOSING.map(|way| {
+            let cell = inputs.cells(Part::Losses).find(|cell| {
+                (cell.name.way, cell.name.certificates) == (way, certificates)
+                    && cell.name.link == link
+            });
+            let cell = cell.and_then(|cell| {
+                let time = median(cell, |sample| sample.response_us / 1e3)?.value;
+                let bytes = median(cell, |sample| sample.ip_bytes() as f64)?.value;
+                Some(format!("{} ({bytes:.0})", experiment::number(time)))
+            });
+            cell.unwrap_or_else(nothing)
+        });
+        table.row(format!("{certificates}, {} %, {}", link.loss * 1e2, link.mtu), cells);
+    }
+    table.unless_empty()
+}
