@@ -35,10 +35,12 @@ pub enum KeyKind {
     RsaPss,
     /// The same with SHA-384 alone.
     RsaPssSha384,
+    /// ML-DSA-65, which OpenSSL knows since 3.5.
+    MlDsa65,
 }
 
 impl KeyKind {
-    /// All of them.
+    /// Those that every peer knows.
     pub const ALL: [Self; 7] = [
         Self::P256,
         Self::P384,
@@ -57,6 +59,7 @@ impl KeyKind {
             Self::P521 => Ok(&rcgen::PKCS_ECDSA_P521_SHA512),
             Self::Ed25519 => Ok(&rcgen::PKCS_ED25519),
             Self::Rsa => Ok(&rcgen::PKCS_RSA_SHA256),
+            Self::MlDsa65 => Ok(&rcgen::PKCS_ML_DSA_65),
             Self::RsaPss => Err(&[]),
             Self::RsaPssSha384 => Err(&[
                 "-pkeyopt",
@@ -98,12 +101,21 @@ pub struct Identity {
 impl Pki {
     /// A new authority; nobody trusts it yet.
     pub fn new() -> Self {
+        Self::of(&rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A new authority that signs with ML-DSA-65.
+    pub fn post_quantum() -> Self {
+        Self::of(&rcgen::PKCS_ML_DSA_65)
+    }
+
+    fn of(algorithm: &'static SignatureAlgorithm) -> Self {
         // Whoever meets two authorities of one name blames the signature, not the authority.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("Tessera interop CA {number}");
         let params = authority(&name);
-        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
+        let key = KeyPair::generate_for(algorithm).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
         let directory = Directory::new();
         Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
@@ -116,11 +128,33 @@ impl Pki {
 
     /// A server's certificate from an intermediate authority.
     pub fn server_of_intermediate(&self) -> Identity {
-        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
+        let by = &rcgen::PKCS_ECDSA_P384_SHA384;
+        self.issue_below(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, KeyKind::P256, by)
+    }
+
+    /// A server's certificate and its intermediate authority's, all of whose keys are ML-DSA-65's.
+    pub fn post_quantum_server(&self) -> Identity {
+        let usage = ExtendedKeyUsagePurpose::ServerAuth;
+        self.issue_below(SERVER_NAME, usage, KeyKind::MlDsa65, &rcgen::PKCS_ML_DSA_65)
+    }
+
+    /// The same of a client.
+    pub fn post_quantum_client(&self) -> Identity {
+        let usage = ExtendedKeyUsagePurpose::ClientAuth;
+        self.issue_below(CLIENT_NAME, usage, KeyKind::MlDsa65, &rcgen::PKCS_ML_DSA_65)
+    }
+
+    fn issue_below(
+        &self,
+        name: &str,
+        usage: ExtendedKeyUsagePurpose,
+        kind: KeyKind,
+        intermediate: &'static SignatureAlgorithm,
+    ) -> Identity {
+        let key = KeyPair::generate_for(intermediate).unwrap();
         let params = authority("Tessera interop intermediate CA");
         let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
-        let usage = ExtendedKeyUsagePurpose::ServerAuth;
-        let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
+        let mut identity = self.issue("below", name, usage, kind, &intermediate);
         let file = identity.certificate_file.replace(".pem", "-intermediate.pem");
         std::fs::write(&file, intermediate.pem()).unwrap();
         identity.intermediate_file = file;

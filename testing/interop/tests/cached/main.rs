@@ -5,9 +5,11 @@
 
 mod boringssl;
 mod chromium;
+mod compressing;
 mod gnutls;
 mod nss;
 mod openssl;
+mod post_quantum;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
