@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, SignatureAlgorithm,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
+    SignatureAlgorithm, date_time_ymd,
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
@@ -96,6 +97,8 @@ pub struct Identity {
     pub chain: Vec<Vec<u8>>,
     /// The key, PKCS#8 DER.
     pub key: Vec<u8>,
+    /// The serial numbers of the chain's certificates.
+    pub serials: Vec<u64>,
 }
 
 impl Pki {
@@ -152,13 +155,16 @@ impl Pki {
         intermediate: &'static SignatureAlgorithm,
     ) -> Identity {
         let key = KeyPair::generate_for(intermediate).unwrap();
-        let params = authority("Tessera interop intermediate CA");
+        let mut params = authority("Tessera interop intermediate CA");
+        let serial = next_serial();
+        params.serial_number = Some(serial.into());
         let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
         let mut identity = self.issue("below", name, usage, kind, &intermediate);
         let file = identity.certificate_file.replace(".pem", "-intermediate.pem");
         std::fs::write(&file, intermediate.pem()).unwrap();
         identity.intermediate_file = file;
         identity.chain.push(intermediate.der().to_vec());
+        identity.serials.push(serial);
         identity
     }
 
@@ -183,12 +189,12 @@ impl Pki {
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![usage];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let serial = next_serial();
+        params.serial_number = Some(serial.into());
         let key = KeyPair::generate_for(algorithm).unwrap();
         let certificate = params.signed_by(&key, issuer).unwrap();
         // One authority issues several of a kind.
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let file = format!("{file}-{kind:?}-{number}");
+        let file = format!("{file}-{kind:?}-{serial}");
         let der = private_key(&key, kind);
         Identity {
             certificate_file: self.directory.write(&format!("{file}.pem"), certificate.pem()),
@@ -196,6 +202,7 @@ impl Pki {
             intermediate_file: String::new(),
             chain: vec![certificate.der().to_vec()],
             key: der,
+            serials: vec![serial],
         }
     }
 
@@ -234,7 +241,27 @@ impl Pki {
             chain: vec![std::fs::read(der).unwrap()],
             key: std::fs::read(&key_der).unwrap(),
             key_file: key_der,
+            serials: vec![7],
         }
+    }
+
+    /// A revocation list of the authority, DER, with these serial numbers.
+    pub fn revocation_list(&self, serials: &[u64]) -> Vec<u8> {
+        let revoked = |serial: &u64| RevokedCertParams {
+            serial_number: (*serial).into(),
+            revocation_time: date_time_ymd(2025, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2025, 1, 1),
+            next_update: date_time_ymd(4096, 1, 1),
+            crl_number: 1_u64.into(),
+            issuing_distribution_point: None,
+            revoked_certs: serials.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&self.ca).unwrap().der().to_vec()
     }
 
     /// A verifier that trusts this authority.
@@ -251,6 +278,11 @@ impl Pki {
     pub fn root(&self) -> Vec<u8> {
         self.ca.der().to_vec()
     }
+}
+
+fn next_serial() -> u64 {
+    static NEXT: AtomicU32 = AtomicU32::new(8);
+    NEXT.fetch_add(1, Ordering::Relaxed).into()
 }
 
 fn authority(name: &str) -> CertificateParams {

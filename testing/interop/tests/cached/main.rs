@@ -10,6 +10,7 @@ mod gnutls;
 mod nss;
 mod openssl;
 mod post_quantum;
+mod revoked;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
