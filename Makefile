@@ -77,7 +77,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## formal             the ProVerif models, all of them; needs proverif; see formal/README.md
 ## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
-## newer-peers        cached certificates beside OpenSSL 3.5 and NSS 3.110 of Debian 13; fetches them
+## newer-peers        other stacks in later versions: OpenSSL 3.5, NSS 3.110, GnuTLS 3.8 of Debian 13; fetches them
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
