@@ -88,7 +88,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
-## captures           bytes that the lab counts, beside those that tcpdump captures; needs root and tcpdump
+## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 $(EVIDENCE):
 	$(RUN_$@)
 
