@@ -9,12 +9,13 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = formal bogo tlsfuzzer soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-relay
+EVIDENCE = formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
+	tunnel-cost sepp sepp-relay captures
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
 	--tessera "$(TARGET)/debug/tessera"
+RUN_newer-peers = scripts/newer-peers
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
 RUN_memory = scripts/memory --connections 1,30,10000
@@ -25,6 +26,7 @@ RUN_idle-connections = bench/idle-connections
 RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-relay = bench/sepp-relay all
+RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --ignored --nocapture
 
 .PHONY: all help test setup check unit bare-metal program evidence results tls12 deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean
@@ -75,6 +77,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## formal             the ProVerif models, all of them; needs proverif; see formal/README.md
 ## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages
+## newer-peers        other stacks in later versions: OpenSSL 3.5, NSS 3.110, GnuTLS 3.8 of Debian 13; fetches them
 ## soak               increments that must count once, a hundred times as often as in the tests
 ## tunnel             tests of tunnels that take long: 10,000 half-open connections, replays by the hundred
 ## memory             what 10,000 connections leave in the memory of the programs; needs root
@@ -85,6 +88,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
+## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 $(EVIDENCE):
 	$(RUN_$@)
 

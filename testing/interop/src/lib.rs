@@ -16,6 +16,7 @@ mod end;
 mod key_lines;
 mod pki;
 mod received;
+mod said;
 
 pub use asking::{Asking, Came};
 pub use cached::{Caches, Form, forms};
@@ -25,3 +26,4 @@ pub use end::{Client, End, Listener, Server};
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
 pub use received::Received;
+pub use said::says_signature;

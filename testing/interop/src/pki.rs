@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, SignatureAlgorithm,
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
+    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
+    SignatureAlgorithm, date_time_ymd,
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
@@ -35,10 +36,12 @@ pub enum KeyKind {
     RsaPss,
     /// The same with SHA-384 alone.
     RsaPssSha384,
+    /// ML-DSA-65, which OpenSSL knows since 3.5.
+    MlDsa65,
 }
 
 impl KeyKind {
-    /// All of them.
+    /// Those that every peer knows.
     pub const ALL: [Self; 7] = [
         Self::P256,
         Self::P384,
@@ -57,6 +60,7 @@ impl KeyKind {
             Self::P521 => Ok(&rcgen::PKCS_ECDSA_P521_SHA512),
             Self::Ed25519 => Ok(&rcgen::PKCS_ED25519),
             Self::Rsa => Ok(&rcgen::PKCS_RSA_SHA256),
+            Self::MlDsa65 => Ok(&rcgen::PKCS_ML_DSA_65),
             Self::RsaPss => Err(&[]),
             Self::RsaPssSha384 => Err(&[
                 "-pkeyopt",
@@ -93,17 +97,28 @@ pub struct Identity {
     pub chain: Vec<Vec<u8>>,
     /// The key, PKCS#8 DER.
     pub key: Vec<u8>,
+    /// The serial numbers of the chain's certificates.
+    pub serials: Vec<u64>,
 }
 
 impl Pki {
     /// A new authority; nobody trusts it yet.
     pub fn new() -> Self {
+        Self::of(&rcgen::PKCS_ECDSA_P256_SHA256)
+    }
+
+    /// A new authority that signs with ML-DSA-65.
+    pub fn post_quantum() -> Self {
+        Self::of(&rcgen::PKCS_ML_DSA_65)
+    }
+
+    fn of(algorithm: &'static SignatureAlgorithm) -> Self {
         // Whoever meets two authorities of one name blames the signature, not the authority.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("Tessera interop CA {number}");
         let params = authority(&name);
-        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
+        let key = KeyPair::generate_for(algorithm).unwrap();
         let ca = CertifiedIssuer::self_signed(params, key).unwrap();
         let directory = Directory::new();
         Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
@@ -116,15 +131,40 @@ impl Pki {
 
     /// A server's certificate from an intermediate authority.
     pub fn server_of_intermediate(&self) -> Identity {
-        let key = KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
-        let params = authority("Tessera interop intermediate CA");
-        let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
+        let by = &rcgen::PKCS_ECDSA_P384_SHA384;
+        self.issue_below(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, KeyKind::P256, by)
+    }
+
+    /// A server's certificate and its intermediate authority's, all of whose keys are ML-DSA-65's.
+    pub fn post_quantum_server(&self) -> Identity {
         let usage = ExtendedKeyUsagePurpose::ServerAuth;
-        let mut identity = self.issue("below", SERVER_NAME, usage, KeyKind::P256, &intermediate);
+        self.issue_below(SERVER_NAME, usage, KeyKind::MlDsa65, &rcgen::PKCS_ML_DSA_65)
+    }
+
+    /// The same of a client.
+    pub fn post_quantum_client(&self) -> Identity {
+        let usage = ExtendedKeyUsagePurpose::ClientAuth;
+        self.issue_below(CLIENT_NAME, usage, KeyKind::MlDsa65, &rcgen::PKCS_ML_DSA_65)
+    }
+
+    fn issue_below(
+        &self,
+        name: &str,
+        usage: ExtendedKeyUsagePurpose,
+        kind: KeyKind,
+        intermediate: &'static SignatureAlgorithm,
+    ) -> Identity {
+        let key = KeyPair::generate_for(intermediate).unwrap();
+        let mut params = authority("Tessera interop intermediate CA");
+        let serial = next_serial();
+        params.serial_number = Some(serial.into());
+        let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
+        let mut identity = self.issue("below", name, usage, kind, &intermediate);
         let file = identity.certificate_file.replace(".pem", "-intermediate.pem");
         std::fs::write(&file, intermediate.pem()).unwrap();
         identity.intermediate_file = file;
         identity.chain.push(intermediate.der().to_vec());
+        identity.serials.push(serial);
         identity
     }
 
@@ -149,12 +189,12 @@ impl Pki {
         params.distinguished_name.push(DnType::CommonName, name);
         params.extended_key_usages = vec![usage];
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        let serial = next_serial();
+        params.serial_number = Some(serial.into());
         let key = KeyPair::generate_for(algorithm).unwrap();
         let certificate = params.signed_by(&key, issuer).unwrap();
         // One authority issues several of a kind.
-        static NEXT: AtomicU32 = AtomicU32::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let file = format!("{file}-{kind:?}-{number}");
+        let file = format!("{file}-{kind:?}-{serial}");
         let der = private_key(&key, kind);
         Identity {
             certificate_file: self.directory.write(&format!("{file}.pem"), certificate.pem()),
@@ -162,6 +202,7 @@ impl Pki {
             intermediate_file: String::new(),
             chain: vec![certificate.der().to_vec()],
             key: der,
+            serials: vec![serial],
         }
     }
 
@@ -200,7 +241,27 @@ impl Pki {
             chain: vec![std::fs::read(der).unwrap()],
             key: std::fs::read(&key_der).unwrap(),
             key_file: key_der,
+            serials: vec![7],
         }
+    }
+
+    /// A revocation list of the authority, DER, with these serial numbers.
+    pub fn revocation_list(&self, serials: &[u64]) -> Vec<u8> {
+        let revoked = |serial: &u64| RevokedCertParams {
+            serial_number: (*serial).into(),
+            revocation_time: date_time_ymd(2025, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2025, 1, 1),
+            next_update: date_time_ymd(4096, 1, 1),
+            crl_number: 1_u64.into(),
+            issuing_distribution_point: None,
+            revoked_certs: serials.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&self.ca).unwrap().der().to_vec()
     }
 
     /// A verifier that trusts this authority.
@@ -217,6 +278,11 @@ impl Pki {
     pub fn root(&self) -> Vec<u8> {
         self.ca.der().to_vec()
     }
+}
+
+fn next_serial() -> u64 {
+    static NEXT: AtomicU32 = AtomicU32::new(8);
+    NEXT.fetch_add(1, Ordering::Relaxed).into()
 }
 
 fn authority(name: &str) -> CertificateParams {

@@ -5,9 +5,12 @@
 
 mod boringssl;
 mod chromium;
+mod compressing;
 mod gnutls;
 mod nss;
 mod openssl;
+mod post_quantum;
+mod revoked;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ fn s_client_resumes_in_psk_dhe_ke_in_every_suite() {
         let (mut client, mut server) = world.client(&config, &first);
         talk_and_close(&mut client, &mut server);
 
-        let second = ["-ciphersuites", suite, "-sess_in", &file];
+        let second = ["-ciphersuites", suite, "-groups", "X25519", "-sess_in", &file];
         let (mut client, mut server) = world.client(&config, &second);
         talk_and_close(&mut client, &mut server);
         assert_eq!(server.facts().psk, Some(PskKind::Resumption));

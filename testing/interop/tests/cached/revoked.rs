@@ -1,0 +1,124 @@
+//! What is revoked while both ends have it cached, and their verifiers remember that they accepted it.
+
+use std::sync::Arc;
+
+use tessera::Error;
+use tessera::auth::PeerVerifier;
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::AlertDescription;
+use tessera_interop::{Client, Form, Listener, forms, to};
+use tessera_webpki::{ChainStore, KnownChains, StoreBounds, UnknownStatus, WebPkiVerifier};
+
+use crate::World;
+
+/// What both ends remember, each for itself.
+struct Remembering {
+    world: World,
+    at_client: ChainStore,
+    at_server: ChainStore,
+    /// A list that revokes nobody.
+    empty: Vec<u8>,
+}
+
+impl Remembering {
+    /// After a handshake in which both chains were cached.
+    #[track_caller]
+    fn new() -> Self {
+        let store = || {
+            let provider = tessera_aws_lc::provider();
+            ChainStore::new(&provider, StoreBounds::default()).expect("it has SHA-256")
+        };
+        let world = World::new();
+        let empty = world.pki.revocation_list(&[]);
+        let this = Self { world, at_client: store(), at_server: store(), empty };
+        assert_eq!(this.connect(&this.empty, &this.empty), Ok((Form::Whole, Form::Whole)));
+        assert_eq!(this.connect(&this.empty, &this.empty), Ok((Form::Hash, Form::Hash)));
+        assert_eq!((this.at_client.counts().hits, this.at_server.counts().hits), (1, 1));
+        this
+    }
+
+    /// A verifier with a revocation list; it remembers what was accepted before.
+    fn verifier(&self, store: &ChainStore, list: &[u8]) -> Arc<dyn PeerVerifier> {
+        let verifier = WebPkiVerifier::new(&[self.world.pki.root()]).expect("a root");
+        let verifier = verifier.with_crls(&[list], UnknownStatus::Accept).expect("a list");
+        Arc::new(KnownChains::new(verifier, store))
+    }
+
+    /// A connection with the list of either end: how the server saw both certificates travel, or the alert
+    /// that one end sent, and the client's certificate.
+    #[track_caller]
+    fn connect(
+        &self,
+        at_client: &[u8],
+        at_server: &[u8],
+    ) -> Result<(Form, Form), (AlertDescription, Form)> {
+        let (mut client, mut server) = (self.world.client(), self.world.server());
+        client.verifier = self.verifier(&self.at_client, at_client);
+        let verifier = self.verifier(&self.at_server, at_server);
+        server.client_authentication = ClientAuthentication::Required(verifier);
+        // Whole ones shall be whole.
+        client.certificate_codecs.truncate(1);
+        server.certificate_codecs.truncate(1);
+        let listener = Listener::new();
+        let mut client = Client::start(&client, to(None), listener.address());
+        let mut server = listener.serve(&server);
+        loop {
+            client.step();
+            server.step();
+            let errors = [&client.told.error, &server.told.error];
+            if let Some(alert) = errors.into_iter().find_map(|error| match error {
+                Some(Error::AlertReceived(alert)) => Some(*alert),
+                _ => None,
+            }) {
+                return Err((alert, forms(client.facts()).0));
+            }
+            if client.told.complete && server.told.complete {
+                return Ok(forms(server.facts()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_that_is_revoked_is_refused_although_its_chain_is_cached() {
+    let ends = Remembering::new();
+    let list = ends.world.pki.revocation_list(&ends.world.client.serials[..1]);
+    for _ in 0..3 {
+        // It comes whole, so that it is told why.
+        let refused = Err((AlertDescription::CERTIFICATE_REVOKED, Form::Whole));
+        assert_eq!(ends.connect(&ends.empty, &list), refused);
+    }
+}
+
+#[test]
+fn a_server_whose_issuer_is_revoked_is_refused_although_its_chain_is_cached() {
+    let ends = Remembering::new();
+    let list = ends.world.pki.revocation_list(&ends.world.server.serials[1..]);
+    for _ in 0..3 {
+        let refused = Err((AlertDescription::CERTIFICATE_REVOKED, Form::Absent));
+        assert_eq!(ends.connect(&list, &ends.empty), refused);
+    }
+}
+
+/// A list that revokes somebody else is another policy: each chain is sent and checked whole once. A client has
+/// no tickets under it either.
+#[test]
+fn chains_are_cached_again_after_others_were_revoked() {
+    let ends = Remembering::new();
+    let list = ends.world.pki.revocation_list(&[1_000_000]);
+    assert_eq!(ends.connect(&ends.empty, &list), Ok((Form::Hash, Form::Whole)));
+    assert_eq!(ends.connect(&list, &list), Ok((Form::Whole, Form::Whole)));
+    assert_eq!(ends.connect(&list, &list), Ok((Form::Hash, Form::Hash)));
+}
+
+/// A newer list that revokes nobody more is no other policy: the chain comes as a hash, and is checked again.
+#[test]
+fn a_newer_list_has_cached_chains_checked_again() {
+    let ends = Remembering::new();
+    let newer = ends.world.pki.revocation_list(&[]);
+    assert_ne!(newer, ends.empty);
+    for hits in [1, 2] {
+        assert_eq!(ends.connect(&newer, &newer), Ok((Form::Hash, Form::Hash)));
+        assert_eq!((ends.at_client.counts().hits, ends.at_server.counts().hits), (hits, hits));
+    }
+}
