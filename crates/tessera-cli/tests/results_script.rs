@@ -29,6 +29,7 @@ const NO_EARLY_DATA: &str = "a SEPP sends no replayable early data";
 struct Place {
     directory: Directory,
     has_etcd: bool,
+    repetitions: Option<&'static str>,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -65,7 +66,7 @@ impl Place {
         ] {
             symlink(found(program), directory.path(&format!("bin/{program}"))).expect("a link");
         }
-        let place = Self { directory, has_etcd: true, _alone: alone };
+        let place = Self { directory, has_etcd: true, repetitions: None, _alone: alone };
         place.program("bin/etcd", "#!/bin/sh\n");
         place.program("tessera", TESSERA);
         for name in ["roaming", "load", "traffic", "bithac"] {
@@ -111,6 +112,9 @@ impl Place {
         }
         if let Some(of) = of {
             command.env("RESULTS_OF", of);
+        }
+        if let Some(repetitions) = self.repetitions {
+            command.env("RESULTS_REPETITIONS", repetitions);
         }
         command.output().expect("starts")
     }
@@ -172,6 +176,21 @@ fn one_paper_can_be_measured_alone() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(place.measured(), [0, 0, 0, 1]);
     assert!(place.has("bithac.md") && !place.has("roaming.md"));
+}
+
+#[test]
+fn a_paper_is_measured_as_often_as_it_is_asked_for() {
+    let mut place = Place::new();
+    let mut asked = |repetitions| {
+        place.repetitions = repetitions;
+        place.run_of(Some("bithac"), false, &[&place.directory.path("results")]);
+        let path = place.directory.path("trace");
+        let trace = fs::read_to_string(&path).expect("what was called");
+        fs::remove_file(path).expect("it is ours");
+        trace
+    };
+    assert!(asked(None).contains("--repetitions 35 "));
+    assert!(asked(Some("10")).contains("--repetitions 10 "));
 }
 
 /// One reason before a thousand that are known: more than a pipe holds.

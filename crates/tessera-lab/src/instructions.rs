@@ -1,6 +1,7 @@
 //! Instructions that the calling thread has retired, in user space, where the kernel counts them.
 
 use std::cell::RefCell;
+use std::io;
 
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
@@ -19,14 +20,21 @@ impl Counting {
     /// # Errors
     /// Why the kernel doesn't: virtual machines often have no counter, and containers no right to it.
     pub(crate) fn begin() -> Result<Self, String> {
-        let mut counter = Builder::new()
-            .kind(Hardware::INSTRUCTIONS)
-            .build()
-            .map_err(|error| format!("the kernel counts no instructions: {error}"))?;
-        counter.enable().map_err(|error| format!("the counter doesn't begin: {error}"))?;
+        let mut counter =
+            Builder::new().kind(Hardware::INSTRUCTIONS).build().map_err(|error| why_not(&error))?;
+        counter.enable().map_err(|error| why_not(&error))?;
         COUNTER.with(|place| place.replace(Some(counter)));
         Ok(Self(()))
     }
+}
+
+fn why_not(error: &io::Error) -> String {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "this machine shows no counter of its processor",
+        io::ErrorKind::PermissionDenied => "sysctl kernel.perf_event_paranoid=2 allows it",
+        _ => "the kernel refuses",
+    };
+    format!("{why} (perf_event_open, instructions: {error})")
 }
 
 impl Drop for Counting {

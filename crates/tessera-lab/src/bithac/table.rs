@@ -211,10 +211,11 @@ IP+TCP           whole IP packets of the whole connection: SYN, one message of 1
 handshake        from connect() until the client's is complete; response: until it has the server's message
 full             both chains whole        zlib        both compressed (RFC 8879)
 cached           both named by hash (BiTHaC over RFC 8879), and not checked again
+paper            the same in the forms of RFC 7924 and BiTHaC; rfc7924: the server's chain alone
 raw-keys         public keys, known beforehand (RFC 7250)
 psk-dhe          a ticket's PSK and a key exchange        0rtt-fs        forward-secret early data
 known            both chains whole, and not checked again
-cached-first     cached, where neither end knows anything yet; cached-miss: where all that they know is of no use
+-first           where neither end knows anything yet; -miss: where all that they know of chains is of no use
 checks           signatures that an end checked in a connection, the CertificateVerify included
 client, server   in calls of the engine, in memory; instr.: instructions retired in them, by the processor's count
 of 100           so many connections should find both caches filled; hits did

@@ -15,12 +15,15 @@ pub(crate) struct Row {
     pub(crate) cells: Vec<String>,
 }
 
-/// A wide table of numbers, which scrolls by itself where it is wider than the page, by keyboard
-/// too.
+/// A wide table of numbers, which scrolls by itself where it is wider than the page, by keyboard too. On a phone its head is
+/// not there, and each number stands under its row's with the name of its column.
 pub(crate) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
     let mut body = String::new();
     for Row { key, head, cells } in rows {
-        let cells = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect::<String>();
+        let labels = columns.iter().skip(1).chain(std::iter::repeat(&""));
+        let cells = cells.iter().zip(labels);
+        let cells = cells.map(|(cell, label)| format!("<td data-label=\"{label}\">{cell}</td>"));
+        let cells = cells.collect::<String>();
         // Writing to a string does not fail.
         let _ = writeln!(body, "<tr data-row=\"{key}\"><th scope=\"row\">{head}</th>{cells}</tr>");
     }

@@ -51,7 +51,7 @@ fn the_traffic_page_has_every_setting_every_matrix_and_every_cost() {
     has("<b>", 0);
     has("NaN", 0);
     // The padded flows are those without padding.
-    has("<td>1.00</td>", 2 * 2);
+    has(">1.00</td>", 2 * 2);
 }
 
 #[test]
