@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
@@ -16,6 +17,8 @@ pub(super) struct PrivateFile {
     setting: String,
     directory: PathBuf,
     path: PathBuf,
+    /// One at a time: two would write under one name.
+    replaced: Mutex<()>,
 }
 
 impl PrivateFile {
@@ -28,7 +31,8 @@ impl PrivateFile {
         // Joined with nothing, a path would end in a slash.
         let directory = set.path.components().chain(below.components()).collect::<PathBuf>();
         let path = directory.join(name);
-        let file = Self { setting: set.setting.to_owned(), directory, path };
+        let (setting, replaced) = (set.setting.to_owned(), Mutex::default());
+        let file = Self { setting, directory, path, replaced };
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -108,12 +112,15 @@ impl PrivateFile {
         made.map_err(|error| self.failed(&error))
     }
 
-    /// Replaces it, and comes back when that will survive whatever happens.
-    pub(super) fn replace(&self, bytes: &[u8]) -> Result<(), ProgramError> {
+    /// Replaces it with what is written, and comes back when that will survive whatever happens. What was written
+    /// later than in another thread is there in the end.
+    pub(super) fn replace(&self, write: impl FnOnce() -> Vec<u8>) -> Result<(), ProgramError> {
+        let _alone = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = write();
         let new = self.path.with_extension("new");
         let replace = || {
             let mut file = created(&new)?;
-            file.write_all(bytes)?;
+            file.write_all(&bytes)?;
             file.sync_all()?;
             fs::rename(&new, &self.path)?;
             File::open(&self.directory)?.sync_all()

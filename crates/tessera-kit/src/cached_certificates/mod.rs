@@ -59,7 +59,7 @@ impl KeptServers {
         // Nobody else reads the tickets before they are gone.
         let lock = file.lock()?;
         let found = read(&file, |bytes| cache.import(bytes))?;
-        file.replace(&cache.export_without_tickets())?;
+        file.replace(|| cache.export_without_tickets())?;
         drop(lock);
         let found = CacheFound::new(&file, found, &cache.metrics());
         Ok(Self { cache, file, found })
@@ -84,7 +84,7 @@ impl KeptServers {
     /// If it can't be written. What was kept before is kept.
     pub fn save(self) -> Result<(), ProgramError> {
         let _lock = self.file.lock()?;
-        self.file.replace(&self.cache.export())
+        self.file.replace(|| self.cache.export())
     }
 }
 
@@ -129,7 +129,7 @@ impl KeptClients {
     /// # Errors
     /// If it can't be written. What was kept before is kept.
     pub fn save(&self) -> Result<(), ProgramError> {
-        self.file.replace(&self.cache.export())
+        self.file.replace(|| self.cache.export())
     }
 
     /// What the cache did since the process began.
