@@ -96,15 +96,16 @@ fn check_sample(sample: &Value, part: &str, link: &Value) {
 #[test]
 fn what_is_computed_needs_no_link() {
     let options = ["--parts", "work,hits,memory", "--certificates", "p-256", "--repetitions", "1"];
-    let output = bithac(
-        &[&options[..], &["--ways", "full,known,cached", "--link", "loopback", "--json", "-"]]
-            .concat(),
-    );
+    let ways = ["--ways", "full,known,cached", "--clients", "1000"];
+    let output = bithac(&[&options[..], &ways, &["--link", "loopback", "--json", "-"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     assert!(report["link"].is_null());
     let rows = |name: &str| report[name].as_array().expect("rows").len();
     assert_eq!([rows("cells"), rows("work"), rows("hits"), rows("memory")], [0, 3 * 4, 5, 4]);
+    let kept: Vec<_> = report["many"].as_array().expect("rows").iter().collect();
+    assert_eq!(kept.iter().map(|it| &it["kept"]).collect::<Vec<_>>(), ["certificates", "hashes"]);
+    assert!(kept.iter().all(|it| number(&it["clients"]) == 1000), "{kept:?}");
     for work in report["work"].as_array().expect("rows") {
         let chain = number(&work["chain"]);
         let checks = if work["way"] == "full" { chain + 1 } else { 1 };
@@ -113,6 +114,8 @@ fn what_is_computed_needs_no_link() {
             [checks, checks],
             "{work}"
         );
+        let instructions = &work["instructions"];
+        assert!(instructions["retired"].is_object() || instructions["uncounted"].is_string());
     }
 }
 
