@@ -47,7 +47,7 @@ impl CertificateCodec for Stock {
 }
 
 /// Ends that use public ids, or not; the client has no extension.
-fn ends(client: PublicIds, server: PublicIds) -> Ends {
+pub(crate) fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let mut ends = Ends::new(Mode::Mutual);
     let provider = ends.scene.client.provider;
     let cache = ClientCache::new(&provider).expect("a cache").with_public_ids(client);

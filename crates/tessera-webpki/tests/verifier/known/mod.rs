@@ -4,6 +4,7 @@ mod dates;
 mod hashes;
 mod keys;
 mod revocation;
+mod roles;
 mod store;
 
 use rcgen::{CertifiedIssuer, KeyPair, SerialNumber, date_time_ymd};

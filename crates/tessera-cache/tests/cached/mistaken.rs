@@ -1,0 +1,76 @@
+//! Clients that a server could take for one another.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tessera::auth::{Credential, PrivateKey};
+use tessera::wire::CertificateType;
+use tessera_cache::{ChainHash, PublicIds};
+use tessera_harness::{Mode, at};
+use tessera_null_provider::NullSigner;
+
+use crate::{Ends, chain, hits_of};
+
+/// Who resumes his own session with a copied ticket would learn whose it is, if the server derived the next tickets for
+/// the ticket's owner from a secret that the thief knows: he could compute them for each chain that he can think of.
+#[test]
+fn a_server_derives_no_tickets_where_the_session_is_anothers_than_the_ticket() {
+    for (name, is_found) in [(b'z', false), (b'c', true)] {
+        let ends = Ends::new(Mode::Mutual);
+        let other = ends.another_client(&[name; 800]);
+        let session = other.connect().to_client.sessions.pop();
+        ends.connect();
+        // The other's session goes with the tickets of the owner's cache, which learns what follows from it.
+        let mut copied = other.scene.clone();
+        copied.client.certificate_codecs = vec![ends.client.clone()];
+        let mut pair = copied.start(session, at(0));
+        pair.run();
+        assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
+        // The first of two hellos has the newest ticket and the spare of before; the second the newest one's spare alone.
+        let [_, mut pair] = [ends.start(), ends.start()];
+        pair.run();
+        assert_eq!(hits_of(&pair), (true, is_found));
+    }
+}
+
+/// Chains of one certificate each, whose hashes begin with the same 14 bits.
+fn chains_with_one_public_id() -> [Credential; 2] {
+    let suites = tessera_aws_lc::provider().suites;
+    let sha256 = suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32);
+    let leaf = |number: u32| [&number.to_be_bytes()[..], &[b'c'; 796]].concat();
+    let mut before: HashMap<u16, u32> = HashMap::new();
+    for number in 0.. {
+        let entry = [&[0, 3, 32][..], &leaf(number), &[0, 0]].concat();
+        let body = [&[0, 0][..], &(entry.len() as u16).to_be_bytes(), &entry].concat();
+        let hash = ChainHash::of_body(sha256.expect("SHA-256"), CertificateType::X509, &body);
+        let hash = hash.expect("a hash").0;
+        let id = u16::from_be_bytes([hash[0], hash[1]]) & 0x3fff;
+        if let Some(other) = before.insert(id, number) {
+            return [other, number].map(|number| {
+                let key = PrivateKey::Signs(Arc::new(NullSigner));
+                Credential::new(vec![leaf(number)], key)
+            });
+        }
+    }
+    unreachable!("there are 16,384 ids");
+}
+
+/// A client whose chain has the id of one that is known is refused once. Then both are known, and an id that was offered
+/// could be answered for either: neither is.
+#[test]
+fn two_clients_with_one_public_id_are_not_offered_it() {
+    let public = PublicIds::ObserversRecogniseChains;
+    let mut ends = crate::public::ends(public, public);
+    let [one, other] = chains_with_one_public_id();
+    let mut comes = |who: &Credential| {
+        ends.scene.client.credentials = vec![who.clone()];
+        let mut pair = ends.start();
+        pair.run();
+        pair.to_server.complete.then(|| hits_of(&pair).1)
+    };
+    assert_eq!([&one, &one].map(&mut comes), [Some(false), Some(true)]);
+    assert_eq!([&other, &other].map(&mut comes), [None, Some(false)]);
+    assert_eq!([&one, &other, &one, &other].map(&mut comes), [Some(false); 4]);
+    let third = chain(&[b't'; 800], &[b'j'; 600]);
+    assert_eq!([&third, &third].map(&mut comes), [Some(false), Some(true)]);
+}
