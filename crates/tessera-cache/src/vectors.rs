@@ -173,8 +173,8 @@ fn the_extension_cached_certificates_is_that_of_the_vectors() {
     assert_eq!(get("ClientHello, no ticket")[4..], Hello::TakesPart.write());
     let tickets = [array(get("newest ticket")), array(get("spare of another handshake"))];
     let body = &get("ClientHello, two tickets")[4..];
-    assert_eq!(body, Hello::Tickets(tickets).write());
-    assert_eq!(Hello::read(body), Ok(Hello::Tickets(tickets)));
+    assert_eq!(body, Hello::Tickets(tickets, None).write());
+    assert_eq!(Hello::read(body), Ok(Hello::Tickets(tickets, None)));
     assert_eq!(Hello::read(&[]), Ok(Hello::TakesPart));
 }
 
