@@ -18,7 +18,7 @@ use crate::written::{Of, frame};
 const ROUNDS: usize = 20_000;
 
 /// Changes bytes, always the same way from one seed.
-struct Mutator(u64);
+pub(crate) struct Mutator(pub(crate) u64);
 
 impl Mutator {
     fn below(&mut self, end: usize) -> usize {
@@ -26,7 +26,7 @@ impl Mutator {
         (self.0 >> 33) as usize % end.max(1)
     }
 
-    fn mutate(&mut self, of: &[u8]) -> Vec<u8> {
+    pub(crate) fn mutate(&mut self, of: &[u8]) -> Vec<u8> {
         let mut bytes = of.to_vec();
         for _ in 0..=self.below(4) {
             let (at, byte) = (self.below(bytes.len()), self.below(256) as u8);

@@ -196,6 +196,10 @@ impl CertificateCodec for ServerCodec {
         self.end.conceals_verdict()
     }
 
+    fn peer_refused(&mut self) {
+        self.end.peer_refused();
+    }
+
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let offered = !self.ids.is_empty();
         self.end.count(end, offered, self.says == Says::Tickets);

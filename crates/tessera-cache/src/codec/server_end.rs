@@ -64,7 +64,8 @@ impl ServerEnd {
         self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
 
-    /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it.
+    /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it; what it doesn't
+    /// know leaves the cache.
     pub(super) fn offer(
         &self,
         id: Id,
@@ -72,9 +73,11 @@ impl ServerEnd {
         now: Time,
     ) -> Option<Offered<Remembered>> {
         let (form, memory) = (client.form.clone(), self.cache.memory.as_deref());
-        let offered = Offered::new(id, client, &form, memory, asked_of(Role::Client, None, now));
+        let asked = asked_of(Role::Client, None, now);
+        let offered = Offered::new(id, client.clone(), &form, memory, asked);
         if offered.is_none() {
             self.cache.count(|metrics| metrics.missed_forgotten += 1);
+            self.cache.forget(&client);
         }
         offered
     }
@@ -111,6 +114,14 @@ impl ServerEnd {
     /// Who copied a ticket must not learn from alerts whose it is.
     pub(super) fn conceals_verdict(&self) -> bool {
         self.received.is_some()
+    }
+
+    /// The verifier refuses the client's chain, and it is the client itself that has come: what is known of it has
+    /// no use any more.
+    pub(super) fn peer_refused(&self) {
+        if let Some((_, client)) = &self.received {
+            self.cache.forget(client);
+        }
     }
 
     /// The handshake is complete: the client that was here, and its chain; by its tickets somebody was `found`, or

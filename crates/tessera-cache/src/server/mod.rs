@@ -202,6 +202,12 @@ impl ServerCache {
         self.peers.store.lock().learn(peer, tickets, presented);
     }
 
+    /// A client leaves, with its tickets.
+    pub(crate) fn forget(&self, client: &Remembered) {
+        self.peers.store.lock().forget(client);
+        self.peers.public.lock().retain(|it| !it.is_of(client));
+    }
+
     /// The clients that don't take part otherwise, and were accepted under this.
     pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
         self.peers.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()

@@ -23,7 +23,7 @@ use crate::sealed::ring;
 use crate::{Ends, Naming, alert, in_hello};
 
 /// Signs without the key.
-struct Forger;
+pub(crate) struct Forger;
 
 impl Signer for Forger {
     fn schemes(&self) -> &[SignatureScheme] {

@@ -199,6 +199,10 @@ impl PeerVerifier for Naming {
             other => other,
         }
     }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        matches!(NullVerifier.verify(question), Reply::Now(Ok(_)))
+    }
 }
 
 /// What the first ClientHello has as an extension.

@@ -11,6 +11,7 @@ mod hits;
 mod known;
 mod misses;
 mod paper;
+mod paper_attacks;
 mod paper_refusals;
 mod public;
 mod refusals;

@@ -13,7 +13,7 @@ const UNEXPECTED: Option<AlertDescription> = Some(AlertDescription::UNEXPECTED_M
 const UNSUPPORTED: Option<AlertDescription> = Some(AlertDescription::UNSUPPORTED_EXTENSION);
 
 /// Changes type and body of one message.
-fn change(
+pub(crate) fn change(
     message: &mut Vec<u8>,
     typ: HandshakeType,
     edit: &impl Fn(&mut HandshakeType, &mut Vec<u8>),
@@ -28,7 +28,7 @@ fn change(
 }
 
 /// The alert of a client whose server's message is changed.
-fn of_server(
+pub(crate) fn of_server(
     ends: &Ends,
     typ: HandshakeType,
     edit: impl Fn(&mut HandshakeType, &mut Vec<u8>),
@@ -52,7 +52,10 @@ fn edit_server(
 }
 
 /// How a server's connection ends whose client's Certificate is changed.
-fn of_client(ends: &Ends, edit: impl Fn(&mut HandshakeType, &mut Vec<u8>)) -> Option<Error> {
+pub(crate) fn of_client(
+    ends: &Ends,
+    edit: impl Fn(&mut HandshakeType, &mut Vec<u8>),
+) -> Option<Error> {
     let mut pair = ends.start();
     pair.client_to_server();
     pair.server_to_client();

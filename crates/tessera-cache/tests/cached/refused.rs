@@ -1,10 +1,14 @@
 //! A client that the server doesn't want any more, and what it makes of that; with either carrier.
 
+use std::sync::Arc;
+
 use tessera::Error;
-use tessera::auth::PeerRejected;
+use tessera::auth::{PeerRejected, PrivateKey};
 use tessera::wire::AlertDescription;
 use tessera_harness::{Mode, Pair};
 
+use crate::attacks::Forger;
+use crate::refusals::{edit_client, known};
 use crate::{Ends, Naming, hits_of, in_hello};
 
 const REVOKED: AlertDescription = AlertDescription::CERTIFICATE_REVOKED;
@@ -48,6 +52,41 @@ fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
         ends.connect();
         assert_eq!(ends.hits(), (true, true), "{:?}", ends.carrier);
     }
+}
+
+/// What the server has of it has no use any more.
+#[test]
+fn a_client_that_was_revoked_leaves_the_servers_cache_with_its_tickets() {
+    for mut ends in Ends::of_both_known() {
+        ends.another_client(&[b'z'; 800]).connect();
+        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        assert_eq!(ends.server.metrics().entries, 2);
+        let (pair, _) = connect(&ends);
+        assert_eq!(hits_of(&pair), (true, true));
+        assert_eq!(ends.server.metrics().entries, 1, "{:?}", ends.carrier);
+    }
+}
+
+/// Whether the chain that he names is the right one or not, and whatever the verifier says of it.
+#[test]
+fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
+    for mut ends in Ends::of_both_known() {
+        let mut thief = ends.scene.clone();
+        for credential in &mut thief.client.credentials {
+            credential.key = PrivateKey::Signs(Arc::new(Forger));
+        }
+        std::mem::swap(&mut ends.scene, &mut thief);
+        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        let (pair, alert) = connect(&ends);
+        assert_eq!((alert, hits_of(&pair).1), (Some(AlertDescription::DECRYPT_ERROR), true));
+        assert_eq!(ends.server.metrics().entries, 1, "{:?}", ends.carrier);
+    }
+    // Another chain, and a proof that would be right.
+    let mut ends = known();
+    ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+    let pair = edit_client(&ends, |parts| parts[5] ^= 1);
+    assert!(hits_of(&pair).1);
+    assert_eq!(ends.server.metrics().entries, 1);
 }
 
 /// Also where it was told in a file between.

@@ -124,6 +124,13 @@ pub trait CertificateCodec: Send + Sync {
         false
     }
 
+    /// To a server's codec that [conceals](Self::conceals_verdict) why: the verifier refuses the client's chain, which
+    /// is what was sent, and the client's proof is right
+    /// ([`PeerVerifier::has_right_proof`](super::PeerVerifier::has_right_proof)). So it is the client itself,
+    /// and not somebody who has copied the name of its chain: he must not make a codec forget it, and least of all
+    /// by naming the right one. Default: nothing happens.
+    fn peer_refused(&mut self) {}
+
     /// The messages that this codec abbreviates, if it does: they take no part in [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {

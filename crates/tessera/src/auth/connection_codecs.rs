@@ -232,6 +232,19 @@ impl ConnectionCodecs {
         }
     }
 
+    /// A server's verifier refuses the client. Whether the proof is right is asked wherever the chain was named,
+    /// rightly or wrongly: the time that it takes must not tell a stranger which.
+    pub(crate) fn peer_refused(&mut self, has_right_proof: impl FnOnce() -> bool) {
+        let Some(it) = &mut self.0 else { return };
+        if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !has_right_proof() {
+            return;
+        }
+        if !it.unreadable && it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+            let named = it.codecs.iter_mut().filter(|codec| codec.codec.conceals_verdict());
+            named.for_each(|codec| codec.codec.peer_refused());
+        }
+    }
+
     /// What the peer is told where the verifier refused it; the reason stays here.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;

@@ -68,6 +68,7 @@ pub enum Heard {
     },
     Decode,
     IsWhatWasSent,
+    PeerRefused,
     Ended {
         peer: Option<CertificateContents>,
         identity: Option<PeerIdentity>,
@@ -200,6 +201,10 @@ impl CertificateCodec for Playing {
 
     fn conceals_verdict(&self) -> bool {
         self.script.play.conceals
+    }
+
+    fn peer_refused(&mut self) {
+        self.script.note(Heard::PeerRefused);
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

@@ -92,6 +92,10 @@ impl CertificateCodec for PaperServer {
         self.end.conceals_verdict()
     }
 
+    fn peer_refused(&mut self) {
+        self.end.peer_refused();
+    }
+
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
         Some(self)
     }

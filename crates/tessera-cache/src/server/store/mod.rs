@@ -25,6 +25,7 @@ use crate::server::pages::Pages;
 use crate::server::record::{Record, form, parts};
 use crate::server::sealed::{Contents, Tail, tail};
 use crate::server::shares::{NONE, Shares};
+use crate::server::store::tickets::Taken;
 
 /// All clients.
 pub(super) struct Store {
@@ -63,10 +64,20 @@ pub(crate) struct UnknownTickets;
 pub(crate) struct Remembered {
     pub(crate) form: Form,
     pub(crate) under: Under,
-    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing.
+    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing. Two names are taken for one with a
+    /// chance of 2^-32: for somebody who has copied a ticket, that a session of his own counts as its client's. He
+    /// can't try names out for himself, since nobody else has the key; each try costs a connection and a ticket. A
+    /// whole hash would cost every client 28 bytes more.
     pub(crate) identity: u32,
     /// Its part of the cache.
     pub(crate) share: u32,
+}
+
+impl Remembered {
+    /// Whether both are one chain that was accepted under the same.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        self.form == other.form && self.under == other.under
+    }
 }
 
 /// What a client was accepted under.
@@ -113,9 +124,9 @@ impl Store {
         Metrics { entries, bytes, ..self.metrics }
     }
 
-    /// Takes these tickets, if they are of clients of this server: nobody finds them again. Gives the client
-    /// of the first that is known, if it was accepted under this policy, has not expired and `may_offer` says
-    /// so of its kind; else it is forgotten, or has no use this time.
+    /// Takes these tickets, if they are of clients that this server accepted under this policy: nobody finds them
+    /// again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has expired
+    /// is forgotten.
     pub(super) fn take(
         &mut self,
         tickets: &[TicketBytes],
@@ -123,10 +134,17 @@ impl Store {
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Result<Option<Found>, UnknownTickets> {
-        let mut first = None;
+        let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
-            let found = self.take_one(bytes, under.server);
-            first = first.or(found.map(|(client, id)| (client, id, place)));
+            match self.take_one(bytes, under) {
+                Taken::Client(client, id) => first = first.or(Some((client, id, place))),
+                Taken::OfAnotherPolicy => is_of_another_policy = true,
+                Taken::Nothing => (),
+            }
+        }
+        if first.is_none() && is_of_another_policy {
+            self.metrics.missed_policy += 1;
+            return Ok(None);
         }
         let (client, id, place) = first.ok_or(UnknownTickets)?;
         let peer = self.usable(client, under, unix, may_offer);
@@ -183,16 +201,10 @@ impl Store {
         let record = self.records.get(client)?;
         let group = self.groups.get(record.group)?;
         let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
-        let policy = group.policy.map(VerifierDigest);
         let expires_at = match &form {
             Form::Whole(chain) => chain.expires_at(),
             Form::Known(_) => None,
         };
-        if policy != under.policy {
-            self.metrics.missed_policy += 1;
-            self.remove(client);
-            return None;
-        }
         if expires_at.is_some_and(|end| end <= unix) {
             self.metrics.missed_expired += 1;
             self.remove(client);
@@ -215,7 +227,7 @@ impl Store {
         self.shares.of(issuer(leaf))
     }
 
-    /// An identity, as it is remembered.
+    /// An identity, as it is remembered: see [`Remembered::identity`].
     pub(super) fn identity(&self, blob: &[u8]) -> u32 {
         if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
     }
@@ -233,6 +245,14 @@ impl Store {
         self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));
     }
 
+    /// Forgets a client, with its tickets.
+    pub(super) fn forget(&mut self, peer: &Remembered) {
+        let (own, group) = self.kept_as(peer);
+        if let Some(client) = self.among(&self.with_leaf(&own), &group) {
+            self.remove(client);
+        }
+    }
+
     /// Forgets clients that were accepted under other policies.
     pub(super) fn retain(&mut self, keep: impl Fn(Option<[u8; VerifierDigest::LEN]>) -> bool) {
         for client in 0..self.records.len() {
@@ -246,21 +266,31 @@ impl Store {
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
     /// it doesn't fit.
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
-        let (kind, own, issuers) = parts(&peer.form);
-        let policy = peer.under.policy.map(|it| it.0);
-        // Connections outlive an import, after which a part may not be there.
-        let is_there = self.shares.get_mut(peer.share).is_some();
-        let share = if is_there { peer.share } else { self.shares.of(&[]) };
-        let group = Group { share, server: peer.under.server, policy, kind, issuers };
+        let (own, group) = self.kept_as(peer);
         let known = self.with_leaf(&own);
-        let number = self.groups.find(&group);
-        let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
-        if let Some(&client) = known.iter().find(is_it).filter(|_| number.is_some()) {
+        if let Some(client) = self.among(&known, &group) {
             self.touch(client);
             return Some(client);
         }
         self.make_room_for_chain(&known, &group);
         self.add(own.into_boxed_slice(), &group)
+    }
+
+    /// What a client has for itself, and what it has in common with others.
+    fn kept_as(&mut self, peer: &Remembered) -> (Vec<u8>, Group) {
+        let (kind, own, issuers) = parts(&peer.form);
+        let policy = peer.under.policy.map(|it| it.0);
+        // Connections outlive an import, after which a part may not be there.
+        let is_there = self.shares.get_mut(peer.share).is_some();
+        let share = if is_there { peer.share } else { self.shares.of(&[]) };
+        (own, Group { share, server: peer.under.server, policy, kind, issuers })
+    }
+
+    /// The record of this group among those with a leaf.
+    fn among(&self, with_leaf: &[u32], group: &Group) -> Option<u32> {
+        let number = self.groups.find(group)?;
+        let is_it = |client: &u32| self.records.get(*client).is_some_and(|it| it.group == number);
+        with_leaf.iter().copied().find(is_it)
     }
 
     /// The records of clients with this leaf: a client can send other certificates after it, come to other
