@@ -8,15 +8,40 @@ import hashlib
 import hmac
 from pathlib import Path
 
+from cached_chains import (
+    CERTIFICATE,
+    RAW_PUBLIC_KEY,
+    X509,
+    certificate_of_tls12,
+    chain_hash,
+    compressed,
+    content,
+    expand_label,
+    message,
+    prf,
+    private,
+    public_id,
+    read_certificate,
+    salted_id,
+)
+from cached_readers import (
+    CERT,
+    CERT_REQ,
+    READERS,
+    Refused,
+    read_abbreviated,
+    read_bithac,
+    read_cached_info,
+    read_tickets,
+)
+from primitives import aes_gcm_open
 from reading import Reader, Values, expect, number, vector
 
 VECTORS = Path(__file__).parents[2] / "docs" / "cached-handshakes-vectors.txt"
 
-CERTIFICATE, CERTIFICATE_REQUEST, COMPRESSED_CERTIFICATE, ENCRYPTED_EXTENSIONS = 11, 13, 25, 8
+CERTIFICATE_REQUEST, ENCRYPTED_EXTENSIONS = 13, 8
 CACHED_INFO, COMPRESS_CERTIFICATE = 25, 27
 CACHED_CERTIFICATES, BITHAC = 0xFF5C, 0xFF5D
-X509, RAW_PUBLIC_KEY = 0, 2
-CERT, CERT_REQ = b"\x01", b"\x02"
 
 HASHES = {
     0x1301: hashlib.sha256, 0x1302: hashlib.sha384, 0xC02F: hashlib.sha256, 0xC030: hashlib.sha384,
@@ -24,230 +49,6 @@ HASHES = {
 
 # What the vector of RFC 7924, appendix A, has to give.
 RFC_7924 = bytes.fromhex("086eefb4859adfe977defac494fff6b73033b4ce1f86b8f2a9fc0c6bf98605af")
-
-
-# --- 3. The chain hash
-
-
-def message(kind: int, body: bytes) -> bytes:
-    return bytes([kind]) + vector(3, body)
-
-
-def certificate_of_tls12(kind: int, certificates: list) -> bytes:
-    """What is hashed: Certificate as TLS 1.2 has it."""
-    assert kind in (X509, RAW_PUBLIC_KEY)
-    if kind == RAW_PUBLIC_KEY:
-        (key,) = certificates
-        assert key[:1] == b"\x30", "no SubjectPublicKeyInfo"
-        return message(CERTIFICATE, vector(3, key))
-    assert certificates, "no certificate has no hash"
-    return message(CERTIFICATE, vector(3, b"".join(vector(3, it) for it in certificates)))
-
-
-def chain_hash(kind: int, certificates: list) -> bytes:
-    return hashlib.sha256(certificate_of_tls12(kind, certificates)).digest()
-
-
-def read_certificate(whole: bytes) -> tuple:
-    """The certificates of a Certificate of TLS 1.3, and the extensions of each."""
-    body = Reader(whole).message(CERTIFICATE)
-    assert body.vector(1) == b"", "a context: that is no handshake's"
-    entries = Reader(body.vector(3))
-    body.end()
-    certificates, extensions = [], []
-    while entries.data:
-        certificates.append(entries.vector(3))
-        extensions.append(entries.vector(2))
-    return certificates, extensions
-
-
-def write_certificate(certificates: list, extensions: list) -> bytes:
-    pairs = zip(certificates, extensions, strict=True)
-    entries = b"".join(vector(3, it) + vector(2, its) for it, its in pairs)
-    return message(CERTIFICATE, b"\0" + vector(3, entries))
-
-
-# --- 5. Ids
-
-
-def salted_id(random: bytes, chain: bytes) -> bytes:
-    return private(hashlib.sha256(b"tessera cached id" + random + chain).digest()[:2])
-
-
-def public_id(chain: bytes) -> bytes:
-    return private(chain[:2])
-
-
-def private(two: bytes) -> bytes:
-    return (0xC000 | number(two) & 0x3FFF).to_bytes(2, "big")
-
-
-# --- 6. Tickets
-
-
-def expand_label(hash, secret: bytes, label: str, context: bytes, length: int) -> bytes:
-    info = length.to_bytes(2, "big") + vector(1, b"tls13 " + label.encode()) + vector(1, context)
-    assert length <= hash().digest_size
-    return hmac.new(secret, info + b"\x01", hash).digest()[:length]
-
-
-def prf(hash, secret: bytes, label: str, seed: bytes, length: int) -> bytes:
-    """RFC 5246, 5."""
-    seed = label.encode() + seed
-    a, out = seed, b""
-    while len(out) < length:
-        a = hmac.new(secret, a, hash).digest()
-        out += hmac.new(secret, a + seed, hash).digest()
-    return out[:length]
-
-
-# --- 7. Contents
-
-
-def content(whole: bytes, kind: int) -> bytes:
-    certificates, extensions = read_certificate(whole)
-    staples = b"".join(vector(2, its) for its in extensions) if any(extensions) else b""
-    return chain_hash(kind, certificates) + staples
-
-
-def compressed(whole: bytes, kind: int, identifier: bytes) -> bytes:
-    length = (len(whole) - 4).to_bytes(3, "big")
-    inside = content(whole, kind)
-    made = message(COMPRESSED_CERTIFICATE, identifier + length + vector(3, inside))
-    staples = read_content(inside)
-    certificates = read_certificate(whole)[0]
-    assert write_certificate(certificates, staples or [b""] * len(certificates)) == whole, "decoded"
-    assert staples or len(made) == 44, "44 bytes without staples"
-    return made
-
-
-# --- What a receiver refuses (13), from the bytes alone
-
-
-class Refused(Exception):
-    pass
-
-
-def refuse(alert: str, read, data: bytes):
-    """Reads, and refuses with this alert what can't be read to its last byte."""
-    try:
-        return read(Reader(data))
-    except (AssertionError, ValueError) as error:
-        raise Refused(alert) from error
-
-
-def read_tickets(body: bytes) -> list:  # 4
-    if len(body) not in (0, 16):
-        raise Refused("decode_error")
-    tickets = [body[i : i + 8] for i in range(0, len(body), 8)]
-    if len(set(tickets)) < len(tickets):
-        raise Refused("illegal_parameter")
-    return tickets
-
-
-def read_answer(body: bytes):  # 4
-    if body:
-        raise Refused("decode_error")
-
-
-def read_ids(body: bytes) -> list:  # RFC 8879, 3
-    def ids(reader):
-        listed = reader.vector(1)
-        reader.end()
-        assert listed and len(listed) % 2 == 0
-        return [listed[i : i + 2] for i in range(0, len(listed), 2)]
-
-    return refuse("decode_error", ids, body)
-
-
-def read_content(inside: bytes) -> list:  # 7
-    def staples(reader):
-        reader.take(32)
-        found = []
-        while reader.data:
-            found.append(reader.vector(2))
-        assert any(found) or not found, "longer than it need be"
-        return found
-
-    return refuse("bad_certificate", staples, inside)
-
-
-def read_cached_info(body: bytes, of_client: bool = True) -> list:  # 9.1
-    def objects(reader):
-        listed = Reader(reader.vector(2))
-        reader.end()
-        found = []
-        while listed.data:
-            kind = listed.take(1)
-            found.append((kind, listed.vector(1) if of_client else b""))
-            length = len(found[-1][1])
-            assert not of_client or length == 32 or length and kind not in (CERT, CERT_REQ)
-        assert found
-        return found
-
-    found = refuse("decode_error", objects, body)
-    kinds = [kind for kind, _ in found]
-    if not of_client and len(set(kinds)) < len(kinds):
-        raise Refused("illegal_parameter")
-    return found
-
-
-def read_answered_info(body: bytes) -> list:  # 9.1
-    return read_cached_info(body, of_client=False)
-
-
-def read_bithac(body: bytes) -> list:  # 9.2
-    def tickets(reader):
-        listed = Reader(reader.vector(2))
-        reader.end()
-        found = []
-        while listed.data:
-            found.append((listed.take(1), listed.vector(1)))
-            assert len(found[-1][1]) == 8 or found[-1][1] and found[-1][0] != CERT
-        assert found
-        return found
-
-    return refuse("decode_error", tickets, body) if body else []
-
-
-def read_answered_bithac(body: bytes) -> list:  # 9.2
-    def selected(reader):
-        listed = Reader(reader.vector(2))
-        reader.end()
-        found = []
-        while listed.data:
-            found.append((listed.take(1), listed.number(2)))
-        return found
-
-    return refuse("decode_error", selected, body) if body else []
-
-
-def read_abbreviated(body: bytes) -> tuple:  # 9.3
-    def abbreviated(reader):
-        found = reader.vector(1)
-        assert len(found) == 32
-        return found, read_content(found + reader.data)
-
-    try:
-        return refuse("decode_error", abbreviated, body)
-    except Refused:
-        raise Refused("decode_error") from None
-
-
-READERS = {
-    "ClientHello cached_certificates": read_tickets,
-    "EncryptedExtensions cached_certificates": read_answer,
-    "compress_certificate": read_ids,
-    "content": read_content,
-    "ClientHello cached_info": read_cached_info,
-    "EncryptedExtensions cached_info": read_answered_info,
-    "ClientHello bithac": read_bithac,
-    "EncryptedExtensions bithac": read_answered_bithac,
-    "abbreviated Certificate": read_abbreviated,
-}
-
-
-# --- The sections of the file
 
 
 def extension(kind: int, body: bytes) -> bytes:
@@ -325,6 +126,35 @@ def extensions(v: Values):  # 4, 6
     expect("EncryptedExtensions", v["EncryptedExtensions"], answer)
     offer = extension(COMPRESS_CERTIFICATE, vector(1, v["id"]))
     expect("CertificateRequest, found", v["CertificateRequest, found"], offer)
+
+
+def sealed_ticket(v: Values):  # 6.1
+    hashed, certificates = v["H"], read_certificate(v["Certificate"])[0]
+    expect("H", hashed, chain_hash(X509, certificates))
+    server = hashlib.sha256(v["server name"].lower()).digest()[:16]
+    contents = b"\x01" + hashed + certificates[0][-16:] + server + v["id"] + v["time of issue"]
+    expect("contents", v["contents"], contents)
+    assert number(v["id"]) >= 0xC000 and len(contents) == 75
+    sealed = v["sealed"]
+    header = b"\x01" + v["id of the ring's key"] + v["salt"]
+    expect("header", sealed[: len(header)], header)
+    # AES-256-GCM, with keys from SHA-256: the ring's suites.
+    label = b"tessera ticket v1"
+    secret = hmac.digest(label + b"\x13\x02" + b"\x13\x01", v["secret of the ring's key"], "sha256")
+    key = hmac.digest(secret, label + v["salt"] + b"\x01", "sha256")
+    bound_to = header + b"tessera cached certificates"
+    expect("opened", aes_gcm_open(key, bytes(12), bound_to, sealed[len(header) :]), contents)
+    try:
+        aes_gcm_open(key, bytes(12), header, sealed[len(header) :])
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("it opens as a session ticket")
+    given = extension(CACHED_CERTIFICATES, v["id"] + vector(1, sealed))
+    expect("NewSessionTicket", v["NewSessionTicket"], given)
+    body = v["newest ticket"] + v["spare of another handshake"] + vector(1, sealed)
+    assert read_tickets(body)[2] == sealed
+    expect("ClientHello", v["ClientHello"], extension(CACHED_CERTIFICATES, body))
 
 
 def paper(v: Values):  # 9
@@ -419,6 +249,7 @@ SECTIONS = {
     "client chain, sha256": tickets,
     "client chain, sha384": tickets,
     "extensions": extensions,
+    "sealed ticket": sealed_ticket,
     "paper": paper,
     "paper, with staples": paper,
     "paper, tls 1.2, sha256": paper_tls12,

@@ -52,6 +52,10 @@ impl Chain {
         leaf: Vec<u8>,
         issuers: Arc<[u8]>,
     ) -> Option<Self> {
+        // The greatest length in a message, with the lengths before leaf and list.
+        if leaf.len() + issuers.len() + 6 >= 1 << 24 {
+            return None;
+        }
         let hashed = match certificate_type {
             CertificateType::X509 => !leaf.is_empty(),
             // A list of certificates never begins like a public key (below 3 MiB).
@@ -66,7 +70,7 @@ impl Chain {
             CertificateType::RAW_PUBLIC_KEY => raw_public_key_hash(sha256, &self.leaf),
             _ => chain_hash(sha256, &self.certificates().collect::<Vec<_>>()),
         };
-        // There is one: it was short enough for a message, and `sha256` is the right hash.
+        // There is one: the chain is short enough for a message, and `sha256` is the right hash.
         ChainHash(hash.unwrap_or_default())
     }
 

@@ -8,7 +8,7 @@ use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 
 /// A chain, or as much of it as is kept.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The chain itself.
     Whole(Arc<Chain>),

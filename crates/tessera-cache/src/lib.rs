@@ -53,6 +53,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+mod cache;
 mod carrier;
 mod chain;
 mod chain_hash;
@@ -74,10 +75,11 @@ mod vectors;
 mod wire;
 mod written;
 
+pub use cache::Cache;
 pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
-pub use client::{ClientCache, ClientLimits};
+pub use client::{ClientCache, ClientLimits, Servers};
 pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
 pub use public_ids::PublicIds;
-pub use server::{ServerCache, ServerLimits};
+pub use server::{Clients, ServerCache, ServerLimits};

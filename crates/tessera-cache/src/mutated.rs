@@ -12,13 +12,13 @@ use crate::client::ClientCache;
 use crate::der;
 use crate::own_chains::OwnChains;
 use crate::server::ServerCache;
-use crate::wire::{Content, Hello};
+use crate::wire::{Content, Hello, SealedTicket};
 use crate::written::{Of, frame};
 
 const ROUNDS: usize = 20_000;
 
 /// Changes bytes, always the same way from one seed.
-struct Mutator(u64);
+pub(crate) struct Mutator(pub(crate) u64);
 
 impl Mutator {
     fn below(&mut self, end: usize) -> usize {
@@ -26,7 +26,7 @@ impl Mutator {
         (self.0 >> 33) as usize % end.max(1)
     }
 
-    fn mutate(&mut self, of: &[u8]) -> Vec<u8> {
+    pub(crate) fn mutate(&mut self, of: &[u8]) -> Vec<u8> {
         let mut bytes = of.to_vec();
         for _ in 0..=self.below(4) {
             let (at, byte) = (self.below(bytes.len()), self.below(256) as u8);
@@ -71,9 +71,16 @@ fn read_what_peers_say(rounds: usize) {
                 assert!(again == said, "{round}");
             }
         }
-        let said = mutator.mutate(&content[..16]);
-        if let Ok(hello) = Hello::read(&said) {
-            assert_eq!(hello.write(), said);
+        let with_sealed = [&content[..16], &[20], &content[..20]].concat();
+        for hello in [&content[..16], &with_sealed] {
+            let said = mutator.mutate(hello);
+            if let Ok(hello) = Hello::read(&said) {
+                assert_eq!(hello.write(), said);
+            }
+        }
+        let said = mutator.mutate(&[&[0xc0, 1][..], &with_sealed[16..]].concat());
+        if let Some(ticket) = SealedTicket::read(&said) {
+            assert!(ticket.write() == said && ticket.id.0 >= 0xc000, "{round}");
         }
         let said = mutator.mutate(body);
         for typ in [CertificateType::X509, CertificateType::RAW_PUBLIC_KEY] {
@@ -113,6 +120,10 @@ fn read_files(rounds: usize) {
         &ticket,
         &[0],
         &[0],
+        // A sealed one.
+        &[1],
+        &[9; 32],
+        &[0, 6, 0xc0, 1, 3, 1, 2, 3],
     ]
     .concat();
     let client = [

@@ -83,6 +83,10 @@ impl PeerVerifier for Explained {
             other => other,
         }
     }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        self.0.has_right_proof(question)
+    }
 }
 
 /// Accepts one certificate, whatever names and dates are in it.

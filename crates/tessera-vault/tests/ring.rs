@@ -64,6 +64,32 @@ fn rings_with_the_same_keys_open_each_others_tickets() {
     }
 }
 
+/// Neither for another purpose, nor a ticket for one, nor the other way round.
+#[test]
+fn what_a_ring_seals_for_one_purpose_opens_for_that_one_alone() {
+    let (shared, other) = (key(NOW), key(NOW));
+    let (one, elsewhere) = (ring(&[&shared]), ring(&[&other, &shared]));
+    let purposes: [&[u8]; 4] = [b"one", b"two", b"on", b"one "];
+    let contents = session().encode();
+    for purpose in purposes {
+        let sealed = one.seal_for(purpose, &contents, NOW).expect("a key issues");
+        for asked in purposes {
+            let opened = elsewhere.open_for(asked, &sealed, NOW);
+            assert_eq!(opened.is_some(), asked == purpose, "{asked:?}");
+        }
+        assert_eq!(one.open_for(purpose, &sealed, NOW).as_deref(), Some(&contents[..]));
+        // Even where a session was sealed.
+        assert!(open(&one, &sealed, NOW).is_none(), "{purpose:?}");
+        assert_eq!(one.open_for(purpose, &seal(&one), NOW), None, "{purpose:?}");
+        // It lives as long as its key.
+        assert_eq!(one.open_for(purpose, &sealed, shared.opens_until), None);
+        assert_eq!(ring(&[&other]).open_for(purpose, &sealed, NOW), None);
+    }
+    assert_eq!(one.seal_for(b"", &contents, NOW), None, "a ticket");
+    assert_eq!(one.open_for(b"", &seal(&one), NOW), None, "a ticket");
+    assert_eq!(ring(&[]).seal_for(b"one", &contents, NOW), None);
+}
+
 #[test]
 fn a_ring_seals_no_two_tickets_alike() {
     let ring = ring(&[&key(NOW)]);

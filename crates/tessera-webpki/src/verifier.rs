@@ -311,6 +311,10 @@ impl PeerVerifier for WebPkiVerifier {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Now(self.judge(question).map(PeerAcceptance::from))
     }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        self.algorithms.verify_signature(question).is_ok()
+    }
 }
 
 impl core::fmt::Debug for WebPkiVerifier {

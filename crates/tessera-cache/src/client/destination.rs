@@ -74,6 +74,13 @@ impl Destination {
         self.chains.insert(0, shown);
     }
 
+    /// Puts a chain back that was seen before all that are there; of too many the oldest stay away.
+    pub(super) fn put_before(&mut self, chain: ServerChain) {
+        if self.chains.len() < CHAINS {
+            self.chains.push(chain);
+        }
+    }
+
     /// About how many bytes it takes.
     pub(super) fn cost(&self, key: &Key) -> usize {
         let chains = self.chains.iter().map(|it| size_of::<ServerChain>() + it.form.bytes());

@@ -8,19 +8,19 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::{ChainMemory, VerifierDigest};
-use tessera::crypto::{Hash, Provider, Random};
+use tessera::auth::VerifierDigest;
+use tessera::crypto::{Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
-pub(crate) use self::tickets::OwnTicket;
-use crate::carrier::Carrier;
+use self::tickets::OwnTickets;
+pub(crate) use self::tickets::{OwnSealed, OwnTicket, Shown};
+use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
-use crate::own_chains::OwnChains;
-use crate::public_ids::PublicIds;
+use crate::wire::SealedTicket;
 
 /// The certificates of servers that a client has been to, and its tickets for them: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
@@ -39,13 +39,11 @@ use crate::public_ids::PublicIds;
 /// # Ok(())
 /// # }
 /// ```
-pub struct ClientCache {
-    pub(crate) sha256: &'static dyn Hash,
-    pub(crate) random: &'static dyn Random,
-    pub(crate) own: OwnChains,
-    pub(crate) public_ids: PublicIds,
-    pub(crate) carrier: Carrier,
-    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
+pub type ClientCache = Cache<Servers>;
+
+/// What a client remembers of servers.
+pub struct Servers {
+    random: &'static dyn Random,
     limits: ClientLimits,
     state: Lock<State>,
 }
@@ -94,46 +92,19 @@ impl ClientCache {
     /// # Errors
     /// If the provider has no SHA-256.
     pub fn new(provider: &Provider) -> Result<Self, NotMade> {
-        Ok(Self {
-            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
-            random: provider.random,
-            own: OwnChains::default(),
-            public_ids: PublicIds::Never,
-            carrier: Carrier::default(),
-            memory: None,
-            limits: ClientLimits::default(),
-            state: Lock::new(State::default()),
-        })
+        let (limits, state) = (ClientLimits::default(), Lock::new(State::default()));
+        Self::of(provider, Servers { random: provider.random, limits, state })
     }
 
     /// Remembers as much as this.
     pub fn with_limits(mut self, limits: ClientLimits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Uses ids that are always the same with servers that don't take part otherwise.
-    pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
-        self.public_ids = public_ids;
-        self
-    }
-
-    /// Says what it has cached in this form.
-    pub fn with_carrier(mut self, carrier: Carrier) -> Self {
-        self.carrier = carrier;
-        self
-    }
-
-    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
-    /// configuration that the cache is in.
-    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
-        self.memory = Some(memory);
+        self.peers.limits = limits;
         self
     }
 
     /// What it did so far.
     pub fn metrics(&self) -> Metrics {
-        let state = self.state.lock();
+        let state = self.peers.state.lock();
         let (entries, bytes) = (state.destinations.len() as u64, state.bytes as u64);
         Metrics { entries, bytes, ..state.metrics }
     }
@@ -141,38 +112,65 @@ impl ClientCache {
     /// Forgets every server that was accepted under another policy than these: trust anchors were removed,
     /// or names. What was accepted under another policy isn't offered in any case.
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
-        self.state.lock().retain(|key| policies.iter().any(|it| Some(it.0) == key.policy));
+        self.peers.state.lock().retain(|key| policies.iter().any(|it| Some(it.0) == key.policy));
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
-        self.state.lock().retain(|_| false);
+        self.peers.state.lock().retain(|_| false);
+    }
+
+    /// Random numbers; `None` if there are none.
+    pub(crate) fn random(&self, bytes: &mut [u8]) -> Option<()> {
+        self.peers.random.fill(bytes).ok()
     }
 
     /// What is known of a server, and its next tickets, which are gone then.
-    pub(crate) fn visit(&self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
-        self.state.lock().visit(key)
+    pub(crate) fn visit(&self, key: &Key) -> (Destination, Shown) {
+        self.peers.state.lock().visit(key)
     }
 
     /// A connection failed after the server's chain had come as a hash. The two ends may disagree about what
     /// an id means; so the next connection offers nothing.
     pub(crate) fn failed(&self, key: &Key) {
-        if let Some(destination) = self.state.lock().destinations.get_mut(key) {
+        if let Some(destination) = self.peers.state.lock().destinations.get_mut(key) {
             destination.failed = true;
         }
     }
 
+    /// A server refused this side's chain, which came as a hash. It doesn't say why where that would tell a
+    /// stranger whose the tickets are; so the next connection offers nothing, the chain is sent whole, and the
+    /// server tells. Other tickets would only be refused alike.
+    pub(crate) fn refused(&self, key: &Key) {
+        self.change(key, |destination| {
+            (destination.failed, destination.tickets) = (true, OwnTickets::default());
+        });
+    }
+
+    /// A server has given a sealed ticket for this chain of this side's.
+    pub(crate) fn learn_sealed(&self, key: &Key, chain: ChainHash, ticket: SealedTicket) {
+        self.change(key, |destination| destination.tickets.add_sealed(chain, ticket));
+    }
+
+    /// Changes what is known of a server, if anything is.
+    fn change(&self, key: &Key, change: impl FnOnce(&mut Destination)) {
+        let mut state = self.peers.state.lock();
+        let Some((key, mut destination)) = state.remove(key) else { return };
+        change(&mut destination);
+        state.put(key, destination, self.peers.limits);
+    }
+
     pub(crate) fn learn(&self, key: Key, learned: Learned) {
-        self.state.lock().learn(key, learned, self.limits);
+        self.peers.state.lock().learn(key, learned, self.peers.limits);
     }
 
     pub(crate) fn count(&self, count: impl FnOnce(&mut Metrics)) {
-        count(&mut self.state.lock().metrics);
+        count(&mut self.peers.state.lock().metrics);
     }
 }
 
 impl State {
-    fn visit(&mut self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
+    fn visit(&mut self, key: &Key) -> (Destination, Shown) {
         let Some(found) = self.destinations.get_mut(key) else { return Default::default() };
         if found.failed {
             return Default::default();

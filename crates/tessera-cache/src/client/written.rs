@@ -17,6 +17,8 @@ use crate::chain_hash::ChainHash;
 use crate::error::NotImported;
 use crate::form::Form;
 use crate::ids::Ticket;
+use crate::metrics::Metrics;
+use crate::wire::SealedTicket;
 use crate::written::{Of, flag, frame, option, put_option, unframed};
 
 impl ClientCache {
@@ -40,21 +42,23 @@ impl ClientCache {
     /// # Errors
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let mut reader = unframed(self.sha256, Of::Servers, exported)?;
-        let mut read = Vec::new();
+        let (version, mut reader) = unframed(self.sha256, Of::Servers, exported)?;
+        // Within the limits from the first one on, whatever the length.
+        let mut read = State::default();
         while !reader.is_empty() {
-            read.push(server(self.sha256, &mut reader).ok_or(NotImported::Damaged)?);
+            let (key, destination) =
+                server(self.sha256, &mut reader, version).ok_or(NotImported::Damaged)?;
+            read.put(Arc::new(key), destination, self.peers.limits);
         }
-        let mut state = self.state.lock();
-        *state = State { metrics: state.metrics, ..State::default() };
-        for (key, destination) in read {
-            state.put(Arc::new(key), destination, self.limits);
-        }
+        let mut state = self.peers.state.lock();
+        read.metrics =
+            Metrics { evicted: state.metrics.evicted + read.metrics.evicted, ..state.metrics };
+        *state = read;
         Ok(())
     }
 
     fn write(&self, tickets: bool) -> Vec<u8> {
-        let state = self.state.lock();
+        let state = self.peers.state.lock();
         // Those that were not used for longest first, so that they leave first after an import too.
         let known = state.by_use.values();
         let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));
@@ -64,7 +68,7 @@ impl ClientCache {
     }
 }
 
-fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: bool) {
+fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tickets: bool) {
     put16(out, key.server_name.as_bytes());
     put_option(out, key.port, |out, port| out.extend(port.to_be_bytes()));
     put24(out, &key.protocols);
@@ -83,7 +87,7 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: 
         put24(out, &chain.leaf);
         put24(out, &chain.issuers);
     }
-    let tickets = destination.tickets.all().filter(|_| tickets);
+    let tickets = destination.tickets.all().filter(|_| with_tickets);
     let tickets: Vec<_> = tickets.collect();
     out.push(tickets.len() as u8);
     for (chain, left) in tickets {
@@ -97,9 +101,20 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: 
     }
     // Of at most 4 KiB.
     put_option(out, destination.request.as_deref(), put16);
+    let sealed = destination.tickets.sealed().filter(|_| with_tickets);
+    let sealed: Vec<_> = sealed.collect();
+    // At most four.
+    out.push(sealed.len() as u8);
+    for (ticket, chain) in sealed {
+        out.extend(chain.0);
+        put16(out, &ticket.write());
+    }
 }
 
-fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)> {
+/// From which version on there are sealed tickets.
+const WITH_SEALED_TICKETS: u8 = 2;
+
+fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
     let server_name = String::from_utf8(from.vec16()?.to_vec()).ok()?;
     let port = option(from, Bytes::u16)?;
     let protocols = from.vec24()?.to_vec();
@@ -112,12 +127,19 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)>
         let (leaf, issuers) = (from.vec24()?.to_vec(), from.vec24()?);
         let chain = Chain::new(certificate_type, leaf, issuers.into())?;
         let (hash, form) = (chain.hash(sha256), Form::Whole(Arc::new(chain)));
-        destination.chains.push(ServerChain { hash, form, expires_at });
+        destination.put_before(ServerChain { hash, form, expires_at });
     }
     for _ in 0..from.u8()? {
         of_handshake(from, &mut destination.tickets)?;
     }
     destination.request = option(from, |from| Some(from.vec16()?.into()))?;
+    if version >= WITH_SEALED_TICKETS {
+        for _ in 0..from.u8()? {
+            let chain = ChainHash(from.array()?);
+            let ticket = SealedTicket::read(from.vec16()?)?;
+            destination.tickets.put_sealed_before(chain, ticket);
+        }
+    }
     Some((Key { server_name, port, protocols, policy }, destination))
 }
 
@@ -143,23 +165,54 @@ mod tests {
     use crate::client::{ClientCache, ClientLimits, Destination, Key, ServerChain};
     use crate::form::Form;
 
+    /// A server with so many chains.
+    fn destination(cache: &ClientCache, chains: u8) -> Destination {
+        let chain = |byte| {
+            let chain = Chain::new(CertificateType::X509, [byte; 9].to_vec(), [].into());
+            let chain = chain.expect("a chain");
+            let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain.into()));
+            ServerChain { hash, form, expires_at: None }
+        };
+        Destination { chains: (0..chains).map(chain).collect(), ..Destination::default() }
+    }
+
+    fn key(name: &str) -> Key {
+        Key { server_name: name.into(), port: None, protocols: [].to_vec(), policy: None }
+    }
+
+    /// More than a hello has room for: no connection would begin.
+    #[test]
+    fn a_server_that_is_imported_has_no_more_chains_than_one_that_is_learned() {
+        let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
+        let exported = frame(cache.sha256, Of::Servers, |out| {
+            put_server(out, &key("one"), &destination(&cache, 200), true);
+        });
+        cache.import(&exported).expect("a cache");
+        let known = cache.visit(&key("one")).0.chains;
+        let first = &destination(&cache, 1).chains[0];
+        assert_eq!((known.len(), known[0].hash), (4, first.hash));
+    }
+
+    #[test]
+    fn a_chain_that_no_message_has_room_for_is_not_imported() {
+        for (len, fits) in [((1 << 24) - 7, true), ((1 << 24) - 6, false)] {
+            let chain = Chain::new(CertificateType::X509, std::vec![7; len], [].into());
+            assert_eq!(chain.is_some(), fits, "{len}");
+            let hash =
+                chain.map(|it| it.hash(tessera_aws_lc::provider().sha256().expect("SHA-256")));
+            assert!(hash.is_none_or(|hash| hash.0 != [0; 32]));
+        }
+    }
+
     /// One that is there twice would have two places in the order of use, and one of them for ever.
     #[test]
     fn a_server_that_is_imported_twice_is_there_once() {
         let limits = ClientLimits { servers: 2, ..ClientLimits::default() };
         let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
         let cache = cache.with_limits(limits);
-        let chain = Chain::new(CertificateType::X509, [7; 9].to_vec(), [].into()).expect("a chain");
-        let (hash, form) = (chain.hash(cache.sha256), Form::Whole(chain.into()));
-        let destination = Destination {
-            chains: [ServerChain { hash, form, expires_at: None }].to_vec(),
-            ..Destination::default()
-        };
         let exported = frame(cache.sha256, Of::Servers, |out| {
             for name in ["one", "one", "two", "three", "four"] {
-                let (server_name, protocols) = (name.into(), [].to_vec());
-                let key = Key { server_name, port: None, protocols, policy: None };
-                put_server(out, &key, &destination, true);
+                put_server(out, &key(name), &destination(&cache, 1), true);
             }
         });
         cache.import(&exported).expect("a cache");

@@ -6,18 +6,19 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer,
+    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal,
+    Decoded, EncodedCertificate, FromClient, HandshakeEnd, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
-use super::offered::{Offered, Received, asked_of};
-use super::{ALL_IDS, derive, learned_form, paper};
+use super::client_end::ClientEnd;
+use super::offered::Offered;
+use super::{ALL_IDS, derive, paper};
 use crate::chain_hash::ChainHash;
-use crate::client::{ClientCache, Destination, Key, Learned, OwnTicket, ServerChain};
+use crate::client::{ClientCache, Destination, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::public_ids::PublicIds;
-use crate::wire::{Content, Hello};
+use crate::wire::Hello;
 
 impl CertificateCodecFactory for ClientCache {
     fn algorithms(&self) -> RangeInclusive<Id> {
@@ -28,30 +29,13 @@ impl CertificateCodecFactory for ClientCache {
         if let Some(ticket_extension) = self.carrier.paper() {
             return Some(paper::client_codec(self, ticket_extension, to));
         }
-        let key = Key::of(to);
-        // Without a clock nobody can tell whether what is known has expired.
-        let (known, tickets) = match to.now.unix {
-            Some(_) => self.visit(&key),
-            None => Default::default(),
-        };
-        // An imported cache may have those of the other carrier.
-        let tickets = tickets.map(|it| it.filter(|(ticket, _)| ALL_IDS.contains(&ticket.id)));
-        let extension = self.hello(&tickets)?.write();
-        let offered = self.offered(&known, to);
-        Some(Box::new(ClientCodec {
-            cache: self,
-            key,
-            tickets,
-            extension,
-            ids: offered.iter().map(|it| it.id).collect(),
-            offered,
-            is_known: !known.chains.is_empty(),
-            answers: false,
-            own: None,
-            sent_cached: false,
-            received: None,
-            ended: false,
-        }))
+        // An imported cache may have tickets of the other carrier.
+        let is_of_this = |(ticket, _): &OwnTicket| ALL_IDS.contains(&ticket.id);
+        let (end, known) = ClientEnd::visit(self, to, is_of_this);
+        let extension = hello(&end)?;
+        let offered = offered(&end, &known, to);
+        let ids = offered.iter().map(|it| it.id).collect();
+        Some(Box::new(ClientCodec { end, extension, offered, ids }))
     }
 
     /// None: a client's cache in a server's configuration does nothing.
@@ -63,81 +47,46 @@ impl CertificateCodecFactory for ClientCache {
     }
 }
 
-impl ClientCache {
-    /// What the ClientHello says; `None` without random numbers, and then nothing is said.
-    fn hello(&self, tickets: &[Option<OwnTicket>; TICKETS]) -> Option<Hello> {
-        if tickets.iter().all(Option::is_none) {
-            return Some(Hello::TakesPart);
-        }
-        // A missing ticket looks like one: nobody sees how many there are.
-        let mut random: [TicketBytes; TICKETS] = Default::default();
-        for bytes in &mut random {
-            self.random.fill(bytes).ok()?;
-        }
-        let [one, other] = [0, 1].map(|at| tickets[at].map_or(random[at], |(it, _)| it.bytes));
-        (one != other).then_some(Hello::Tickets([one, other]))
+/// What the ClientHello says; `None` without random numbers, and then nothing is said.
+fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
+    if end.tickets.is_empty() && end.sealed.is_none() {
+        return Some(Hello::TakesPart.write());
     }
+    // A missing ticket looks like one: nobody sees how many there are.
+    let mut random: [TicketBytes; TICKETS] = Default::default();
+    for bytes in &mut random {
+        end.cache.random(bytes)?;
+    }
+    let shown = [0, 1].map(|at| end.tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
+    let sealed = end.sealed.as_ref().map(|(ticket, _)| &*ticket.sealed);
+    (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
+}
 
-    /// The server's chains that are offered.
-    fn offered(&self, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
-        let id_of = |chain: &ServerChain| match (known.answers, self.public_ids) {
-            (true, _) => Some(salted_id(self.sha256, to.random, &chain.hash)),
-            (false, PublicIds::ObserversRecogniseChains) => Some(public_id(&chain.hash)),
-            (false, PublicIds::Never) => None,
-        };
-        let now = to.now.unix.map(|unix| unix.as_secs());
-        let has_expired =
-            |it: &&ServerChain| it.expires_at.zip(now).is_some_and(|(end, now)| end <= now);
-        let (expired, valid): (Vec<_>, Vec<_>) = known.chains.iter().partition(has_expired);
-        let named = valid.into_iter().filter_map(|chain| Some((id_of(chain)?, chain)));
-        let named: Vec<(Id, &ServerChain)> = named.collect();
-        // Of two chains with one id nobody could say which is meant.
-        let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
-        let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
-        let asked = asked_of(Role::Server, Some(to.server_name), to.now);
-        let offer = |(id, chain): &&(Id, &ServerChain)| {
-            Offered::new(*id, (), &chain.form, self.memory.as_deref(), asked)
-        };
-        let offered: Vec<_> = unique.iter().filter_map(offer).collect();
-        self.count(|metrics| {
-            metrics.missed_expired += expired.len() as u64;
-            metrics.missed_same_id += (named.len() - unique.len()) as u64;
-            metrics.missed_forgotten += (unique.len() - offered.len()) as u64;
-        });
-        offered
-    }
+/// The server's chains that are offered.
+fn offered(end: &ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
+    let cache = &*end.cache;
+    let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
+        (true, _) => Some(salted_id(cache.sha256, to.random, &chain.hash)),
+        (false, PublicIds::ObserversRecogniseChains) => Some(public_id(&chain.hash)),
+        (false, PublicIds::Never) => None,
+    };
+    let named = known.chains.iter().filter_map(|chain| Some((id_of(chain)?, chain)));
+    let named: Vec<(Id, &ServerChain)> = named.collect();
+    // Of two chains with one id nobody could say which is meant.
+    let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
+    let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
+    cache.count(|metrics| metrics.missed_same_id += (named.len() - unique.len()) as u64);
+    unique.into_iter().filter_map(|(id, chain)| end.offer(*id, (), chain, to.now)).collect()
 }
 
 /// What a client's connection carries.
 struct ClientCodec {
-    cache: Arc<ClientCache>,
-    key: Key,
-    /// The tickets in the ClientHello.
-    tickets: [Option<OwnTicket>; TICKETS],
+    end: ClientEnd,
     /// The extension in the ClientHello.
     extension: Vec<u8>,
     /// The server's chains that are offered, and their ids.
     offered: Vec<Offered<()>>,
     ids: Vec<Id>,
-    /// Whether any chain of the server's was known, offered or not.
-    is_known: bool,
-    /// Whether the server takes part.
-    answers: bool,
-    /// This side's chain, once it is sent.
-    own: Option<ChainHash>,
-    sent_cached: bool,
-    /// The server's chain, if it came as a hash.
-    received: Option<Received>,
-    /// Whether the handshake is complete.
-    ended: bool,
-}
-
-impl Drop for ClientCodec {
-    fn drop(&mut self) {
-        if self.received.is_some() && !self.ended {
-            self.cache.failed(&self.key);
-        }
-    }
 }
 
 impl CertificateCodec for ClientCodec {
@@ -153,18 +102,14 @@ impl CertificateCodec for ClientCodec {
         if answer.is_some_and(|body| !body.is_empty()) {
             return Err(CodecRefusal::Malformed("a server's cached_certificates is not empty"));
         }
-        self.answers = answer.is_some();
+        self.end.answers = answer.is_some();
         Ok(())
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        let own = self.cache.own.hash(self.cache.sha256, body)?;
-        self.own = Some(own);
+        let own = self.end.hash_own(body)?;
         let id = offered.iter().copied().find(|id| self.stands_for(*id, &own))?;
-        let content = Content::write(&own, body)?;
-        self.sent_cached = true;
-        self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
-        Some(EncodedCertificate::new(id, content))
+        Some(EncodedCertificate::new(id, self.end.send(&own, body)?))
     }
 
     fn decode(
@@ -174,66 +119,33 @@ impl CertificateCodec for ClientCodec {
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
-        let expected = offered.form.hash(self.cache.sha256);
+        let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
-        self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
-        self.received = Some(received);
+        self.end.receive(received, body.len(), encoded.len());
         Ok(decoded)
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|received| received.matches)
+        self.end.is_what_was_sent()
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.ended = true;
-        self.count_end(end.peer.is_some());
-        let shown = end.peer.and_then(|peer| self.shown(peer, end));
-        let own = match end.peer {
-            Some(_) => self.own,
-            // With a PSK nothing was sent: the tickets stood for this side's chain.
-            None => self.tickets.iter().flatten().map(|(_, chain)| *chain).next(),
-        };
-        let own = own.filter(|_| self.answers);
-        let tickets = own.and_then(|own| Some((own, derive(end, &own)?.map(Some))));
-        let learned = Learned { shown, answers: self.answers, tickets, request: None };
-        self.cache.learn(self.key.clone(), learned);
+        let offered = !self.ids.is_empty();
+        self.end.ended(end, offered, None, |own| Some(derive(end, own)?.map(Some)));
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        self.end.after(true)
     }
 }
 
 impl ClientCodec {
     /// Whether the server knows this side's chain by this id.
     fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
-        let mut tickets = self.tickets.iter().flatten();
-        let by_ticket = tickets.any(|(ticket, chain)| ticket.id == id && chain == own);
-        let public = !self.answers && self.cache.public_ids != PublicIds::Never;
+        let derived = self.end.tickets.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let sealed = self.end.sealed.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let by_ticket = derived.chain(sealed).any(|ticket| ticket == (id, own));
+        let public = !self.end.answers && self.end.cache.public_ids != PublicIds::Never;
         by_ticket || public && public_id(own) == id
-    }
-
-    /// The server's chain, as it is remembered.
-    fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
-        let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
-        let expected = self.received.as_ref().map(|received| received.expected);
-        let cache = &*self.cache;
-        let (hash, form) =
-            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
-        Some(ServerChain { hash, form, expires_at: peer.expires_at })
-    }
-
-    fn count_end(&self, full: bool) {
-        self.cache.count(|metrics| {
-            if !full {
-                return;
-            }
-            metrics.sent_cached += u64::from(self.sent_cached);
-            metrics.sent_whole += u64::from(self.own.is_some() && !self.sent_cached);
-            match &self.received {
-                Some(_) => metrics.received_cached += 1,
-                None if !self.is_known => metrics.missed_nothing_cached += 1,
-                None if !self.ids.is_empty() => metrics.missed_another_chain += 1,
-                // Why nothing was offered is counted already.
-                None => (),
-            }
-        });
     }
 }

@@ -1,17 +1,20 @@
 //! The codecs of connections: what a client and a server do with their caches.
 
 mod client;
+mod client_after;
+mod client_end;
 mod offered;
 mod paper;
 mod server;
+mod server_end;
 
 use alloc::sync::Arc;
 use core::ops::RangeInclusive;
 
-use tessera::auth::{AskedChain, ChainMemory, HandshakeEnd, PeerCertificate};
-use tessera::crypto::Hash;
+use tessera::auth::{AskedChain, HandshakeEnd, PeerCertificate};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
+use crate::cache::Cache;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
@@ -32,24 +35,27 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]
 
 /// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. What was
 /// `expected` came as a hash, and need not be hashed; nor what the verifier has.
-fn learned_form(
-    sha256: &dyn Hash,
+fn learned_form<P>(
+    cache: &Cache<P>,
     peer: &PeerCertificate,
     expected: Option<ChainHash>,
-    memory: Option<&dyn ChainMemory>,
     asked: AskedChain<'_>,
 ) -> Option<(ChainHash, Form)> {
-    let expected = expected.or(peer.chain_hash.map(ChainHash));
-    let chain = Chain::of_peer(peer);
-    let hash = match (&chain, expected) {
-        (_, Some(expected)) => expected,
-        (Some(chain), None) => chain.hash(sha256),
-        (None, None) => return None,
+    let memory = cache.memory.as_ref();
+    let is_known = |hash: &ChainHash| {
+        memory.is_some_and(|it| it.pin(&AskedChain { hash: hash.0, ..asked }).is_some())
     };
-    let is_known = || memory?.pin(&AskedChain { hash: hash.0, ..asked });
-    let form = match chain {
-        Some(chain) if is_known().is_none() => Form::Whole(Arc::new(chain)),
-        _ => Form::Known(hash),
+    let told = expected.or(peer.chain_hash.map(ChainHash));
+    if let Some(hash) = told.filter(&is_known) {
+        return Some((hash, Form::Known(hash)));
+    }
+    let Some(chain) = Chain::of_peer(peer) else {
+        return told.map(|hash| (hash, Form::Known(hash)));
+    };
+    let hash = told.unwrap_or_else(|| chain.hash(cache.sha256));
+    let form = match told.is_none() && is_known(&hash) {
+        true => Form::Known(hash),
+        false => Form::Whole(Arc::new(chain)),
     };
     Some((hash, form))
 }

@@ -7,18 +7,18 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role, ToServer,
+    EncodedCertificate, FromClient, HandshakeEnd, NextTicket, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
-use super::offered::{Offered, Received, asked_of};
-use super::{ALL_IDS, derive, learned_form, paper};
-use crate::chain_hash::ChainHash;
+use super::offered::Offered;
+use super::server_end::ServerEnd;
+use super::{ALL_IDS, derive, paper};
 use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
 use crate::public_ids::PublicIds;
 use crate::server::{Remembered, ServerCache, Under};
-use crate::wire::{Content, Hello, Malformed};
+use crate::wire::{Hello, Malformed};
 
 impl CertificateCodecFactory for ServerCache {
     fn algorithms(&self) -> RangeInclusive<Id> {
@@ -69,45 +69,26 @@ impl ServerCache {
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
         let hello = from.offer.extension(ExtensionType::CACHED_CERTIFICATES);
         let hello = hello.map(Hello::read).transpose().map_err(refusal)?;
-        let under = self.under(from);
+        if hello.is_none() && (psk || self.public_ids == PublicIds::Never) {
+            return Ok(None);
+        }
+        let end = ServerEnd::new(self, from, psk);
         let known = match hello {
-            None if self.public_ids == PublicIds::Never => return Ok(None),
-            None if psk => return Ok(None),
-            None => self.recognisable(under, from),
+            None => end.cache.recognisable(end.under, from),
             Some(Hello::TakesPart) => Vec::new(),
-            Some(Hello::Tickets(tickets)) => self.find(&tickets, under, from, psk),
+            Some(Hello::Tickets(tickets, sealed)) => {
+                find(&end, &tickets, sealed, from).into_iter().collect()
+            }
         };
-        let offered = self.offered(known, from);
-        Ok(Some(ServerCodec {
-            cache: self,
-            psk,
-            hello,
-            random: *from.random,
-            under,
-            ids: offered.iter().map(|it| it.id).collect(),
-            offered,
-            sent_cached: None,
-            received: None,
-        }))
-    }
-
-    /// The client that these tickets are of. They aren't looked up where nobody asks for a certificate, and
-    /// without a clock, since nobody could tell whether what is known has expired.
-    fn find(
-        &self,
-        tickets: &[TicketBytes; TICKETS],
-        under: Under,
-        from: &FromClient<'_>,
-        psk: bool,
-    ) -> Vec<(Id, Remembered)> {
-        let Some(unix) = from.now.unix.filter(|_| psk || from.policy.is_some()) else {
-            return Vec::new();
+        let offer = |(id, client)| end.offer(id, client, from.now);
+        let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
+        let ids = offered.iter().map(|it| it.id).collect();
+        let says = match hello {
+            None => Says::Nothing,
+            Some(Hello::TakesPart) => Says::TakesPart,
+            Some(Hello::Tickets(..)) => Says::Tickets,
         };
-        let may_offer = |typ| psk || is_only_type(from, typ);
-        let found = self.take(tickets, under, unix.as_secs(), may_offer);
-        // Tickets of the other carrier have none.
-        let found = found.filter(|found| ALL_IDS.contains(&found.id));
-        found.into_iter().map(|found| (found.id, found.peer)).collect()
+        Ok(Some(ServerCodec { end, says, random: *from.random, offered, ids }))
     }
 
     /// The clients that don't take part, by the ids that they may be offered.
@@ -127,42 +108,43 @@ impl ServerCache {
         let good = named.filter(|(id, peer)| unique(*id) && is_good(peer));
         good.map(|(id, peer)| (id, peer.clone())).collect()
     }
+}
 
-    fn offered(
-        &self,
-        known: Vec<(Id, Remembered)>,
-        from: &FromClient<'_>,
-    ) -> Vec<Offered<Remembered>> {
-        let asked = asked_of(Role::Client, None, from.now);
-        let all = known.len();
-        let offer = |(id, peer): (Id, Remembered)| {
-            let form = peer.form.clone();
-            Offered::new(id, peer, &form, self.memory.as_deref(), asked)
-        };
-        let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
-        if offered.len() < all {
-            self.count(|metrics| metrics.missed_forgotten += (all - offered.len()) as u64);
-        }
-        offered
+/// The client that these tickets are of. They aren't looked up where nobody asks for a certificate.
+fn find(
+    end: &ServerEnd,
+    tickets: &[TicketBytes; TICKETS],
+    sealed: Option<&[u8]>,
+    from: &FromClient<'_>,
+) -> Option<(Id, Remembered)> {
+    if !end.psk && from.policy.is_none() {
+        return None;
     }
+    let may_be = |typ| end.psk || is_only_type(from, typ);
+    let found = end.take(tickets, sealed, from.now, ALL_IDS, may_be)?;
+    Some((found.id, found.peer))
+}
+
+/// What a client says in its ClientHello.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// Nothing: it doesn't take part, or not in this form.
+    Nothing,
+    /// That it takes part, and has no ticket.
+    TakesPart,
+    /// Its tickets.
+    Tickets,
 }
 
 /// What a server's connection carries.
 struct ServerCodec {
-    cache: Arc<ServerCache>,
-    psk: bool,
-    /// What the client says, if it takes part.
-    hello: Option<Hello>,
+    end: ServerEnd,
+    says: Says,
     /// The client's.
     random: [u8; 32],
-    under: Under,
     /// The clients' chains that are offered, and their ids.
     offered: Vec<Offered<Remembered>>,
     ids: Vec<Id>,
-    /// Whether this side's chain was sent as a hash, once it is sent.
-    sent_cached: Option<bool>,
-    /// The client's chain, if it came as a hash, and what is remembered of it.
-    received: Option<(Received, Remembered)>,
 }
 
 impl CertificateCodec for ServerCodec {
@@ -171,23 +153,22 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.hello.map(|_| (ExtensionType::CACHED_CERTIFICATES, &[][..]))
+        let takes_part = self.says != Says::Nothing;
+        takes_part.then_some((ExtensionType::CACHED_CERTIFICATES, &[][..]))
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.sent_cached = Some(false);
+        self.end.send_whole();
         if offered.iter().all(|id| !ALL_IDS.contains(id)) {
             return None;
         }
-        let sha256 = self.cache.sha256;
-        let own = self.cache.own.hash(sha256, body)?;
-        let id = match self.hello {
-            Some(_) => salted_id(sha256, &self.random, &own),
-            None => public_id(&own),
+        let sha256 = self.end.cache.sha256;
+        let own = self.end.cache.hash_own(body)?;
+        let id = match self.says {
+            Says::Nothing => public_id(&own),
+            Says::TakesPart | Says::Tickets => salted_id(sha256, &self.random, &own),
         };
-        let content = offered.contains(&id).then(|| Content::write(&own, body))??;
-        self.sent_cached = Some(true);
-        self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
+        let content = offered.contains(&id).then(|| self.end.send(&own, body))??;
         Some(EncodedCertificate::new(id, content))
     }
 
@@ -198,83 +179,43 @@ impl CertificateCodec for ServerCodec {
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
-        let expected = offered.form.hash(self.cache.sha256);
+        let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
-        self.cache.count(|metrics| metrics.received(received.matches, body.len(), encoded.len()));
-        if self.hello.is_none() && !received.matches {
-            self.cache.dispute_public(&expected);
+        if self.says == Says::Nothing && !received.matches {
+            self.end.cache.dispute_public(&expected);
         }
-        self.received = Some((received, offered.peer.clone()));
+        self.end.receive(offered.peer.clone(), received, body.len(), encoded.len());
         Ok(decoded)
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|(received, _)| received.matches)
+        self.end.is_what_was_sent()
     }
 
     fn conceals_verdict(&self) -> bool {
-        // Who copied a ticket must not learn from alerts whose it is.
-        self.received.is_some()
+        self.end.conceals_verdict()
+    }
+
+    fn peer_refused(&mut self) {
+        self.end.peer_refused();
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.count_end(end.peer.is_some());
-        let identity = self.cache.identity(end.identity);
-        let client = match end.peer {
-            Some(peer) => self.shown(peer, identity, end),
-            None if self.psk => self.presented(identity),
-            None => None,
-        };
-        let Some((hash, client)) = client else { return };
-        if self.hello.is_none() {
-            self.cache.learn_public(hash, client);
+        let offered = !self.ids.is_empty();
+        self.end.count(end, offered, self.says == Says::Tickets);
+        let found = self.offered.first().map(|found| &found.peer);
+        let Some((hash, client)) = self.end.client(end, found) else { return };
+        if self.says == Says::Nothing {
+            self.end.cache.learn_public(hash, client);
         } else if let Some(tickets) = derive(end, &hash) {
-            self.cache.learn(&client, &tickets, !self.ids.is_empty());
+            self.end.cache.learn(&client, &tickets, offered);
         }
     }
-}
 
-impl ServerCodec {
-    /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes
-    /// is of the same client. Else somebody has copied the ticket.
-    fn presented(&self, identity: u32) -> Option<(ChainHash, Remembered)> {
-        let client = &self.offered.first()?.peer;
-        if identity == 0 || client.identity != identity {
-            return None;
-        }
-        Some((client.form.hash(self.cache.sha256), client.clone()))
-    }
-
-    /// The client's chain, as it is remembered.
-    fn shown(
-        &self,
-        peer: &PeerCertificate,
-        identity: u32,
-        end: &HandshakeEnd<'_>,
-    ) -> Option<(ChainHash, Remembered)> {
-        let expected = self.received.as_ref().map(|(received, _)| received.expected);
-        let share = self.received.as_ref().map(|(_, known)| known.share);
-        let asked = asked_of(Role::Client, None, end.now);
-        let cache = &*self.cache;
-        let (hash, form) =
-            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
-        let share = share.unwrap_or_else(|| cache.share_of(peer));
-        Some((hash, Remembered { form, under: self.under, identity, share }))
-    }
-
-    fn count_end(&self, shown: bool) {
-        self.cache.count(|metrics| {
-            metrics.sent_cached += u64::from(self.sent_cached == Some(true));
-            metrics.sent_whole += u64::from(self.sent_cached == Some(false));
-            match &self.received {
-                _ if !shown => (),
-                Some(_) => metrics.received_cached += 1,
-                None if !self.ids.is_empty() => metrics.missed_another_chain += 1,
-                // Tickets that nobody knows are counted already.
-                None if matches!(self.hello, Some(Hello::Tickets(_))) => (),
-                None => metrics.missed_nothing_cached += 1,
-            }
-        });
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        let takes_part = self.says != Says::Nothing;
+        let sealed = takes_part.then(|| self.end.seal(next))??;
+        Some((ExtensionType::CACHED_CERTIFICATES, sealed.write()))
     }
 }
 
@@ -291,7 +232,7 @@ fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
 fn refusal(malformed: Malformed) -> CodecRefusal {
     match malformed {
         Malformed::Length => CodecRefusal::Malformed(
-            "a client's cached_certificates is neither empty nor two tickets long",
+            "a client's cached_certificates is neither empty nor two tickets, with a sealed one or without",
         ),
         Malformed::EqualTickets => {
             CodecRefusal::Illegal("the two tickets of cached_certificates are the same")

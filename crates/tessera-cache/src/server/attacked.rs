@@ -9,6 +9,7 @@ use tessera::wire::CertificateType;
 
 use super::ServerLimits;
 use super::store::{Remembered, Store, Under};
+use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
@@ -100,7 +101,7 @@ fn attack(seed: u64, rounds: usize) {
                 let under = if numbers.below(4) == 0 { None } else { of };
                 let under = under.unwrap_or_else(|| numbers.under());
                 let found = store.take(&shown, under, 0, |_| true);
-                if let Some(found) = found {
+                if let Ok(Some(found)) = found {
                     found_in_all += 1;
                     // Ids have 14 bits: by chance another ticket has the same.
                     let is_it = |it: &&(u64, Under, Ticket)| {
@@ -110,7 +111,13 @@ fn attack(seed: u64, rounds: usize) {
                     let (client, learned_under, _) =
                         shown.iter().find_map(it).expect("a ticket that is live");
                     assert!(*learned_under == under);
-                    if numbers.below(2) == 0 {
+                    if numbers.below(20) == 0 {
+                        store.forget(&found.peer);
+                        let again = store.take(&shown, under, 0, |_| true).ok().flatten();
+                        assert!(
+                            again.is_none_or(|again| again.peer.identity != found.peer.identity)
+                        );
+                    } else if numbers.below(2) == 0 {
                         let new = [numbers.ticket(), numbers.ticket()];
                         let (client, under) = (*client, found.peer.under);
                         store.learn(&found.peer, &new, true);
@@ -120,9 +127,9 @@ fn attack(seed: u64, rounds: usize) {
                         }
                     }
                 }
-                // Under another name they stay.
+                // Under another name or policy they stay.
                 for ticket in shown {
-                    if tickets.get(&ticket).is_some_and(|it| it.1.server == under.server) {
+                    if tickets.get(&ticket).is_some_and(|it| it.1 == under) {
                         tickets.remove(&ticket);
                     }
                 }
@@ -148,7 +155,7 @@ fn attack(seed: u64, rounds: usize) {
 fn assert_few_of_each(store: &mut Store, tickets: &Tickets) {
     let mut of_clients: BTreeMap<u64, BTreeSet<TicketBytes>> = BTreeMap::new();
     for (bytes, (client, under, _)) in tickets {
-        if store.take(&[*bytes, [0; 8]], *under, 0, |_| true).is_some() {
+        if let Ok(Some(_)) = store.take(&[*bytes, [0; 8]], *under, 0, |_| true) {
             of_clients.entry(*client).or_default().insert(*bytes);
         }
     }
@@ -158,6 +165,51 @@ fn assert_few_of_each(store: &mut Store, tickets: &Tickets) {
 #[test]
 fn a_store_stays_within_its_bounds_whatever_clients_do() {
     (0..4).for_each(|seed| attack(seed, 5000));
+}
+
+/// Clients of one authority that send long lists by turns.
+#[test]
+fn what_is_written_is_hardly_longer_than_what_is_kept() {
+    let limits = ServerLimits { clients: 1000, bytes: 1 << 20 };
+    let mut store = Store::new(tessera_aws_lc::provider().random, limits).expect("a store");
+    let mut numbers = Numbers(1);
+    let share = store.shares.of(b"authority");
+    for client in 0..400_u32 {
+        let (leaf, issuers) =
+            (numbers.next().to_be_bytes(), std::vec![(client % 2) as u8; 100_000]);
+        let chain = Chain::new(CertificateType::X509, leaf.to_vec(), issuers.into());
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let under = Under { server: [1; 16], policy: None };
+        let peer = Remembered { form, under, identity: 0, share };
+        store.learn(&peer, &[numbers.ticket()], false);
+    }
+    let metrics = store.metrics();
+    assert_eq!(metrics.entries, 400);
+    let mut written = Vec::new();
+    store.write(&mut written, false);
+    assert!(written.len() as u64 <= metrics.bytes, "{} of {}", written.len(), metrics.bytes);
+    let read = store.read(Bytes(&written)).expect("what it wrote");
+    assert_eq!(read.metrics(), metrics);
+    let mut again = Vec::new();
+    read.write(&mut again, false);
+    assert!(again == written);
+}
+
+/// One with the id of no ticket would be in the index for ever, and found by nobody.
+#[test]
+fn a_ticket_that_stands_for_none_is_not_read() {
+    let mut store = Store::new(tessera_aws_lc::provider().random, LIMITS).expect("a store");
+    let mut numbers = Numbers(2);
+    let (_, peer) = numbers.peer(&mut store);
+    let chain = Chain::new(CertificateType::X509, [7; 20].to_vec(), [].into());
+    let form = Form::Whole(Arc::new(chain.expect("a chain")));
+    store.learn(&Remembered { form, ..peer }, &[numbers.ticket()], false);
+    let mut written = Vec::new();
+    store.write(&mut written, false);
+    assert!(store.read(Bytes(&written)).is_some());
+    let end = written.len() - 2;
+    written[end..].fill(0);
+    assert!(store.read(Bytes(&written)).is_none());
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod measured;
 mod pages;
 mod public;
 mod record;
+mod sealed;
 mod shares;
 mod store;
 #[cfg(test)]
@@ -19,24 +20,27 @@ mod written;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
-use tessera::auth::{ChainMemory, FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
-use tessera::crypto::{Hash, Provider};
+use tessera::auth::{FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
+use tessera::crypto::{Provider, Random};
+use tessera::resume::TicketKeys;
 use tessera::wire::CertificateType;
 
 use self::groups::ServerName;
 use self::public::Public;
 pub(crate) use self::public::PublicClient;
+use self::sealed::Sealer;
+pub(crate) use self::sealed::{Tail, tail_of};
 use self::store::Store;
-pub(crate) use self::store::{Found, Remembered, Under};
-use crate::carrier::Carrier;
+pub(crate) use self::store::{Found, Remembered, Under, UnknownTickets};
+use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
-use crate::ids::{Ticket, TicketBytes};
+use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
-use crate::own_chains::OwnChains;
-use crate::public_ids::PublicIds;
+use crate::wire::SealedTicket;
 
 /// The certificates of clients that have been here: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
@@ -60,14 +64,14 @@ use crate::public_ids::PublicIds;
 /// # Ok(())
 /// # }
 /// ```
-pub struct ServerCache {
-    pub(crate) sha256: &'static dyn Hash,
-    pub(crate) own: OwnChains,
-    pub(crate) public_ids: PublicIds,
-    pub(crate) carrier: Carrier,
-    pub(crate) memory: Option<Arc<dyn ChainMemory>>,
+pub type ServerCache = Cache<Clients>;
+
+/// What a server remembers of clients.
+pub struct Clients {
     store: Lock<Store>,
     public: Lock<Public>,
+    random: &'static dyn Random,
+    sealer: Option<Sealer>,
 }
 
 /// How much a server remembers.
@@ -100,55 +104,44 @@ impl ServerCache {
     /// # Errors
     /// If the provider has no SHA-256, or no random numbers.
     pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
-        Ok(Self {
-            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
-            own: OwnChains::default(),
-            public_ids: PublicIds::Never,
-            carrier: Carrier::default(),
-            memory: None,
-            store: Lock::new(Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?),
-            public: Lock::new(Public::default()),
-        })
+        let store = Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?;
+        let (store, public) = (Lock::new(store), Lock::default());
+        Self::of(provider, Clients { store, public, random: provider.random, sealer: None })
     }
 
-    /// Uses ids that are always the same with clients that don't take part otherwise. Of those it offers the
-    /// chains of at most 126, of 16 KiB at most each, which it remembers beside its limits.
-    pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
-        self.public_ids = public_ids;
+    /// Gives clients sealed tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
+    /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
+    /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
+    /// for [`SEALED_TICKET_AGE`](Self::SEALED_TICKET_AGE) at most, and while its key is in the ring.
+    ///
+    /// Servers keep no record of those that were shown: somebody who copies one from the wire learns at which
+    /// servers of the fleet the chain is known that it stands for, and not whose it is.
+    pub fn with_sealed_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
+        self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::SEALED_TICKET_AGE));
         self
     }
 
-    /// Understands this form too.
-    pub fn with_carrier(mut self, carrier: Carrier) -> Self {
-        self.carrier = carrier;
-        self
-    }
-
-    /// Keeps only hashes of the chains that this verifier remembers: it has to be the verifier of every
-    /// configuration that the cache is in.
-    pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
-        self.memory = Some(memory);
-        self
-    }
+    /// How old a sealed ticket may be.
+    pub const SEALED_TICKET_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// What it did so far.
     pub fn metrics(&self) -> Metrics {
-        self.store.lock().metrics()
+        self.peers.store.lock().metrics()
     }
 
     /// Forgets every client that was accepted under another policy than these: trust anchors were removed,
     /// or names. What was accepted under another policy isn't offered in any case.
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
-        self.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
+        self.peers.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
         let keep =
             |it: &Remembered| it.under.policy.is_some_and(|policy| policies.contains(&policy));
-        self.public.lock().retain(keep);
+        self.peers.public.lock().retain(keep);
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
-        self.store.lock().retain(|_| false);
-        self.public.lock().retain(|_| false);
+        self.peers.store.lock().retain(|_| false);
+        self.peers.public.lock().retain(|_| false);
     }
 
     pub(crate) fn take(
@@ -157,8 +150,35 @@ impl ServerCache {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Result<Option<Found>, UnknownTickets> {
+        self.peers.store.lock().take(tickets, under, unix, may_offer)
+    }
+
+    /// The client that a sealed ticket stands for.
+    pub(crate) fn open(
+        &self,
+        sealed: &[u8],
+        under: Under,
+        unix: Duration,
+        may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        self.store.lock().take(tickets, under, unix, may_offer)
+        let named = self.peers.sealer.as_ref()?.open(sealed, under.server, unix)?;
+        let mut store = self.peers.store.lock();
+        let seconds = unix.as_secs();
+        let peer = store.find_chain(self.sha256, &named, under, seconds, may_offer)?;
+        store.metrics.found_sealed += 1;
+        // It stands behind the others.
+        Some(Found { id: named.id, place: TICKETS, peer })
+    }
+
+    /// A sealed ticket for this chain at this server; `None` if none are given.
+    pub(crate) fn seal(
+        &self,
+        chain: (ChainHash, Tail),
+        under: Under,
+        unix: Duration,
+    ) -> Option<SealedTicket> {
+        self.peers.sealer.as_ref()?.seal(chain, under.server, unix)
     }
 
     /// What a client is accepted under that asks for this server.
@@ -170,33 +190,39 @@ impl ServerCache {
 
     /// An identity, as it is remembered.
     pub(crate) fn identity(&self, identity: Option<&PeerIdentity>) -> u32 {
-        self.store.lock().identity(identity.map_or(&[], |it| &it.blob))
+        self.peers.store.lock().identity(identity.map_or(&[], |it| &it.blob))
     }
 
     /// The part of the cache for clients like this one.
     pub(crate) fn share_of(&self, peer: &PeerCertificate) -> u32 {
-        self.store.lock().share_of(peer.chain().next().unwrap_or_default())
+        self.peers.store.lock().share_of(peer.chain().next().unwrap_or_default())
     }
 
     pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
-        self.store.lock().learn(peer, tickets, presented);
+        self.peers.store.lock().learn(peer, tickets, presented);
+    }
+
+    /// A client leaves, with its tickets.
+    pub(crate) fn forget(&self, client: &Remembered) {
+        self.peers.store.lock().forget(client);
+        self.peers.public.lock().retain(|it| !it.is_of(client));
     }
 
     /// The clients that don't take part otherwise, and were accepted under this.
     pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
-        self.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
+        self.peers.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
     }
 
     /// The public id of the client with this chain was answered with another hash.
     pub(crate) fn dispute_public(&self, hash: &ChainHash) {
-        self.public.lock().dispute(hash);
+        self.peers.public.lock().dispute(hash);
     }
 
     pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {
-        self.public.lock().learn(hash, peer);
+        self.peers.public.lock().learn(hash, peer);
     }
 
     pub(crate) fn count(&self, count: impl FnOnce(&mut Metrics)) {
-        count(&mut self.store.lock().metrics);
+        count(&mut self.peers.store.lock().metrics);
     }
 }

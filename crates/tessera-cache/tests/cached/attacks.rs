@@ -1,12 +1,11 @@
 //! What strangers can learn and break: with copied tickets, with any bytes, with many threads.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Credential,
-    Decoded, EncodedCertificate, FromClient, HandshakeEnd, PrivateKey, ToServer,
+    CertificateCodec, CertificateNotDecoded, Credential, Decoded, EncodedCertificate, HandshakeEnd,
+    PrivateKey,
 };
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::ClientAuthentication;
@@ -14,15 +13,17 @@ use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType,
     SignatureScheme,
 };
-use tessera_cache::{ChainHash, ClientCache};
-use tessera_harness::at;
+use tessera_cache::ChainHash;
+use tessera_harness::{Mode, at};
 use tessera_null_provider::NullSigner;
 
+use crate::around::Around;
 use crate::refusals::{edit_client, edit_server, known};
-use crate::{Naming, alert, in_hello};
+use crate::sealed::ring;
+use crate::{Ends, Naming, alert, in_hello};
 
 /// Signs without the key.
-struct Forger;
+pub(crate) struct Forger;
 
 impl Signer for Forger {
     fn schemes(&self) -> &[SignatureScheme] {
@@ -34,36 +35,13 @@ impl Signer for Forger {
     }
 }
 
-/// Somebody who has a client's tickets, and says this in place of its chain.
+/// The codec of somebody who has a client's tickets, and says this in place of its chain.
 struct Thief {
-    client: Arc<ClientCache>,
-    says: Vec<u8>,
-}
-
-struct ThiefCodec {
     inner: Box<dyn CertificateCodec>,
     says: Vec<u8>,
 }
 
-impl CertificateCodecFactory for Thief {
-    fn algorithms(&self) -> RangeInclusive<Id> {
-        self.client.algorithms()
-    }
-
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        let inner = self.client.clone().client_codec(to)?;
-        Some(Box::new(ThiefCodec { inner, says: self.says.clone() }))
-    }
-
-    fn server_codec(
-        self: Arc<Self>,
-        _: &FromClient<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(None)
-    }
-}
-
-impl CertificateCodec for ThiefCodec {
+impl CertificateCodec for Thief {
     fn offers(&self) -> &[Id] {
         self.inner.offers()
     }
@@ -100,19 +78,28 @@ fn owners_hash() -> Vec<u8> {
     hash.expect("a hash").0.to_vec()
 }
 
+/// Two ends that know each other, and the client's next tickets, of which a sealed one alone is live.
+fn known_by_sealed() -> Ends {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    ends
+}
+
 /// How the server ends such a handshake: its alert, and how much it sent in all.
 fn steal(
+    ends: &Ends,
     says: &[u8],
     staples: usize,
     refuses: Option<AlertDescription>,
 ) -> (AlertDescription, usize) {
-    let ends = known();
     let mut scene = ends.scene.clone();
     // As long as the owner's.
     let chain = vec![vec![b't'; 800 + staples], vec![b'j'; 600]];
     scene.client.credentials = vec![Credential::new(chain, PrivateKey::Signs(Arc::new(Forger)))];
-    let thief = Thief { client: ends.client.clone(), says: says.to_vec() };
-    scene.client.certificate_codecs = vec![Arc::new(thief)];
+    let says = says.to_vec();
+    let thief = move |inner| Box::new(Thief { inner, says: says.clone() }) as _;
+    scene.client.certificate_codecs = vec![Arc::new(Around(ends.client.clone(), thief))];
     let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
     scene.server.client_authentication = ClientAuthentication::Required(clients);
     let mut pair = scene.start(None, at(0));
@@ -124,7 +111,8 @@ fn steal(
     (alert(&pair.to_server.error).expect("a refusal"), pair.server_sent.len())
 }
 
-/// Whether the hash is right, what stands beside it, and why the verifier refuses: the answer is the same.
+/// Whether the hash is right, what stands beside it, why the verifier refuses, and by which kind of ticket the owner
+/// was found: the answer is the same.
 #[test]
 fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
     let right = owners_hash();
@@ -135,8 +123,11 @@ fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
         for staples in [&[][..], &[0, 4, 0, 18, 0, 0, 0, 0], &[0, 3, 0, 5, 0, 0, 0]] {
             for refuses in [None, Some(AlertDescription::CERTIFICATE_REVOKED)] {
                 let says = [&hash[..], staples].concat();
-                let (alert, sent) = steal(&says, staples.len().saturating_sub(4), refuses);
-                answers.insert((alert.0, sent));
+                let beside = staples.len().saturating_sub(4);
+                for ends in [known(), known_by_sealed()] {
+                    let (alert, sent) = steal(&ends, &says, beside, refuses);
+                    answers.insert((alert.0, sent));
+                }
             }
         }
     }

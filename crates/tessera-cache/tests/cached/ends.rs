@@ -10,7 +10,7 @@ use tessera::handshake::{CertificateTransfer, ClientAuthentication};
 use tessera::resume::ClientSession;
 use tessera::wire::{AlertDescription, CertificateType, ExtensionType, SignatureScheme};
 use tessera::{Error, Reply};
-use tessera_cache::{ClientCache, Metrics, ServerCache};
+use tessera_cache::{Carrier, ClientCache, Metrics, ServerCache};
 use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
@@ -19,11 +19,37 @@ pub(crate) struct Ends {
     pub(crate) scene: Scene,
     pub(crate) client: Arc<ClientCache>,
     pub(crate) server: Arc<ServerCache>,
+    /// The client's.
+    pub(crate) carrier: Carrier,
 }
+
+/// In the carrier paper: cached_info, and BiTHaC's extension.
+pub(crate) const CACHED_INFO: ExtensionType = ExtensionType(25);
+pub(crate) const TICKETS: ExtensionType = ExtensionType(0xff5d);
 
 impl Ends {
     /// Ends that both have certificates.
     pub(crate) fn new(mode: Mode) -> Self {
+        Self::with(Carrier::default(), mode)
+    }
+
+    pub(crate) fn on_paper(mode: Mode) -> Self {
+        Self::with(Carrier::PAPER, mode)
+    }
+
+    /// Ends of either carrier.
+    pub(crate) fn of_both(mode: Mode) -> [Self; 2] {
+        [Self::new(mode), Self::on_paper(mode)]
+    }
+
+    /// The same that know each other.
+    pub(crate) fn of_both_known() -> [Self; 2] {
+        let both = Self::of_both(Mode::Mutual);
+        both.iter().for_each(|ends| drop(ends.connect()));
+        both
+    }
+
+    fn with(carrier: Carrier, mode: Mode) -> Self {
         let provider = tessera_aws_lc::provider();
         let client = Arc::new(ClientCache::new(&provider).expect("a cache"));
         let server = Arc::new(ServerCache::new(&provider).expect("a cache"));
@@ -33,25 +59,62 @@ impl Ends {
         scene.client.verifier = Arc::new(Naming::new("servers"));
         let clients = Arc::new(Naming::new("clients"));
         scene.server.client_authentication = ClientAuthentication::Required(clients);
-        scene.client.certificate_codecs = vec![client.clone()];
-        scene.server.certificate_codecs = vec![server.clone()];
-        Self { scene, client, server }
+        let mut ends = Self { scene, client, server, carrier };
+        ends.client_uses(carrier);
+        ends.server_uses(carrier);
+        ends
     }
 
-    /// Another client of the same server.
-    pub(crate) fn another_client(&self, leaf: &[u8]) -> Self {
-        let client = Arc::new(ClientCache::new(&self.scene.client.provider).expect("a cache"));
-        let mut scene = self.scene.clone();
-        scene.client.credentials = vec![chain(leaf, &[b'j'; 600])];
-        scene.client.certificate_codecs = vec![client.clone()];
-        Self { scene, client, server: self.server.clone() }
+    /// The client begins again, with this carrier.
+    pub(crate) fn client_uses(&mut self, carrier: Carrier) {
+        let cache = ClientCache::new(&self.scene.client.provider).expect("a cache");
+        self.client = Arc::new(cache.with_carrier(carrier));
+        self.scene.client.certificate_codecs = vec![self.client.clone()];
+        self.carrier = carrier;
+    }
+
+    /// The server begins again, with this carrier.
+    pub(crate) fn server_uses(&mut self, carrier: Carrier) {
+        let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
+        self.server = Arc::new(cache.with_carrier(carrier));
+        self.scene.server.certificate_codecs = vec![self.server.clone()];
     }
 
     /// The server forgets all and begins again.
     pub(crate) fn restart_server(&mut self) {
-        let provider = &self.scene.server.provider;
-        self.server = Arc::new(ServerCache::new(provider).expect("a cache"));
-        self.scene.server.certificate_codecs = vec![self.server.clone()];
+        self.server_uses(self.carrier);
+    }
+
+    /// Another client of the same server.
+    pub(crate) fn another_client(&self, leaf: &[u8]) -> Self {
+        let (scene, client, server) =
+            (self.scene.clone(), self.client.clone(), self.server.clone());
+        let mut other = Self { scene, client, server, carrier: self.carrier };
+        other.client_uses(self.carrier);
+        other.scene.client.credentials = vec![chain(leaf, &[b'j'; 600])];
+        other
+    }
+
+    /// The server's clients are judged by this verifier.
+    pub(crate) fn judge_clients_by(&mut self, verifier: impl PeerVerifier + 'static) {
+        self.scene.server.client_authentication =
+            ClientAuthentication::Required(Arc::new(verifier));
+    }
+
+    /// The extension of the ClientHello in which tickets are.
+    pub(crate) fn tickets(&self) -> ExtensionType {
+        match self.carrier {
+            Carrier::PAPER => TICKETS,
+            _ => ExtensionType::CACHED_CERTIFICATES,
+        }
+    }
+
+    /// The extension of the ClientHello in which the server's chains are.
+    pub(crate) fn chains(&self) -> ExtensionType {
+        match self.carrier {
+            Carrier::PAPER => CACHED_INFO,
+            _ => ExtensionType::COMPRESS_CERTIFICATE,
+        }
     }
 
     pub(crate) fn start(&self) -> Pair {
@@ -85,10 +148,13 @@ impl Ends {
 /// Whether the server's and the client's chain came as hashes.
 pub(crate) fn hits_of(pair: &Pair) -> (bool, bool) {
     let came = |transfer: Option<CertificateTransfer>| {
-        transfer.is_some_and(|it| it.encoded_with.is_some())
+        transfer.is_some_and(|it| it.encoded_with.is_some() || it.len == ABBREVIATED)
     };
     (came(pair.client.facts().peer_certificate), came(pair.server.facts().peer_certificate))
 }
+
+/// How long an abbreviated message of the carrier paper is: header, length and hash.
+pub(crate) const ABBREVIATED: u32 = 4 + 1 + 32;
 
 /// A chain of something that is no certificate.
 pub(crate) fn chain(leaf: &[u8], issuer: &[u8]) -> Credential {
@@ -132,6 +198,10 @@ impl PeerVerifier for Naming {
             Reply::Now(Ok(_)) => Reply::Now(Ok(PeerIdentity { blob, expires_at: None }.into())),
             other => other,
         }
+    }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        matches!(NullVerifier.verify(question), Reply::Now(Ok(_)))
     }
 }
 

@@ -12,17 +12,19 @@ use crate::{Ends, Naming, chain, hits_of, in_hello};
 
 #[test]
 fn known_chains_travel_as_hashes_both_ways() {
-    let ends = Ends::new(Mode::Mutual);
-    assert_eq!(ends.hits(), (false, false));
-    for _ in 0..5 {
-        assert_eq!(ends.hits(), (true, true));
+    for ends in [Mode::Mutual, Mode::Retry].into_iter().flat_map(Ends::of_both) {
+        assert_eq!(ends.hits(), (false, false));
+        for _ in 0..5 {
+            assert_eq!(ends.hits(), (true, true));
+        }
+        let (client, server) = ends.metrics();
+        assert_eq!((client.sent_cached, client.received_cached), (5, 5));
+        assert_eq!((server.sent_cached, server.received_cached), (5, 5));
+        assert_eq!((client.sent_whole, server.sent_whole), (1, 1));
+        assert_eq!((client.missed_nothing_cached, server.missed_nothing_cached), (1, 1));
+        assert_eq!((client.entries, server.entries), (1, 1));
+        assert_eq!(server.missed_unknown_ticket, 0);
     }
-    let (client, server) = ends.metrics();
-    assert_eq!((client.sent_cached, client.received_cached), (5, 5));
-    assert_eq!((server.sent_cached, server.received_cached), (5, 5));
-    assert_eq!((client.sent_whole, server.sent_whole), (1, 1));
-    assert_eq!((client.missed_nothing_cached, server.missed_nothing_cached), (1, 1));
-    assert_eq!((client.entries, server.entries), (1, 1));
 }
 
 #[test]
@@ -136,8 +138,7 @@ fn raw_public_keys_are_cached_too() {
     ends.scene.client.credentials = vec![raw_key(1)];
     ends.scene.server.credentials = vec![raw_key(2)];
     ends.scene.client.verifier = Arc::new(Naming { types, ..Naming::new("keys") });
-    let verifier = Arc::new(Naming { types, ..Naming::new("keys") });
-    ends.scene.server.client_authentication = ClientAuthentication::Required(verifier);
+    ends.judge_clients_by(Naming { types, ..Naming::new("keys") });
     assert_eq!(ends.hits(), (false, false));
     assert_eq!(ends.hits(), (true, true));
 }

@@ -2,6 +2,7 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod around;
 mod attacks;
 mod bounds;
 mod bytes;
@@ -10,10 +11,15 @@ mod hits;
 mod known;
 mod misses;
 mod paper;
+mod paper_attacks;
 mod paper_refusals;
 mod public;
 mod refusals;
+mod refused;
+mod sealed;
 mod stapling;
 mod written;
 
-use ends::{Ends, Naming, alert, chain, edit_hello, hits_of, in_hello};
+use ends::{
+    ABBREVIATED, CACHED_INFO, Ends, Naming, TICKETS, alert, chain, edit_hello, hits_of, in_hello,
+};

@@ -3,26 +3,27 @@
 use std::sync::Arc;
 
 use tessera::Time;
-use tessera::handshake::ClientAuthentication;
 use tessera::wire::{CertificateType, ExtensionType};
-use tessera_cache::PublicIds;
+use tessera_cache::{Carrier, PublicIds};
 use tessera_harness::{Mode, at};
 
 use crate::{Ends, Naming, chain, edit_hello, hits_of, in_hello};
 
 #[test]
 fn a_new_chain_comes_whole_and_is_cached_then() {
-    let mut ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    ends.scene.server.credentials = vec![chain(&[b't'; 900], &[b'i'; 700])];
-    assert_eq!(ends.hits(), (false, true));
-    assert_eq!(ends.hits(), (true, true));
-    ends.scene.client.credentials = vec![chain(&[b'd'; 800], &[b'j'; 600])];
-    assert_eq!(ends.hits(), (true, false));
-    assert_eq!(ends.hits(), (true, true));
-    let (client, server) = ends.metrics();
-    assert_eq!((client.missed_another_chain, server.missed_another_chain), (1, 1));
-    assert_eq!(server.entries, 2);
+    for mut ends in Ends::of_both_known() {
+        ends.scene.server.credentials = vec![chain(&[b't'; 900], &[b'i'; 700])];
+        assert_eq!(ends.hits(), (false, true));
+        assert_eq!(ends.hits(), (true, true));
+        ends.scene.client.credentials = vec![chain(&[b'd'; 800], &[b'j'; 600])];
+        assert_eq!(ends.hits(), (true, false));
+        assert_eq!(ends.hits(), (true, true));
+        let (client, server) = ends.metrics();
+        assert_eq!((client.missed_another_chain, server.entries), (1, 2));
+        // On paper no ticket is shown of a chain that isn't there.
+        let offered = u64::from(ends.carrier == Carrier::default());
+        assert_eq!(server.missed_another_chain, offered);
+    }
 }
 
 /// The same leaf, and so the same key, under another issuer; the client goes on to the old one.
@@ -47,13 +48,13 @@ fn a_client_keeps_the_chains_of_several_servers_behind_one_name() {
 
 #[test]
 fn a_server_that_restarted_without_its_cache_gets_a_whole_chain_once() {
-    let mut ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    ends.connect();
-    ends.restart_server();
-    assert_eq!(ends.hits(), (true, false));
-    assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
-    assert_eq!(ends.hits(), (true, true));
+    for mut ends in Ends::of_both_known() {
+        ends.connect();
+        ends.restart_server();
+        assert_eq!(ends.hits(), (true, false));
+        assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
+        assert_eq!(ends.hits(), (true, true));
+    }
 }
 
 /// The client's last flight is lost: it has tickets that the server doesn't know.
@@ -88,16 +89,21 @@ fn two_lost_last_flights_heal_in_one_handshake() {
 }
 
 #[test]
-fn a_replayed_ticket_finds_nothing() {
-    let ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    let copied = in_hello(&ends.connect(), ExtensionType::CACHED_CERTIFICATES).expect("tickets");
-    let mut pair = ends.start();
-    let flight = edit_hello(&pair.intercept_client(), |hello| {
-        hello.set(ExtensionType::CACHED_CERTIFICATES, &copied);
-    });
-    pair.deliver_to_server(&flight);
-    assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
+fn no_ticket_is_sent_twice_and_a_replayed_one_finds_nothing() {
+    for ends in Ends::of_both_known() {
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            let tickets = in_hello(&ends.connect(), ends.tickets()).expect("tickets");
+            assert!(!seen.contains(&tickets));
+            seen.push(tickets);
+        }
+        let mut pair = ends.start();
+        let flight = edit_hello(&pair.intercept_client(), |hello| {
+            hello.set(ends.tickets(), &seen[0]);
+        });
+        pair.deliver_to_server(&flight);
+        assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
+    }
 }
 
 /// Whoever copies a ticket and uses it first is offered an id, and takes nothing from its owner but the
@@ -150,82 +156,83 @@ fn a_ticket_is_found_only_under_the_name_of_its_server() {
 
 #[test]
 fn nothing_cached_is_offered_without_a_clock() {
-    let ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    let unset = Time { unix: None, ..at(0) };
-    let pair = ends.scene.start(None, unset);
-    assert_eq!(in_hello(&pair, ExtensionType::CACHED_CERTIFICATES), Some(Vec::new()));
-    assert_eq!(in_hello(&pair, ExtensionType::COMPRESS_CERTIFICATE), None);
-    // The server's alone.
-    let mut pair = ends.start();
-    let flight = pair.intercept_client();
-    pair.now = unset;
-    pair.deliver_to_server(&flight);
-    pair.now = at(0);
-    pair.run();
-    assert!(pair.to_server.complete);
-    assert_eq!(hits_of(&pair), (true, false));
+    for ends in Ends::of_both_known() {
+        let unset = Time { unix: None, ..at(0) };
+        let pair = ends.scene.start(None, unset);
+        assert_eq!(in_hello(&pair, ends.tickets()), Some(Vec::new()));
+        assert_eq!(in_hello(&pair, ends.chains()), None);
+        // The server's alone.
+        let mut pair = ends.start();
+        let flight = pair.intercept_client();
+        pair.now = unset;
+        pair.deliver_to_server(&flight);
+        pair.now = at(0);
+        pair.run();
+        assert!(pair.to_server.complete);
+        assert_eq!(hits_of(&pair), (true, false));
+    }
 }
 
 #[test]
 fn under_another_policy_nobody_is_known() {
-    let mut ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    let clients = Arc::new(Naming::new("clients of a stricter server"));
-    ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
-    ends.scene.client.verifier = Arc::new(Naming::new("other servers"));
-    assert_eq!(ends.hits(), (false, false));
-    assert_eq!(ends.hits(), (true, true));
+    for mut ends in Ends::of_both_known() {
+        ends.judge_clients_by(Naming::new("clients of a stricter server"));
+        ends.scene.client.verifier = Arc::new(Naming::new("other servers"));
+        assert_eq!(ends.hits(), (false, false));
+        assert_eq!(ends.hits(), (true, true));
+    }
 }
 
 #[test]
 fn a_servers_ticket_of_another_policy_is_a_miss() {
-    let mut ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    let clients = Arc::new(Naming::new("clients of a stricter server"));
-    ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
-    assert_eq!(ends.hits(), (true, false));
-    assert_eq!(ends.server.metrics().missed_policy, 1);
+    for mut ends in Ends::of_both_known() {
+        ends.judge_clients_by(Naming::new("clients of a stricter server"));
+        assert_eq!(ends.hits(), (true, false));
+        assert_eq!(ends.server.metrics().missed_policy, 1);
+    }
 }
 
 #[test]
 fn a_policy_that_is_gone_takes_its_entries_with_it() {
-    let ends = Ends::new(Mode::Mutual);
-    ends.connect();
-    ends.client.retain_policies(&[]);
-    ends.server.retain_policies(&[]);
-    let (client, server) = ends.metrics();
-    assert_eq!((client.entries, client.bytes, server.entries, server.bytes), (0, 0, 0, 0));
-    assert_eq!(ends.hits(), (false, false));
+    for ends in Ends::of_both_known() {
+        ends.client.retain_policies(&[]);
+        ends.server.retain_policies(&[]);
+        let (client, server) = ends.metrics();
+        assert_eq!((client.entries, client.bytes, server.entries, server.bytes), (0, 0, 0, 0));
+        assert_eq!(ends.hits(), (false, false));
+    }
 }
 
 /// A resumption in which somebody shows a ticket of another's gives nobody tickets.
 #[test]
 fn a_ticket_of_another_client_gives_no_tickets_in_a_resumption() {
-    let ends = Ends::new(Mode::Mutual);
-    let thief = ends.another_client(&[b'z'; 800]);
-    let session = thief.connect().to_client.sessions.pop();
-    ends.connect();
-    let learned = |ends: &Ends| ends.server.metrics().bytes;
-    let before = learned(&ends);
-    // The thief's own cache is the owner's now: so it sends the owner's tickets beside its own session.
-    let mut stolen = thief.scene.clone();
-    stolen.client.certificate_codecs = vec![ends.client.clone()];
-    let mut pair = stolen.start(session, at(0));
-    pair.run();
-    assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
-    assert_eq!(learned(&ends), before);
-    // What the client derived finds nothing; its spare does.
-    assert_eq!(ends.hits(), (true, true));
-    assert_eq!(ends.hits(), (true, true));
+    for ends in Ends::of_both_known() {
+        let thief = ends.another_client(&[b'z'; 800]);
+        let session = thief.connect().to_client.sessions.pop();
+        let before = ends.server.metrics().bytes;
+        // The thief's own cache is the owner's now: so it sends the owner's tickets beside its own session.
+        let mut stolen = thief.scene.clone();
+        stolen.client.certificate_codecs = vec![ends.client.clone()];
+        stolen.client.credentials.push(ends.scene.client.credentials[0].clone());
+        let mut pair = stolen.start(session, at(0));
+        let shown = in_hello(&pair, ends.tickets()).expect("tickets");
+        assert!(!shown.is_empty());
+        pair.run();
+        assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
+        assert_eq!(ends.server.metrics().bytes, before);
+        // What the client derived finds nothing; its spare does, where there is one.
+        let has_spare = ends.carrier == Carrier::default();
+        assert_eq!(ends.hits(), (true, has_spare));
+        assert_eq!(ends.server.metrics().missed_unknown_ticket, u64::from(!has_spare));
+        assert_eq!(ends.hits(), (true, true));
+    }
 }
 
 #[test]
 fn a_ticket_is_not_used_where_another_type_of_certificate_may_be_agreed() {
     let mut ends = Ends::new(Mode::Mutual);
     let types = &[CertificateType::X509, CertificateType::RAW_PUBLIC_KEY];
-    let clients = Arc::new(Naming { types, ..Naming::new("clients") });
-    ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
+    ends.judge_clients_by(Naming { types, ..Naming::new("clients") });
     ends.connect();
     let mut pair = ends.start();
     let flight = edit_hello(&pair.intercept_client(), |hello| {

@@ -2,61 +2,21 @@
 
 use std::sync::Arc;
 
-use tessera::Time;
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
-use tessera_cache::{Carrier, ClientCache, ServerCache};
-use tessera_harness::{Mode, Pair, at, rewrite};
+use tessera_cache::Carrier;
+use tessera_harness::{Mode, Pair, rewrite};
 
 use crate::stapling::Wanting;
-use crate::{Ends, Naming, alert, chain, edit_hello, in_hello};
-
-pub(crate) const CACHED_INFO: ExtensionType = ExtensionType(25);
-pub(crate) const TICKETS: ExtensionType = ExtensionType(0xff5d);
-
-/// Header, length and hash.
-const ABBREVIATED: u32 = 4 + 1 + 32;
+use crate::{ABBREVIATED, CACHED_INFO, Ends, TICKETS, alert, chain, edit_hello, hits_of, in_hello};
 
 impl Ends {
-    /// Ends whose caches use this carrier.
-    pub(crate) fn on_paper(mode: Mode) -> Self {
-        let mut ends = Self::new(mode);
-        ends.client_uses(Carrier::PAPER);
-        ends.server_uses(Carrier::PAPER);
-        ends
-    }
-
     /// Those that know each other.
     pub(crate) fn known_on_paper() -> Self {
         let ends = Self::on_paper(Mode::Mutual);
         ends.connect();
         ends
     }
-
-    pub(crate) fn client_uses(&mut self, carrier: Carrier) {
-        let cache = ClientCache::new(&self.scene.client.provider).expect("a cache");
-        self.client = Arc::new(cache.with_carrier(carrier));
-        self.scene.client.certificate_codecs = vec![self.client.clone()];
-    }
-
-    fn server_uses(&mut self, carrier: Carrier) {
-        let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
-        self.server = Arc::new(cache.with_carrier(carrier));
-        self.scene.server.certificate_codecs = vec![self.server.clone()];
-    }
-
-    /// Connects, and says whether the server's and the client's chain came abbreviated.
-    fn abbreviated(&self) -> (bool, bool) {
-        abbreviated(&self.connect())
-    }
-}
-
-fn abbreviated(pair: &Pair) -> (bool, bool) {
-    let [server, client] = [pair.client.facts(), pair.server.facts()].map(|facts| {
-        let transfer = facts.peer_certificate;
-        transfer.is_some_and(|it| it.encoded_with.is_none() && it.len == ABBREVIATED)
-    });
-    (server, client)
 }
 
 /// The lengths of the messages of a flight, by their types.
@@ -72,24 +32,6 @@ fn messages(pair: &mut Pair, ends: &Ends) -> Vec<(HandshakeType, usize)> {
     pair.deliver_to_client(&flight);
     pair.run();
     messages
-}
-
-#[test]
-fn on_paper_known_chains_travel_as_hashes_both_ways() {
-    for mode in [Mode::Mutual, Mode::Retry] {
-        let ends = Ends::on_paper(mode);
-        assert_eq!(ends.abbreviated(), (false, false));
-        for _ in 0..5 {
-            assert_eq!(ends.abbreviated(), (true, true), "{mode:?}");
-        }
-        let (client, server) = ends.metrics();
-        assert_eq!((client.sent_cached, client.received_cached), (5, 5));
-        assert_eq!((server.sent_cached, server.received_cached), (5, 5));
-        assert_eq!((client.sent_whole, server.sent_whole), (1, 1));
-        assert_eq!((client.missed_nothing_cached, server.missed_nothing_cached), (1, 1));
-        assert_eq!((client.entries, server.entries), (1, 1));
-        assert_eq!(server.missed_unknown_ticket, 0);
-    }
 }
 
 #[test]
@@ -113,18 +55,18 @@ fn on_paper_the_servers_request_travels_as_a_hash() {
 #[test]
 fn a_server_that_asks_for_something_else_sends_its_request_whole() {
     let mut ends = Ends::known_on_paper();
-    ends.scene.server.client_authentication = ClientAuthentication::Required(Arc::new(Wanting));
+    ends.judge_clients_by(Wanting);
     let mut pair = ends.start();
     let messages = messages(&mut pair, &ends);
     assert!(pair.to_server.complete);
     let short = ABBREVIATED as usize;
     assert!(messages.contains(&(HandshakeType::CERTIFICATE, short)), "{messages:?}");
     assert!(!messages.contains(&(HandshakeType::CERTIFICATE_REQUEST, short)), "{messages:?}");
-    assert_eq!(ends.abbreviated(), (true, true));
+    assert_eq!(ends.hits(), (true, true));
     // Nothing at all.
     ends.scene.server.client_authentication = ClientAuthentication::None;
     let pair = ends.connect();
-    assert_eq!(abbreviated(&pair), (true, false));
+    assert_eq!(hits_of(&pair), (true, false));
     assert_eq!(pair.server.facts().peer_certificate, None);
 }
 
@@ -158,17 +100,6 @@ fn a_first_contact_on_paper_costs_four_bytes() {
     assert_eq!(in_hello(&again, ExtensionType::COMPRESS_CERTIFICATE), None);
 }
 
-#[test]
-fn on_paper_a_new_chain_comes_whole_and_is_cached_then() {
-    let mut ends = Ends::known_on_paper();
-    ends.scene.server.credentials = vec![chain(&[b't'; 900], &[b'i'; 700])];
-    assert_eq!(ends.abbreviated(), (false, true));
-    assert_eq!(ends.abbreviated(), (true, true));
-    ends.scene.client.credentials = vec![chain(&[b'd'; 800], &[b'j'; 600])];
-    assert_eq!(ends.abbreviated(), (true, false));
-    assert_eq!(ends.abbreviated(), (true, true));
-}
-
 /// RFC 7924 has no way back from a selection.
 #[test]
 fn on_paper_a_client_that_sends_another_chain_than_its_ticket_fails_once() {
@@ -183,17 +114,8 @@ fn on_paper_a_client_that_sends_another_chain_than_its_ticket_fails_once() {
     let pair = ends.start();
     assert_eq!(in_hello(&pair, TICKETS), Some(Vec::new()));
     drop(pair);
-    assert_eq!(ends.abbreviated(), (false, false));
-    assert_eq!(ends.abbreviated(), (true, true));
-}
-
-#[test]
-fn on_paper_a_server_that_lost_its_cache_gets_a_whole_chain_once() {
-    let mut ends = Ends::known_on_paper();
-    ends.server_uses(Carrier::PAPER);
-    assert_eq!(ends.abbreviated(), (true, false));
-    assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
-    assert_eq!(ends.abbreviated(), (true, true));
+    assert_eq!(ends.hits(), (false, false));
+    assert_eq!(ends.hits(), (true, true));
 }
 
 /// A handshake gives one ticket, and no spare: as in the paper.
@@ -204,26 +126,8 @@ fn on_paper_a_lost_last_flight_costs_one_whole_chain() {
     pair.client_to_server();
     pair.server_to_client();
     drop(pair);
-    assert_eq!(ends.abbreviated(), (true, false));
-    assert_eq!(ends.abbreviated(), (true, true));
-}
-
-#[test]
-fn on_paper_no_ticket_is_sent_twice() {
-    let ends = Ends::known_on_paper();
-    let mut seen = Vec::new();
-    for _ in 0..4 {
-        let pair = ends.connect();
-        let tickets = in_hello(&pair, TICKETS).expect("tickets");
-        assert!(!seen.contains(&tickets));
-        seen.push(tickets);
-    }
-    let mut pair = ends.start();
-    let flight = edit_hello(&pair.intercept_client(), |hello| {
-        hello.set(TICKETS, &seen[0]);
-    });
-    pair.deliver_to_server(&flight);
-    assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
+    assert_eq!(ends.hits(), (true, false));
+    assert_eq!(ends.hits(), (true, true));
 }
 
 #[test]
@@ -236,8 +140,8 @@ fn on_paper_connections_side_by_side_have_a_ticket_each() {
     // The two tickets of different handshakes go together, and either is found.
     let pair = ends.connect();
     assert_eq!(in_hello(&pair, TICKETS).map(|it| it.len()), Some(22));
-    assert_eq!(abbreviated(&pair), (true, true));
-    assert_eq!(ends.abbreviated(), (true, true));
+    assert_eq!(hits_of(&pair), (true, true));
+    assert_eq!(ends.hits(), (true, true));
 }
 
 #[test]
@@ -252,56 +156,8 @@ fn on_paper_a_resumption_has_nothing_abbreviated_and_gives_a_ticket() {
             session = pair.to_client.sessions.into_iter().next_back();
         }
         assert_eq!(ends.server.metrics().missed_unknown_ticket, 0);
-        assert_eq!(ends.abbreviated(), (true, true), "{mode:?}");
+        assert_eq!(ends.hits(), (true, true), "{mode:?}");
     }
-}
-
-/// A resumption in which somebody shows a ticket of another's gives nobody tickets.
-#[test]
-fn on_paper_a_ticket_of_another_client_gives_none_in_a_resumption() {
-    let ends = Ends::known_on_paper();
-    let thief = ends.another_client(&[b'z'; 800]);
-    let session = thief.connect().to_client.sessions.pop();
-    // The thief's own cache is the owner's now: so it sends the owner's ticket beside its own session.
-    let mut stolen = thief.scene.clone();
-    stolen.client.certificate_codecs = vec![ends.client.clone()];
-    stolen.client.credentials.push(ends.scene.client.credentials[0].clone());
-    let mut pair = stolen.start(session, at(0));
-    assert_eq!(in_hello(&pair, TICKETS).map(|it| it.len()), Some(12));
-    pair.run();
-    assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
-    // What the client derived finds nothing.
-    assert_eq!(ends.abbreviated(), (true, false));
-    assert_eq!(ends.server.metrics().missed_unknown_ticket, 1);
-    assert_eq!(ends.abbreviated(), (true, true));
-}
-
-#[test]
-fn on_paper_nothing_cached_is_offered_without_a_clock() {
-    let ends = Ends::known_on_paper();
-    let unset = Time { unix: None, ..at(0) };
-    let pair = ends.scene.start(None, unset);
-    assert_eq!(in_hello(&pair, TICKETS), Some(Vec::new()));
-    assert_eq!(in_hello(&pair, CACHED_INFO), None);
-    // The server's alone.
-    let mut pair = ends.start();
-    let flight = pair.intercept_client();
-    pair.now = unset;
-    pair.deliver_to_server(&flight);
-    pair.now = at(0);
-    pair.run();
-    assert!(pair.to_server.complete);
-    assert_eq!(abbreviated(&pair), (true, false));
-}
-
-#[test]
-fn on_paper_under_another_policy_nobody_is_known() {
-    let mut ends = Ends::known_on_paper();
-    let clients = Arc::new(Naming::new("clients of a stricter server"));
-    ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
-    ends.scene.client.verifier = Arc::new(Naming::new("other servers"));
-    assert_eq!(ends.abbreviated(), (false, false));
-    assert_eq!(ends.abbreviated(), (true, true));
 }
 
 #[test]
@@ -309,7 +165,7 @@ fn carriers_that_only_one_end_has_leave_certificates_whole() {
     let mut ends = Ends::on_paper(Mode::Mutual);
     ends.server_uses(Carrier::default());
     for _ in 0..2 {
-        assert_eq!((ends.abbreviated(), ends.hits()), ((false, false), (false, false)));
+        assert_eq!((ends.hits(), ends.hits()), ((false, false), (false, false)));
     }
     // A server that knows both goes by what the client sends.
     ends.client_uses(Carrier::default());
@@ -352,20 +208,6 @@ fn a_client_without_tickets_is_served_by_rfc_7924() {
 }
 
 #[test]
-fn both_carriers_are_bounded_and_emptied_alike() {
-    let ends = Ends::known_on_paper();
-    for _ in 0..20 {
-        ends.connect();
-    }
-    assert_eq!(ends.server.metrics().entries, 1);
-    ends.client.retain_policies(&[]);
-    ends.server.retain_policies(&[]);
-    let (client, server) = ends.metrics();
-    assert_eq!((client.entries, client.bytes, server.entries, server.bytes), (0, 0, 0, 0));
-    assert_eq!(ends.abbreviated(), (false, false));
-}
-
-#[test]
 fn what_is_exported_on_paper_is_used_on_paper_alone() {
     let mut ends = Ends::known_on_paper();
     let exported = ends.client.export();
@@ -384,6 +226,6 @@ fn what_is_exported_on_paper_is_used_on_paper_alone() {
     ends.client_uses(Carrier::PAPER);
     assert_eq!(ends.client.import(&exported), Ok(()));
     assert_eq!(in_hello(&ends.start(), TICKETS), Some(Vec::new()));
-    assert_eq!(ends.abbreviated(), (true, false));
-    assert_eq!(ends.abbreviated(), (true, true));
+    assert_eq!(ends.hits(), (true, false));
+    assert_eq!(ends.hits(), (true, true));
 }

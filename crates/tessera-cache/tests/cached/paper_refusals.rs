@@ -1,14 +1,10 @@
 //! The carrier paper: what a peer may not send, and what it is told.
 
-use std::sync::Arc;
-
 use tessera::Error;
-use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera_harness::{Mode, Pair, rewrite, vec16};
 
-use crate::paper::{CACHED_INFO, TICKETS};
-use crate::{Ends, Naming, alert, edit_hello};
+use crate::{CACHED_INFO, Ends, TICKETS, alert, edit_hello};
 
 const DECODE_ERROR: Option<AlertDescription> = Some(AlertDescription::DECODE_ERROR);
 const DECRYPT_ERROR: Option<AlertDescription> = Some(AlertDescription::DECRYPT_ERROR);
@@ -17,7 +13,7 @@ const UNEXPECTED: Option<AlertDescription> = Some(AlertDescription::UNEXPECTED_M
 const UNSUPPORTED: Option<AlertDescription> = Some(AlertDescription::UNSUPPORTED_EXTENSION);
 
 /// Changes type and body of one message.
-fn change(
+pub(crate) fn change(
     message: &mut Vec<u8>,
     typ: HandshakeType,
     edit: &impl Fn(&mut HandshakeType, &mut Vec<u8>),
@@ -32,7 +28,7 @@ fn change(
 }
 
 /// The alert of a client whose server's message is changed.
-fn of_server(
+pub(crate) fn of_server(
     ends: &Ends,
     typ: HandshakeType,
     edit: impl Fn(&mut HandshakeType, &mut Vec<u8>),
@@ -56,7 +52,10 @@ fn edit_server(
 }
 
 /// How a server's connection ends whose client's Certificate is changed.
-fn of_client(ends: &Ends, edit: impl Fn(&mut HandshakeType, &mut Vec<u8>)) -> Option<Error> {
+pub(crate) fn of_client(
+    ends: &Ends,
+    edit: impl Fn(&mut HandshakeType, &mut Vec<u8>),
+) -> Option<Error> {
     let mut pair = ends.start();
     pair.client_to_server();
     pair.server_to_client();
@@ -251,20 +250,6 @@ fn a_malformed_offer_on_paper_is_refused() {
         pair.deliver_to_server(&flight);
         assert_eq!(alert(&pair.to_server.error), expected, "{typ:?} {body:?}");
     }
-}
-
-/// The client's certificate isn't good any more; a stranger with its ticket must not see that.
-#[test]
-fn a_server_conceals_on_paper_why_it_refuses_a_cached_client() {
-    let mut ends = Ends::known_on_paper();
-    let refuses = Some(AlertDescription::CERTIFICATE_EXPIRED);
-    let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
-    ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
-    let mut pair = ends.start();
-    pair.run();
-    assert_eq!(alert(&pair.to_server.error), DECRYPT_ERROR);
-    let sentence = pair.to_server.error.as_ref().map(ToString::to_string).unwrap_or_default();
-    assert!(sentence.contains("tests"), "{sentence}");
 }
 
 #[test]

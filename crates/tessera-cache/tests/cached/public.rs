@@ -1,41 +1,21 @@
 //! Ids for peers that know nothing of the extension, as stock TLS stacks do.
 
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerOffer, ToServer,
+    CertificateCodec, CertificateNotDecoded, Decoded, EncodedCertificate, HandshakeEnd, PeerOffer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 use tessera_cache::{ClientCache, PublicIds, ServerCache};
 use tessera_harness::Mode;
 
+use crate::around::Around;
 use crate::{Ends, in_hello};
 
-/// A client with a cache and without the extension.
-struct Stock(Arc<ClientCache>);
+/// The codec of a client with a cache and without the extension.
+struct Stock(Box<dyn CertificateCodec>);
 
-struct StockCodec(Box<dyn CertificateCodec>);
-
-impl CertificateCodecFactory for Stock {
-    fn algorithms(&self) -> RangeInclusive<Id> {
-        self.0.algorithms()
-    }
-
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new(StockCodec(self.0.clone().client_codec(to)?)))
-    }
-
-    fn server_codec(
-        self: Arc<Self>,
-        _: &FromClient<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(None)
-    }
-}
-
-impl CertificateCodec for StockCodec {
+impl CertificateCodec for Stock {
     fn offers(&self) -> &[Id] {
         self.0.offers()
     }
@@ -73,8 +53,9 @@ fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let cache = ClientCache::new(&provider).expect("a cache").with_public_ids(client);
     ends.client = Arc::new(cache);
     let cache = ServerCache::new(&provider).expect("a cache").with_public_ids(server);
+    let stock = |codec| Box::new(Stock(codec)) as _;
     ends.server = Arc::new(cache);
-    ends.scene.client.certificate_codecs = vec![Arc::new(Stock(ends.client.clone()))];
+    ends.scene.client.certificate_codecs = vec![Arc::new(Around(ends.client.clone(), stock))];
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     ends
 }

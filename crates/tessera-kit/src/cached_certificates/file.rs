@@ -47,16 +47,15 @@ impl PrivateFile {
 
     /// Waits until nobody else has the directory, and keeps it while the lock lives.
     pub(super) fn lock(&self) -> Result<File, ProgramError> {
-        let directory = File::open(&self.directory);
-        let locked = directory.and_then(|directory| directory.lock().map(|()| directory));
-        locked.map_err(|error| self.failed(&error))
+        let lock = self.lock_file()?;
+        lock.lock().map(|()| lock).map_err(|error| self.failed(&error))
     }
 
     /// The same at once, or an error where somebody else has it.
     pub(super) fn own(&self) -> Result<File, ProgramError> {
-        let directory = File::open(&self.directory).map_err(|error| self.failed(&error))?;
-        match directory.try_lock() {
-            Ok(()) => Ok(directory),
+        let lock = self.lock_file()?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
             Err(TryLockError::WouldBlock) => Err(ProgramError::in_file(
                 &self.directory,
                 format_args!(
@@ -66,6 +65,14 @@ impl PrivateFile {
             )),
             Err(TryLockError::Error(error)) => Err(self.failed(&error)),
         }
+    }
+
+    /// A file that only its owner can open. The directory would do, but whoever may read it can lock it too.
+    fn lock_file(&self) -> Result<File, ProgramError> {
+        let mut options = OpenOptions::new();
+        let opened =
+            options.write(true).create(true).mode(0o600).open(self.path.with_extension("lock"));
+        opened.map_err(|error| self.failed(&error))
     }
 
     /// What is in it; `None` if there is no such file.

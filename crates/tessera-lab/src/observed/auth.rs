@@ -48,4 +48,8 @@ impl<O: Observer> PeerVerifier for Observed<Arc<dyn PeerVerifier>, O> {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         self.during(Operation::Verification, |inner| inner.verify(question))
     }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        self.inner.has_right_proof(question)
+    }
 }

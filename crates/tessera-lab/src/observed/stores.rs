@@ -20,6 +20,14 @@ impl<O: Observer> TicketKeys for Observed<Arc<dyn TicketKeys>, O> {
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
         self.during(Operation::TicketOpening, |inner| inner.open(question))
     }
+
+    fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
+        self.during(Operation::TicketSealing, |inner| inner.seal_for(purpose, contents, unix))
+    }
+
+    fn open_for(&self, purpose: &[u8], sealed: &[u8], unix: Duration) -> Option<Vec<u8>> {
+        self.during(Operation::TicketOpening, |inner| inner.open_for(purpose, sealed, unix))
+    }
 }
 
 impl<O: Observer> Vault for Observed<Arc<dyn Vault>, O> {

@@ -169,9 +169,7 @@ impl KnownChains {
         purpose: Option<Purpose<'_>>,
     ) -> Result<PeerIdentity, PeerRejected> {
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
-        let is_chain = question.certificate_type == CertificateType::X509;
-        let key = self.key(chain, purpose.filter(|_| is_chain), unix);
-        let record = key.and_then(|key| self.store.get_at_any_time(&key)).ok_or_else(|| {
+        let record = self.record_at_any_time(question, chain, purpose).ok_or_else(|| {
             let reason = "the certificates that the peer names are not known any more: connect \
                           again, and have them sent";
             reject(AlertDescription::BAD_CERTIFICATE, reason)
@@ -181,6 +179,18 @@ impl KnownChains {
             return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
         }
         answer(&self.inner, question, purpose, &record)
+    }
+
+    /// What is known of a chain, whether it is valid now or not.
+    fn record_at_any_time(
+        &self,
+        question: &VerifyPeer,
+        chain: &[u8; 32],
+        purpose: Option<Purpose<'_>>,
+    ) -> Option<Record> {
+        let is_chain = question.certificate_type == CertificateType::X509;
+        let key = self.key(chain, purpose.filter(|_| is_chain), question.unix?)?;
+        self.store.get_at_any_time(&key)
     }
 
     /// The hash of a question's chain, and the key, if it may be known again.
@@ -258,6 +268,13 @@ impl PeerVerifier for KnownChains {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
         Reply::Now(self.judge(question, purpose))
+    }
+
+    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+        let Some(chain) = &question.known else { return self.inner.has_right_proof(question) };
+        let purpose = self.purpose(question.peer, question.server_name.as_deref());
+        let record = self.record_at_any_time(question, chain, purpose);
+        record.is_some_and(|record| answer(&self.inner, question, purpose, &record).is_ok())
     }
 }
 

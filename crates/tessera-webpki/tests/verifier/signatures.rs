@@ -2,13 +2,13 @@
 
 use pki_types::alg_id;
 use rcgen::SignatureAlgorithm;
-use tessera::auth::PeerVerifier;
+use tessera::auth::{PeerVerifier, VerifyPeer};
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier};
 
 use crate::pki::{
-    Peer, judge, refused, root, root_with, scheme_of, server_params, signature_of, signed_of,
-    trusting, with,
+    NOT_AFTER, Peer, judge, refused, root, root_with, scheme_of, server_params, signature_of,
+    signed_of, trusting, with,
 };
 
 const KINDS: [(&SignatureAlgorithm, &[SignatureScheme]); 7] = [
@@ -45,6 +45,25 @@ fn every_kind_of_key_verifies_with_its_own_schemes_alone() {
             }
         }
     }
+}
+
+/// So a client that is refused is told from somebody who only names its chain.
+#[test]
+fn a_proof_is_right_or_wrong_whatever_speaks_against_the_peer() {
+    fn assert_told_apart(verifier: &dyn PeerVerifier, question: VerifyPeer) {
+        assert!(judge(verifier, &question).is_err());
+        assert!(verifier.has_right_proof(&question));
+        let wrong = with(question, |it| signature_of(it)[8] ^= 1);
+        assert!(!verifier.has_right_proof(&wrong));
+    }
+    let root = root("root");
+    let peer = Peer::new(&server_params(), &root);
+    let late = with(peer.as_client(), |it| it.unix = Some(NOT_AFTER + 1));
+    assert_told_apart(&trusting(&root), late);
+    assert_told_apart(&trusting(&crate::pki::root("other")), peer.as_client());
+    let key = Peer::new(&server_params(), &root).public_key();
+    let other = PinnedKeyVerifier::new(vec![PinnedKey { name: "other".into(), public_key: key }]);
+    assert_told_apart(&other.unwrap(), peer.raw(peer.as_client()));
 }
 
 /// RSASSA-PSS with another hash than the scheme's is a wrong signature, not a wrong scheme.

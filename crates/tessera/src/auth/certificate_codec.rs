@@ -2,9 +2,11 @@
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::abbreviations::Abbreviations;
+use super::after_handshake::{AfterHandshake, NextTicket};
 use super::codec_peer::{FromClient, PeerOffer, ToServer};
 use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
@@ -34,8 +36,8 @@ pub trait CertificateCodecFactory: Send + Sync {
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
 
     /// The codec for a server's connection that uses a PSK, in which no certificates are sent: only its
-    /// [`answer`](CertificateCodec::answer) and its [`ended`](CertificateCodec::ended) are called.
-    /// Default: none.
+    /// [`answer`](CertificateCodec::answer), its [`ended`](CertificateCodec::ended) and what follows that are
+    /// called. Default: none.
     fn server_codec_with_psk(
         self: Arc<Self>,
         from: &FromClient<'_>,
@@ -122,6 +124,13 @@ pub trait CertificateCodec: Send + Sync {
         false
     }
 
+    /// To a server's codec that [conceals](Self::conceals_verdict) why: the verifier refuses the client's chain, which
+    /// is what was sent, and the client's proof is right
+    /// ([`PeerVerifier::has_right_proof`](super::PeerVerifier::has_right_proof)). So it is the client itself,
+    /// and not somebody who has copied the name of its chain: he must not make a codec forget it, and least of all
+    /// by naming the right one. Default: nothing happens.
+    fn peer_refused(&mut self) {}
+
     /// The messages that this codec abbreviates, if it does: they take no part in [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
@@ -134,9 +143,25 @@ pub trait CertificateCodec: Send + Sync {
     }
 
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
-    /// peer's Finished was right. Called at most once, and last. Default: nothing is remembered.
+    /// peer's Finished was right. Called at most once; only [`ticket_extension`](Self::ticket_extension) and
+    /// [`after`](Self::after) come later. Default: nothing is remembered.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
+    }
+
+    /// To a server's codec, after [`ended`](Self::ended): one extension for the NewSessionTicket that is
+    /// sent next, with its body. Called for each ticket of the handshake; not at all where none is sent.
+    /// The rules of [`extension`](Self::extension) hold for its type, and it needs no extension of the
+    /// client's: who doesn't recognise it ignores it (RFC 8446 §4.6.1). Default: none.
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        let _ = next;
+        None
+    }
+
+    /// To a client's codec, after [`ended`](Self::ended), and last: what goes on hearing of the
+    /// connection. Default: nothing.
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        None
     }
 }
 

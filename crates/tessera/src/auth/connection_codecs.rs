@@ -232,6 +232,19 @@ impl ConnectionCodecs {
         }
     }
 
+    /// A server's verifier refuses the client. Whether the proof is right is asked wherever the chain was named,
+    /// rightly or wrongly: the time that it takes must not tell a stranger which.
+    pub(crate) fn peer_refused(&mut self, has_right_proof: impl FnOnce() -> bool) {
+        let Some(it) = &mut self.0 else { return };
+        if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !has_right_proof() {
+            return;
+        }
+        if !it.unreadable && it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
+            let named = it.codecs.iter_mut().filter(|codec| codec.codec.conceals_verdict());
+            named.for_each(|codec| codec.codec.peer_refused());
+        }
+    }
+
     /// What the peer is told where the verifier refused it; the reason stays here.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
@@ -264,15 +277,23 @@ impl ConnectionCodecs {
     /// The handshake is complete: both Finished messages are right, and nothing is left to encode.
     /// `derive` makes their tickets.
     pub(crate) fn ended(
-        self,
+        &mut self,
         identity: Option<&PeerIdentity>,
         now: Time,
         derive: &dyn Fn(&[u8], &mut [u8]),
     ) {
-        let Some(it) = self.0 else { return };
-        let Codecs { mut codecs, accepted, .. } = *it;
+        let Some(it) = &mut self.0 else { return };
+        let Codecs { codecs, accepted, .. } = &mut **it;
         let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
         codecs.iter_mut().for_each(|codec| codec.codec.ended(&end));
+    }
+
+    pub(super) fn into_codecs(self) -> impl Iterator<Item = Box<dyn CertificateCodec>> {
+        self.0.into_iter().flat_map(|it| it.codecs).map(|it| it.codec)
+    }
+
+    pub(super) fn codecs_mut(&mut self) -> impl Iterator<Item = &mut Box<dyn CertificateCodec>> {
+        self.0.iter_mut().flat_map(|it| &mut it.codecs).map(|it| &mut it.codec)
     }
 
     fn codecs(&self) -> &[Codec] {
@@ -328,7 +349,7 @@ fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
     check_extensions(extensions_of(codecs), &[])
 }
 
-fn check_extensions<'c>(
+pub(super) fn check_extensions<'c>(
     extensions: impl Iterator<Item = (ExtensionType, &'c [u8])>,
     owner: &[OpaqueExtension],
 ) -> Result<(), Error> {

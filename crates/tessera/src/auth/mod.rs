@@ -1,6 +1,7 @@
 //! How a side is authenticated: its credential, and the seam to the verifier of the peer.
 
 mod abbreviations;
+mod after_handshake;
 mod certificate_codec;
 mod certificate_compression;
 mod certificate_entries;
@@ -11,6 +12,7 @@ mod chain_memory;
 mod codec_peer;
 mod codec_results;
 mod connection_abbreviations;
+mod connection_after;
 mod connection_codecs;
 mod credential;
 mod criteria;
@@ -21,6 +23,7 @@ mod verifier;
 
 pub use crate::role::Role;
 pub use abbreviations::{Abbreviations, Agreed, ServerFlight};
+pub use after_handshake::{AfterHandshake, NextTicket};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
 pub use certificate_entries::{CertificateEntry, certificate_entries};
@@ -32,6 +35,7 @@ pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer
 pub use codec_results::{
     CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
 };
+pub(crate) use connection_after::LeftCodecs;
 pub(crate) use connection_codecs::ConnectionCodecs;
 pub use credential::{Credential, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};

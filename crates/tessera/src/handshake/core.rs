@@ -219,11 +219,10 @@ impl<H: Handshake> Core<H> {
         self.facts.early_data_written += count;
     }
 
-    /// Application data came from the peer: messages after the handshake are no flood.
+    /// Application data came from the peer: messages after the handshake are no flood, and what a client
+    /// said last is accepted.
     pub fn saw_data(&mut self) {
-        if let Some(application) = self.state.application_mut() {
-            application.saw_data();
-        }
+        self.state.saw_data();
     }
 
     /// Exports keying material (RFC 8446 §7.5).
@@ -268,6 +267,9 @@ impl<H: Handshake> Core<H> {
 
     /// Ends the connection: the error stays, and all secrets go.
     pub fn fail(&mut self, error: Error) -> Error {
+        if matches!(error, Error::AlertReceived(_)) {
+            self.state.refused();
+        }
         self.state = H::State::failed();
         self.failure = Some(error.clone());
         error

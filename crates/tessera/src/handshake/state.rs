@@ -34,6 +34,16 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
 
     /// The secrets of the connection, when the handshake is complete.
     fn application_mut(&mut self) -> Option<&mut Application>;
+
+    /// Application data came from the peer.
+    fn saw_data(&mut self) {
+        if let Some(application) = self.application_mut() {
+            application.saw_data();
+        }
+    }
+
+    /// The peer ended the connection with a fatal alert.
+    fn refused(&mut self) {}
 }
 
 /// Nothing is read while an answer is waited for.

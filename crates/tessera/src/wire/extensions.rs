@@ -51,6 +51,11 @@ impl<'a> Extensions<'a> {
             Some((ExtensionType(typ), block.vec16().ok()?))
         })
     }
+
+    /// Appends them as they stand.
+    pub fn write(self, out: &mut Vec<u8>) {
+        out.bytes(self.0);
+    }
 }
 
 /// Appends one extension.

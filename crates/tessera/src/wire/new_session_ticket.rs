@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::code_points::{ExtensionType, HandshakeType, NamedGroup};
-use super::extensions::{read_extensions, write_extension};
+use super::extensions::{Extensions, read_extensions, write_extension};
 use super::grease::Grease;
 use super::handshake::write_message;
 use super::reader::Reader;
@@ -28,6 +28,8 @@ pub struct NewSessionTicket<'a> {
     pub small: SmallExtensions,
     /// The forward-secret companion.
     pub forward_secret: Option<ForwardSecretTicket<'a>>,
+    /// Extensions of others, to be written behind these; of a message that was read, all that it has.
+    pub extensions: Extensions<'a>,
     /// Values that mean nothing, to be written; never read.
     pub grease: Option<Grease>,
 }
@@ -59,6 +61,7 @@ impl<'a> NewSessionTicket<'a> {
             ticket: reader.vec16()?,
             small: SmallExtensions::default(),
             forward_secret: None,
+            extensions: Extensions::at(reader),
             grease: None,
         };
         if message.ticket.is_empty() {
@@ -92,6 +95,7 @@ impl<'a> NewSessionTicket<'a> {
                     let typ = ExtensionType::FORWARD_SECRET_EARLY_DATA;
                     write_extension(out, typ, |out| ticket.write(out));
                 }
+                self.extensions.write(out);
                 if let Some(grease) = self.grease {
                     grease.write_full_extension(out);
                 }

@@ -1,7 +1,7 @@
 //! Codecs that abbreviate messages as they are told, and write down what they hear.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, Agreed, CertificateCodec, CertificateCodecFactory, CertificateContents,
@@ -9,7 +9,9 @@ use tessera::auth::{
     FromClient, HandshakeEnd, ServerFlight, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, CertificateType, ExtensionType};
-use tessera_harness::{Mode, Pair, Scene};
+use tessera_harness::Mode;
+
+use crate::stage;
 
 pub const CACHED_INFO: ExtensionType = ExtensionType(25);
 pub const OTHER: ExtensionType = ExtensionType(0xff5d);
@@ -50,21 +52,8 @@ pub struct Heard {
     pub learned: Option<CertificateContents>,
 }
 
-#[derive(Default)]
-pub struct Script {
-    pub play: Play,
-    pub heard: Mutex<Heard>,
-}
-
-impl Script {
-    fn hear(&self, hear: impl FnOnce(&mut Heard)) {
-        hear(&mut self.heard.lock().expect("unpoisoned"));
-    }
-
-    pub fn heard(&self) -> Heard {
-        self.heard.lock().expect("unpoisoned").clone()
-    }
-}
+pub type Script = stage::Script<Play, Heard>;
+pub type Stage = stage::Stage<Play, Heard>;
 
 pub const NONE: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
 
@@ -192,23 +181,7 @@ impl Abbreviations for Playing {
     }
 }
 
-/// Two ends with a script each.
-pub struct Stage {
-    pub scene: Scene,
-    pub client: Arc<Script>,
-    pub server: Arc<Script>,
-}
-
 impl Stage {
-    pub fn new(mode: Mode, client: Play, server: Play) -> Self {
-        let [client, server] =
-            [client, server].map(|play| Arc::new(Script { play, ..Script::default() }));
-        let mut scene = Scene::new(tessera_null_provider::provider(), mode);
-        scene.client.certificate_codecs = vec![client.clone()];
-        scene.server.certificate_codecs = vec![server.clone()];
-        Self { scene, client, server }
-    }
-
     /// Both ends abbreviate all, which is whole in a first connection; then these changes are made.
     pub fn abbreviating(mode: Mode, change: impl FnOnce(&mut Play, &mut Play)) -> Self {
         let server = || Play { answer: Some(CACHED_INFO), ..Play::default() };
@@ -223,18 +196,5 @@ impl Stage {
         let mut server = Play { certificate: of_client, answer: Some(CACHED_INFO), ..both };
         change(&mut client, &mut server);
         Self::new(mode, client, server)
-    }
-
-    pub fn connect(&self) -> Pair {
-        let mut pair = self.scene.pair();
-        pair.run();
-        pair
-    }
-
-    pub fn connected(&self) -> Pair {
-        let pair = self.connect();
-        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
-        assert!(pair.to_client.complete && pair.to_server.complete);
-        pair
     }
 }

@@ -1,7 +1,5 @@
 //! Messages that codecs abbreviate: who may, when, and what else may come in their place.
 
-use std::sync::Arc;
-
 use tessera::Error;
 use tessera::auth::{Agreed, CertificateContents, CodecRefusal};
 use tessera::wire::{
@@ -24,9 +22,10 @@ fn abbreviated_messages_stand_for_whole_ones_in_both_directions() {
     });
     let stage = Stage::abbreviating(Mode::Mutual, |_, _| ());
     let [before, after] = [&whole, &stage].map(Stage::connected);
-    assert_eq!(stage.client.heard().learned, whole.client.heard().learned);
+    let client = stage.client.heard();
+    assert_eq!(client.learned, whole.client.heard().learned);
     assert_eq!(stage.server.heard().learned, whole.server.heard().learned);
-    assert_eq!(stage.client.heard().request.as_deref(), Some(SHORT_REQUEST));
+    assert_eq!(client.request.as_deref(), Some(SHORT_REQUEST));
     let len = (4 + SHORT_CERTIFICATE.len()) as u32;
     for facts in [after.client.facts(), after.server.facts()] {
         for transfer in [facts.own_certificate, facts.peer_certificate] {
@@ -69,8 +68,9 @@ fn a_server_that_abbreviates_knows_what_it_is_going_to_send() {
         let server = Play { answer: Some(CACHED_INFO), ..Play::default() };
         let stage = Stage::new(mode, Play::default(), server);
         stage.connected();
-        let (request, client_type, certificate) = stage.server.heard().flight.expect("full");
-        assert_eq!(Some(&certificate), stage.server.heard().own.as_ref());
+        let heard = stage.server.heard();
+        let (request, client_type, certificate) = heard.flight.expect("full");
+        assert_eq!(Some(certificate), heard.own);
         assert_eq!(client_type, asked.then_some(CertificateType::X509), "{mode:?}");
         let body = request.map(|it| {
             assert_eq!(it[0], HandshakeType::CERTIFICATE_REQUEST.0);
@@ -89,8 +89,7 @@ fn nothing_may_be_abbreviated_where_a_psk_is_used() {
             let mut stage = Stage::new(mode, Play::default(), Play::default());
             let session = stage.scene.session();
             let play = Play { agreed, ..Play::default() };
-            let script = Script { play, ..Script::default() };
-            stage.scene.client.certificate_codecs = vec![Arc::new(script)];
+            stage.scene.client.certificate_codecs = vec![Script::new(play)];
             let mut pair = stage.scene.start(session, at(0));
             pair.run();
             let alert = Some(AlertDescription::ILLEGAL_PARAMETER);

@@ -1,5 +1,6 @@
 //! Chains that the verifier knows: it is asked with a hash, and judges first.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tessera::Error;
@@ -18,6 +19,9 @@ use crate::script::{HASH, HASHED, Heard, Play, Stage};
 struct Judge {
     rejects: Option<PeerRejected>,
     asked: Mutex<Vec<VerifyPeer>>,
+    /// What it says of a proof, and how often it was asked.
+    proof_is_right: bool,
+    asked_for_proof: AtomicUsize,
 }
 
 impl PeerVerifier for Judge {
@@ -39,6 +43,11 @@ impl PeerVerifier for Judge {
             Some(rejected) => Reply::Now(Err(rejected.clone())),
             None => NullVerifier.verify(question),
         }
+    }
+
+    fn has_right_proof(&self, _: &VerifyPeer) -> bool {
+        self.asked_for_proof.fetch_add(1, Ordering::Relaxed);
+        self.proof_is_right
     }
 }
 
@@ -185,6 +194,47 @@ fn a_codec_conceals_why_the_verifier_rejects() {
         assert!(refused.reason.contains("too old") && refused.reason.contains("EXPIRED"));
         let told = [&pair.to_server, &pair.to_client][at].error.clone();
         assert_eq!(told, Some(Error::AlertReceived(AlertDescription::DECRYPT_ERROR)));
+    }
+}
+
+/// Who has copied the name of a chain must not make anybody forget it; and the time must not tell whether he named
+/// the right one.
+#[test]
+fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
+    for (conceals, is_another, proof_is_right) in [
+        (true, false, true),
+        (true, false, false),
+        (true, true, true),
+        (true, true, false),
+        (false, false, true),
+    ] {
+        let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
+        let says_it_is_another = is_another;
+        let named = || Play { conceals, says_it_is_another, ..honest() };
+        for at_server in [true, false] {
+            let plays = if at_server { [honest(), named()] } else { [named(), honest()] };
+            let [client, server] = plays;
+            let mut knowing = Knowing::playing(client, server, [None, None]);
+            let (alert, reason) = (AlertDescription::CERTIFICATE_REVOKED, String::new());
+            let rejects = Some(PeerRejected { alert, reason });
+            let judge = Arc::new(Judge { rejects, proof_is_right, ..Judge::default() });
+            let scene = &mut knowing.stage.scene;
+            match at_server {
+                true => {
+                    let judge = ClientAuthentication::Required(judge.clone());
+                    scene.server.client_authentication = judge;
+                }
+                false => scene.client.verifier = judge.clone(),
+            }
+            knowing.stage.connect();
+            let Stage { client, server, .. } = &knowing.stage;
+            let script = if at_server { server } else { client };
+            let hears = at_server && conceals && !is_another && proof_is_right;
+            let what = (conceals, is_another, proof_is_right, at_server);
+            assert_eq!(script.heard().contains(&Heard::PeerRefused), hears, "{what:?}");
+            let asked = judge.asked_for_proof.load(Ordering::Relaxed);
+            assert_eq!(asked, usize::from(at_server && conceals), "{what:?}");
+        }
     }
 }
 

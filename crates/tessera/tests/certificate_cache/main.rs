@@ -5,12 +5,14 @@
 
 mod abbreviating;
 mod abbreviations;
+mod after;
 mod answers;
 mod cache;
 mod ends;
 mod known;
 mod mistakes;
 mod script;
+mod stage;
 
 use std::sync::Arc;
 

@@ -1,15 +1,16 @@
 //! Codecs that do what they are told, and write down what they hear.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateContents, CertificateNotDecoded,
-    CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerIdentity, ToServer,
-    VerifierDigest,
+    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
+    CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
+    NextTicket, PeerIdentity, ToServer, VerifierDigest,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
-use tessera_harness::{Mode, Pair, Scene};
+
+use crate::stage;
 
 /// The one algorithm, under which a Certificate is its hash.
 pub const HASHED: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
@@ -34,7 +35,15 @@ pub struct Play {
     /// Decodes this, whatever comes.
     pub expects: Option<Vec<u8>>,
     pub conceals: bool,
+    /// Puts this into each ticket, of this type, before its number.
+    pub ticket: Option<(ExtensionType, Vec<u8>)>,
+    /// Stays after the handshake, and for tickets.
+    pub stays: Option<ForTickets>,
 }
+
+/// Whether a codec stays for tickets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForTickets(pub bool);
 
 /// What a codec heard, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,32 +68,30 @@ pub enum Heard {
     },
     Decode,
     IsWhatWasSent,
+    PeerRefused,
     Ended {
         peer: Option<CertificateContents>,
         identity: Option<PeerIdentity>,
         ticket: [u8; 10],
     },
+    NextTicket {
+        number: u8,
+        count: u8,
+        lifetime: u32,
+    },
+    Accepted,
+    Refused,
+    Ticket(Vec<u8>),
+    Gone,
 }
 
 /// The factory of codecs that play this.
-#[derive(Default)]
-pub struct Script {
-    play: Play,
-    heard: Mutex<Vec<Heard>>,
-}
+pub type Script = stage::Script<Play, Vec<Heard>>;
+pub type Stage = stage::Stage<Play, Vec<Heard>>;
 
 impl Script {
-    pub fn new(play: Play) -> Arc<Self> {
-        Arc::new(Self { play, heard: Mutex::default() })
-    }
-
-    /// What was heard since the last time.
-    pub fn heard(&self) -> Vec<Heard> {
-        std::mem::take(&mut self.heard.lock().expect("unpoisoned"))
-    }
-
-    fn hear(&self, heard: Heard) {
-        self.heard.lock().expect("unpoisoned").push(heard);
+    fn note(&self, heard: Heard) {
+        self.hear(|all| all.push(heard));
     }
 
     fn codec(self: Arc<Self>) -> Box<dyn CertificateCodec> {
@@ -97,7 +104,7 @@ impl Script {
         from: &FromClient<'_>,
         with_psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.hear(Heard::FromClient {
+        self.note(Heard::FromClient {
             protocols: from.protocols().map(<[u8]>::to_vec).collect(),
             random: *from.random,
             policy: from.policy,
@@ -114,7 +121,7 @@ impl CertificateCodecFactory for Script {
     }
 
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.hear(Heard::ToServer {
+        self.note(Heard::ToServer {
             server_name: to.server_name.to_owned(),
             port: to.port,
             protocols: to.protocols.to_vec(),
@@ -159,7 +166,7 @@ impl CertificateCodec for Playing {
     }
 
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        self.script.hear(Heard::Answered(answer.map(<[u8]>::to_vec)));
+        self.script.note(Heard::Answered(answer.map(<[u8]>::to_vec)));
         self.script.play.refuses.map_or(Ok(()), Err)
     }
 
@@ -168,7 +175,7 @@ impl CertificateCodec for Playing {
         body: &[u8],
         offered: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate> {
-        self.script.hear(Heard::Encode { body: body.to_vec(), offered: offered.to_vec() });
+        self.script.note(Heard::Encode { body: body.to_vec(), offered: offered.to_vec() });
         let extensions = self.script.play.knows.as_ref()?;
         Some(EncodedCertificate::new(HASHED, [&HASH[..], extensions].concat()))
     }
@@ -179,7 +186,7 @@ impl CertificateCodec for Playing {
         encoded: &[u8],
         _: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded> {
-        self.script.hear(Heard::Decode);
+        self.script.note(Heard::Decode);
         if let Some(body) = &self.script.play.expects {
             return Ok(Decoded::Expected(body.clone()));
         }
@@ -188,7 +195,7 @@ impl CertificateCodec for Playing {
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.script.hear(Heard::IsWhatWasSent);
+        self.script.note(Heard::IsWhatWasSent);
         !self.script.play.says_it_is_another
     }
 
@@ -196,47 +203,54 @@ impl CertificateCodec for Playing {
         self.script.play.conceals
     }
 
+    fn peer_refused(&mut self) {
+        self.script.note(Heard::PeerRefused);
+    }
+
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let mut ticket = [0; 10];
         end.ticket(CONTEXT, &mut ticket).expect("short");
         let peer = end.peer.map(|peer| peer.contents.clone());
         let identity = end.identity.cloned();
-        self.script.hear(Heard::Ended { peer, identity, ticket });
+        self.script.note(Heard::Ended { peer, identity, ticket });
+    }
+
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        let (typ, before) = self.script.play.ticket.clone()?;
+        let NextTicket { number, count, lifetime, .. } = *next;
+        self.script.note(Heard::NextTicket { number, count, lifetime });
+        Some((typ, [&before[..], &[number]].concat()))
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        let ForTickets(for_tickets) = self.script.play.stays?;
+        Some(Box::new(Staying { script: self.script, for_tickets }))
     }
 }
 
-/// Two ends with a script each.
-pub struct Stage {
-    pub scene: Scene,
-    pub client: Arc<Script>,
-    pub server: Arc<Script>,
+/// What stays of a codec.
+struct Staying {
+    script: Arc<Script>,
+    for_tickets: bool,
 }
 
-impl Stage {
-    pub fn new(mode: Mode, client: Play, server: Play) -> Self {
-        let (client, server) = (Script::new(client), Script::new(server));
-        let mut scene = Scene::new(tessera_null_provider::provider(), mode);
-        scene.client.certificate_codecs = vec![client.clone()];
-        scene.server.certificate_codecs = vec![server.clone()];
-        Self { scene, client, server }
+impl AfterHandshake for Staying {
+    fn accepted(&mut self) -> bool {
+        self.script.note(Heard::Accepted);
+        self.for_tickets
     }
 
-    /// A connection in the scene's mode; what the ends heard of those before is forgotten.
-    pub fn connect(&self) -> Pair {
-        let mut pair = self.scene.pair();
-        // The session comes from a connection.
-        let made = self.client.heard().into_iter().next_back();
-        self.server.heard();
-        self.client.heard.lock().expect("unpoisoned").extend(made);
-        pair.run();
-        pair
+    fn refused(&mut self) {
+        self.script.note(Heard::Refused);
     }
 
-    /// One that works.
-    pub fn connected(&self) -> Pair {
-        let pair = self.connect();
-        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
-        assert!(pair.to_client.complete && pair.to_server.complete);
-        pair
+    fn ticket(&mut self, body: &[u8]) {
+        self.script.note(Heard::Ticket(body.to_vec()));
+    }
+}
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        self.script.note(Heard::Gone);
     }
 }

@@ -6,6 +6,8 @@
 //! word on which certificate the proof is of.
 
 mod client;
+#[cfg(test)]
+mod mutated;
 mod server;
 #[cfg(test)]
 mod vectors;

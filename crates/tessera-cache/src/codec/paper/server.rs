@@ -6,20 +6,18 @@ use alloc::vec::Vec;
 use tessera::Time;
 use tessera::auth::{
     Abbreviations, Agreed, CertificateCodec, CertificateNotDecoded, CodecRefusal, Decoded,
-    DecodedCertificate, EncodedCertificate, FromClient, HandshakeEnd, PeerCertificate, Role,
-    ServerFlight,
+    DecodedCertificate, EncodedCertificate, FromClient, HandshakeEnd, ServerFlight,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
-use super::super::learned_form;
-use super::super::offered::{Offered, Received, asked_of};
+use super::super::offered::Offered;
+use super::super::server_end::ServerEnd;
 use super::wire::{
     CACHED_INFO, CachedInfo, Hello, Selected, abbreviated, read_certificate, write_selected_ticket,
 };
 use super::{NO_ID, derive, expand};
-use crate::chain_hash::{ChainHash, first};
-use crate::server::{Remembered, ServerCache, Under};
-use crate::wire::Content;
+use crate::chain_hash::first;
+use crate::server::{Remembered, ServerCache};
 
 /// The codec of a connection of this client's; `None` if the client doesn't take part in this form.
 pub(crate) fn server_codec(
@@ -34,9 +32,7 @@ pub(crate) fn server_codec(
         return Ok(None);
     }
     let mut codec = PaperServer {
-        under: cache.under(from),
-        cache,
-        psk,
+        end: ServerEnd::new(cache, from, psk),
         now: from.now,
         ticket_extension,
         info: info.unwrap_or_default(),
@@ -45,8 +41,6 @@ pub(crate) fn server_codec(
         selected: Selected::default(),
         cached_info: None,
         client: None,
-        sent_cached: None,
-        received: None,
     };
     if psk {
         codec.find(|_| true);
@@ -56,10 +50,8 @@ pub(crate) fn server_codec(
 
 /// What a server's connection carries.
 pub(crate) struct PaperServer {
-    cache: Arc<ServerCache>,
-    psk: bool,
+    end: ServerEnd,
     now: Time,
-    under: Under,
     ticket_extension: ExtensionType,
     /// What the client knows of this server.
     info: CachedInfo,
@@ -72,10 +64,6 @@ pub(crate) struct PaperServer {
     answer: Option<Vec<u8>>,
     /// The client that a ticket was found of.
     client: Option<Offered<Remembered>>,
-    /// Whether this side's chain was sent as a hash, once it is sent.
-    sent_cached: Option<bool>,
-    /// The client's chain, if it came as a hash.
-    received: Option<Received>,
 }
 
 impl CertificateCodec for PaperServer {
@@ -97,12 +85,15 @@ impl CertificateCodec for PaperServer {
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.received.as_ref().is_none_or(|received| received.matches)
+        self.end.is_what_was_sent()
     }
 
     fn conceals_verdict(&self) -> bool {
-        // Who copied a ticket must not learn from alerts whose it is.
-        self.received.is_some()
+        self.end.conceals_verdict()
+    }
+
+    fn peer_refused(&mut self) {
+        self.end.peer_refused();
     }
 
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
@@ -114,21 +105,17 @@ impl CertificateCodec for PaperServer {
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.count_end(end.peer.is_some());
+        let showed_tickets = matches!(self.hello, Some(Hello::Tickets(_)));
+        self.end.count(end, self.client.is_some(), showed_tickets);
         if self.hello.is_none() {
             // The client keeps no tickets.
             return;
         }
-        let identity = self.cache.identity(end.identity);
-        let client = match end.peer {
-            Some(peer) => self.shown(peer, identity, end),
-            None if self.psk => self.presented(identity),
-            None => None,
-        };
-        let Some((hash, client)) = client else { return };
+        let found = self.client.as_ref().map(|found| &found.peer);
+        let Some((hash, client)) = self.end.client(end, found) else { return };
         if let Some(ticket) = derive(end, &hash) {
             // Those of connections side by side stay: a handshake gives no second one.
-            self.cache.learn(&client, &[ticket], false);
+            self.end.cache.learn(&client, &[ticket], false);
         }
     }
 }
@@ -146,10 +133,10 @@ impl Abbreviations for PaperServer {
         if flight.client_type.is_some() {
             self.find(|typ| Some(typ) == flight.client_type);
         }
-        let sha256 = self.cache.sha256;
+        let sha256 = self.end.cache.sha256;
         let CachedInfo { certificates, requests } = &self.info;
         self.selected.certificate = !certificates.is_empty() && {
-            let own = self.cache.own.hash(sha256, flight.certificate);
+            let own = self.end.cache.hash_own(flight.certificate);
             own.is_some_and(|own| certificates.contains(&own))
         };
         let request = flight.request.filter(|_| !requests.is_empty());
@@ -166,19 +153,17 @@ impl Abbreviations for PaperServer {
 
     fn agreed(&self) -> Agreed {
         let Selected { certificate: own_certificate, request } = self.selected;
-        let peer_certificate = self.client.is_some() && !self.psk;
+        let peer_certificate = self.client.is_some() && !self.end.psk;
         Agreed { request, own_certificate, peer_certificate }
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        self.sent_cached = Some(self.selected.certificate);
+        self.end.send_whole();
         if !self.selected.certificate {
             return None;
         }
-        let own = self.cache.own.hash(self.cache.sha256, body)?;
-        let content = Content::write(&own, body)?;
-        self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
-        Some(abbreviated(&content))
+        let own = self.end.cache.hash_own(body)?;
+        Some(abbreviated(&self.end.send(&own, body)?))
     }
 
     fn read_request(&mut self, _: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal> {
@@ -189,75 +174,23 @@ impl Abbreviations for PaperServer {
         let content = read_certificate(body)?;
         let refusal = CodecRefusal::Malformed("an abbreviated Certificate without a ticket");
         let client = self.client.as_ref().ok_or(refusal)?;
-        let expected = client.peer.form.hash(self.cache.sha256);
+        let expected = client.form.hash(self.end.cache.sha256);
         let (received, decoded, len) = expand(client, expected, content)?;
-        self.cache.count(|metrics| metrics.received(received.matches, len, content.len()));
-        self.received = Some(received);
+        self.end.receive(client.peer.clone(), received, len, content.len());
         Ok(decoded)
     }
 }
 
 impl PaperServer {
-    /// Looks for the client whose certificate is of a type that may be used. Without a clock nobody could tell
-    /// whether what is known has expired.
+    /// Looks for the client whose certificate is of a type that may be used.
     fn find(&mut self, may_be: impl Fn(CertificateType) -> bool) {
-        let (Some(Hello::Tickets(tickets)), Some(unix)) = (&self.hello, self.now.unix) else {
-            return;
-        };
+        let Some(Hello::Tickets(tickets)) = &self.hello else { return };
         let shown: Vec<_> = tickets.iter().map(|(_, ticket)| *ticket).collect();
-        let found = self.cache.take(&shown, self.under, unix.as_secs(), may_be);
-        // A ticket of the default carrier has an id, and is for nobody here.
-        let Some(found) = found.filter(|found| found.id == NO_ID) else { return };
-        let asked = asked_of(Role::Client, None, self.now);
-        let form = found.peer.form.clone();
-        let memory = self.cache.memory.as_deref();
-        self.client = Offered::new(NO_ID, found.peer, &form, memory, asked);
-        if self.client.is_none() {
-            self.cache.count(|metrics| metrics.missed_forgotten += 1);
-        }
+        let found = self.end.take(&shown, None, self.now, NO_ID..=NO_ID, may_be);
+        let Some(found) = found else { return };
+        self.client = self.end.offer(NO_ID, found.peer, self.now);
         let place = tickets.get(found.place).map(|(place, _)| *place);
-        let place = place.filter(|_| self.client.is_some() && !self.psk);
+        let place = place.filter(|_| self.client.is_some() && !self.end.psk);
         self.answer = self.hello.as_ref().map(|hello| write_selected_ticket(hello, place));
-    }
-
-    /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes
-    /// is of the same client. Else somebody has copied the ticket.
-    fn presented(&self, identity: u32) -> Option<(ChainHash, Remembered)> {
-        let client = &self.client.as_ref()?.peer;
-        if identity == 0 || client.identity != identity {
-            return None;
-        }
-        Some((client.form.hash(self.cache.sha256), client.clone()))
-    }
-
-    /// The client's chain, as it is remembered.
-    fn shown(
-        &self,
-        peer: &PeerCertificate,
-        identity: u32,
-        end: &HandshakeEnd<'_>,
-    ) -> Option<(ChainHash, Remembered)> {
-        let expected = self.received.as_ref().map(|received| received.expected);
-        let known = self.client.as_ref().filter(|_| self.received.is_some());
-        let asked = asked_of(Role::Client, None, end.now);
-        let cache = &*self.cache;
-        let (hash, form) =
-            learned_form(cache.sha256, peer, expected, cache.memory.as_deref(), asked)?;
-        let share = known.map_or_else(|| cache.share_of(peer), |known| known.peer.share);
-        Some((hash, Remembered { form, under: self.under, identity, share }))
-    }
-
-    fn count_end(&self, shown: bool) {
-        self.cache.count(|metrics| {
-            metrics.sent_cached += u64::from(self.sent_cached == Some(true));
-            metrics.sent_whole += u64::from(self.sent_cached == Some(false));
-            match (&self.received, &self.hello) {
-                _ if !shown => (),
-                (Some(_), _) => metrics.received_cached += 1,
-                // Tickets that nobody knows are counted already.
-                (None, Some(Hello::Tickets(_))) => (),
-                (None, _) => metrics.missed_nothing_cached += 1,
-            }
-        });
     }
 }

@@ -8,9 +8,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
-use tessera::crypto::{Random, RandomFailed};
+use tessera::crypto::{Hash, Random, RandomFailed};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
+use crate::chain_hash::first;
 use crate::der::issuer;
 use crate::form::Form;
 use crate::ids::{KeptTicket, Ticket, TicketBytes};
@@ -22,7 +23,9 @@ use crate::server::index::{END, Index};
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
 use crate::server::record::{Record, form, parts};
+use crate::server::sealed::{Contents, Tail, tail};
 use crate::server::shares::{NONE, Shares};
+use crate::server::store::tickets::Taken;
 
 /// All clients.
 pub(super) struct Store {
@@ -52,15 +55,29 @@ pub(crate) struct Found {
     pub(crate) peer: Remembered,
 }
 
+/// None of a client's tickets is known here.
+#[derive(Debug)]
+pub(crate) struct UnknownTickets;
+
 /// A client's chain, and under what it was accepted.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) form: Form,
     pub(crate) under: Under,
-    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing.
+    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing. Two names are taken for one with a
+    /// chance of 2^-32: for somebody who has copied a ticket, that a session of his own counts as its client's. He
+    /// can't try names out for himself, since nobody else has the key; each try costs a connection and a ticket. A
+    /// whole hash would cost every client 28 bytes more.
     pub(crate) identity: u32,
     /// Its part of the cache.
     pub(crate) share: u32,
+}
+
+impl Remembered {
+    /// Whether both are one chain that was accepted under the same.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        self.form == other.form && self.under == other.under
+    }
 }
 
 /// What a client was accepted under.
@@ -107,38 +124,87 @@ impl Store {
         Metrics { entries, bytes, ..self.metrics }
     }
 
-    /// Takes these tickets, if they are of clients of this server: nobody finds them again. Gives the client
-    /// of the first that is known, if it was accepted under this policy, has not expired and `may_offer` says
-    /// so of its kind; else it is forgotten, or has no use this time.
+    /// Takes these tickets, if they are of clients that this server accepted under this policy: nobody finds them
+    /// again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has expired
+    /// is forgotten.
     pub(super) fn take(
         &mut self,
         tickets: &[TicketBytes],
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Found> {
-        let mut first = None;
+    ) -> Result<Option<Found>, UnknownTickets> {
+        let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
-            let found = self.take_one(bytes, under.server);
-            first = first.or(found.map(|(client, id)| (client, id, place)));
+            match self.take_one(bytes, under) {
+                Taken::Client(client, id) => first = first.or(Some((client, id, place))),
+                Taken::OfAnotherPolicy => is_of_another_policy = true,
+                Taken::Nothing => (),
+            }
         }
-        let Some((client, id, place)) = first else {
-            self.metrics.missed_unknown_ticket += 1;
-            return None;
-        };
+        if first.is_none() && is_of_another_policy {
+            self.metrics.missed_policy += 1;
+            return Ok(None);
+        }
+        let (client, id, place) = first.ok_or(UnknownTickets)?;
+        let peer = self.usable(client, under, unix, may_offer);
+        Ok(peer.map(|peer| Found { id, place, peer }))
+    }
+
+    /// The client of this server with a chain that a sealed ticket names. Nothing is taken; of clients under other
+    /// policies nothing is looked at, so that who copied a ticket can't have them forgotten.
+    pub(super) fn find_chain(
+        &mut self,
+        sha256: &dyn Hash,
+        named: &Contents,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Remembered> {
+        let Contents { chain, tail: own_tail, .. } = named;
+        let whole = self.find_with_tail(own_tail, under, |form| match form {
+            Form::Whole(whole) => whole.hash(sha256) == *chain,
+            Form::Known(_) => false,
+        });
+        let as_hash = |form: &Form| matches!(form, Form::Known(hash) if hash == chain);
+        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash))?;
+        self.usable(client, under, unix, may_offer)
+    }
+
+    /// The client that was accepted under this, with such a form whose own part ends so.
+    fn find_with_tail(
+        &self,
+        end: &Tail,
+        under: Under,
+        is_it: impl Fn(&Form) -> bool,
+    ) -> Option<u32> {
+        let policy = under.policy.map(|it| it.0);
+        self.clients.find(hash_of(&self.keyed, end), |number| {
+            let record = self.records.get(number);
+            let group = record.and_then(|record| self.groups.get(record.group));
+            record.zip(group).is_some_and(|(record, group)| {
+                tail(&record.own) == *end
+                    && (group.server, group.policy) == (under.server, policy)
+                    && form(group, &record.own).is_some_and(|form| is_it(&form))
+            })
+        })
+    }
+
+    /// What is remembered of this client, if it may be offered now.
+    fn usable(
+        &mut self,
+        client: u32,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Remembered> {
         let record = self.records.get(client)?;
         let group = self.groups.get(record.group)?;
         let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
-        let policy = group.policy.map(VerifierDigest);
         let expires_at = match &form {
             Form::Whole(chain) => chain.expires_at(),
             Form::Known(_) => None,
         };
-        if policy != under.policy {
-            self.metrics.missed_policy += 1;
-            self.remove(client);
-            return None;
-        }
         if expires_at.is_some_and(|end| end <= unix) {
             self.metrics.missed_expired += 1;
             self.remove(client);
@@ -153,7 +219,7 @@ impl Store {
             self.metrics.missed_another_chain += 1;
             return None;
         }
-        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
+        Some(Remembered { form, under, identity, share })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -161,7 +227,7 @@ impl Store {
         self.shares.of(issuer(leaf))
     }
 
-    /// An identity, as it is remembered.
+    /// An identity, as it is remembered: see [`Remembered::identity`].
     pub(super) fn identity(&self, blob: &[u8]) -> u32 {
         if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
     }
@@ -179,6 +245,14 @@ impl Store {
         self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));
     }
 
+    /// Forgets a client, with its tickets.
+    pub(super) fn forget(&mut self, peer: &Remembered) {
+        let (own, group) = self.kept_as(peer);
+        if let Some(client) = self.among(&self.with_leaf(&own), &group) {
+            self.remove(client);
+        }
+    }
+
     /// Forgets clients that were accepted under other policies.
     pub(super) fn retain(&mut self, keep: impl Fn(Option<[u8; VerifierDigest::LEN]>) -> bool) {
         for client in 0..self.records.len() {
@@ -192,21 +266,31 @@ impl Store {
     /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
     /// it doesn't fit.
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
-        let (kind, own, issuers) = parts(&peer.form);
-        let policy = peer.under.policy.map(|it| it.0);
-        // Connections outlive an import, after which a part may not be there.
-        let is_there = self.shares.get_mut(peer.share).is_some();
-        let share = if is_there { peer.share } else { self.shares.of(&[]) };
-        let group = Group { share, server: peer.under.server, policy, kind, issuers };
+        let (own, group) = self.kept_as(peer);
         let known = self.with_leaf(&own);
-        let number = self.groups.find(&group);
-        let is_it = |client: &&u32| self.records.get(**client).map(|it| it.group) == number;
-        if let Some(&client) = known.iter().find(is_it).filter(|_| number.is_some()) {
+        if let Some(client) = self.among(&known, &group) {
             self.touch(client);
             return Some(client);
         }
         self.make_room_for_chain(&known, &group);
         self.add(own.into_boxed_slice(), &group)
+    }
+
+    /// What a client has for itself, and what it has in common with others.
+    fn kept_as(&mut self, peer: &Remembered) -> (Vec<u8>, Group) {
+        let (kind, own, issuers) = parts(&peer.form);
+        let policy = peer.under.policy.map(|it| it.0);
+        // Connections outlive an import, after which a part may not be there.
+        let is_there = self.shares.get_mut(peer.share).is_some();
+        let share = if is_there { peer.share } else { self.shares.of(&[]) };
+        (own, Group { share, server: peer.under.server, policy, kind, issuers })
+    }
+
+    /// The record of this group among those with a leaf.
+    fn among(&self, with_leaf: &[u32], group: &Group) -> Option<u32> {
+        let number = self.groups.find(group)?;
+        let is_it = |client: &u32| self.records.get(*client).is_some_and(|it| it.group == number);
+        with_leaf.iter().copied().find(is_it)
     }
 
     /// The records of clients with this leaf: a client can send other certificates after it, come to other
@@ -306,9 +390,10 @@ impl Store {
 
 /// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
 fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
-    let mut tail = [0; 16];
-    let taken = own.len().min(tail.len());
-    tail[..taken].copy_from_slice(&own[own.len() - taken..]);
+    hash_of(keyed, &tail(own))
+}
+
+fn hash_of(keyed: &Keyed, tail: &Tail) -> u64 {
     let (a, b) = tail.split_at(8);
-    keyed.hash(crate::chain_hash::first(a), crate::chain_hash::first(b))
+    keyed.hash(first(a), first(b))
 }

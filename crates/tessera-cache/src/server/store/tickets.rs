@@ -2,33 +2,47 @@
 
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use super::Store;
+use super::{Store, Under};
 use crate::ids::{KeptTicket, TicketBytes};
 use crate::server::extras::{Extra, Extras, INLINE, LIVE};
-use crate::server::groups::ServerName;
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
 use crate::server::record::Record;
 
+/// Whose ticket was taken.
+pub(super) enum Taken {
+    /// This client's, and the id that goes with it.
+    Client(u32, Id),
+    /// Nobody's: its client was accepted under another policy.
+    OfAnotherPolicy,
+    Nothing,
+}
+
 impl Store {
-    /// Takes a ticket of a client of this server.
-    pub(super) fn take_one(
-        &mut self,
-        ticket: &TicketBytes,
-        server: ServerName,
-    ) -> Option<(u32, Id)> {
+    /// Takes a ticket of a client that this server accepted under this policy. Under another one it stays where it
+    /// is: who has copied it could show it there, and the client would have one less.
+    pub(super) fn take_one(&mut self, ticket: &TicketBytes, under: Under) -> Taken {
         let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
-        let bytes = KeptTicket::bytes(ticket);
+        let (bytes, policy) = (KeptTicket::bytes(ticket), under.policy.map(|it| it.0));
+        let mut is_of_another_policy = false;
         let is_it = |number| {
             let is_same = ticket_at(records, extras, number).is_some_and(|it| it.bytes == bytes);
             let group = records.get(split(number).0).and_then(|it| groups.get(it.group));
-            is_same && group.is_some_and(|group| group.server == server)
+            let group = group.filter(|group| is_same && group.server == under.server);
+            is_of_another_policy |= group.is_some_and(|group| group.policy != policy);
+            group.is_some_and(|group| group.policy == policy)
         };
-        let number = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it)?;
-        let (client, place) = split(number);
-        let id = ticket_at(records, extras, number)?.id;
-        self.clear(client, place);
-        Some((client, id))
+        let found = self.tickets.find(hash_of_ticket(&self.keyed, bytes), is_it);
+        let kept = found.and_then(|number| Some((number, ticket_at(records, extras, number)?)));
+        match kept {
+            Some((number, KeptTicket { id, .. })) => {
+                let (client, place) = split(number);
+                self.clear(client, place);
+                Taken::Client(client, id)
+            }
+            None if is_of_another_policy => Taken::OfAnotherPolicy,
+            None => Taken::Nothing,
+        }
     }
 
     /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.

@@ -1,5 +1,6 @@
 //! All clients, written down.
 
+use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -19,33 +20,36 @@ use crate::written::{flag, option, put_option};
 
 impl Store {
     /// Writes all clients, of each part of the cache those that were not used for longest first.
-    pub(in crate::server) fn write(&self, out: &mut Vec<u8>) {
+    /// Those without a ticket are left out, unless they can be found otherwise.
+    pub(in crate::server) fn write(&self, out: &mut Vec<u8>, without_tickets: bool) {
         // Identities are hashes under it.
         self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
-        // Neighbours mostly have one authority, whose certificates are written once then.
-        let mut issuers: Option<Arc<[u8]>> = None;
+        let mut issuers = Issuers::default();
         for share in self.shares.iter() {
             let mut next = share.oldest;
             while let Some(record) = self.records.get(next) {
-                self.write_client(next, out, &mut issuers);
+                self.write_client(next, out, &mut issuers, without_tickets);
                 next = record.newer;
             }
         }
     }
 
-    fn write_client(&self, client: u32, out: &mut Vec<u8>, before: &mut Option<Arc<[u8]>>) {
+    fn write_client(
+        &self,
+        client: u32,
+        out: &mut Vec<u8>,
+        issuers: &mut Issuers,
+        without_tickets: bool,
+    ) {
         let Some(record) = self.records.get(client) else { return };
         let Some(group) = self.groups.get(record.group) else { return };
         let Some(Form::Whole(chain)) = form(group, &record.own) else { return };
         let tickets = self.tickets_by_age(client);
-        if tickets.is_empty() {
+        if tickets.is_empty() && !without_tickets {
             // Nobody finds it.
             return;
         }
-        let is_same = before.as_ref().is_some_and(|before| *before == chain.issuers);
-        let issuers = (!is_same).then_some(&chain.issuers);
-        put_option(out, issuers, |out, issuers| put24(out, issuers));
-        *before = Some(chain.issuers.clone());
+        issuers.put(record.group, &chain.issuers, out);
         out.push(chain.certificate_type.0);
         put24(out, &chain.leaf);
         out.extend(group.server);
@@ -76,21 +80,19 @@ impl Store {
         }
         let mut read = Self::empty(Keyed::of_key(key), self.limits);
         read.metrics = self.metrics;
-        let mut issuers = Arc::from([]);
+        let mut issuers = Vec::new();
         while !from.is_empty() {
             read.read_client(&mut from, &mut issuers)?;
         }
         Some(read)
     }
 
-    fn read_client(&mut self, from: &mut Bytes<'_>, issuers: &mut Arc<[u8]>) -> Option<()> {
-        if flag(from)? {
-            *issuers = from.vec24()?.into();
-        }
+    fn read_client(&mut self, from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>) -> Option<()> {
+        let issuers = issuers(from, lists)?;
         let certificate_type = CertificateType(from.u8()?);
         let leaf = from.vec24()?.to_vec();
         let share = self.share_of(&leaf);
-        let chain = Chain::new(certificate_type, leaf, issuers.clone())?;
+        let chain = Chain::new(certificate_type, leaf, issuers)?;
         let server = from.array()?;
         let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
         let under = Under { server, policy: policy.map(VerifierDigest) };
@@ -102,11 +104,43 @@ impl Store {
         }
         let mut tickets = Vec::new();
         for _ in 0..from.u8()? {
-            tickets.push(KeptTicket { bytes: from.array()?, id: Id(from.u16()?) });
+            let (bytes, id) = (from.array()?, from.u16()?);
+            // Where there is no ticket, there is this id.
+            tickets.push(KeptTicket { bytes, id: Id((id != 0).then_some(id)?) });
         }
         if let Some(client) = client {
             self.add_tickets(client, tickets);
         }
         Some(())
     }
+}
+
+/// Which lists of issuers are written, by the groups that have them. Clients of one part of the cache can have
+/// different ones in any order, and each list is in the cache once: in a file too.
+#[derive(Default)]
+struct Issuers(BTreeMap<u32, u32>);
+
+impl Issuers {
+    /// The list itself the first time, and then its number.
+    fn put(&mut self, group: u32, issuers: &[u8], out: &mut Vec<u8>) {
+        let written = self.0.get(&group).copied();
+        out.push(u8::from(written.is_none()));
+        match written {
+            Some(number) => out.extend(number.to_be_bytes()),
+            None => {
+                put24(out, issuers);
+                // There are fewer than clients.
+                self.0.insert(group, self.0.len() as u32);
+            }
+        }
+    }
+}
+
+/// A client's issuers, read: one of the lists before, or a new one.
+fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>) -> Option<Arc<[u8]>> {
+    if flag(from)? {
+        lists.push(from.vec24()?.into());
+        return lists.last().cloned();
+    }
+    lists.get(u32::from_be_bytes(from.array()?) as usize).cloned()
 }

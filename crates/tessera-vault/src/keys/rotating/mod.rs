@@ -265,6 +265,16 @@ impl TicketKeys for RotatingRing {
         }
         self.ring.open(question)
     }
+
+    fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
+        self.look_if_due(unix);
+        self.ring.seal_for(purpose, contents, unix)
+    }
+
+    fn open_for(&self, purpose: &[u8], sealed: &[u8], unix: Duration) -> Option<Vec<u8>> {
+        self.look_if_due(unix);
+        self.ring.open_for(purpose, sealed, unix)
+    }
 }
 
 impl Held {

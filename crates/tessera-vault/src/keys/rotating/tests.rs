@@ -226,6 +226,16 @@ fn a_ring_needs_no_look_of_its_owner() {
 }
 
 #[test]
+fn a_ring_makes_its_first_key_for_whatever_is_sealed_first() {
+    let ring = RotatingRing::new(&tessera_aws_lc::provider());
+    assert_eq!(ring.open_for(b"purpose", &[0; 80], NOW), None);
+    let sealed = ring.seal_for(b"purpose", b"contents", NOW).expect("a key");
+    assert_eq!(ring.open_for(b"purpose", &sealed, NOW).as_deref(), Some(&b"contents"[..]));
+    let until = Rotation::default().lifetime() + Rotation::SKEW;
+    assert_eq!(ring.open_for(b"purpose", &sealed, NOW + until), None);
+}
+
+#[test]
 fn keys_are_written_whenever_they_change_and_again_where_that_failed() {
     let written = Arc::new(Mutex::new(Vec::new()));
     let full = Arc::new(AtomicBool::new(false));

@@ -1,7 +1,7 @@
 //! Chains that come as their hash alone.
 
 use tessera::Role;
-use tessera::auth::{AskedChain, ChainMemory, VerifyPeer, chain_hash};
+use tessera::auth::{AskedChain, ChainMemory, PeerVerifier, VerifyPeer, chain_hash};
 use tessera::wire::{AlertDescription, CertificateType, CipherSuite};
 use tessera_webpki::{KnownChains, StoreBounds, UnknownStatus};
 
@@ -87,6 +87,21 @@ fn a_chain_that_comes_as_its_hash_is_refused_for_what_it_is_not_known_for() {
     // The inner verifier keeps nothing.
     let alert = AlertDescription::BAD_CERTIFICATE;
     crate::pki::refused(&crate::pki::trusting(&root), &short, alert);
+}
+
+/// Its key is known for as long as its entry is.
+#[test]
+fn the_proof_of_a_chain_that_comes_as_its_hash_is_right_or_wrong_after_its_end() {
+    let (root, store) = (root("root"), store());
+    let verifier = trusting(&root, &store);
+    let client = Peer::new(&client_params(&["a.example"]), &root).as_client();
+    assert!(verifier.has_right_proof(&client) && !verifier.has_right_proof(&abbreviated(&client)));
+    assert_judged_whole(&verifier, &store, &client);
+    let late = with(abbreviated(&client), |it| it.unix = Some(NOT_AFTER + 1));
+    assert_refused(&verifier, &store, &late, AlertDescription::CERTIFICATE_EXPIRED);
+    assert!(verifier.has_right_proof(&late));
+    let wrong = with(late, |it| signature_of(it)[8] ^= 1);
+    assert!(!verifier.has_right_proof(&wrong));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::ClientState;
 use super::config::ClientConfig;
+use crate::auth::LeftCodecs;
 use crate::error::{Error, unexpected_message};
 use crate::handshake::application::Application;
 use crate::handshake::config::Checked;
@@ -22,6 +23,7 @@ pub struct Connected {
     pub(super) config: Checked<ClientConfig>,
     pub(super) lineage: Lineage,
     pub(super) group: Option<NamedGroup>,
+    pub(super) codecs: LeftCodecs,
 }
 
 impl Connected {
@@ -38,6 +40,17 @@ impl Connected {
         Ok(ClientState::Connected(self))
     }
 
+    /// Application data came.
+    pub(super) fn saw_data(&mut self) {
+        self.application.saw_data();
+        self.codecs.accepted();
+    }
+
+    /// The server ended the connection with a fatal alert.
+    pub(super) fn refused(&mut self) {
+        self.codecs.refused();
+    }
+
     fn read_ticket(
         &mut self,
         message: HandshakeMessage<'_>,
@@ -47,6 +60,7 @@ impl Connected {
         let reader = message.reader_for(HandshakeType::NEW_SESSION_TICKET)?;
         let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
         let message = NewSessionTicket::read(reader, is_forward_secret)?;
+        self.codecs.ticket(message.extensions);
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
         // age can't be computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };

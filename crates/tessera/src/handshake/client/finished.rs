@@ -124,7 +124,7 @@ impl LastFlight {
     }
 
     fn finish(self, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
-        let Self { offer, suite, group, mut transcript, secrets, lineage } = self;
+        let Self { mut offer, suite, group, mut transcript, secrets, lineage } = self;
         let (application, resumption) =
             secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
         offer.codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
@@ -136,6 +136,7 @@ impl LastFlight {
             config: offer.config,
             lineage,
             group,
+            codecs: offer.codecs.after(),
         })))
     }
 }

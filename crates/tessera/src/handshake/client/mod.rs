@@ -81,4 +81,16 @@ impl State for ClientState {
             _ => MAX_HANDSHAKE_MESSAGE,
         }
     }
+
+    fn saw_data(&mut self) {
+        if let Self::Connected(state) = self {
+            state.saw_data();
+        }
+    }
+
+    fn refused(&mut self) {
+        if let Self::Connected(state) = self {
+            state.refused();
+        }
+    }
 }

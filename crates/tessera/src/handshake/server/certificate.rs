@@ -9,6 +9,7 @@ use crate::error::{Error, protocol};
 use crate::handshake::certificate_flight::{accept_peer, read_certificate_verify};
 use crate::handshake::context::Context;
 use crate::handshake::facts::CertificateTransfer;
+use crate::question::Reply;
 use crate::role::Role;
 use crate::wire::{AlertDescription, Certificate, CertificateType, HandshakeMessage};
 
@@ -80,6 +81,9 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
+        if matches!(reply, Reply::Now(Err(_))) {
+            then.codecs.peer_refused(|| verifier.has_right_proof(&question));
+        }
         ctx.ask(question, reply, move |answer, ctx| {
             let by = then.config.authentication().verifier;
             accept_peer(answer, by, &mut then.codecs, &mut then.lineage, ctx)?;

@@ -48,7 +48,7 @@ impl ReadFinished {
         }
         let (config, lineage) = (&self.config, &self.lineage);
         let issue = TicketIssue { config, application: &application, lineage };
-        issue.send_tickets(&resumption, &self.tickets, ctx)?;
+        issue.send_tickets(&resumption, &self.tickets, &mut self.codecs, ctx)?;
         Ok(ServerState::Connected(Box::new(Connected { application })))
     }
 }

@@ -5,6 +5,7 @@ use core::time::Duration;
 
 use super::config::ServerConfig;
 use super::negotiation::Negotiation;
+use crate::auth::{ConnectionCodecs, NextTicket};
 use crate::crypto::{KeyForm, OneTimeKeys, Random, SecretBytes};
 use crate::error::Error;
 use crate::handshake::application::Application;
@@ -15,8 +16,8 @@ use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
 use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
 use crate::wire::{
-    ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket, SmallExtensions,
-    TICKET_ID_LEN,
+    Extensions, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket,
+    SmallExtensions, TICKET_ID_LEN,
 };
 
 /// Which tickets a client can use.
@@ -70,6 +71,7 @@ impl TicketIssue<'_> {
         self,
         resumption: &ResumptionSecret,
         plan: &TicketPlan,
+        codecs: &mut ConnectionCodecs,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         let Self { config, application, lineage } = self;
@@ -98,6 +100,9 @@ impl TicketIssue<'_> {
                 }
                 break;
             };
+            let next = NextTicket { number: nonce, count: plan.count, lifetime, now: ctx.now };
+            let mut extensions = Vec::new();
+            codecs.write_ticket_extensions(&next, &mut extensions)?;
             let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send_after_handshake(|out| {
                 let message = NewSessionTicket {
@@ -111,6 +116,7 @@ impl TicketIssue<'_> {
                         ..SmallExtensions::default()
                     },
                     forward_secret: issued.as_ref().map(|issued| issued.key.ticket()),
+                    extensions: Extensions::of(&extensions),
                     grease,
                 };
                 message.write(out);

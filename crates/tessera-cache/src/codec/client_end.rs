@@ -1,0 +1,191 @@
+//! A client's end of a connection, whichever carrier it uses: what it knows of the server, and what it learns.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use tessera::Time;
+use tessera::auth::{AfterHandshake, HandshakeEnd, PeerCertificate, Role, ToServer};
+use tessera::wire::CertificateCompressionAlgorithm as Id;
+
+use super::client_after::ClientAfter;
+use super::learned_form;
+use super::offered::{Offered, Received, asked_of};
+use crate::chain_hash::ChainHash;
+use crate::client::{ClientCache, Destination, Key, Learned, OwnSealed, OwnTicket, ServerChain};
+use crate::ids::{TICKETS, Ticket};
+use crate::wire::Content;
+
+pub(super) struct ClientEnd {
+    pub(super) cache: Arc<ClientCache>,
+    key: Key,
+    /// The tickets in the ClientHello.
+    pub(super) tickets: Vec<OwnTicket>,
+    /// The one behind them that servers of a fleet can open.
+    pub(super) sealed: Option<OwnSealed>,
+    /// Whether any chain of the server's was known, offered or not.
+    is_known: bool,
+    /// Whether the server takes part.
+    pub(super) answers: bool,
+    /// This side's chain, once it is sent; when the handshake is over, the one that new tickets are for.
+    own: Option<ChainHash>,
+    sent_cached: bool,
+    /// The server's chain, if it came as a hash.
+    received: Option<Received>,
+    /// The two ends disagree about what a hash stands for.
+    pub(super) disagrees: bool,
+    /// Whether the handshake is complete.
+    ended: bool,
+}
+
+impl Drop for ClientEnd {
+    fn drop(&mut self) {
+        if self.disagrees || self.received.is_some() && !self.ended {
+            self.cache.failed(&self.key);
+        }
+    }
+}
+
+impl ClientEnd {
+    /// The end of a connection to this server, and what is known of it that has not expired. The tickets that
+    /// it `may_show` are gone from the cache, and so are the others.
+    pub(super) fn visit(
+        cache: Arc<ClientCache>,
+        to: &ToServer<'_>,
+        may_show: impl Fn(&OwnTicket) -> bool,
+    ) -> (Self, Destination) {
+        let key = Key::of(to);
+        // Without a clock nobody can tell whether what is known has expired.
+        let (mut known, shown) = match to.now.unix {
+            Some(_) => cache.visit(&key),
+            None => Default::default(),
+        };
+        let is_default = cache.carrier.paper().is_none();
+        let all = known.chains.len();
+        let now = to.now.unix.map(|unix| unix.as_secs());
+        let is_valid = |it: &ServerChain| it.expires_at.zip(now).is_none_or(|(end, now)| now < end);
+        known.chains.retain(is_valid);
+        cache.count(|metrics| metrics.missed_expired += (all - known.chains.len()) as u64);
+        let end = Self {
+            cache,
+            key,
+            tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
+            // The carrier paper has none.
+            sealed: shown.sealed.filter(|_| is_default),
+            is_known: all > 0,
+            answers: false,
+            own: None,
+            sent_cached: false,
+            received: None,
+            disagrees: false,
+            ended: false,
+        };
+        (end, known)
+    }
+
+    /// A chain of the server's that is offered. Where the cache has only a hash, the verifier has to know it.
+    pub(super) fn offer<P>(
+        &self,
+        id: Id,
+        peer: P,
+        chain: &ServerChain,
+        now: Time,
+    ) -> Option<Offered<P>> {
+        let asked = asked_of(Role::Server, Some(&self.key.server_name), now);
+        let offered = Offered::new(id, peer, &chain.form, self.cache.memory.as_deref(), asked);
+        if offered.is_none() {
+            self.cache.count(|metrics| metrics.missed_forgotten += 1);
+        }
+        offered
+    }
+
+    /// Remembers the chain in the body of this side's Certificate.
+    pub(super) fn hash_own(&mut self, body: &[u8]) -> Option<ChainHash> {
+        self.own = self.cache.hash_own(body);
+        self.own
+    }
+
+    /// What is sent in place of this side's chain, for the body of its Certificate.
+    pub(super) fn send(&mut self, own: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
+        let content = Content::write(own, body)?;
+        self.sent_cached = true;
+        self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
+        Some(content)
+    }
+
+    /// The server's chain came as so many bytes, in place of a body of so many.
+    pub(super) fn receive(&mut self, received: Received, body: usize, content: usize) {
+        self.cache.count(|metrics| metrics.received(received.matches, body, content));
+        self.received = Some(received);
+    }
+
+    pub(super) fn is_what_was_sent(&self) -> bool {
+        self.received.as_ref().is_none_or(|received| received.matches)
+    }
+
+    /// The handshake is complete: remembers the server, with the tickets that are derived for a chain of this
+    /// side's. Chains of the server's were `offered`, or none was.
+    pub(super) fn ended(
+        &mut self,
+        end: &HandshakeEnd<'_>,
+        offered: bool,
+        request: Option<Arc<[u8]>>,
+        derive: impl FnOnce(&ChainHash) -> Option<[Option<Ticket>; TICKETS]>,
+    ) {
+        self.ended = true;
+        if self.disagrees {
+            return;
+        }
+        self.count(end.peer.is_some(), offered);
+        let shown = end.peer.and_then(|peer| self.shown(peer, end));
+        let own = match end.peer {
+            Some(_) => self.own,
+            // With a PSK nothing was sent: the tickets stood for this side's chain.
+            None => self.shown_for(),
+        };
+        self.own = own.filter(|_| self.answers);
+        let tickets = self.own.and_then(|own| Some((own, derive(&own)?)));
+        let learned = Learned { shown, answers: self.answers, tickets, request };
+        self.cache.learn(self.key.clone(), learned);
+    }
+
+    /// The chain of this side's that all tickets in the ClientHello stand for.
+    fn shown_for(&self) -> Option<ChainHash> {
+        let derived = self.tickets.first().map(|(_, chain)| *chain);
+        derived.or(self.sealed.as_ref().map(|(_, chain)| *chain))
+    }
+
+    /// What hears of the connection afterwards, if anything is of interest: whether the server accepts a chain
+    /// that came as a hash, and with `for_tickets`, sealed ones for this side's.
+    pub(super) fn after(&self, for_tickets: bool) -> Option<Box<dyn AfterHandshake>> {
+        let (cache, key, sent_cached) = (self.cache.clone(), self.key.clone(), self.sent_cached);
+        let own = self.own.filter(|_| for_tickets && !self.disagrees);
+        let is_of_interest = sent_cached || own.is_some();
+        is_of_interest.then(|| Box::new(ClientAfter { cache, key, sent_cached, own }) as _)
+    }
+
+    /// The server's chain, as it is remembered.
+    fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
+        let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
+        let expected = self.received.as_ref().map(|received| received.expected);
+        let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
+        Some(ServerChain { hash, form, expires_at: peer.expires_at })
+    }
+
+    fn count(&self, full: bool, offered: bool) {
+        if !full {
+            return;
+        }
+        self.cache.count(|metrics| {
+            metrics.sent_cached += u64::from(self.sent_cached);
+            metrics.sent_whole += u64::from(self.own.is_some() && !self.sent_cached);
+            match &self.received {
+                Some(_) => metrics.received_cached += 1,
+                None if !self.is_known => metrics.missed_nothing_cached += 1,
+                None if offered => metrics.missed_another_chain += 1,
+                // Why nothing was offered is counted already.
+                None => (),
+            }
+        });
+    }
+}

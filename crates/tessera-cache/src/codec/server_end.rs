@@ -1,0 +1,183 @@
+//! A server's end of a connection, whichever carrier it uses: whom it knows by tickets, and whom it learns.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::RangeInclusive;
+
+use tessera::Time;
+use tessera::auth::{FromClient, HandshakeEnd, NextTicket, PeerCertificate, Role};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+use super::learned_form;
+use super::offered::{Offered, Received, asked_of};
+use crate::chain_hash::ChainHash;
+use crate::ids::TicketBytes;
+use crate::server::{Found, Remembered, ServerCache, Tail, Under, UnknownTickets, tail_of};
+use crate::wire::{Content, SealedTicket};
+
+pub(super) struct ServerEnd {
+    pub(super) cache: Arc<ServerCache>,
+    /// Whether a PSK is used.
+    pub(super) psk: bool,
+    pub(super) under: Under,
+    /// Whether this side's chain was sent as a hash, once it is sent.
+    sent_cached: Option<bool>,
+    /// The client's chain, if it came as a hash, and what is remembered of it.
+    received: Option<(Received, Remembered)>,
+    /// The client's chain that new tickets are for, when the handshake is complete.
+    ticketed: Option<(ChainHash, Tail)>,
+}
+
+impl ServerEnd {
+    pub(super) fn new(cache: Arc<ServerCache>, from: &FromClient<'_>, psk: bool) -> Self {
+        let under = cache.under(from);
+        Self { cache, psk, under, sent_cached: None, received: None, ticketed: None }
+    }
+
+    /// Takes the client's tickets, and gives whom they are of. They aren't looked up without a clock: nobody
+    /// could tell whether what is known has expired. A ticket of another carrier has an id that is none of
+    /// these, and is for nobody here. Where none of them is known, a sealed one is opened.
+    pub(super) fn take(
+        &self,
+        tickets: &[TicketBytes],
+        sealed: Option<&[u8]>,
+        now: Time,
+        ids: RangeInclusive<Id>,
+        may_be: impl Fn(CertificateType) -> bool,
+    ) -> Option<Found> {
+        let unix = now.unix?;
+        let found = match self.cache.take(tickets, self.under, unix.as_secs(), &may_be) {
+            Ok(found) => found,
+            Err(UnknownTickets) => {
+                let opened = sealed.and_then(|it| self.cache.open(it, self.under, unix, &may_be));
+                if opened.is_none() {
+                    self.cache.count(|metrics| metrics.missed_unknown_ticket += 1);
+                }
+                opened
+            }
+        };
+        found.filter(|found| ids.contains(&found.id))
+    }
+
+    /// One more ticket for this client, which every server of the fleet can open.
+    pub(super) fn seal(&self, next: &NextTicket) -> Option<SealedTicket> {
+        self.cache.seal(self.ticketed?, self.under, next.now.unix?)
+    }
+
+    /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it; what it doesn't
+    /// know leaves the cache.
+    pub(super) fn offer(
+        &self,
+        id: Id,
+        client: Remembered,
+        now: Time,
+    ) -> Option<Offered<Remembered>> {
+        let (form, memory) = (client.form.clone(), self.cache.memory.as_deref());
+        let asked = asked_of(Role::Client, None, now);
+        let offered = Offered::new(id, client.clone(), &form, memory, asked);
+        if offered.is_none() {
+            self.cache.count(|metrics| metrics.missed_forgotten += 1);
+            self.cache.forget(&client);
+        }
+        offered
+    }
+
+    /// This side's chain is sent whole, unless [`send`](Self::send) comes after this.
+    pub(super) fn send_whole(&mut self) {
+        self.sent_cached = Some(false);
+    }
+
+    /// What is sent in place of this side's chain, for the body of its Certificate.
+    pub(super) fn send(&mut self, own: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
+        let content = Content::write(own, body)?;
+        self.sent_cached = Some(true);
+        self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
+        Some(content)
+    }
+
+    /// This client's chain came as so many bytes, in place of a body of so many.
+    pub(super) fn receive(
+        &mut self,
+        client: Remembered,
+        received: Received,
+        body: usize,
+        content: usize,
+    ) {
+        self.cache.count(|metrics| metrics.received(received.matches, body, content));
+        self.received = Some((received, client));
+    }
+
+    pub(super) fn is_what_was_sent(&self) -> bool {
+        self.received.as_ref().is_none_or(|(received, _)| received.matches)
+    }
+
+    /// Who copied a ticket must not learn from alerts whose it is.
+    pub(super) fn conceals_verdict(&self) -> bool {
+        self.received.is_some()
+    }
+
+    /// The verifier refuses the client's chain, and it is the client itself that has come: what is known of it has
+    /// no use any more.
+    pub(super) fn peer_refused(&self) {
+        if let Some((_, client)) = &self.received {
+            self.cache.forget(client);
+        }
+    }
+
+    /// The handshake is complete: the client that was here, and its chain; by its tickets somebody was `found`, or
+    /// nobody.
+    pub(super) fn client(
+        &mut self,
+        end: &HandshakeEnd<'_>,
+        found: Option<&Remembered>,
+    ) -> Option<(ChainHash, Remembered)> {
+        let identity = self.cache.identity(end.identity);
+        let (hash, client) = match end.peer {
+            Some(peer) => self.shown(peer, identity, end),
+            None if self.psk => self.of_session(found?, identity),
+            None => None,
+        }?;
+        self.ticketed = Some((hash, tail_of(&client.form)));
+        Some((hash, client))
+    }
+
+    /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes is
+    /// of the same client. Else somebody has copied the ticket: with new ones derived from a session of his own and
+    /// the chain of another he could find out which chain that is.
+    fn of_session(&self, client: &Remembered, identity: u32) -> Option<(ChainHash, Remembered)> {
+        let is_same = identity != 0 && client.identity == identity;
+        is_same.then(|| (client.form.hash(self.cache.sha256), client.clone()))
+    }
+
+    /// The client's chain, as it is remembered.
+    fn shown(
+        &self,
+        peer: &PeerCertificate,
+        identity: u32,
+        end: &HandshakeEnd<'_>,
+    ) -> Option<(ChainHash, Remembered)> {
+        let expected = self.received.as_ref().map(|(received, _)| received.expected);
+        let share = self.received.as_ref().map(|(_, known)| known.share);
+        let asked = asked_of(Role::Client, None, end.now);
+        let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
+        let share = share.unwrap_or_else(|| self.cache.share_of(peer));
+        Some((hash, Remembered { form, under: self.under, identity, share }))
+    }
+
+    /// Counts how certificates travelled. Clients' chains were `offered`, or none was; the client has shown tickets,
+    /// or not.
+    pub(super) fn count(&self, end: &HandshakeEnd<'_>, offered: bool, showed_tickets: bool) {
+        self.cache.count(|metrics| {
+            metrics.sent_cached += u64::from(self.sent_cached == Some(true));
+            metrics.sent_whole += u64::from(self.sent_cached == Some(false));
+            match &self.received {
+                _ if end.peer.is_none() => (),
+                Some(_) => metrics.received_cached += 1,
+                None if offered => metrics.missed_another_chain += 1,
+                // Tickets that nobody knows are counted already.
+                None if showed_tickets => (),
+                None => metrics.missed_nothing_cached += 1,
+            }
+        });
+    }
+}

@@ -1,0 +1,76 @@
+//! A connection's codecs after the handshake.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::after_handshake::{AfterHandshake, NextTicket};
+use super::connection_codecs::{ConnectionCodecs, check_extensions};
+use crate::error::Error;
+use crate::wire::{ExtensionType, Extensions, Writer, write_extension};
+
+/// What is left of a client's codecs; a connection that has none holds no memory for them.
+#[derive(Default)]
+pub(crate) struct LeftCodecs(Option<Box<Left>>);
+
+struct Left {
+    codecs: Vec<(Option<ExtensionType>, Box<dyn AfterHandshake>)>,
+    /// The server has accepted the client.
+    accepted: bool,
+}
+
+impl ConnectionCodecs {
+    /// What is left of a client's codecs.
+    pub(crate) fn after(self) -> LeftCodecs {
+        let left = self.into_codecs().filter_map(|codec| {
+            let typ = codec.extension().map(|(typ, _)| typ);
+            Some((typ, codec.after()?))
+        });
+        let codecs: Vec<_> = left.collect();
+        LeftCodecs((!codecs.is_empty()).then(|| Box::new(Left { codecs, accepted: false })))
+    }
+
+    /// Appends the extensions of a server's codecs in a ticket.
+    pub(crate) fn write_ticket_extensions(
+        &mut self,
+        next: &NextTicket,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let made: Vec<_> = self.codecs_mut().filter_map(|it| it.ticket_extension(next)).collect();
+        check_extensions(made.iter().map(|(typ, body)| (*typ, &body[..])), &[])?;
+        for (typ, body) in made {
+            write_extension(out, typ, |out| out.bytes(&body));
+        }
+        Ok(())
+    }
+}
+
+impl LeftCodecs {
+    /// A ticket came, with these extensions.
+    pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
+        self.accepted();
+        for (own, codec) in self.0.iter_mut().flat_map(|left| &mut left.codecs) {
+            let body = extensions.iter().find(|(typ, _)| Some(*typ) == *own);
+            if let Some((_, body)) = body {
+                codec.ticket(body);
+            }
+        }
+    }
+
+    /// Data or a ticket came.
+    pub(crate) fn accepted(&mut self) {
+        let Some(left) = self.0.as_mut().filter(|left| !left.accepted) else { return };
+        left.accepted = true;
+        left.codecs.retain_mut(|(_, codec)| codec.accepted());
+        if left.codecs.is_empty() {
+            self.0 = None;
+        }
+    }
+
+    /// The server ended the connection with a fatal alert.
+    pub(crate) fn refused(&mut self) {
+        let left = self.0.take().filter(|left| !left.accepted);
+        for (_, mut codec) in left.into_iter().flat_map(|left| left.codecs) {
+            codec.refused();
+        }
+    }
+}
