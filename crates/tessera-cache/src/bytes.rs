@@ -56,6 +56,12 @@ pub(crate) fn len24(len: usize) -> [u8; 3] {
     [a, b, c]
 }
 
+/// Appends a vector with a length of one byte.
+pub(crate) fn put8(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(bytes.len() as u8);
+    out.extend_from_slice(bytes);
+}
+
 /// Appends a vector with a length of two bytes.
 pub(crate) fn put16(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u16).to_be_bytes());

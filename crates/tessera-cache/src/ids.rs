@@ -27,6 +27,11 @@ fn id_of(bytes: [u8; 2]) -> Id {
     Id(FIRST_ID | u16::from_be_bytes(bytes))
 }
 
+/// An id that stands for a chain because this end said so; these bytes are random.
+pub(crate) fn random_id(bytes: [u8; 2]) -> Id {
+    id_of(bytes)
+}
+
 /// What stands for a client's chain in its next ClientHello, and the id that the server then offers. Both
 /// ends derive it when a handshake is complete. It is sent once, ever.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -23,9 +23,11 @@ pub struct Metrics {
     pub missed_policy: u64,
     /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
     pub missed_forgotten: u64,
-    /// Clients that sent tickets of which none was known: used before, evicted, or of another life of
+    /// Clients that sent tickets of which none was known, a sealed one included: used before, evicted, or of another life of
     /// this server.
     pub missed_unknown_ticket: u64,
+    /// Clients that were found by a sealed ticket, since this server has none of their others.
+    pub found_sealed: u64,
     /// Hashes that were not the one expected; such handshakes end.
     pub wrong_hash: u64,
     /// How many bytes of messages were not sent or received, for what was cached.
@@ -40,7 +42,7 @@ pub struct Metrics {
 
 impl Metrics {
     /// Each with a name for operators.
-    pub fn named(&self) -> [(&'static str, u64); 15] {
+    pub fn named(&self) -> [(&'static str, u64); 16] {
         [
             ("sent_cached", self.sent_cached),
             ("sent_whole", self.sent_whole),
@@ -52,6 +54,7 @@ impl Metrics {
             ("missed_policy", self.missed_policy),
             ("missed_forgotten", self.missed_forgotten),
             ("missed_unknown_ticket", self.missed_unknown_ticket),
+            ("found_sealed", self.found_sealed),
             ("wrong_hash", self.wrong_hash),
             ("bytes_saved", self.bytes_saved),
             ("evicted", self.evicted),

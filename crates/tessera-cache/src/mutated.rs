@@ -12,7 +12,7 @@ use crate::client::ClientCache;
 use crate::der;
 use crate::own_chains::OwnChains;
 use crate::server::ServerCache;
-use crate::wire::{Content, Hello};
+use crate::wire::{Content, Hello, SealedTicket};
 use crate::written::{Of, frame};
 
 const ROUNDS: usize = 20_000;
@@ -71,9 +71,16 @@ fn read_what_peers_say(rounds: usize) {
                 assert!(again == said, "{round}");
             }
         }
-        let said = mutator.mutate(&content[..16]);
-        if let Ok(hello) = Hello::read(&said) {
-            assert_eq!(hello.write(), said);
+        let with_sealed = [&content[..16], &[20], &content[..20]].concat();
+        for hello in [&content[..16], &with_sealed] {
+            let said = mutator.mutate(hello);
+            if let Ok(hello) = Hello::read(&said) {
+                assert_eq!(hello.write(), said);
+            }
+        }
+        let said = mutator.mutate(&[&[0xc0, 1][..], &with_sealed[16..]].concat());
+        if let Some(ticket) = SealedTicket::read(&said) {
+            assert!(ticket.write() == said && ticket.id.0 >= 0xc000, "{round}");
         }
         let said = mutator.mutate(body);
         for typ in [CertificateType::X509, CertificateType::RAW_PUBLIC_KEY] {
@@ -113,6 +120,10 @@ fn read_files(rounds: usize) {
         &ticket,
         &[0],
         &[0],
+        // A sealed one.
+        &[1],
+        &[9; 32],
+        &[0, 6, 0xc0, 1, 3, 1, 2, 3],
     ]
     .concat();
     let client = [

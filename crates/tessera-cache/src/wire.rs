@@ -1,20 +1,22 @@
 //! The extension cached_certificates, and what a CompressedCertificate of a cached chain holds.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tessera::auth::certificate_entries;
+use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use crate::bytes::{Bytes, put16};
+use crate::bytes::{Bytes, put8, put16};
 use crate::chain_hash::ChainHash;
-use crate::ids::{TICKETS, TicketBytes};
+use crate::ids::{FIRST_ID, TICKETS, TicketBytes};
 
 /// cached_certificates in a ClientHello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hello {
+pub(crate) enum Hello<'a> {
     /// The client takes part, and has no ticket.
     TakesPart,
-    /// The client's tickets; where it has one only, the other is random.
-    Tickets([TicketBytes; TICKETS]),
+    /// The client's tickets, random where it has none; and a sealed one.
+    Tickets([TicketBytes; TICKETS], Option<&'a [u8]>),
 }
 
 /// What is wrong with an extension of the peer's.
@@ -26,26 +28,66 @@ pub(crate) enum Malformed {
     EqualTickets,
 }
 
-impl Hello {
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Malformed> {
+impl<'a> Hello<'a> {
+    pub(crate) fn read(body: &'a [u8]) -> Result<Self, Malformed> {
         if body.is_empty() {
             return Ok(Self::TakesPart);
         }
         let mut reader = Bytes(body);
-        let tickets = reader.array().zip(reader.array()).filter(|_| reader.is_empty());
+        let tickets = reader.array().zip(reader.array());
         let (one, other) = tickets.ok_or(Malformed::Length)?;
+        let sealed = match reader.is_empty() {
+            true => None,
+            false => Some(whole_sealed(&mut reader).ok_or(Malformed::Length)?),
+        };
         if one == other {
             return Err(Malformed::EqualTickets);
         }
-        Ok(Self::Tickets([one, other]))
+        Ok(Self::Tickets([one, other], sealed))
     }
 
     pub(crate) fn write(self) -> Vec<u8> {
         match self {
             Self::TakesPart => Vec::new(),
-            Self::Tickets(tickets) => tickets.concat(),
+            Self::Tickets(tickets, sealed) => {
+                let mut out = tickets.concat();
+                if let Some(sealed) = sealed {
+                    put8(&mut out, sealed);
+                }
+                out
+            }
         }
     }
+}
+
+/// A sealed ticket as servers give it, in a NewSessionTicket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SealedTicket {
+    /// What the server then offers.
+    pub(crate) id: Id,
+    /// At most 255 bytes, and not none.
+    pub(crate) sealed: Box<[u8]>,
+}
+
+impl SealedTicket {
+    /// Reads it; `None` if it is none.
+    pub(crate) fn read(body: &[u8]) -> Option<Self> {
+        let mut reader = Bytes(body);
+        let id = Id(reader.u16()?);
+        let sealed = whole_sealed(&mut reader)?.into();
+        (id.0 >= FIRST_ID).then_some(Self { id, sealed })
+    }
+
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut out = self.id.0.to_be_bytes().to_vec();
+        put8(&mut out, &self.sealed);
+        out
+    }
+}
+
+/// `opaque sealed<1..255>`, and nothing after it.
+fn whole_sealed<'a>(reader: &mut Bytes<'a>) -> Option<&'a [u8]> {
+    reader.vec8().filter(|sealed| !sealed.is_empty() && reader.is_empty())
 }
 
 /// What a CompressedCertificate of a cached chain holds.

@@ -24,42 +24,48 @@ impl Of {
             Self::Clients => b"tessera clients",
         }
     }
-}
 
-/// The version that is written, and the only one that is read.
-const VERSION: u8 = 1;
+    /// The version that is written; earlier ones are read.
+    fn version(self) -> u8 {
+        match self {
+            // 1: without sealed tickets.
+            Self::Servers => 2,
+            Self::Clients => 1,
+        }
+    }
+}
 
 /// Puts a frame around what `write` writes.
 pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut written = of.name().to_vec();
-    written.push(VERSION);
+    written.push(of.version());
     write(&mut written);
     let checksum = sha256.hash(&written);
     written.extend_from_slice(checksum.as_ref());
     written
 }
 
-/// What is in the frame.
+/// What is in the frame, and its version.
 pub(crate) fn unframed<'a>(
     sha256: &dyn Hash,
     of: Of,
     written: &'a [u8],
-) -> Result<Bytes<'a>, NotImported> {
+) -> Result<(u8, Bytes<'a>), NotImported> {
     let mut reader = Bytes(written);
     if reader.take(of.name().len()) != Some(of.name()) {
         return Err(NotImported::Damaged);
     }
     // Before the checksum: a newer version may have another one.
-    match reader.u8() {
-        Some(VERSION) => (),
-        Some(version) if version > VERSION => return Err(NotImported::Newer { version }),
-        _ => return Err(NotImported::Damaged),
-    }
+    let version = match reader.u8() {
+        None | Some(0) => return Err(NotImported::Damaged),
+        Some(version) if version > of.version() => return Err(NotImported::Newer { version }),
+        Some(version) => version,
+    };
     let len = reader.0.len().checked_sub(ChainHash::LEN).ok_or(NotImported::Damaged)?;
     let body = reader.take(len).ok_or(NotImported::Damaged)?;
     let sealed = written.len() - ChainHash::LEN;
     let checksum = sha256.hash(written.get(..sealed).unwrap_or_default());
-    (checksum.as_ref() == reader.0).then_some(Bytes(body)).ok_or(NotImported::Damaged)
+    (checksum.as_ref() == reader.0).then_some((version, Bytes(body))).ok_or(NotImported::Damaged)
 }
 
 /// Something that may be missing.

@@ -12,14 +12,15 @@ use tessera::auth::VerifierDigest;
 use tessera::crypto::{Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
-pub(crate) use self::tickets::OwnTicket;
 use self::tickets::OwnTickets;
+pub(crate) use self::tickets::{OwnSealed, OwnTicket, Shown};
 use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
+use crate::wire::SealedTicket;
 
 /// The certificates of servers that a client has been to, and its tickets for them: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
@@ -125,7 +126,7 @@ impl ClientCache {
     }
 
     /// What is known of a server, and its next tickets, which are gone then.
-    pub(crate) fn visit(&self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
+    pub(crate) fn visit(&self, key: &Key) -> (Destination, Shown) {
         self.peers.state.lock().visit(key)
     }
 
@@ -141,9 +142,21 @@ impl ClientCache {
     /// stranger whose the tickets are; so the next connection offers nothing, the chain is sent whole, and the
     /// server tells. Other tickets would only be refused alike.
     pub(crate) fn refused(&self, key: &Key) {
+        self.change(key, |destination| {
+            (destination.failed, destination.tickets) = (true, OwnTickets::default());
+        });
+    }
+
+    /// A server has given a sealed ticket for this chain of this side's.
+    pub(crate) fn learn_sealed(&self, key: &Key, chain: ChainHash, ticket: SealedTicket) {
+        self.change(key, |destination| destination.tickets.add_sealed(chain, ticket));
+    }
+
+    /// Changes what is known of a server, if anything is.
+    fn change(&self, key: &Key, change: impl FnOnce(&mut Destination)) {
         let mut state = self.peers.state.lock();
         let Some((key, mut destination)) = state.remove(key) else { return };
-        (destination.failed, destination.tickets) = (true, OwnTickets::default());
+        change(&mut destination);
         state.put(key, destination, self.peers.limits);
     }
 
@@ -157,7 +170,7 @@ impl ClientCache {
 }
 
 impl State {
-    fn visit(&mut self, key: &Key) -> (Destination, [Option<OwnTicket>; TICKETS]) {
+    fn visit(&mut self, key: &Key) -> (Destination, Shown) {
         let Some(found) = self.destinations.get_mut(key) else { return Default::default() };
         if found.failed {
             return Default::default();

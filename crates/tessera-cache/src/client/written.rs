@@ -18,6 +18,7 @@ use crate::error::NotImported;
 use crate::form::Form;
 use crate::ids::Ticket;
 use crate::metrics::Metrics;
+use crate::wire::SealedTicket;
 use crate::written::{Of, flag, frame, option, put_option, unframed};
 
 impl ClientCache {
@@ -41,12 +42,12 @@ impl ClientCache {
     /// # Errors
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let mut reader = unframed(self.sha256, Of::Servers, exported)?;
+        let (version, mut reader) = unframed(self.sha256, Of::Servers, exported)?;
         // Within the limits from the first one on, whatever the length.
         let mut read = State::default();
         while !reader.is_empty() {
             let (key, destination) =
-                server(self.sha256, &mut reader).ok_or(NotImported::Damaged)?;
+                server(self.sha256, &mut reader, version).ok_or(NotImported::Damaged)?;
             read.put(Arc::new(key), destination, self.peers.limits);
         }
         let mut state = self.peers.state.lock();
@@ -67,7 +68,7 @@ impl ClientCache {
     }
 }
 
-fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: bool) {
+fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tickets: bool) {
     put16(out, key.server_name.as_bytes());
     put_option(out, key.port, |out, port| out.extend(port.to_be_bytes()));
     put24(out, &key.protocols);
@@ -86,7 +87,7 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: 
         put24(out, &chain.leaf);
         put24(out, &chain.issuers);
     }
-    let tickets = destination.tickets.all().filter(|_| tickets);
+    let tickets = destination.tickets.all().filter(|_| with_tickets);
     let tickets: Vec<_> = tickets.collect();
     out.push(tickets.len() as u8);
     for (chain, left) in tickets {
@@ -100,9 +101,20 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, tickets: 
     }
     // Of at most 4 KiB.
     put_option(out, destination.request.as_deref(), put16);
+    let sealed = destination.tickets.sealed().filter(|_| with_tickets);
+    let sealed: Vec<_> = sealed.collect();
+    // At most four.
+    out.push(sealed.len() as u8);
+    for (ticket, chain) in sealed {
+        out.extend(chain.0);
+        put16(out, &ticket.write());
+    }
 }
 
-fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)> {
+/// From which version on there are sealed tickets.
+const WITH_SEALED_TICKETS: u8 = 2;
+
+fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
     let server_name = String::from_utf8(from.vec16()?.to_vec()).ok()?;
     let port = option(from, Bytes::u16)?;
     let protocols = from.vec24()?.to_vec();
@@ -121,6 +133,13 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>) -> Option<(Key, Destination)>
         of_handshake(from, &mut destination.tickets)?;
     }
     destination.request = option(from, |from| Some(from.vec16()?.into()))?;
+    if version >= WITH_SEALED_TICKETS {
+        for _ in 0..from.u8()? {
+            let chain = ChainHash(from.array()?);
+            let ticket = SealedTicket::read(from.vec16()?)?;
+            destination.tickets.put_sealed_before(chain, ticket);
+        }
+    }
     Some((Key { server_name, port, protocols, policy }, destination))
 }
 

@@ -32,7 +32,7 @@ impl CertificateCodecFactory for ClientCache {
         // An imported cache may have tickets of the other carrier.
         let is_of_this = |(ticket, _): &OwnTicket| ALL_IDS.contains(&ticket.id);
         let (end, known) = ClientEnd::visit(self, to, is_of_this);
-        let extension = end.cache.hello(&end.tickets)?.write();
+        let extension = hello(&end)?;
         let offered = offered(&end, &known, to);
         let ids = offered.iter().map(|it| it.id).collect();
         Some(Box::new(ClientCodec { end, extension, offered, ids }))
@@ -47,20 +47,19 @@ impl CertificateCodecFactory for ClientCache {
     }
 }
 
-impl ClientCache {
-    /// What the ClientHello says; `None` without random numbers, and then nothing is said.
-    fn hello(&self, tickets: &[OwnTicket]) -> Option<Hello> {
-        if tickets.is_empty() {
-            return Some(Hello::TakesPart);
-        }
-        // A missing ticket looks like one: nobody sees how many there are.
-        let mut random: [TicketBytes; TICKETS] = Default::default();
-        for bytes in &mut random {
-            self.random(bytes)?;
-        }
-        let shown = [0, 1].map(|at| tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
-        (shown[0] != shown[1]).then_some(Hello::Tickets(shown))
+/// What the ClientHello says; `None` without random numbers, and then nothing is said.
+fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
+    if end.tickets.is_empty() && end.sealed.is_none() {
+        return Some(Hello::TakesPart.write());
     }
+    // A missing ticket looks like one: nobody sees how many there are.
+    let mut random: [TicketBytes; TICKETS] = Default::default();
+    for bytes in &mut random {
+        end.cache.random(bytes)?;
+    }
+    let shown = [0, 1].map(|at| end.tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
+    let sealed = end.sealed.as_ref().map(|(ticket, _)| &*ticket.sealed);
+    (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
 }
 
 /// The server's chains that are offered.
@@ -136,15 +135,16 @@ impl CertificateCodec for ClientCodec {
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        self.end.after()
+        self.end.after(true)
     }
 }
 
 impl ClientCodec {
     /// Whether the server knows this side's chain by this id.
     fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
-        let mut tickets = self.end.tickets.iter();
-        let by_ticket = tickets.any(|(ticket, chain)| ticket.id == id && chain == own);
+        let derived = self.end.tickets.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let sealed = self.end.sealed.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let by_ticket = derived.chain(sealed).any(|ticket| ticket == (id, own));
         let public = !self.end.answers && self.end.cache.public_ids != PublicIds::Never;
         by_ticket || public && public_id(own) == id
     }

@@ -1,19 +1,37 @@
-//! A client's end when its handshake is complete, and the server's is not: what the server makes of it.
+//! A client's end when its handshake is complete, and the server's is not: what the server makes of it, and the
+//! tickets that it gives.
 
 use alloc::sync::Arc;
 
 use tessera::auth::AfterHandshake;
 
+use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key};
+use crate::wire::SealedTicket;
 
-/// Of a connection in which this side's chain was sent as a hash.
 pub(super) struct ClientAfter {
     pub(super) cache: Arc<ClientCache>,
     pub(super) key: Key,
+    /// Whether this side's chain was sent as a hash.
+    pub(super) sent_cached: bool,
+    /// This side's chain that tickets are for, where sealed ones may come.
+    pub(super) own: Option<ChainHash>,
 }
 
 impl AfterHandshake for ClientAfter {
+    fn accepted(&mut self) -> bool {
+        self.own.is_some()
+    }
+
     fn refused(&mut self) {
-        self.cache.refused(&self.key);
+        if self.sent_cached {
+            self.cache.refused(&self.key);
+        }
+    }
+
+    fn ticket(&mut self, body: &[u8]) {
+        if let Some((own, ticket)) = self.own.zip(SealedTicket::read(body)) {
+            self.cache.learn_sealed(&self.key, own, ticket);
+        }
     }
 }

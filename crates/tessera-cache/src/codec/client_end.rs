@@ -12,7 +12,7 @@ use super::client_after::ClientAfter;
 use super::learned_form;
 use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
-use crate::client::{ClientCache, Destination, Key, Learned, OwnTicket, ServerChain};
+use crate::client::{ClientCache, Destination, Key, Learned, OwnSealed, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, Ticket};
 use crate::wire::Content;
 
@@ -21,6 +21,8 @@ pub(super) struct ClientEnd {
     key: Key,
     /// The tickets in the ClientHello.
     pub(super) tickets: Vec<OwnTicket>,
+    /// The one behind them that servers of a fleet can open.
+    pub(super) sealed: Option<OwnSealed>,
     /// Whether any chain of the server's was known, offered or not.
     is_known: bool,
     /// Whether the server takes part.
@@ -54,10 +56,11 @@ impl ClientEnd {
     ) -> (Self, Destination) {
         let key = Key::of(to);
         // Without a clock nobody can tell whether what is known has expired.
-        let (mut known, tickets) = match to.now.unix {
+        let (mut known, shown) = match to.now.unix {
             Some(_) => cache.visit(&key),
             None => Default::default(),
         };
+        let is_default = cache.carrier.paper().is_none();
         let all = known.chains.len();
         let now = to.now.unix.map(|unix| unix.as_secs());
         let is_valid = |it: &ServerChain| it.expires_at.zip(now).is_none_or(|(end, now)| now < end);
@@ -66,7 +69,9 @@ impl ClientEnd {
         let end = Self {
             cache,
             key,
-            tickets: tickets.into_iter().flatten().filter(may_show).collect(),
+            tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
+            // The carrier paper has none.
+            sealed: shown.sealed.filter(|_| is_default),
             is_known: all > 0,
             answers: false,
             own: None,
@@ -136,7 +141,7 @@ impl ClientEnd {
         let own = match end.peer {
             Some(_) => self.own,
             // With a PSK nothing was sent: the tickets stood for this side's chain.
-            None => self.tickets.first().map(|(_, chain)| *chain),
+            None => self.shown_for(),
         };
         self.own = own.filter(|_| self.answers);
         let tickets = self.own.and_then(|own| Some((own, derive(&own)?)));
@@ -144,10 +149,19 @@ impl ClientEnd {
         self.cache.learn(self.key.clone(), learned);
     }
 
-    /// What hears of the connection afterwards, if anything is of interest.
-    pub(super) fn after(&self) -> Option<Box<dyn AfterHandshake>> {
-        let (cache, key) = (self.cache.clone(), self.key.clone());
-        self.sent_cached.then(|| Box::new(ClientAfter { cache, key }) as _)
+    /// The chain of this side's that all tickets in the ClientHello stand for.
+    fn shown_for(&self) -> Option<ChainHash> {
+        let derived = self.tickets.first().map(|(_, chain)| *chain);
+        derived.or(self.sealed.as_ref().map(|(_, chain)| *chain))
+    }
+
+    /// What hears of the connection afterwards, if anything is of interest: whether the server accepts a chain
+    /// that came as a hash, and with `for_tickets`, sealed ones for this side's.
+    pub(super) fn after(&self, for_tickets: bool) -> Option<Box<dyn AfterHandshake>> {
+        let (cache, key, sent_cached) = (self.cache.clone(), self.key.clone(), self.sent_cached);
+        let own = self.own.filter(|_| for_tickets && !self.disagrees);
+        let is_of_interest = sent_cached || own.is_some();
+        is_of_interest.then(|| Box::new(ClientAfter { cache, key, sent_cached, own }) as _)
     }
 
     /// The server's chain, as it is remembered.

@@ -41,17 +41,21 @@ fn learned_form<P>(
     expected: Option<ChainHash>,
     asked: AskedChain<'_>,
 ) -> Option<(ChainHash, Form)> {
-    let expected = expected.or(peer.chain_hash.map(ChainHash));
-    let chain = Chain::of_peer(peer);
-    let hash = match (&chain, expected) {
-        (_, Some(expected)) => expected,
-        (Some(chain), None) => chain.hash(cache.sha256),
-        (None, None) => return None,
+    let memory = cache.memory.as_ref();
+    let is_known = |hash: &ChainHash| {
+        memory.is_some_and(|it| it.pin(&AskedChain { hash: hash.0, ..asked }).is_some())
     };
-    let is_known = || cache.memory.as_ref()?.pin(&AskedChain { hash: hash.0, ..asked });
-    let form = match chain {
-        Some(chain) if is_known().is_none() => Form::Whole(Arc::new(chain)),
-        _ => Form::Known(hash),
+    let told = expected.or(peer.chain_hash.map(ChainHash));
+    if let Some(hash) = told.filter(&is_known) {
+        return Some((hash, Form::Known(hash)));
+    }
+    let Some(chain) = Chain::of_peer(peer) else {
+        return told.map(|hash| (hash, Form::Known(hash)));
+    };
+    let hash = told.unwrap_or_else(|| chain.hash(cache.sha256));
+    let form = match told.is_none() && is_known(&hash) {
+        true => Form::Known(hash),
+        false => Form::Whole(Arc::new(chain)),
     };
     Some((hash, form))
 }

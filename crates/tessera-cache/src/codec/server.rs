@@ -7,7 +7,7 @@ use core::ops::RangeInclusive;
 
 use tessera::auth::{
     CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, ToServer,
+    EncodedCertificate, FromClient, HandshakeEnd, NextTicket, ToServer,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
@@ -76,12 +76,19 @@ impl ServerCache {
         let known = match hello {
             None => end.cache.recognisable(end.under, from),
             Some(Hello::TakesPart) => Vec::new(),
-            Some(Hello::Tickets(tickets)) => find(&end, &tickets, from).into_iter().collect(),
+            Some(Hello::Tickets(tickets, sealed)) => {
+                find(&end, &tickets, sealed, from).into_iter().collect()
+            }
         };
         let offer = |(id, client)| end.offer(id, client, from.now);
         let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
         let ids = offered.iter().map(|it| it.id).collect();
-        Ok(Some(ServerCodec { end, hello, random: *from.random, offered, ids }))
+        let says = match hello {
+            None => Says::Nothing,
+            Some(Hello::TakesPart) => Says::TakesPart,
+            Some(Hello::Tickets(..)) => Says::Tickets,
+        };
+        Ok(Some(ServerCodec { end, says, random: *from.random, offered, ids }))
     }
 
     /// The clients that don't take part, by the ids that they may be offered.
@@ -107,21 +114,32 @@ impl ServerCache {
 fn find(
     end: &ServerEnd,
     tickets: &[TicketBytes; TICKETS],
+    sealed: Option<&[u8]>,
     from: &FromClient<'_>,
 ) -> Option<(Id, Remembered)> {
     if !end.psk && from.policy.is_none() {
         return None;
     }
     let may_be = |typ| end.psk || is_only_type(from, typ);
-    let found = end.take(tickets, from.now, ALL_IDS, may_be)?;
+    let found = end.take(tickets, sealed, from.now, ALL_IDS, may_be)?;
     Some((found.id, found.peer))
+}
+
+/// What a client says in its ClientHello.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Says {
+    /// Nothing: it doesn't take part, or not in this form.
+    Nothing,
+    /// That it takes part, and has no ticket.
+    TakesPart,
+    /// Its tickets.
+    Tickets,
 }
 
 /// What a server's connection carries.
 struct ServerCodec {
     end: ServerEnd,
-    /// What the client says, if it takes part.
-    hello: Option<Hello>,
+    says: Says,
     /// The client's.
     random: [u8; 32],
     /// The clients' chains that are offered, and their ids.
@@ -135,7 +153,8 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.hello.map(|_| (ExtensionType::CACHED_CERTIFICATES, &[][..]))
+        let takes_part = self.says != Says::Nothing;
+        takes_part.then_some((ExtensionType::CACHED_CERTIFICATES, &[][..]))
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
@@ -145,9 +164,9 @@ impl CertificateCodec for ServerCodec {
         }
         let sha256 = self.end.cache.sha256;
         let own = self.end.cache.hash_own(body)?;
-        let id = match self.hello {
-            Some(_) => salted_id(sha256, &self.random, &own),
-            None => public_id(&own),
+        let id = match self.says {
+            Says::Nothing => public_id(&own),
+            Says::TakesPart | Says::Tickets => salted_id(sha256, &self.random, &own),
         };
         let content = offered.contains(&id).then(|| self.end.send(&own, body))??;
         Some(EncodedCertificate::new(id, content))
@@ -162,7 +181,7 @@ impl CertificateCodec for ServerCodec {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
-        if self.hello.is_none() && !received.matches {
+        if self.says == Says::Nothing && !received.matches {
             self.end.cache.dispute_public(&expected);
         }
         self.end.receive(offered.peer.clone(), received, body.len(), encoded.len());
@@ -183,14 +202,20 @@ impl CertificateCodec for ServerCodec {
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let offered = !self.ids.is_empty();
-        self.end.count(end, offered, matches!(self.hello, Some(Hello::Tickets(_))));
+        self.end.count(end, offered, self.says == Says::Tickets);
         let found = self.offered.first().map(|found| &found.peer);
         let Some((hash, client)) = self.end.client(end, found) else { return };
-        if self.hello.is_none() {
+        if self.says == Says::Nothing {
             self.end.cache.learn_public(hash, client);
         } else if let Some(tickets) = derive(end, &hash) {
             self.end.cache.learn(&client, &tickets, offered);
         }
+    }
+
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        let takes_part = self.says != Says::Nothing;
+        let sealed = takes_part.then(|| self.end.seal(next))??;
+        Some((ExtensionType::CACHED_CERTIFICATES, sealed.write()))
     }
 }
 
@@ -207,7 +232,7 @@ fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
 fn refusal(malformed: Malformed) -> CodecRefusal {
     match malformed {
         Malformed::Length => CodecRefusal::Malformed(
-            "a client's cached_certificates is neither empty nor two tickets long",
+            "a client's cached_certificates is neither empty nor two tickets, with a sealed one or without",
         ),
         Malformed::EqualTickets => {
             CodecRefusal::Illegal("the two tickets of cached_certificates are the same")

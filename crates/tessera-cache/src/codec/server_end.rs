@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::Time;
-use tessera::auth::{FromClient, HandshakeEnd, PeerCertificate, Role};
+use tessera::auth::{FromClient, HandshakeEnd, NextTicket, PeerCertificate, Role};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::learned_form;
 use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
-use crate::server::{Found, Remembered, ServerCache, Under};
-use crate::wire::Content;
+use crate::server::{Found, Remembered, ServerCache, Tail, Under, UnknownTickets, tail_of};
+use crate::wire::{Content, SealedTicket};
 
 pub(super) struct ServerEnd {
     pub(super) cache: Arc<ServerCache>,
@@ -24,26 +24,44 @@ pub(super) struct ServerEnd {
     sent_cached: Option<bool>,
     /// The client's chain, if it came as a hash, and what is remembered of it.
     received: Option<(Received, Remembered)>,
+    /// The client's chain that new tickets are for, when the handshake is complete.
+    ticketed: Option<(ChainHash, Tail)>,
 }
 
 impl ServerEnd {
     pub(super) fn new(cache: Arc<ServerCache>, from: &FromClient<'_>, psk: bool) -> Self {
         let under = cache.under(from);
-        Self { cache, psk, under, sent_cached: None, received: None }
+        Self { cache, psk, under, sent_cached: None, received: None, ticketed: None }
     }
 
     /// Takes the client's tickets, and gives whom they are of. They aren't looked up without a clock: nobody
     /// could tell whether what is known has expired. A ticket of another carrier has an id that is none of
-    /// these, and is for nobody here.
+    /// these, and is for nobody here. Where none of them is known, a sealed one is opened.
     pub(super) fn take(
         &self,
         tickets: &[TicketBytes],
+        sealed: Option<&[u8]>,
         now: Time,
         ids: RangeInclusive<Id>,
         may_be: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let found = self.cache.take(tickets, self.under, now.unix?.as_secs(), may_be);
+        let unix = now.unix?;
+        let found = match self.cache.take(tickets, self.under, unix.as_secs(), &may_be) {
+            Ok(found) => found,
+            Err(UnknownTickets) => {
+                let opened = sealed.and_then(|it| self.cache.open(it, self.under, unix, &may_be));
+                if opened.is_none() {
+                    self.cache.count(|metrics| metrics.missed_unknown_ticket += 1);
+                }
+                opened
+            }
+        };
         found.filter(|found| ids.contains(&found.id))
+    }
+
+    /// One more ticket for this client, which every server of the fleet can open.
+    pub(super) fn seal(&self, next: &NextTicket) -> Option<SealedTicket> {
+        self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
 
     /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it; what it doesn't
@@ -109,16 +127,18 @@ impl ServerEnd {
     /// The handshake is complete: the client that was here, and its chain; by its tickets somebody was `found`, or
     /// nobody.
     pub(super) fn client(
-        &self,
+        &mut self,
         end: &HandshakeEnd<'_>,
         found: Option<&Remembered>,
     ) -> Option<(ChainHash, Remembered)> {
         let identity = self.cache.identity(end.identity);
-        match end.peer {
+        let (hash, client) = match end.peer {
             Some(peer) => self.shown(peer, identity, end),
             None if self.psk => self.of_session(found?, identity),
             None => None,
-        }
+        }?;
+        self.ticketed = Some((hash, tail_of(&client.form)));
+        Some((hash, client))
     }
 
     /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes is

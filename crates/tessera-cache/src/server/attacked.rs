@@ -101,7 +101,7 @@ fn attack(seed: u64, rounds: usize) {
                 let under = if numbers.below(4) == 0 { None } else { of };
                 let under = under.unwrap_or_else(|| numbers.under());
                 let found = store.take(&shown, under, 0, |_| true);
-                if let Some(found) = found {
+                if let Ok(Some(found)) = found {
                     found_in_all += 1;
                     // Ids have 14 bits: by chance another ticket has the same.
                     let is_it = |it: &&(u64, Under, Ticket)| {
@@ -113,7 +113,7 @@ fn attack(seed: u64, rounds: usize) {
                     assert!(*learned_under == under);
                     if numbers.below(20) == 0 {
                         store.forget(&found.peer);
-                        let again = store.take(&shown, under, 0, |_| true);
+                        let again = store.take(&shown, under, 0, |_| true).ok().flatten();
                         assert!(
                             again.is_none_or(|again| again.peer.identity != found.peer.identity)
                         );
@@ -155,7 +155,7 @@ fn attack(seed: u64, rounds: usize) {
 fn assert_few_of_each(store: &mut Store, tickets: &Tickets) {
     let mut of_clients: BTreeMap<u64, BTreeSet<TicketBytes>> = BTreeMap::new();
     for (bytes, (client, under, _)) in tickets {
-        if store.take(&[*bytes, [0; 8]], *under, 0, |_| true).is_some() {
+        if let Ok(Some(_)) = store.take(&[*bytes, [0; 8]], *under, 0, |_| true) {
             of_clients.entry(*client).or_default().insert(*bytes);
         }
     }
@@ -186,12 +186,12 @@ fn what_is_written_is_hardly_longer_than_what_is_kept() {
     let metrics = store.metrics();
     assert_eq!(metrics.entries, 400);
     let mut written = Vec::new();
-    store.write(&mut written);
+    store.write(&mut written, false);
     assert!(written.len() as u64 <= metrics.bytes, "{} of {}", written.len(), metrics.bytes);
     let read = store.read(Bytes(&written)).expect("what it wrote");
     assert_eq!(read.metrics(), metrics);
     let mut again = Vec::new();
-    read.write(&mut again);
+    read.write(&mut again, false);
     assert!(again == written);
 }
 
@@ -205,7 +205,7 @@ fn a_ticket_that_stands_for_none_is_not_read() {
     let form = Form::Whole(Arc::new(chain.expect("a chain")));
     store.learn(&Remembered { form, ..peer }, &[numbers.ticket()], false);
     let mut written = Vec::new();
-    store.write(&mut written);
+    store.write(&mut written, false);
     assert!(store.read(Bytes(&written)).is_some());
     let end = written.len() - 2;
     written[end..].fill(0);

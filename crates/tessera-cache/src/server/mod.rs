@@ -11,29 +11,36 @@ pub mod measured;
 mod pages;
 mod public;
 mod record;
+mod sealed;
 mod shares;
 mod store;
 #[cfg(test)]
 mod tests;
 mod written;
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use tessera::auth::{FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
-use tessera::crypto::Provider;
+use tessera::crypto::{Provider, Random};
+use tessera::resume::TicketKeys;
 use tessera::wire::CertificateType;
 
 use self::groups::ServerName;
 use self::public::Public;
 pub(crate) use self::public::PublicClient;
+use self::sealed::Sealer;
+pub(crate) use self::sealed::{Tail, tail_of};
 use self::store::Store;
-pub(crate) use self::store::{Found, Remembered, Under};
+pub(crate) use self::store::{Found, Remembered, Under, UnknownTickets};
 use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
-use crate::ids::{Ticket, TicketBytes};
+use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
+use crate::wire::SealedTicket;
 
 /// The certificates of clients that have been here: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
@@ -63,6 +70,8 @@ pub type ServerCache = Cache<Clients>;
 pub struct Clients {
     store: Lock<Store>,
     public: Lock<Public>,
+    random: &'static dyn Random,
+    sealer: Option<Sealer>,
 }
 
 /// How much a server remembers.
@@ -96,8 +105,24 @@ impl ServerCache {
     /// If the provider has no SHA-256, or no random numbers.
     pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
         let store = Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?;
-        Self::of(provider, Clients { store: Lock::new(store), public: Lock::default() })
+        let (store, public) = (Lock::new(store), Lock::default());
+        Self::of(provider, Clients { store, public, random: provider.random, sealer: None })
     }
+
+    /// Gives clients sealed tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
+    /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
+    /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
+    /// for [`SEALED_TICKET_AGE`](Self::SEALED_TICKET_AGE) at most, and while its key is in the ring.
+    ///
+    /// Servers keep no record of those that were shown: somebody who copies one from the wire learns at which
+    /// servers of the fleet the chain is known that it stands for, and not whose it is.
+    pub fn with_sealed_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
+        self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::SEALED_TICKET_AGE));
+        self
+    }
+
+    /// How old a sealed ticket may be.
+    pub const SEALED_TICKET_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// What it did so far.
     pub fn metrics(&self) -> Metrics {
@@ -125,8 +150,35 @@ impl ServerCache {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Found> {
+    ) -> Result<Option<Found>, UnknownTickets> {
         self.peers.store.lock().take(tickets, under, unix, may_offer)
+    }
+
+    /// The client that a sealed ticket stands for.
+    pub(crate) fn open(
+        &self,
+        sealed: &[u8],
+        under: Under,
+        unix: Duration,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Found> {
+        let named = self.peers.sealer.as_ref()?.open(sealed, under.server, unix)?;
+        let mut store = self.peers.store.lock();
+        let seconds = unix.as_secs();
+        let peer = store.find_chain(self.sha256, &named, under, seconds, may_offer)?;
+        store.metrics.found_sealed += 1;
+        // It stands behind the others.
+        Some(Found { id: named.id, place: TICKETS, peer })
+    }
+
+    /// A sealed ticket for this chain at this server; `None` if none are given.
+    pub(crate) fn seal(
+        &self,
+        chain: (ChainHash, Tail),
+        under: Under,
+        unix: Duration,
+    ) -> Option<SealedTicket> {
+        self.peers.sealer.as_ref()?.seal(chain, under.server, unix)
     }
 
     /// What a client is accepted under that asks for this server.

@@ -15,7 +15,7 @@ impl ServerCache {
     /// was somebody's.
     pub fn export(&self) -> Vec<u8> {
         let store = self.peers.store.lock();
-        frame(self.sha256, Of::Clients, |out| store.write(out))
+        frame(self.sha256, Of::Clients, |out| store.write(out, self.peers.sealer.is_some()))
     }
 
     /// Replaces everything with what was exported.
@@ -23,7 +23,7 @@ impl ServerCache {
     /// # Errors
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let reader = unframed(self.sha256, Of::Clients, exported)?;
+        let (_, reader) = unframed(self.sha256, Of::Clients, exported)?;
         let mut store = self.peers.store.lock();
         *store = store.read(reader).ok_or(NotImported::Damaged)?;
         Ok(())

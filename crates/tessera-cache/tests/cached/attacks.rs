@@ -14,12 +14,13 @@ use tessera::wire::{
     SignatureScheme,
 };
 use tessera_cache::ChainHash;
-use tessera_harness::at;
+use tessera_harness::{Mode, at};
 use tessera_null_provider::NullSigner;
 
 use crate::around::Around;
 use crate::refusals::{edit_client, edit_server, known};
-use crate::{Naming, alert, in_hello};
+use crate::sealed::ring;
+use crate::{Ends, Naming, alert, in_hello};
 
 /// Signs without the key.
 pub(crate) struct Forger;
@@ -77,13 +78,21 @@ fn owners_hash() -> Vec<u8> {
     hash.expect("a hash").0.to_vec()
 }
 
+/// Two ends that know each other, and the client's next tickets, of which a sealed one alone is live.
+fn known_by_sealed() -> Ends {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    ends
+}
+
 /// How the server ends such a handshake: its alert, and how much it sent in all.
 fn steal(
+    ends: &Ends,
     says: &[u8],
     staples: usize,
     refuses: Option<AlertDescription>,
 ) -> (AlertDescription, usize) {
-    let ends = known();
     let mut scene = ends.scene.clone();
     // As long as the owner's.
     let chain = vec![vec![b't'; 800 + staples], vec![b'j'; 600]];
@@ -102,7 +111,8 @@ fn steal(
     (alert(&pair.to_server.error).expect("a refusal"), pair.server_sent.len())
 }
 
-/// Whether the hash is right, what stands beside it, and why the verifier refuses: the answer is the same.
+/// Whether the hash is right, what stands beside it, why the verifier refuses, and by which kind of ticket the owner
+/// was found: the answer is the same.
 #[test]
 fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
     let right = owners_hash();
@@ -113,8 +123,11 @@ fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
         for staples in [&[][..], &[0, 4, 0, 18, 0, 0, 0, 0], &[0, 3, 0, 5, 0, 0, 0]] {
             for refuses in [None, Some(AlertDescription::CERTIFICATE_REVOKED)] {
                 let says = [&hash[..], staples].concat();
-                let (alert, sent) = steal(&says, staples.len().saturating_sub(4), refuses);
-                answers.insert((alert.0, sent));
+                let beside = staples.len().saturating_sub(4);
+                for ends in [known(), known_by_sealed()] {
+                    let (alert, sent) = steal(&ends, &says, beside, refuses);
+                    answers.insert((alert.0, sent));
+                }
             }
         }
     }

@@ -18,6 +18,7 @@ mod paper_refusals;
 mod public;
 mod refusals;
 mod refused;
+mod sealed;
 mod stapling;
 mod written;
 

@@ -165,7 +165,7 @@ fn a_malformed_offer_of_tickets_is_refused() {
         (&ticket, AlertDescription::DECODE_ERROR),
         (&two_equal[..15], AlertDescription::DECODE_ERROR),
         (&[&two_equal[..], &[0]].concat(), AlertDescription::DECODE_ERROR),
-        (&two_equal.repeat(2)[..24], AlertDescription::DECODE_ERROR),
+        (&[ticket, [8; 8], [9; 8]].concat(), AlertDescription::DECODE_ERROR),
         (&two_equal, AlertDescription::ILLEGAL_PARAMETER),
     ] {
         let mut pair = ends.start();

@@ -121,7 +121,7 @@ impl CertificateCodec for PaperClient {
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
-        self.end.after()
+        self.end.after(false)
     }
 }
 

@@ -186,7 +186,8 @@ impl PaperServer {
     fn find(&mut self, may_be: impl Fn(CertificateType) -> bool) {
         let Some(Hello::Tickets(tickets)) = &self.hello else { return };
         let shown: Vec<_> = tickets.iter().map(|(_, ticket)| *ticket).collect();
-        let Some(found) = self.end.take(&shown, self.now, NO_ID..=NO_ID, may_be) else { return };
+        let found = self.end.take(&shown, None, self.now, NO_ID..=NO_ID, may_be);
+        let Some(found) = found else { return };
         self.client = self.end.offer(NO_ID, found.peer, self.now);
         let place = tickets.get(found.place).map(|(place, _)| *place);
         let place = place.filter(|_| self.client.is_some() && !self.end.psk);

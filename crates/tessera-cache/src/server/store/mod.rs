@@ -8,9 +8,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
-use tessera::crypto::{Random, RandomFailed};
+use tessera::crypto::{Hash, Random, RandomFailed};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
+use crate::chain_hash::first;
 use crate::der::issuer;
 use crate::form::Form;
 use crate::ids::{KeptTicket, Ticket, TicketBytes};
@@ -22,6 +23,7 @@ use crate::server::index::{END, Index};
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
 use crate::server::record::{Record, form, parts};
+use crate::server::sealed::{Contents, Tail, tail};
 use crate::server::shares::{NONE, Shares};
 use crate::server::store::tickets::Taken;
 
@@ -52,6 +54,10 @@ pub(crate) struct Found {
     pub(crate) place: usize,
     pub(crate) peer: Remembered,
 }
+
+/// None of a client's tickets is known here.
+#[derive(Debug)]
+pub(crate) struct UnknownTickets;
 
 /// A client's chain, and under what it was accepted.
 #[derive(Clone)]
@@ -127,7 +133,7 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Found> {
+    ) -> Result<Option<Found>, UnknownTickets> {
         let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
             match self.take_one(bytes, under) {
@@ -136,11 +142,62 @@ impl Store {
                 Taken::Nothing => (),
             }
         }
-        let Some((client, id, place)) = first else {
-            self.metrics.missed_policy += u64::from(is_of_another_policy);
-            self.metrics.missed_unknown_ticket += u64::from(!is_of_another_policy);
-            return None;
-        };
+        if first.is_none() && is_of_another_policy {
+            self.metrics.missed_policy += 1;
+            return Ok(None);
+        }
+        let (client, id, place) = first.ok_or(UnknownTickets)?;
+        let peer = self.usable(client, under, unix, may_offer);
+        Ok(peer.map(|peer| Found { id, place, peer }))
+    }
+
+    /// The client of this server with a chain that a sealed ticket names. Nothing is taken; of clients under other
+    /// policies nothing is looked at, so that who copied a ticket can't have them forgotten.
+    pub(super) fn find_chain(
+        &mut self,
+        sha256: &dyn Hash,
+        named: &Contents,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Remembered> {
+        let Contents { chain, tail: own_tail, .. } = named;
+        let whole = self.find_with_tail(own_tail, under, |form| match form {
+            Form::Whole(whole) => whole.hash(sha256) == *chain,
+            Form::Known(_) => false,
+        });
+        let as_hash = |form: &Form| matches!(form, Form::Known(hash) if hash == chain);
+        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash))?;
+        self.usable(client, under, unix, may_offer)
+    }
+
+    /// The client that was accepted under this, with such a form whose own part ends so.
+    fn find_with_tail(
+        &self,
+        end: &Tail,
+        under: Under,
+        is_it: impl Fn(&Form) -> bool,
+    ) -> Option<u32> {
+        let policy = under.policy.map(|it| it.0);
+        self.clients.find(hash_of(&self.keyed, end), |number| {
+            let record = self.records.get(number);
+            let group = record.and_then(|record| self.groups.get(record.group));
+            record.zip(group).is_some_and(|(record, group)| {
+                tail(&record.own) == *end
+                    && (group.server, group.policy) == (under.server, policy)
+                    && form(group, &record.own).is_some_and(|form| is_it(&form))
+            })
+        })
+    }
+
+    /// What is remembered of this client, if it may be offered now.
+    fn usable(
+        &mut self,
+        client: u32,
+        under: Under,
+        unix: u64,
+        may_offer: impl Fn(CertificateType) -> bool,
+    ) -> Option<Remembered> {
         let record = self.records.get(client)?;
         let group = self.groups.get(record.group)?;
         let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
@@ -162,7 +219,7 @@ impl Store {
             self.metrics.missed_another_chain += 1;
             return None;
         }
-        Some(Found { id, place, peer: Remembered { form, under, identity, share } })
+        Some(Remembered { form, under, identity, share })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.
@@ -333,9 +390,10 @@ impl Store {
 
 /// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
 fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
-    let mut tail = [0; 16];
-    let taken = own.len().min(tail.len());
-    tail[..taken].copy_from_slice(&own[own.len() - taken..]);
+    hash_of(keyed, &tail(own))
+}
+
+fn hash_of(keyed: &Keyed, tail: &Tail) -> u64 {
     let (a, b) = tail.split_at(8);
-    keyed.hash(crate::chain_hash::first(a), crate::chain_hash::first(b))
+    keyed.hash(first(a), first(b))
 }

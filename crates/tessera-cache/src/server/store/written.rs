@@ -20,25 +20,32 @@ use crate::written::{flag, option, put_option};
 
 impl Store {
     /// Writes all clients, of each part of the cache those that were not used for longest first.
-    pub(in crate::server) fn write(&self, out: &mut Vec<u8>) {
+    /// Those without a ticket are left out, unless they can be found otherwise.
+    pub(in crate::server) fn write(&self, out: &mut Vec<u8>, without_tickets: bool) {
         // Identities are hashes under it.
         self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
         let mut issuers = Issuers::default();
         for share in self.shares.iter() {
             let mut next = share.oldest;
             while let Some(record) = self.records.get(next) {
-                self.write_client(next, out, &mut issuers);
+                self.write_client(next, out, &mut issuers, without_tickets);
                 next = record.newer;
             }
         }
     }
 
-    fn write_client(&self, client: u32, out: &mut Vec<u8>, issuers: &mut Issuers) {
+    fn write_client(
+        &self,
+        client: u32,
+        out: &mut Vec<u8>,
+        issuers: &mut Issuers,
+        without_tickets: bool,
+    ) {
         let Some(record) = self.records.get(client) else { return };
         let Some(group) = self.groups.get(record.group) else { return };
         let Some(Form::Whole(chain)) = form(group, &record.own) else { return };
         let tickets = self.tickets_by_age(client);
-        if tickets.is_empty() {
+        if tickets.is_empty() && !without_tickets {
             // Nobody finds it.
             return;
         }

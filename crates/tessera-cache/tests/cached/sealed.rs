@@ -1,0 +1,391 @@
+//! Sealed tickets: servers of a fleet that share a ring of ticket keys, and no cache.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera::resume::{ClientSession, TicketKeys};
+use tessera::wire::{AlertDescription, ExtensionType};
+use tessera_cache::ServerCache;
+use tessera_harness::{Hello, Mode, Pair, at, records};
+use tessera_vault::{TicketKey, TicketKeyRing};
+
+use crate::{Ends, Naming, alert, edit_hello, hits_of, in_hello};
+
+const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
+
+/// How long a sealed ticket of these rings is.
+pub(crate) const SEALED: usize = 140;
+
+fn key() -> TicketKey {
+    let now = at(0).unix.expect("a clock");
+    let hour = Duration::from_secs(3600);
+    TicketKey::generate(&tessera_aws_lc::provider(), now, hour, hour).expect("random numbers")
+}
+
+fn copy(key: &TicketKey) -> TicketKey {
+    TicketKey::decode(&key.encode()).expect("a key")
+}
+
+pub(crate) fn ring() -> Arc<TicketKeyRing> {
+    ring_of(&[&key()])
+}
+
+fn ring_of(keys: &[&TicketKey]) -> Arc<TicketKeyRing> {
+    let ring = TicketKeyRing::new(&tessera_aws_lc::provider());
+    let now = at(0).unix.expect("a clock");
+    ring.install(keys.iter().map(|key| copy(key)).collect(), now).expect("keys");
+    Arc::new(ring)
+}
+
+impl Ends {
+    /// A server that gives sealed tickets, as many as four in a full handshake.
+    pub(crate) fn sealing(mode: Mode, ring: Arc<dyn TicketKeys>) -> Self {
+        let mut ends = Self::new(mode);
+        ends.scene.server.policy.tickets.new_session_count = 4;
+        ends.scene.client.policy.tickets.new_session_count = 4;
+        ends.joins(ring);
+        ends
+    }
+
+    /// Another server, with nothing in its cache, and this ring.
+    fn joins(&mut self, ring: Arc<dyn TicketKeys>) {
+        let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
+        self.server = Arc::new(cache.with_sealed_tickets(ring));
+        self.scene.server.certificate_codecs = vec![self.server.clone()];
+    }
+
+    /// The same client, at another server of the fleet.
+    fn member(&self, ring: Arc<dyn TicketKeys>) -> Self {
+        let (scene, client, server) =
+            (self.scene.clone(), self.client.clone(), self.server.clone());
+        let mut member = Self { scene, client, server, carrier: self.carrier };
+        member.joins(ring);
+        member
+    }
+
+    /// Flights that never arrive use up the derived tickets of one handshake; of the four sealed ones two are left.
+    pub(crate) fn only_sealed_tickets_are_left(&self) {
+        (0..2).for_each(|_| drop(self.start()));
+    }
+}
+
+/// The sealed ticket in the ClientHello that waits.
+fn sealed_in(pair: &Pair) -> Option<Vec<u8>> {
+    let body = in_hello(pair, CACHED).expect("takes part");
+    let (_, rest) = body.split_at_checked(16)?;
+    let (len, sealed) = rest.split_first()?;
+    assert_eq!(usize::from(*len), sealed.len());
+    Some(sealed.to_vec())
+}
+
+/// After one visit to each, in whatever order.
+#[test]
+fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
+    let ring = ring();
+    let first = Ends::sealing(Mode::Mutual, ring.clone());
+    let mut fleet = vec![first];
+    (0..3).for_each(|_| fleet.push(fleet[0].member(ring.clone())));
+    for member in &fleet {
+        assert!(!member.hits().1);
+    }
+    for at in [0, 1, 2, 3, 1, 0, 3, 2, 2, 0, 1, 3, 0, 2, 1, 3] {
+        assert_eq!(fleet[at].hits(), (true, true), "{at}");
+    }
+    let metrics: Vec<_> = fleet.iter().map(|member| member.server.metrics()).collect();
+    let found: u64 = metrics.iter().map(|it| it.found_sealed).sum();
+    assert!(found >= 12, "{found}");
+    // The first of all has no ticket; the three others had one that named nobody there.
+    let missed: u64 = metrics.iter().map(|it| it.missed_unknown_ticket).sum();
+    assert_eq!((missed, metrics[0].missed_nothing_cached), (3, 1));
+}
+
+#[test]
+fn a_fleet_without_sealed_tickets_sends_whole_chains() {
+    let mut fleet = vec![Ends::new(Mode::Mutual)];
+    for _ in 0..3 {
+        let mut member = fleet[0].member(ring());
+        member.restart_server();
+        fleet.push(member);
+    }
+    fleet.iter().for_each(|member| drop(member.connect()));
+    let hits = [3, 2, 1, 0, 3, 2, 1, 0].map(|at| fleet[at].hits().1);
+    assert!(hits.contains(&false));
+}
+
+/// Only the sealed ones are left, as after a restart that lost what was not written yet.
+#[test]
+fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
+    let ring = ring();
+    let mut ends = Ends::sealing(Mode::Mutual, ring.clone());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    assert_eq!(ends.hits(), (true, true));
+    assert_eq!(ends.server.metrics().found_sealed, 1);
+    // And from its file, in which the client has no ticket any more.
+    let mut pair = ends.start();
+    pair.client_to_server();
+    drop(pair);
+    let mut pair = ends.start();
+    pair.client_to_server();
+    drop(pair);
+    let exported = ends.server.export();
+    ends.joins(ring);
+    ends.server.import(&exported).expect("what it exported");
+    assert_eq!(ends.server.metrics().entries, 1);
+    assert_eq!(ends.hits(), (true, true));
+    assert_eq!(ends.server.metrics().found_sealed, 1);
+}
+
+/// And both hellos say the same.
+#[test]
+fn sealed_tickets_stay_as_they_are_after_a_hello_retry_request() {
+    let mut ends = Ends::sealing(Mode::Retry, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    let pair = ends.connect();
+    assert_eq!(hits_of(&pair), (true, true));
+    assert_eq!(ends.server.metrics().found_sealed, 1);
+    let hellos = records(&pair.client_sent);
+    let hellos = hellos.iter().filter(|it| it[0] == 22 && it[5] == 1);
+    let bodies: Vec<_> =
+        hellos.map(|it| Hello::read(&it[5..]).extension(CACHED).cloned()).collect();
+    assert_eq!(bodies.len(), 2);
+    assert!(bodies[0] == bodies[1] && bodies[0].as_ref().is_some_and(|it| it.len() == 157));
+    ends.joins(ring());
+    assert_eq!(ends.hits(), (true, false), "another ring");
+}
+
+#[test]
+fn sealed_tickets_live_as_long_as_their_key() {
+    let (old, new) = (key(), key());
+    for (keys, hit) in [(vec![&old], true), (vec![&new, &old], true), (vec![&new], false)] {
+        let ring = ring_of(&[&old]);
+        let ends = Ends::sealing(Mode::Mutual, ring.clone());
+        ends.connect();
+        ends.only_sealed_tickets_are_left();
+        let now = at(0).unix.expect("a clock");
+        ring.install(keys.iter().map(|key| copy(key)).collect(), now).expect("keys");
+        assert_eq!(ends.hits(), (true, hit), "{}", keys.len());
+        let metrics = ends.server.metrics();
+        let found = (metrics.found_sealed, metrics.missed_unknown_ticket);
+        assert_eq!(found, (u64::from(hit), u64::from(!hit)));
+    }
+}
+
+#[test]
+fn a_sealed_ticket_of_another_ring_is_a_miss() {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    let other = ends.member(ring());
+    other.connect();
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    // It knows the chain, and can't open what the client shows.
+    assert_eq!(other.hits(), (true, false));
+    assert_eq!(other.server.metrics().found_sealed, 0);
+}
+
+#[test]
+fn no_sealed_ticket_is_sent_twice_and_all_have_one_length() {
+    let ring = ring();
+    let ends = Ends::sealing(Mode::Mutual, ring.clone());
+    let other = ends.another_client(&[b'k'; 100]);
+    let mut seen = BTreeSet::new();
+    for ends in [&ends, &other] {
+        ends.connect();
+        for _ in 0..6 {
+            let pair = ends.start();
+            let Some(sealed) = sealed_in(&pair) else { continue };
+            assert_eq!(sealed.len(), SEALED);
+            assert!(seen.insert(sealed), "twice");
+        }
+    }
+    // Four of each handshake.
+    assert_eq!(seen.len(), 8);
+}
+
+#[test]
+fn a_client_gets_sealed_tickets_with_session_tickets_alone() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    ends.scene.server.tickets = None;
+    ends.connect();
+    let pair = ends.start();
+    assert_eq!(in_hello(&pair, CACHED).map(|body| body.len()), Some(16));
+    // A client without a certificate gets none, whatever comes.
+    let mut ends = Ends::sealing(Mode::Full, ring());
+    ends.scene.client.credentials.clear();
+    ends.scene.server.client_authentication = tessera::handshake::ClientAuthentication::None;
+    ends.connect();
+    assert_eq!(in_hello(&ends.start(), CACHED).map(|body| body.len()), Some(0));
+}
+
+#[test]
+fn a_client_of_the_carrier_paper_gets_no_sealed_ticket() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    let paper = tessera_cache::Carrier::PAPER;
+    ends.client_uses(paper);
+    let cache = ServerCache::new(&ends.scene.server.provider).expect("a cache");
+    ends.server = Arc::new(cache.with_carrier(paper).with_sealed_tickets(ring()));
+    ends.scene.server.certificate_codecs = vec![ends.server.clone()];
+    ends.connect();
+    let before = ends.client.metrics().bytes;
+    assert_eq!(ends.hits(), (true, true));
+    assert_eq!(ends.client.metrics().bytes, before);
+    assert_eq!(ends.server.metrics().found_sealed, 0);
+}
+
+/// The server can't compare what it is shown: a sealed ticket is for one name, as every other.
+#[test]
+fn a_sealed_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    let mut pair = ends.start();
+    let flight = edit_hello(&pair.intercept_client(), |hello| {
+        let name = b"other1.example";
+        let entry = [&[0, 0, name.len() as u8][..], name].concat();
+        hello.set(ExtensionType::SERVER_NAME, &[&[0, entry.len() as u8][..], &entry].concat());
+    });
+    pair.deliver_to_server(&flight);
+    let metrics = ends.server.metrics();
+    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 1));
+    let accepted = ends.scene.server.client_authentication.clone();
+    ends.judge_clients_by(Naming::new("clients of a stricter server"));
+    let mut pair = ends.start();
+    pair.client_to_server();
+    let metrics = ends.server.metrics();
+    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 2));
+    // Who shows a copy there makes nobody forget the client.
+    assert_eq!(metrics.entries, 1);
+    ends.scene.server.client_authentication = accepted;
+    ends.connect();
+    assert_eq!(ends.hits(), (true, true));
+}
+
+/// Any length, and anything in it: what is no vector is refused, and what can't be opened is a miss.
+#[test]
+fn any_bytes_in_place_of_a_sealed_ticket_are_refused_or_a_miss() {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    let derived: Vec<u8> = (0..16).collect();
+    for len in 1..=300_usize {
+        let after: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
+        for says in [0, len.saturating_sub(1), after[0].into(), 255] {
+            let mut body = [&derived[..], &after].concat();
+            body[16] = says as u8;
+            let mut pair = ends.start();
+            let flight = edit_hello(&pair.intercept_client(), |hello| hello.set(CACHED, &body));
+            pair.deliver_to_server(&flight);
+            let is_vector = usize::from(says as u8) == len - 1 && len > 1;
+            let refused = (!is_vector).then_some(AlertDescription::DECODE_ERROR);
+            assert_eq!(alert(&pair.to_server.error), refused, "{len} {says}");
+        }
+    }
+    assert_eq!(ends.server.metrics().found_sealed, 0);
+}
+
+/// Also a server that gives none, and one that has no cache.
+#[test]
+fn a_server_without_sealed_tickets_passes_over_those_of_others() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.restart_server();
+    assert!(sealed_in(&ends.start()).is_some());
+    assert_eq!(ends.hits(), (true, false));
+    assert_eq!(ends.hits(), (true, true));
+    ends.scene.server.certificate_codecs.clear();
+    assert_eq!(ends.hits(), (false, false));
+}
+
+/// A stranger is told that it opens, and nothing of whose it is; the owner loses nothing.
+#[test]
+fn a_replayed_sealed_ticket_costs_its_owner_nothing() {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    let stranger = ends.another_client(&[b'z'; 800]);
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    let mut owner = ends.start();
+    let body = in_hello(&owner, CACHED).expect("tickets");
+    for times in 1..4 {
+        let mut pair = stranger.start();
+        let flight = edit_hello(&pair.intercept_client(), |hello| hello.set(CACHED, &body));
+        pair.deliver_to_server(&flight);
+        assert_eq!(pair.to_server.error, None);
+        assert_eq!(ends.server.metrics().found_sealed, times);
+    }
+    owner.run();
+    assert_eq!(hits_of(&owner), (true, true));
+}
+
+fn resumed(ends: &Ends, session: Option<ClientSession>) -> Pair {
+    let pair = ends.resume(session);
+    assert!(pair.server.facts().psk.is_some());
+    pair
+}
+
+/// How many sealed tickets the client has left; they are gone then.
+fn sealed_left(ends: &Ends) -> usize {
+    (0..10).filter(|_| sealed_in(&ends.start()).is_some()).count()
+}
+
+#[test]
+fn a_resumption_gives_sealed_tickets_to_the_client_of_its_session_alone() {
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    let session = ends.connect().to_client.sessions.pop();
+    ends.only_sealed_tickets_are_left();
+    let pair = resumed(&ends, session);
+    // One session ticket, and one sealed.
+    assert_eq!(pair.to_client.sessions.len(), 1);
+    assert_eq!(ends.server.metrics().found_sealed, 1);
+    assert_eq!(sealed_left(&ends), 2);
+
+    // Somebody shows the owner's tickets beside his own session.
+    let ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    let thief = ends.another_client(&[b'z'; 800]);
+    let session = thief.connect().to_client.sessions.pop();
+    let mut stolen = ends.another_client(&[b'z'; 800]);
+    stolen.client = ends.client.clone();
+    stolen.scene.client.certificate_codecs = vec![ends.client.clone()];
+    stolen.scene.client.credentials.push(ends.scene.client.credentials[0].clone());
+    let before = ends.server.metrics();
+    resumed(&stolen, session);
+    let after = ends.server.metrics();
+    assert_eq!((after.found_sealed, after.bytes), (before.found_sealed + 1, before.bytes));
+    // The one that was not shown.
+    assert_eq!(sealed_left(&ends), 1);
+}
+
+#[test]
+fn a_client_keeps_sealed_tickets_in_its_file() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    let (with, without) = (ends.client.export(), ends.client.export_without_tickets());
+    ends.client_uses(ends.carrier);
+    ends.client.import(&without).expect("what it exported");
+    assert_eq!(sealed_left(&ends), 0);
+    ends.client.import(&with).expect("what it exported");
+    ends.only_sealed_tickets_are_left();
+    assert_eq!(ends.hits(), (true, true));
+    assert_eq!(ends.server.metrics().found_sealed, 1);
+    // Bounded, whatever a server gives.
+    assert_eq!(sealed_left(&ends), 4);
+}
+
+/// It had none.
+#[test]
+fn a_clients_file_of_the_version_before_sealed_tickets_is_read() {
+    let mut ends = Ends::new(Mode::Mutual);
+    ends.connect();
+    let exported = ends.client.export();
+    // Without the number of sealed tickets, which is last.
+    let mut earlier = exported[..exported.len() - 33].to_vec();
+    earlier[15] = 1;
+    let sha256 = ends.scene.server.provider.sha256().expect("SHA-256");
+    let checksum = sha256.hash(&earlier);
+    earlier.extend_from_slice(checksum.as_ref());
+    ends.client_uses(ends.carrier);
+    ends.client.import(&earlier).expect("an earlier version");
+    assert_eq!(ends.hits(), (true, true));
+}
