@@ -32,6 +32,14 @@ impl<T> Lock<T> {
     }
 }
 
+/// Lets those go first who wait for a lock that this thread has just given back, and takes again at once.
+pub(crate) fn let_others() {
+    #[cfg(feature = "std")]
+    std::thread::yield_now();
+    #[cfg(not(feature = "std"))]
+    core::hint::spin_loop();
+}
+
 impl<T: Default> Default for Lock<T> {
     fn default() -> Self {
         Self::new(T::default())

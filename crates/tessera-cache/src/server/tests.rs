@@ -8,7 +8,8 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
 use super::public::Public;
-use super::store::{Remembered, Store, Under};
+use super::store::{Remembered, Store, Under, Written};
+use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
@@ -307,4 +308,38 @@ fn an_expired_certificate_is_not_offered() {
     assert!(!is_known(&mut store, Ticket { bytes: [8; 8], ..ticket }, 1));
     let metrics = store.metrics();
     assert_eq!((metrics.missed_expired, metrics.entries), (1, 0));
+}
+
+/// Clients come and leave while it is written, so that numbers of clients and lists have others then.
+#[test]
+fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
+    let limits = ServerLimits { clients: 10_000, bytes: 10 << 20 };
+    let mut store = store(limits.clients, limits.bytes);
+    let issuers = |client: u32| [[1; 40], [2; 40], [3; 40]][client as usize % 3];
+    let learned: Vec<_> =
+        (0..3000).map(|client| learn(&mut store, 1, client, &issuers(client))).collect();
+    let mut out = Vec::new();
+    let mut writing = store.begin_to_write(&mut out, false);
+    assert_eq!(store.write_more(&mut writing, &mut out), Written::InPart);
+    // All that have one list leave, before and after what is written.
+    for ticket in learned.iter().step_by(3).map(|[ticket, _]| ticket.bytes) {
+        let found = store.take(&[ticket], under(1), NOW, |_| true).ok().flatten();
+        store.forget(&found.expect("a client").peer);
+    }
+    for client in 3000..4000 {
+        learn(&mut store, 2, client, &[4; 40]);
+    }
+    while store.write_more(&mut writing, &mut out) == Written::InPart {}
+    let mut read = Store::read(limits, Bytes(&out)).expect("what was written");
+    let stayed = learned.iter().enumerate().filter(|(client, _)| client % 3 != 0);
+    for (client, [ticket, _]) in stayed {
+        let found = read.take(&[ticket.bytes], under(1), NOW, |_| true).ok().flatten();
+        let Some(Form::Whole(chain)) = found.map(|found| found.peer.form) else {
+            panic!("{client} is gone")
+        };
+        assert_eq!(*chain.issuers, issuers(client as u32), "{client}");
+    }
+    let mut writing = store.begin_to_write(&mut out, false);
+    store.replace(read);
+    assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
 }

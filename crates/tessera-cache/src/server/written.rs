@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 
 use super::ServerCache;
+use super::store::{Store, Written};
 use crate::error::NotImported;
+use crate::lock::let_others;
 use crate::written::{Of, frame, unframed};
 
 impl ServerCache {
@@ -13,9 +15,30 @@ impl ServerCache {
     ///
     /// A ticket that was used after the export is found once more after the import; whoever shows it learns that it
     /// was somebody's.
+    ///
+    /// It is written in pieces, and in between the cache is in use: handshakes don't wait for the whole. Who comes or
+    /// leaves meanwhile may be in it or not.
     pub fn export(&self) -> Vec<u8> {
-        let store = self.peers.store.lock();
-        frame(self.sha256, Of::Clients, |out| store.write(out, self.peers.sealer.is_some()))
+        frame(self.sha256, Of::Clients, |out| {
+            let begin = out.len();
+            while !self.write(out) {
+                out.truncate(begin);
+            }
+        })
+    }
+
+    /// Writes everything; `false` if something else was imported in between.
+    fn write(&self, out: &mut Vec<u8>) -> bool {
+        let store = &self.peers.store;
+        let mut writing = store.lock().begin_to_write(out, self.peers.sealer.is_some());
+        loop {
+            let written = store.lock().write_more(&mut writing, out);
+            match written {
+                Written::InPart => let_others(),
+                Written::AsAWhole => return true,
+                Written::ReplacedInBetween => return false,
+            }
+        }
     }
 
     /// Replaces everything with what was exported.
@@ -24,8 +47,10 @@ impl ServerCache {
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
         let (_, reader) = unframed(self.sha256, Of::Clients, exported)?;
-        let mut store = self.peers.store.lock();
-        *store = store.read(reader).ok_or(NotImported::Damaged)?;
+        let limits = self.peers.store.lock().limits;
+        let read = Store::read(limits, reader).ok_or(NotImported::Damaged)?;
+        // What was there goes without the lock.
+        let _before = self.peers.store.lock().replace(read);
         Ok(())
     }
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tessera::Error;
-use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
-use tessera::handshake::{ClientAuthentication, Reply};
-use tessera::wire::{AlertDescription, ExtensionType, SignatureScheme};
+use tessera::auth::PeerRejected;
+use tessera::handshake::ClientAuthentication;
+use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_harness::{Mode, Pair};
-use tessera_null_provider::NullVerifier;
 
+use crate::Answering;
 use crate::script::{ForTickets, Heard, Play, Stage};
 
 const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
@@ -126,26 +126,10 @@ fn a_codec_that_wants_no_tickets_is_gone_once_the_server_has_accepted() {
     }
 }
 
-/// Refuses everybody.
-struct Nobody;
-
-impl PeerVerifier for Nobody {
-    fn schemes(&self) -> &[SignatureScheme] {
-        NullVerifier.schemes()
-    }
-
-    fn policy(&self) -> VerifierPolicy {
-        VerifierPolicy::new("tests: nobody")
-    }
-
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        let (alert, reason) = (AlertDescription::CERTIFICATE_REVOKED, String::new());
-        Reply::Now(Err(PeerRejected { alert, reason }))
-    }
-}
-
 fn of_nobody(stage: &mut Stage) {
-    stage.scene.server.client_authentication = ClientAuthentication::Required(Arc::new(Nobody));
+    let (alert, reason) = (AlertDescription::CERTIFICATE_REVOKED, String::new());
+    let nobody = Answering(Some(PeerRejected { alert, reason }));
+    stage.scene.server.client_authentication = ClientAuthentication::Required(Arc::new(nobody));
 }
 
 #[test]

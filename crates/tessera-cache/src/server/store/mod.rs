@@ -1,5 +1,6 @@
-//! The clients that a server remembers, found by their tickets.
+//! The clients that a server remembers.
 
+mod find;
 mod order;
 mod tickets;
 mod written;
@@ -8,13 +9,14 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use tessera::auth::VerifierDigest;
-use tessera::crypto::{Hash, Random, RandomFailed};
-use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+use tessera::crypto::{Random, RandomFailed};
 
+pub(crate) use self::find::{Found, UnknownTickets};
+pub(super) use self::written::Written;
 use crate::chain_hash::first;
 use crate::der::issuer;
 use crate::form::Form;
-use crate::ids::{KeptTicket, Ticket, TicketBytes};
+use crate::ids::{KeptTicket, Ticket};
 use crate::metrics::Metrics;
 use crate::server::ServerLimits;
 use crate::server::extras::{Extras, INLINE, LIVE};
@@ -22,10 +24,9 @@ use crate::server::groups::{Group, Groups, ServerName};
 use crate::server::index::{END, Index};
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
-use crate::server::record::{Record, form, parts};
-use crate::server::sealed::{Contents, Tail, tail};
+use crate::server::record::{Record, parts};
+use crate::server::sealed::{Tail, tail};
 use crate::server::shares::{NONE, Shares};
-use crate::server::store::tickets::Taken;
 
 /// All clients.
 pub(super) struct Store {
@@ -43,21 +44,10 @@ pub(super) struct Store {
     pub(super) limits: ServerLimits,
     entries: usize,
     bytes: usize,
+    /// How many stores were in its place before.
+    before: u64,
     pub(super) metrics: Metrics,
 }
-
-/// A client that was found; it stays what it is until the handshake is over, whatever the store does.
-#[derive(Clone)]
-pub(crate) struct Found {
-    pub(crate) id: Id,
-    /// Which of the tickets that were shown it was found by.
-    pub(crate) place: usize,
-    pub(crate) peer: Remembered,
-}
-
-/// None of a client's tickets is known here.
-#[derive(Debug)]
-pub(crate) struct UnknownTickets;
 
 /// A client's chain, and under what it was accepted.
 #[derive(Clone)]
@@ -115,6 +105,7 @@ impl Store {
             limits,
             entries: 0,
             bytes: 0,
+            before: 0,
             metrics: Metrics::default(),
         }
     }
@@ -122,104 +113,6 @@ impl Store {
     pub(super) fn metrics(&self) -> Metrics {
         let (entries, bytes) = (self.entries as u64, self.bytes as u64);
         Metrics { entries, bytes, ..self.metrics }
-    }
-
-    /// Takes these tickets, if they are of clients that this server accepted under this policy: nobody finds them
-    /// again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has expired
-    /// is forgotten.
-    pub(super) fn take(
-        &mut self,
-        tickets: &[TicketBytes],
-        under: Under,
-        unix: u64,
-        may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Option<Found>, UnknownTickets> {
-        let (mut first, mut is_of_another_policy) = (None, false);
-        for (place, bytes) in tickets.iter().enumerate() {
-            match self.take_one(bytes, under) {
-                Taken::Client(client, id) => first = first.or(Some((client, id, place))),
-                Taken::OfAnotherPolicy => is_of_another_policy = true,
-                Taken::Nothing => (),
-            }
-        }
-        if first.is_none() && is_of_another_policy {
-            self.metrics.missed_policy += 1;
-            return Ok(None);
-        }
-        let (client, id, place) = first.ok_or(UnknownTickets)?;
-        let peer = self.usable(client, under, unix, may_offer);
-        Ok(peer.map(|peer| Found { id, place, peer }))
-    }
-
-    /// The client of this server with a chain that a sealed ticket names. Nothing is taken; of clients under other
-    /// policies nothing is looked at, so that who copied a ticket can't have them forgotten.
-    pub(super) fn find_chain(
-        &mut self,
-        sha256: &dyn Hash,
-        named: &Contents,
-        under: Under,
-        unix: u64,
-        may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
-        let Contents { chain, tail: own_tail, .. } = named;
-        let whole = self.find_with_tail(own_tail, under, |form| match form {
-            Form::Whole(whole) => whole.hash(sha256) == *chain,
-            Form::Known(_) => false,
-        });
-        let as_hash = |form: &Form| matches!(form, Form::Known(hash) if hash == chain);
-        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash))?;
-        self.usable(client, under, unix, may_offer)
-    }
-
-    /// The client that was accepted under this, with such a form whose own part ends so.
-    fn find_with_tail(
-        &self,
-        end: &Tail,
-        under: Under,
-        is_it: impl Fn(&Form) -> bool,
-    ) -> Option<u32> {
-        let policy = under.policy.map(|it| it.0);
-        self.clients.find(hash_of(&self.keyed, end), |number| {
-            let record = self.records.get(number);
-            let group = record.and_then(|record| self.groups.get(record.group));
-            record.zip(group).is_some_and(|(record, group)| {
-                tail(&record.own) == *end
-                    && (group.server, group.policy) == (under.server, policy)
-                    && form(group, &record.own).is_some_and(|form| is_it(&form))
-            })
-        })
-    }
-
-    /// What is remembered of this client, if it may be offered now.
-    fn usable(
-        &mut self,
-        client: u32,
-        under: Under,
-        unix: u64,
-        may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
-        let record = self.records.get(client)?;
-        let group = self.groups.get(record.group)?;
-        let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
-        let expires_at = match &form {
-            Form::Whole(chain) => chain.expires_at(),
-            Form::Known(_) => None,
-        };
-        if expires_at.is_some_and(|end| end <= unix) {
-            self.metrics.missed_expired += 1;
-            self.remove(client);
-            return None;
-        }
-        self.touch(client);
-        let fits = match &form {
-            Form::Whole(chain) => may_offer(chain.certificate_type),
-            Form::Known(_) => may_offer(CertificateType::X509),
-        };
-        if !fits {
-            self.metrics.missed_another_chain += 1;
-            return None;
-        }
-        Some(Remembered { form, under, identity, share })
     }
 
     /// The part of the cache for clients with certificates like this one, or with raw public keys.

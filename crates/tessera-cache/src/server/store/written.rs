@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
+use alloc::vec::{self, Vec};
 use core::cmp::Reverse;
 
 use tessera::auth::VerifierDigest;
@@ -13,25 +13,72 @@ use crate::bytes::{Bytes, put24};
 use crate::chain::Chain;
 use crate::form::Form;
 use crate::ids::KeptTicket;
+use crate::metrics::Metrics;
+use crate::server::ServerLimits;
 use crate::server::extras::LIVE;
 use crate::server::keyed::Keyed;
 use crate::server::record::form;
 use crate::written::{flag, option, put_option};
 
+/// A store that is being written, in pieces: in between others have it.
+pub(in crate::server) struct Writing {
+    /// How many stores were there before.
+    before: u64,
+    /// Those that are left.
+    clients: vec::IntoIter<u32>,
+    issuers: Issuers,
+    /// Whether clients without tickets are written too.
+    without_tickets: bool,
+}
+
+/// How far a store is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::server) enum Written {
+    InPart,
+    AsAWhole,
+    /// It isn't any more: another one is in its place.
+    ReplacedInBetween,
+}
+
+/// How many clients are written in one piece: it takes about a millisecond.
+const PIECE: usize = 1024;
+
 impl Store {
-    /// Writes all clients, of each part of the cache those that were not used for longest first.
+    /// Begins to write all clients, of each part of the cache those that were not used for longest first.
     /// Those without a ticket are left out, unless they can be found otherwise.
-    pub(in crate::server) fn write(&self, out: &mut Vec<u8>, without_tickets: bool) {
+    pub(in crate::server) fn begin_to_write(
+        &self,
+        out: &mut Vec<u8>,
+        without_tickets: bool,
+    ) -> Writing {
         // Identities are hashes under it.
         self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
-        let mut issuers = Issuers::default();
+        let mut clients = Vec::with_capacity(self.entries);
         for share in self.shares.iter() {
             let mut next = share.oldest;
             while let Some(record) = self.records.get(next) {
-                self.write_client(next, out, &mut issuers, without_tickets);
+                clients.push(next);
                 next = record.newer;
             }
         }
+        let (clients, issuers) = (clients.into_iter(), Issuers::default());
+        Writing { before: self.before, clients, issuers, without_tickets }
+    }
+
+    /// Writes some more. Who has left in between isn't written; who has come in its place may be.
+    pub(in crate::server) fn write_more(
+        &self,
+        writing: &mut Writing,
+        out: &mut Vec<u8>,
+    ) -> Written {
+        if self.before != writing.before {
+            return Written::ReplacedInBetween;
+        }
+        let Writing { clients, issuers, without_tickets, .. } = writing;
+        for client in clients.by_ref().take(PIECE) {
+            self.write_client(client, out, issuers, *without_tickets);
+        }
+        if clients.len() == 0 { Written::AsAWhole } else { Written::InPart }
     }
 
     fn write_client(
@@ -49,7 +96,7 @@ impl Store {
             // Nobody finds it.
             return;
         }
-        issuers.put(record.group, &chain.issuers, out);
+        issuers.put(&chain.issuers, out);
         out.push(chain.certificate_type.0);
         put24(out, &chain.leaf);
         out.extend(group.server);
@@ -72,19 +119,26 @@ impl Store {
         places.into_iter().filter_map(|place| self.ticket(client, place)).collect()
     }
 
-    /// What was written, within the limits of this one; `None` if it can't be read.
-    pub(in crate::server) fn read(&self, mut from: Bytes<'_>) -> Option<Self> {
+    /// What was written, within these limits; `None` if it can't be read.
+    pub(in crate::server) fn read(limits: ServerLimits, mut from: Bytes<'_>) -> Option<Self> {
         let mut key = [0; 3];
         for word in &mut key {
             *word = u64::from_be_bytes(from.array()?);
         }
-        let mut read = Self::empty(Keyed::of_key(key), self.limits);
-        read.metrics = self.metrics;
+        let mut read = Self::empty(Keyed::of_key(key), limits);
         let mut issuers = Vec::new();
         while !from.is_empty() {
             read.read_client(&mut from, &mut issuers)?;
         }
         Some(read)
+    }
+
+    /// Puts another store in the place of this one, which goes on counting what it did.
+    pub(in crate::server) fn replace(&mut self, mut read: Self) -> Self {
+        let evicted = self.metrics.evicted + read.metrics.evicted;
+        read.metrics = Metrics { evicted, ..self.metrics };
+        read.before = self.before + 1;
+        core::mem::replace(self, read)
     }
 
     fn read_client(&mut self, from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>) -> Option<()> {
@@ -115,22 +169,24 @@ impl Store {
     }
 }
 
-/// Which lists of issuers are written, by the groups that have them. Clients of one part of the cache can have
-/// different ones in any order, and each list is in the cache once: in a file too.
+/// Which lists of issuers are written, by where they are in memory, which is nobody else's as long as they are held
+/// here. Clients of one part of the cache can have different ones in any order, and each list is in the cache once
+/// for a group: in a file too.
 #[derive(Default)]
-struct Issuers(BTreeMap<u32, u32>);
+struct Issuers(BTreeMap<usize, (u32, Arc<[u8]>)>);
 
 impl Issuers {
     /// The list itself the first time, and then its number.
-    fn put(&mut self, group: u32, issuers: &[u8], out: &mut Vec<u8>) {
-        let written = self.0.get(&group).copied();
+    fn put(&mut self, issuers: &Arc<[u8]>, out: &mut Vec<u8>) {
+        let place = issuers.as_ptr().addr();
+        let written = self.0.get(&place).map(|(number, _)| *number);
         out.push(u8::from(written.is_none()));
         match written {
             Some(number) => out.extend(number.to_be_bytes()),
             None => {
                 put24(out, issuers);
                 // There are fewer than clients.
-                self.0.insert(group, self.0.len() as u32);
+                self.0.insert(place, (self.0.len() as u32, issuers.clone()));
             }
         }
     }
