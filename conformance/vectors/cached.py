@@ -5,6 +5,7 @@ certificates, whole messages, randoms, and the secrets of connections.
 """
 
 import hashlib
+import hmac
 from pathlib import Path
 
 from cached_chains import (
@@ -33,6 +34,7 @@ from cached_readers import (
     read_cached_info,
     read_tickets,
 )
+from primitives import aes_gcm_open
 from reading import Reader, Values, expect, number, vector
 
 VECTORS = Path(__file__).parents[2] / "docs" / "cached-handshakes-vectors.txt"
@@ -124,6 +126,35 @@ def extensions(v: Values):  # 4, 6
     expect("EncryptedExtensions", v["EncryptedExtensions"], answer)
     offer = extension(COMPRESS_CERTIFICATE, vector(1, v["id"]))
     expect("CertificateRequest, found", v["CertificateRequest, found"], offer)
+
+
+def sealed_ticket(v: Values):  # 6.1
+    hashed, certificates = v["H"], read_certificate(v["Certificate"])[0]
+    expect("H", hashed, chain_hash(X509, certificates))
+    server = hashlib.sha256(v["server name"].lower()).digest()[:16]
+    contents = b"\x01" + hashed + certificates[0][-16:] + server + v["id"] + v["time of issue"]
+    expect("contents", v["contents"], contents)
+    assert number(v["id"]) >= 0xC000 and len(contents) == 75
+    sealed = v["sealed"]
+    header = b"\x01" + v["id of the ring's key"] + v["salt"]
+    expect("header", sealed[: len(header)], header)
+    # AES-256-GCM, with keys from SHA-256: the ring's suites.
+    label = b"tessera ticket v1"
+    secret = hmac.digest(label + b"\x13\x02" + b"\x13\x01", v["secret of the ring's key"], "sha256")
+    key = hmac.digest(secret, label + v["salt"] + b"\x01", "sha256")
+    bound_to = header + b"tessera cached certificates"
+    expect("opened", aes_gcm_open(key, bytes(12), bound_to, sealed[len(header) :]), contents)
+    try:
+        aes_gcm_open(key, bytes(12), header, sealed[len(header) :])
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("it opens as a session ticket")
+    given = extension(CACHED_CERTIFICATES, v["id"] + vector(1, sealed))
+    expect("NewSessionTicket", v["NewSessionTicket"], given)
+    body = v["newest ticket"] + v["spare of another handshake"] + vector(1, sealed)
+    assert read_tickets(body)[2] == sealed
+    expect("ClientHello", v["ClientHello"], extension(CACHED_CERTIFICATES, body))
 
 
 def paper(v: Values):  # 9
@@ -218,6 +249,7 @@ SECTIONS = {
     "client chain, sha256": tickets,
     "client chain, sha384": tickets,
     "extensions": extensions,
+    "sealed ticket": sealed_ticket,
     "paper": paper,
     "paper, with staples": paper,
     "paper, tls 1.2, sha256": paper_tls12,

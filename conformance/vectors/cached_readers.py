@@ -21,12 +21,21 @@ def refuse(alert: str, read, data: bytes):
 
 
 def read_tickets(body: bytes) -> list:  # 4
-    if len(body) not in (0, 16):
-        raise Refused("decode_error")
-    tickets = [body[i : i + 8] for i in range(0, len(body), 8)]
-    if len(set(tickets)) < len(tickets):
+    """The tickets, and the sealed one behind them if there is one."""
+
+    def tickets(reader):
+        found = [reader.take(8), reader.take(8)]
+        sealed = [reader.vector(1)] if reader.data else []
+        reader.end()
+        assert all(sealed), "none that is empty"
+        return found + sealed
+
+    if not body:
+        return []
+    found = refuse("decode_error", tickets, body)
+    if found[0] == found[1]:
         raise Refused("illegal_parameter")
-    return tickets
+    return found
 
 
 def read_answer(body: bytes):  # 4

@@ -39,6 +39,12 @@
 //! A first contact costs 4 bytes more at each end. `docs/cached-handshakes.md` in the repository is the
 //! specification.
 //!
+//! # Servers that stand for one another
+//!
+//! A ticket is found where its cache is. Servers of a fleet that share the keys of session tickets give *sealed* tickets
+//! beside the others ([`ServerCache::with_sealed_tickets`]): each of them that saw the client once finds its chain in its
+//! own cache, wherever the client was in between.
+//!
 //! # What a cache is not
 //!
 //! **No trust.** A chain in a cache is bytes that need not be sent; the verifier judges them each time as if they

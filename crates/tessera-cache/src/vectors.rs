@@ -8,7 +8,7 @@ use std::vec::Vec;
 use tessera::Time;
 use tessera::auth::{CertificateCodecFactory, ToServer};
 use tessera::crypto::Hash;
-use tessera::wire::{CertificateType, CipherSuite};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, CipherSuite};
 use tessera_harness::{Trace, expand_label};
 
 use crate::chain::Chain;
@@ -16,7 +16,7 @@ use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key, Learned, ServerChain};
 use crate::form::Form;
 use crate::ids::{Ticket, public_id, salted_id};
-use crate::wire::{Content, Hello, Malformed};
+use crate::wire::{Content, Hello, Malformed, SealedTicket};
 
 pub(crate) fn vectors() -> Trace {
     Trace::read(include_str!("../../../docs/cached-handshakes-vectors.txt"))
@@ -179,6 +179,27 @@ fn the_extension_cached_certificates_is_that_of_the_vectors() {
 }
 
 #[test]
+fn the_extension_of_a_sealed_ticket_is_that_of_the_vectors() {
+    let vectors = vectors();
+    let get = |name| vectors.get("sealed ticket", name);
+    let (id, sealed) = (Id(u16::from_be_bytes(array(get("id")))), get("sealed"));
+    let ticket = SealedTicket { id, sealed: sealed.into() };
+    let given = &get("NewSessionTicket")[4..];
+    assert_eq!(ticket.write(), given);
+    assert_eq!(SealedTicket::read(given), Some(ticket));
+    let tickets = [array(get("newest ticket")), array(get("spare of another handshake"))];
+    let body = &get("ClientHello")[4..];
+    assert_eq!(body, Hello::Tickets(tickets, Some(sealed)).write());
+    assert_eq!(Hello::read(body), Ok(Hello::Tickets(tickets, Some(sealed))));
+    // What is none is ignored: another length, or an id that stands for something else.
+    for len in 0..given.len() {
+        assert_eq!(SealedTicket::read(&given[..len]), None, "{len}");
+    }
+    assert_eq!(SealedTicket::read(&[given, &[0]].concat()), None);
+    assert_eq!(SealedTicket::read(&[&[0xbf, 0xff], &given[2..]].concat()), None);
+}
+
+#[test]
 fn what_the_vectors_refuse_is_refused() {
     let vectors = vectors();
     let mut checked = 0;
@@ -198,5 +219,5 @@ fn what_the_vectors_refuse_is_refused() {
         assert_eq!(refused, parts[0], "{name}");
         checked += 1;
     }
-    assert_eq!(checked, 12);
+    assert_eq!(checked, 17);
 }

@@ -130,9 +130,13 @@ mod tests {
 
     use tessera::handshake::Reply;
     use tessera::resume::{OpenTicket, TicketKeys};
-    use tessera_vault::RotatingRing;
+    use tessera::wire::CertificateType;
+    use tessera_vault::{RotatingRing, TicketKey, TicketKeyRing};
 
-    use super::{ChainHash, Contents, Duration, Id, PURPOSE, Sealer};
+    use super::{ChainHash, Contents, Duration, Form, Id, PURPOSE, Sealer, tail_of};
+    use crate::chain::Chain;
+    use crate::chain_hash::first;
+    use crate::vectors::{array, sha256, vectors};
 
     const NOW: Duration = Duration::from_secs(1_800_000_000);
     const SERVER: [u8; 16] = [3; 16];
@@ -162,6 +166,31 @@ mod tests {
             let garbage: Vec<u8> = ticket.sealed.iter().cycle().take(len).copied().collect();
             assert_eq!(opens(&garbage, SERVER, NOW), garbage == *ticket.sealed, "{len}");
         }
+    }
+
+    #[test]
+    fn what_a_sealed_ticket_holds_is_that_of_the_vectors() {
+        let vectors = vectors();
+        let get = |name| vectors.get("sealed ticket", name);
+        let provider = tessera_aws_lc::provider();
+        let chain = Chain::of_body(CertificateType::X509, &get("Certificate")[4..]).expect("one");
+        let name = get("server name").to_ascii_lowercase();
+        let contents = Contents {
+            chain: chain.hash(sha256()),
+            tail: tail_of(&Form::Whole(chain.into())),
+            server: first(sha256().hash(&name).as_ref()),
+            id: Id(u16::from_be_bytes(array(get("id")))),
+            issued_at: u64::from_be_bytes(array(get("time of issue"))),
+        };
+        assert_eq!(contents.chain.0, get("H"));
+        assert_eq!(contents.write(), get("contents"));
+        let (id, secret) = ("id of the ring's key", "secret of the ring's key");
+        let key = TicketKey::forever(array(get(id)), array::<32>(get(secret)).into());
+        let ring = TicketKeyRing::new(&provider);
+        ring.add(key, NOW).expect("a key");
+        let sealer = Sealer::new(Arc::new(ring), provider.random, Duration::from_secs(60));
+        let opened = sealer.open(get("sealed"), contents.server, NOW);
+        assert_eq!(opened, Some(contents));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use tessera_cache::{Carrier, ClientCache, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
+use crate::sealed::ring;
 use crate::{Ends, alert, hits_of};
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
@@ -115,6 +116,28 @@ fn a_chain_that_the_verifier_knows_is_kept_as_its_hash() {
     assert!(client.bytes < 900, "{}", client.bytes);
     // The record of a client, and what one has of all clients in common.
     assert!(server.bytes < 400, "{}", server.bytes);
+}
+
+/// It says where to look for a chain in either form.
+#[test]
+fn a_sealed_ticket_finds_a_chain_of_which_the_hash_alone_is_kept() {
+    let (mut ends, [_, at_server]) = ends();
+    ends.scene.server.policy.tickets.new_session_count = 4;
+    ends.scene.client.policy.tickets.new_session_count = 4;
+    let cache = ServerCache::new(&ends.scene.server.provider).expect("a cache");
+    let cache = cache.with_chain_memory(at_server.clone()).with_sealed_tickets(ring());
+    ends.server = Arc::new(cache);
+    ends.scene.server.certificate_codecs = vec![ends.server.clone()];
+    ends.connect();
+    for times in 1..4 {
+        ends.only_sealed_tickets_are_left();
+        assert_eq!(ends.hits(), (true, true));
+        assert_eq!(ends.server.metrics().found_sealed, times);
+    }
+    at_server.forgot.store(true, Ordering::Relaxed);
+    ends.only_sealed_tickets_are_left();
+    assert_eq!(ends.hits(), (true, false));
+    assert_eq!(ends.server.metrics().missed_forgotten, 1);
 }
 
 #[test]

@@ -317,6 +317,25 @@ fn a_replayed_sealed_ticket_costs_its_owner_nothing() {
     assert_eq!(hits_of(&owner), (true, true));
 }
 
+/// They would be refused like the others.
+#[test]
+fn a_client_that_was_refused_forgets_its_sealed_tickets() {
+    let mut ends = Ends::sealing(Mode::Mutual, ring());
+    ends.connect();
+    ends.only_sealed_tickets_are_left();
+    let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
+    ends.judge_clients_by(Naming { refuses, ..Naming::new("clients") });
+    let mut alerts = Vec::new();
+    for _ in 0..3 {
+        let mut pair = ends.start();
+        let has_sealed = sealed_in(&pair).is_some();
+        pair.run();
+        alerts.push((has_sealed, alert(&pair.to_server.error)));
+    }
+    let decrypt_error = Some(AlertDescription::DECRYPT_ERROR);
+    assert_eq!(alerts, [(true, decrypt_error), (false, refuses), (false, refuses)]);
+}
+
 fn resumed(ends: &Ends, session: Option<ClientSession>) -> Pair {
     let pair = ends.resume(session);
     assert!(pair.server.facts().psk.is_some());
