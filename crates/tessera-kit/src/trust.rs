@@ -86,7 +86,7 @@ pub fn system(otherwise: &str) -> Result<WebPkiVerifier, ProgramError> {
 /// the default size, so that what they know outlives a reload that changes nothing about trust.
 ///
 /// # Errors
-/// If the provider has no SHA-256.
+/// If the provider has no SHA-256, or no random numbers.
 pub fn remembering(verifier: WebPkiVerifier) -> Result<KnownChains, ProgramError> {
     static STORE: OnceLock<ChainStore> = OnceLock::new();
     let store = match STORE.get() {
