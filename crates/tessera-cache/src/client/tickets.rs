@@ -118,3 +118,55 @@ impl OwnTickets {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera::wire::CertificateCompressionAlgorithm as Id;
+
+    use super::{ChainHash, OwnTickets, SEALED, SealedTicket, Ticket};
+
+    const ONE: ChainHash = ChainHash([1; 32]);
+    const OTHER: ChainHash = ChainHash([2; 32]);
+
+    fn sealed(number: u8) -> SealedTicket {
+        SealedTicket { id: Id(0xc000), sealed: [number].into() }
+    }
+
+    /// After a resumption nobody could tell which of them was found.
+    #[test]
+    fn all_tickets_of_a_hello_are_for_one_chain() {
+        let ticket = |byte| Some(Ticket { bytes: [byte; 8], id: Id(0xc000) });
+        let mut own = OwnTickets::default();
+        own.add(ONE, [ticket(1), ticket(2)]);
+        for (chain, number) in [(ONE, 1), (OTHER, 2), (ONE, 3), (OTHER, 4)] {
+            own.add_sealed(chain, sealed(number));
+        }
+        let mut shown = || {
+            let shown = own.take();
+            let derived =
+                shown.derived.map(|it| it.map(|(ticket, chain)| (ticket.bytes[0], chain)));
+            (derived, shown.sealed.map(|(ticket, chain)| (ticket.sealed[0], chain)))
+        };
+        assert_eq!(shown(), ([Some((1, ONE)), None], Some((3, ONE))));
+        assert_eq!(shown(), ([Some((2, ONE)), None], Some((1, ONE))));
+        assert_eq!(shown(), ([None, None], Some((4, OTHER))));
+        assert_eq!(shown(), ([None, None], Some((2, OTHER))));
+        assert_eq!(shown(), ([None, None], None));
+    }
+
+    #[test]
+    fn the_newest_sealed_tickets_are_kept() {
+        let mut own = OwnTickets::default();
+        let before = own.cost();
+        (0..9).for_each(|number| own.add_sealed(ONE, sealed(number)));
+        assert_eq!(own.sealed().len(), SEALED);
+        assert!(own.cost() > before + SEALED);
+        let shown = own.take().sealed.map(|(ticket, _)| ticket.sealed[0]);
+        assert_eq!(shown, Some(8));
+        own.put_sealed_before(ONE, sealed(1));
+        own.put_sealed_before(ONE, sealed(0));
+        assert_eq!(own.sealed().len(), SEALED);
+        let last = own.sealed().last().map(|(ticket, _)| ticket.sealed[0]);
+        assert_eq!(last, Some(1));
+    }
+}

@@ -8,12 +8,14 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
 use super::public::Public;
+use super::sealed::{Contents, tail_of};
 use super::store::{Remembered, Store, Under, Written};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::Ticket;
+use crate::vectors::sha256;
 
 const NOW: u64 = 1_800_000_000;
 
@@ -342,4 +344,50 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     let mut writing = store.begin_to_write(&mut out, false);
     store.replace(read);
     assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
+}
+
+/// Whoever sends other certificates behind his leaf has another chain; and under another name or policy nobody is
+/// found, nor forgotten.
+#[test]
+fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
+    const ONE: &[u8] = &[0, 0, 2, 1, 1];
+    const OTHER: &[u8] = &[0, 0, 2, 2, 2];
+    let mut store = store(100, 1 << 20);
+    learn(&mut store, 1, 7, ONE);
+    learn(&mut store, 1, 8, ONE);
+    let named = |client: u32, issuers: &[u8]| {
+        let leaf = certificate(1, client);
+        let chain = Chain::new(CertificateType::X509, leaf, issuers.into()).expect("a chain");
+        let (id, server, hash) = (Id(0xc000), [1; 16], chain.hash(sha256()));
+        let tail = tail_of(&Form::Whole(Arc::new(chain)));
+        Contents { chain: hash, tail, server, id, issued_at: NOW }
+    };
+    let find = |store: &mut Store, named: &Contents, under| {
+        store.find_chain(sha256(), named, under, NOW, |_| true).map(|it| it.form.hash(sha256()))
+    };
+    for client in [7, 8] {
+        let named = named(client, ONE);
+        assert_eq!(find(&mut store, &named, under(1)), Some(named.chain));
+        let stricter = Under { policy: Some(VerifierDigest([3; 32])), ..under(1) };
+        for elsewhere in [under(2), stricter] {
+            assert_eq!(find(&mut store, &named, elsewhere), None);
+        }
+        // Without the end of the leaf it isn't found.
+        let blind = Contents { tail: Default::default(), ..named };
+        assert_eq!(find(&mut store, &blind, under(1)), None);
+    }
+    assert_eq!(find(&mut store, &named(7, OTHER), under(1)), None);
+    assert_eq!(find(&mut store, &named(9, ONE), under(1)), None);
+    // Another list takes the place of the first.
+    learn(&mut store, 1, 7, OTHER);
+    assert_eq!(find(&mut store, &named(7, ONE), under(1)), None);
+    let other = named(7, OTHER);
+    assert_eq!(find(&mut store, &other, under(1)), Some(other.chain));
+    // Hashes alone are found by their own end.
+    let hash = ChainHash([9; 32]);
+    let form = Form::Known(hash);
+    store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+    let known = Contents { chain: hash, tail: [4; 16], ..other };
+    assert_eq!(find(&mut store, &known, under(1)), Some(hash));
+    assert_eq!(store.metrics().entries, 3);
 }

@@ -62,11 +62,12 @@ pub trait PeerVerifier: Send + Sync {
     /// Judges a peer, now or later.
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 
-    /// Whether the proof is right, by the key that the question is about, whatever else speaks against the peer:
-    /// asked at once after this verifier refused a client that had named its chain. So a refused client is told
+    /// Whether the proof is right, by the key that the question is about, whatever else speaks against the peer.
+    /// Asked at once after this verifier refused a client that had named its chain: so the client itself is told
     /// from a stranger who has copied what names its chain
-    /// ([`CertificateCodec::peer_refused`](super::CertificateCodec::refused)). Default: it can't be said, and nothing is
-    /// forgotten of a client. A verifier around another one asks that.
+    /// ([`CertificateCodec::peer_refused`](super::CertificateCodec::peer_refused)). Default: it can't be said, and
+    /// nothing is forgotten of a client; so it is where the verdict comes later. A verifier around another one asks
+    /// that.
     fn has_right_proof(&self, question: &VerifyPeer) -> bool {
         let _ = question;
         false
