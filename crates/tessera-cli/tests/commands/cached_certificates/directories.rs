@@ -24,7 +24,7 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         ("damaged", |bytes| bytes[40] ^= 1),
         ("damaged", Vec::clear),
         // The version is after the name.
-        ("newer", |bytes| bytes[15] = 2),
+        ("newer", |bytes| bytes[15] = 0xff),
     ];
     for (told, damage) in damages {
         for end in ["server", "client"] {
