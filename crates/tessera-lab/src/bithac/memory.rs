@@ -1,5 +1,7 @@
 //! What peers that are remembered take on the heap.
 
+use std::cell::Cell;
+use std::sync::mpsc;
 use std::{io, thread};
 
 use tessera::Role;
@@ -162,6 +164,7 @@ pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>
         let ends = Ends::new(way, &parties).map_err(|error| failed(&error))?;
         let configs = ((*ends.client).clone(), (*ends.server).clone());
         let forgets = ends.forgetting();
+        drop(ends);
         let before = || {
             if way.is_cold() {
                 forgets();
@@ -173,8 +176,8 @@ pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>
     peaks.into_iter().collect()
 }
 
-/// Measures what an end holds when it holds most, in connections with one peer more than it remembers by then. They run in
-/// a thread of their own, and so not with the end whose memory is counted.
+/// Measures what an end holds when it holds most, in connections with one peer more than it remembers by then. All of it is
+/// made and given back in the thread of these connections: what another frees would be missing in their books.
 fn peaks_beside(
     way: CertificateWay,
     parties: &Parties,
@@ -182,16 +185,24 @@ fn peaks_beside(
     end: End,
     held: &mut [Held],
 ) -> Result<()> {
-    let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
-    let (client, server) = match end {
-        End::Client => (&own.client, &others.server),
-        End::Server => (&others.client, &own.server),
-    };
-    for (number, peer) in peers.iter().enumerate() {
-        meet(&own.against(peer, end, &others)?)?;
-        let Some(held) = held.iter_mut().find(|held| held.entries == number + 1) else { continue };
-        let [of_client, of_server] =
-            components::peaks(((**client).clone(), (**server).clone()), || ())?;
+    for held in held {
+        let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
+        let configs = match end {
+            End::Client => ((*own.client).clone(), (*others.server).clone()),
+            End::Server => ((*others.client).clone(), (*own.server).clone()),
+        };
+        let peers: Vec<_> = peers.iter().take(held.entries).cloned().collect();
+        let (told, heard) = mpsc::channel();
+        let is_first = Cell::new(true);
+        let before = move || {
+            if is_first.replace(false) {
+                let met = peers.iter().try_for_each(|peer| meet(&own.against(peer, end, &others)?));
+                // Who listens waits for the end of this thread.
+                let _ = told.send(met.map_err(|error| error.to_string()));
+            }
+        };
+        let [of_client, of_server] = components::peaks(configs, before)?;
+        heard.recv()??;
         let most = match end {
             End::Client => of_client,
             End::Server => of_server,

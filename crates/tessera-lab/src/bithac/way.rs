@@ -4,13 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use tessera::Facts;
 use tessera::handshake::CertificateTransfer;
 use tessera::wire::CertificateCompressionAlgorithm;
+use tessera::{Facts, Role};
 use tessera_cache::Carrier;
 
 use super::certificates::Certificates;
-use super::report::End;
 use crate::ways::{Continuation, Mode, OneTimeKind, Way};
 
 /// What becomes of the certificates when two ends meet again.
@@ -167,7 +166,7 @@ impl CertificateWay {
     /// How it travelled.
     pub(super) fn check(
         self,
-        of: End,
+        of: Role,
         transfer: Option<&CertificateTransfer>,
     ) -> Result<(), String> {
         let travelled = transfer.map(|transfer| match transfer.encoded_with {
@@ -180,14 +179,17 @@ impl CertificateWay {
         let expected = match (self, of) {
             (Self::Zlib, _) => Some(Travelled::Compressed),
             (Self::Cached, _) => Some(Travelled::AsId),
-            (Self::Paper, _) | (Self::Rfc7924, End::Server) => Some(Travelled::AsHash),
+            (Self::Paper, _) | (Self::Rfc7924, Role::Server) => Some(Travelled::AsHash),
             (Self::PskDhe | Self::ZeroRttFs, _) => None,
             _ => Some(Travelled::Whole),
         };
         if travelled == expected {
             return Ok(());
         }
-        let of = of.name();
+        let of = match of {
+            Role::Client => "client",
+            Role::Server => "server",
+        };
         Err(format!("the {of}'s certificate of {self} travelled otherwise: {transfer:?}"))
     }
 }
@@ -201,10 +203,10 @@ pub(super) fn check_certificates(
     client: &Facts,
     server: &Facts,
 ) -> Result<(), String> {
-    way.check(End::Client, client.own_certificate.as_ref())?;
-    way.check(End::Server, client.peer_certificate.as_ref())?;
-    way.check(End::Server, server.own_certificate.as_ref())?;
-    way.check(End::Client, server.peer_certificate.as_ref())
+    way.check(Role::Client, client.own_certificate.as_ref())?;
+    way.check(Role::Server, client.peer_certificate.as_ref())?;
+    way.check(Role::Server, server.own_certificate.as_ref())?;
+    way.check(Role::Client, server.peer_certificate.as_ref())
 }
 
 /// How a certificate travelled.
