@@ -13,6 +13,7 @@ mod paper;
 mod paper_refusals;
 mod public;
 mod refusals;
+mod shared;
 mod stapling;
 mod written;
 
