@@ -73,7 +73,7 @@ impl OwnTickets {
             if let Some(it) = other.and_then(|ahead| self.0.get_mut(at + ahead)) {
                 let pairs = it.left.iter_mut().zip(handshake.left);
                 pairs.for_each(|(left, ticket)| *left = left.or(ticket));
-            it.begun = false;
+                it.begun = false;
             } else {
                 self.0.insert(at.min(self.0.len()), handshake);
             }
