@@ -191,9 +191,13 @@ impl fmt::Display for Summary {
         if let Some(count) = self.begun_in_syn {
             row("begun in the SYN", share(count))?;
         }
+        let own = [self.own_certificates_cached, self.own_certificates_whole];
+        // A client without one has none to send.
+        let [own_cached, own_whole] =
+            if own.iter().flatten().sum::<u64>() > 0 { own } else { [None; 2] };
         let certificates = [
-            ("own as a hash", self.own_certificates_cached),
-            ("own whole", self.own_certificates_whole),
+            ("own as a hash", own_cached),
+            ("own whole", own_whole),
             ("server's as a hash", self.peer_certificates_cached),
             ("server's whole", self.peer_certificates_whole),
             ("bytes saved by hashes", self.certificate_bytes_saved),
