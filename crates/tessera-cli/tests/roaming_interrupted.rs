@@ -14,9 +14,23 @@ use tessera_test_peers::Directory;
 
 fn roaming(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tessera"));
-    command.args(["lab", "roaming", "--link", "loopback"]).args(arguments);
+    command.args(ROAMING).args(arguments);
     command
 }
+
+const ROAMING: [&str; 4] = ["lab", "roaming", "--link", "loopback"];
+
+/// The same, which a signal ends as it does from a terminal: whoever starts the tests may ignore signals (a shell's
+/// background jobs do), and what is ignored stays so in children.
+fn interruptible(arguments: &[&str]) -> Command {
+    let mut command = Command::new("python3");
+    command.args(["-c", WITH_SIGNALS, env!("CARGO_BIN_EXE_tessera")]).args(ROAMING).args(arguments);
+    command
+}
+
+const WITH_SIGNALS: &str = "import os, signal, sys
+for each in signal.SIGINT, signal.SIGTERM, signal.SIGHUP: signal.signal(each, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])";
 
 fn run(arguments: &[&str]) -> Output {
     roaming(arguments).output().expect("starts")
@@ -58,7 +72,7 @@ fn whoever_interrupts_a_run_is_told_how_it_goes_on() {
         (["--resume", &journal].as_slice(), [journal.as_str(), "same command"]),
         (&[], ["--resume FILE", "nothing"]),
     ] {
-        let (mut child, mut stdout) = start(roaming(&[&MANY, options].concat()));
+        let (mut child, mut stdout) = start(interruptible(&[&MANY, options].concat()));
         until(&mut stdout, "seed");
         signal("INT", &child.id().to_string());
         let mut told = String::new();
@@ -87,7 +101,7 @@ fn signals_to_the_whole_group_leave_no_etcd_and_no_data_behind() {
     for name in ["INT", "TERM", "HUP"] {
         let directory = Directory::new();
         let cells = "through=endpoints,link=none,loss=0,store=etcd,suite=0x1302";
-        let mut command = roaming(&["--cells", cells, "--link-repetitions", "30"]);
+        let mut command = interruptible(&["--cells", cells, "--link-repetitions", "30"]);
         command.env("TMPDIR", directory.as_path()).process_group(0);
         let (mut child, mut stdout) = start(command);
         // The first row: its etcd is there.

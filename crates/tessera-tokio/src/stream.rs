@@ -309,8 +309,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsSt
             let machine = &mut *this.driver.machine;
             machine.connection.close(&mut machine.output);
         }
-        ready!(this.poll_flush_output(cx))?;
+        let flushed = ready!(this.poll_flush_output(cx));
+        // What a peer that is gone sent before is stored all the same.
         ready!(this.driver.machine.session_writer.poll_done(cx));
+        flushed?;
         this.driver.socket.register(Half::Write, cx);
         this.driver.socket.poll_shutdown()
     }

@@ -57,6 +57,8 @@ pub(crate) struct Destination {
     pub(crate) request: Option<Arc<[u8]>>,
     /// The last connection failed after the server's chain had come as a hash: the next one offers nothing.
     pub(super) failed: bool,
+    /// A connection of this cache has been there since it came from another.
+    pub(super) changed: bool,
     /// When it was used last: a number that grows.
     pub(super) used: u64,
 }

@@ -1,6 +1,7 @@
 //! What a client remembers of servers.
 
 mod destination;
+mod shared;
 mod tickets;
 mod written;
 
@@ -134,7 +135,7 @@ impl ClientCache {
     /// an id means; so the next connection offers nothing.
     pub(crate) fn failed(&self, key: &Key) {
         if let Some(destination) = self.peers.state.lock().destinations.get_mut(key) {
-            destination.failed = true;
+            (destination.failed, destination.changed) = (true, true);
         }
     }
 
@@ -194,6 +195,7 @@ impl State {
             destination.learn(shown);
         }
         (destination.answers, destination.failed) = (learned.answers, false);
+        destination.changed = true;
         if learned.request.is_some() {
             destination.request = learned.request;
         }

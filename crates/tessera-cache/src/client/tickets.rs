@@ -20,6 +20,8 @@ struct OfHandshake {
     /// The chain that they stand for.
     chain: ChainHash,
     left: Left,
+    /// Some of them were sent: what is left is a spare.
+    begun: bool,
 }
 
 /// What is left of the tickets of one handshake.
@@ -38,6 +40,12 @@ pub(crate) struct Shown {
     pub(crate) sealed: Option<OwnSealed>,
 }
 
+impl Shown {
+    fn is_empty(&self) -> bool {
+        self.derived.iter().all(Option::is_none) && self.sealed.is_none()
+    }
+}
+
 /// How many sealed tickets are kept.
 const SEALED: usize = 4;
 
@@ -48,29 +56,69 @@ impl OwnTickets {
     /// The tickets of a handshake that is complete.
     pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.derived.truncate(HANDSHAKES - 1);
-        self.derived.push_front(OfHandshake { chain, left: tickets });
+        self.derived.push_front(OfHandshake::new(chain, tickets));
     }
 
     /// The tickets for the next ClientHello; they are never given again.
     ///
     /// The first is the newest. If the server didn't see the end of that handshake (its last flight was
-    /// lost), it knows neither of its tickets: so the second is one of an earlier handshake. Where only one
+    /// lost), it knows neither of its tickets: so the second is the spare of an earlier handshake. Where only one
     /// handshake has tickets left, its spare stays for that. Both are for the chain that was sent last: after a
     /// resumption the client can't tell which of the two was found.
     pub(crate) fn take(&mut self) -> Shown {
-        let newest = self.take_from(0, None);
-        let earlier = newest.and_then(|(at, (_, chain))| self.take_from(at + 1, Some(chain)));
-        self.derived.retain(|it| it.left.iter().any(Option::is_some));
-        let chain = newest.map(|(_, (_, chain))| chain);
-        let of_chain = |(_, own): &OwnSealed| chain.is_none_or(|chain| *own == chain);
-        let sealed = self.sealed.iter().position(of_chain).and_then(|at| self.sealed.remove(at));
-        Shown { derived: [newest, earlier].map(|taken| taken.map(|(_, ticket)| ticket)), sealed }
+        let shown = self.take_next();
+        self.drop_empty();
+        shown
     }
 
     /// A server has given a sealed one for this chain.
     pub(crate) fn add_sealed(&mut self, chain: ChainHash, ticket: SealedTicket) {
         self.sealed.truncate(SEALED - 1);
         self.sealed.push_front((ticket, chain));
+    }
+
+    /// Takes out what this many connections send, each beside the others.
+    pub(super) fn take_for(&mut self, connections: usize) -> Self {
+        let mut taken = Self { derived: self.derived.clone(), sealed: VecDeque::new() };
+        for _ in 0..connections {
+            let shown = self.take_next();
+            if shown.is_empty() {
+                break;
+            }
+            taken.sealed.extend(shown.sealed);
+        }
+        for (it, left) in taken.derived.iter_mut().zip(&self.derived) {
+            let pairs = it.left.iter_mut().zip(&left.left);
+            pairs.for_each(|(ticket, left)| *ticket = ticket.filter(|_| left.is_none()));
+        }
+        self.drop_empty();
+        taken.drop_empty();
+        taken
+    }
+
+    /// Adds what is newer than what is here. Two tickets of one handshake that were apart are together again, as
+    /// far as one can tell: they shall not go into one ClientHello.
+    pub(super) fn put_all(&mut self, newer: Self) {
+        let mut at = 0;
+        for handshake in newer.derived {
+            let other = self.derived.iter().skip(at).position(|it| it.lacks(&handshake));
+            if let Some(it) = other.and_then(|ahead| self.derived.get_mut(at + ahead)) {
+                let pairs = it.left.iter_mut().zip(handshake.left);
+                pairs.for_each(|(left, ticket)| *left = left.or(ticket));
+                it.begun = false;
+            } else {
+                self.derived.insert(at.min(self.derived.len()), handshake);
+            }
+            at += other.unwrap_or_default() + 1;
+        }
+        self.derived.truncate(HANDSHAKES);
+        for (ticket, chain) in newer.sealed.into_iter().rev() {
+            self.add_sealed(chain, ticket);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.derived.is_empty() && self.sealed.is_empty()
     }
 
     /// Those that are sealed, the newest first.
@@ -93,7 +141,7 @@ impl OwnTickets {
     /// Puts back what was left of a handshake before all that are there.
     pub(super) fn put_before(&mut self, chain: ChainHash, left: Left) {
         if self.derived.len() < HANDSHAKES {
-            self.derived.push_back(OfHandshake { chain, left });
+            self.derived.push_back(OfHandshake::new(chain, left));
         }
     }
 
@@ -103,19 +151,60 @@ impl OwnTickets {
         self.derived.len() * size_of::<OfHandshake>() + sealed.sum::<usize>()
     }
 
-    /// Takes a ticket of the newest handshake that has one left for this chain, or for the one that was sent
-    /// last, not counting the first few handshakes.
-    fn take_from(
-        &mut self,
-        skipped: usize,
-        chain: Option<ChainHash>,
-    ) -> Option<(usize, OwnTicket)> {
-        let chain = chain.or(self.derived.front().map(|it| it.chain))?;
-        let left = self.derived.iter_mut().enumerate().skip(skipped);
-        left.filter(|(_, it)| it.chain == chain).find_map(|(at, it)| {
-            let ticket = it.left.iter_mut().find_map(Option::take)?;
-            Some((at, (ticket, it.chain)))
-        })
+    fn take_next(&mut self) -> Shown {
+        let derived = self.next().map(|place| {
+            let place = place?;
+            let it = self.derived.get_mut(place.handshake)?;
+            it.begun = true;
+            Some((it.left.get_mut(place.ticket)?.take()?, it.chain))
+        });
+        let chain = derived[0].map(|(_, chain)| chain);
+        let of_chain = |(_, own): &OwnSealed| chain.is_none_or(|chain| *own == chain);
+        let sealed = self.sealed.iter().position(of_chain).and_then(|at| self.sealed.remove(at));
+        Shown { derived, sealed }
+    }
+
+    /// Where the tickets of the next ClientHello are. Of an earlier handshake whose tickets are both there none is
+    /// the spare: they are for connections beside this one.
+    fn next(&self) -> [Option<Place>; TICKETS] {
+        let mut with_tickets = self.derived.iter().enumerate().filter(|(_, it)| it.count() > 0);
+        let Some((handshake, newest)) = with_tickets.next() else { return [None; TICKETS] };
+        let spare = with_tickets.find(|(_, it)| it.chain == newest.chain && it.begun);
+        let place = |handshake: usize, it: &OfHandshake| {
+            let ticket = it.left.iter().position(Option::is_some)?;
+            Some(Place { handshake, ticket })
+        };
+        [place(handshake, newest), spare.and_then(|(handshake, it)| place(handshake, it))]
+    }
+
+    fn drop_empty(&mut self) {
+        self.derived.retain(|it| it.count() > 0);
+    }
+}
+
+/// Of which handshake, and which of its tickets.
+#[derive(Clone, Copy)]
+struct Place {
+    handshake: usize,
+    ticket: usize,
+}
+
+impl OfHandshake {
+    fn new(chain: ChainHash, left: Left) -> Self {
+        let mut it = Self { chain, left, begun: false };
+        it.begun = it.count() < TICKETS;
+        it
+    }
+
+    /// How many tickets are left.
+    fn count(&self) -> usize {
+        self.left.iter().flatten().count()
+    }
+
+    /// Whether these may be the tickets of the same handshake that are not here.
+    fn lacks(&self, other: &Self) -> bool {
+        let mut pairs = self.left.iter().zip(&other.left);
+        self.chain == other.chain && pairs.all(|(one, other)| one.is_none() || other.is_none())
     }
 }
 

@@ -27,9 +27,12 @@ pub(crate) struct CommonArguments {
     /// Keeps the peers' certificates in this directory, so that a full handshake with a peer that was there before
     /// sends 44 bytes in place of a chain, in both directions, where the other end does the same. Everything else of
     /// the handshake stays, and every certificate is judged each time. The server's is cached with client
-    /// certificates or without. The directory is private: it tells where a client was. One server, one directory.
-    /// Clients share theirs: of those that run at a time the first has the tickets, and the others send their own
-    /// certificates whole. It may be that of --sessions.
+    /// certificates or without. The directory is private: it tells where a client was. Clients that run at a time may
+    /// share one, which may be that of --sessions. Each takes the one-time tickets that it is going to send, and adds
+    /// to what is known when its handshake is complete; one that is killed before has lost these. Where eight tickets
+    /// are not enough for all, the others send their own certificates whole. A server has a directory of its own. It
+    /// writes it every five minutes if something has changed, and at its end: one that is killed has lost what came
+    /// since, and the certificates of these clients travel whole once more.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = CERTIFICATES)]
     cache_certificates: Option<PathBuf>,
 

@@ -288,6 +288,9 @@ impl Stage {
         // What the server told until then is read there.
         ends.exchange_certificate(&server);
         push(ends.connect(&server));
+        let load = ["--json", "-", "--mode", "full", "--count", "2"];
+        let output = ends.run(&server.address, &load);
+        push(DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap()));
         // Neither compresses nor caches.
         let page = s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
         assert!(page.contains("200 OK"), "{page}");

@@ -18,4 +18,5 @@ mod refusals;
 mod reload;
 mod reloaded_trust;
 mod sessions;
+mod shared_certificates;
 mod ways;

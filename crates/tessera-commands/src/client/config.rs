@@ -87,7 +87,9 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
     let certificates = match common.certificates_directory() {
         // Tickets stand for a certificate of its own too: each has a cache.
         Some(directory) => {
-            Some(KeptServers::open(directory, Path::new(&scope), &tessera_aws_lc::provider())?)
+            let at_a_time = options.load.map_or(1, |load| load.parallel.min(load.count));
+            let (below, provider) = (Path::new(&scope), tessera_aws_lc::provider());
+            Some(KeptServers::open(directory, below, &provider, at_a_time)?)
         }
         None => None,
     };

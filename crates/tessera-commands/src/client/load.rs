@@ -44,7 +44,7 @@ pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), Pro
     options.check()?;
     let mut configured = configure(options)?;
     let certificates = configured.certificates.take();
-    let result = measure(options, load, configured).await;
+    let result = measure(options, load, configured, certificates.as_ref()).await;
     let saved = certificates.map_or(Ok(()), KeptServers::save);
     result.and(saved)
 }
@@ -53,9 +53,13 @@ async fn measure(
     options: &ConnectOptions,
     load: &Load,
     configured: Configured,
+    certificates: Option<&KeptServers>,
 ) -> Result<(), ProgramError> {
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
+    if let Some(kept) = certificates.filter(|kept| kept.found().was_refused()) {
+        report.line(kept.found());
+    }
     let early_data = match &options.early_data_file {
         Some(path) => fs::read(path).map_err(|error| {
             ProgramError::input(SettingFile { setting: "--early-data", path }, &error)
@@ -81,6 +85,8 @@ async fn measure(
         run.fill(&pool).await?;
     }
 
+    let certificates = certificates.map(KeptServers::cache);
+    let before = certificates.as_ref().map(|cache| cache.metrics());
     let started = Instant::now();
     let mut tasks = JoinSet::new();
     for _ in 0..load.parallel.min(load.count) {
@@ -95,7 +101,11 @@ async fn measure(
     let total = started.elapsed();
     run.progress.finish_and_clear();
 
-    let outcome = std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut outcome =
+        std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    if let (Some(cache), Some(before)) = (certificates, before) {
+        outcome.certificates.explain(&before, &cache.metrics());
+    }
     let summary = Summary::new(options, load, outcome, total);
     report.tell(&summary);
     let told = report.finish();
@@ -190,6 +200,8 @@ impl Run {
             LoadMode::ZeroRtt | LoadMode::ZeroRttFs => early_data_accepted,
         };
         let begun_in_syn = matches!(stream.get_ref().opening(), Opening::Taken(_));
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        outcome.certificates.add(facts);
         Ok(Connection { latency, resumed, early_data_accepted, as_asked, begun_in_syn })
     }
 }

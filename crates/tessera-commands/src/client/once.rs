@@ -140,6 +140,10 @@ async fn connect(
     if result.is_ok() {
         // Whoever is gone needs no goodbye; sessions are stored here.
         let _ = stream.shutdown().await;
+    } else if stream.is_handshake_complete() {
+        // A connection that failed has brought tickets too: without this the process would end before its other
+        // thread has stored them.
+        let _ = timeout(TICKETS, stream.shutdown()).await;
     }
     // Whoever ends the program before the server has answered must know it, too.
     let executed = maybe_executed(stream.early_data());

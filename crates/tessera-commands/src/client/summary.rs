@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use tessera_kit::ProgramError;
+use tessera_kit::cached_certificates::ClientSums;
 use tessera_kit::facts::micros;
 use tessera_kit::report::Fact;
 
@@ -22,6 +23,8 @@ pub(super) struct Outcome {
     pub(super) not_as_asked: usize,
     /// The server took data of the SYN.
     pub(super) begun_in_syn: usize,
+    /// How certificates travelled.
+    pub(super) certificates: ClientSums,
     pub(super) errors: BTreeMap<String, usize>,
 }
 
@@ -38,6 +41,14 @@ pub(super) struct Summary {
     not_as_asked: usize,
     /// The server took data of the SYN; `None` where nobody asked for TCP Fast Open.
     begun_in_syn: Option<usize>,
+    /// How certificates travelled; `None` where they are not cached.
+    own_certificates_cached: Option<u64>,
+    own_certificates_whole: Option<u64>,
+    peer_certificates_cached: Option<u64>,
+    peer_certificates_whole: Option<u64>,
+    /// Why the server's were not cached.
+    peer_certificates_missed: Option<BTreeMap<&'static str, u64>>,
+    certificate_bytes_saved: Option<u64>,
     total_micros: u64,
     handshakes_per_second: f64,
     /// From the beginning of the TCP connection to the end of the handshake.
@@ -60,7 +71,10 @@ impl Summary {
         total: Duration,
     ) -> Self {
         let Outcome { mut latencies, resumed, early_data_accepted, .. } = outcome;
-        let Outcome { not_as_asked, begun_in_syn, errors, .. } = outcome;
+        let Outcome { not_as_asked, begun_in_syn, certificates, errors, .. } = outcome;
+        let caches = options.common.cache_certificates.is_some();
+        let certificates = caches.then_some(certificates);
+        let sum = |of: fn(&ClientSums) -> u64| certificates.as_ref().map(of);
         latencies.sort_unstable();
         let completed = latencies.len();
         Self {
@@ -72,6 +86,12 @@ impl Summary {
             early_data_accepted,
             not_as_asked,
             begun_in_syn: options.tcp_fast_open.then_some(begun_in_syn),
+            own_certificates_cached: sum(|it| it.own_cached),
+            own_certificates_whole: sum(|it| it.own_whole),
+            peer_certificates_cached: sum(|it| it.peer_cached),
+            peer_certificates_whole: sum(|it| it.peer_whole),
+            certificate_bytes_saved: sum(|it| it.bytes_saved),
+            peer_certificates_missed: certificates.map(|it| it.peer_missed),
             total_micros: micros(total),
             handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
             median_micros: percentile(&latencies, 50),
@@ -170,6 +190,25 @@ impl fmt::Display for Summary {
         }
         if let Some(count) = self.begun_in_syn {
             row("begun in the SYN", share(count))?;
+        }
+        let own = [self.own_certificates_cached, self.own_certificates_whole];
+        // A client without one has none to send.
+        let [own_cached, own_whole] =
+            if own.iter().flatten().sum::<u64>() > 0 { own } else { [None; 2] };
+        let certificates = [
+            ("own as a hash", own_cached),
+            ("own whole", own_whole),
+            ("server's as a hash", self.peer_certificates_cached),
+            ("server's whole", self.peer_certificates_whole),
+            ("bytes saved by hashes", self.certificate_bytes_saved),
+        ];
+        for (name, count) in certificates {
+            if let Some(count) = count {
+                row(name, count.to_string())?;
+            }
+        }
+        for (why, count) in self.peer_certificates_missed.iter().flatten() {
+            row(&format!("whole: {why}"), count.to_string())?;
         }
         if self.not_as_asked > 0 {
             row("not as the mode says", share(self.not_as_asked))?;

@@ -1,9 +1,11 @@
 //! What caches of certificates found and did, for people and for programs.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
 use tessera::Facts;
+use tessera::handshake::CertificateTransfer;
 use tessera_cache::{ClientCache, Metrics, NotImported};
 
 use super::Read;
@@ -68,14 +70,68 @@ impl fmt::Display for CacheFound {
 pub fn missed(cache: &ClientCache, facts: &Facts) -> Option<&'static str> {
     let whole = facts.peer_certificate.filter(|transfer| !is_cached(*transfer));
     let metrics = cache.metrics();
-    whole.map(|_| match metrics {
-        Metrics { missed_another_chain: 1.., .. } => "another-chain",
-        Metrics { missed_expired: 1.., .. } => "expired",
-        Metrics { missed_same_id: 1.., .. } => "same-id",
-        Metrics { missed_nothing_cached: 1.., .. } => "nothing-cached",
-        // It is known, and nothing could be offered.
-        _ => "takes-no-part",
-    })
+    // Where none counts it is known, and nothing could be offered.
+    let reason = || reasons(&metrics).into_iter().find(|(_, count)| *count > 0);
+    whole.map(|_| reason().map_or(TAKES_NO_PART, |(name, _)| name))
+}
+
+/// Why servers' certificates were not cached, in the order in which a reason counts.
+fn reasons(metrics: &Metrics) -> [(&'static str, u64); 4] {
+    [
+        ("another-chain", metrics.missed_another_chain),
+        ("expired", metrics.missed_expired),
+        ("same-id", metrics.missed_same_id),
+        ("nothing-cached", metrics.missed_nothing_cached),
+    ]
+}
+
+const TAKES_NO_PART: &str = "takes-no-part";
+
+/// How certificates travelled in many connections of one client, and why not as hashes.
+#[derive(Debug, Clone, Default)]
+pub struct ClientSums {
+    /// The client's own that were sent as a hash.
+    pub own_cached: u64,
+    /// Those that were sent whole, or compressed.
+    pub own_whole: u64,
+    /// The server's that came as a hash.
+    pub peer_cached: u64,
+    /// Those that came whole, or compressed.
+    pub peer_whole: u64,
+    /// Why these did.
+    pub peer_missed: BTreeMap<&'static str, u64>,
+    /// How many bytes of handshake messages were not sent or received.
+    pub bytes_saved: u64,
+}
+
+impl ClientSums {
+    /// Another connection.
+    pub fn add(&mut self, facts: &Facts) {
+        let count = |transfer: Option<CertificateTransfer>, sums: [&mut u64; 2]| {
+            let Some(transfer) = transfer else { return };
+            let [cached, whole] = sums;
+            *if is_cached(transfer) { cached } else { whole } += 1;
+        };
+        count(facts.own_certificate, [&mut self.own_cached, &mut self.own_whole]);
+        count(facts.peer_certificate, [&mut self.peer_cached, &mut self.peer_whole]);
+    }
+
+    /// What the cache counted `before` the first connection and `after` the last one.
+    pub fn explain(&mut self, before: &Metrics, after: &Metrics) {
+        self.bytes_saved = after.bytes_saved.saturating_sub(before.bytes_saved);
+        let counted = reasons(after).into_iter().zip(reasons(before));
+        let counted =
+            counted.map(|((name, after), (_, before))| (name, after.saturating_sub(before)));
+        let mut left = self.peer_whole;
+        for (name, count) in counted.chain([(TAKES_NO_PART, u64::MAX)]) {
+            // Several chains of one server can have expired.
+            let count = count.min(left);
+            left -= count;
+            if count > 0 {
+                self.peer_missed.insert(name, count);
+            }
+        }
+    }
 }
 
 /// What a server's cache of certificates did, since the beginning.
@@ -89,6 +145,7 @@ pub struct CacheSums {
     missed_another_chain: u64,
     missed_policy: u64,
     missed_expired: u64,
+    missed_forgotten: u64,
     wrong_hash: u64,
     bytes_saved: u64,
     evicted: u64,
@@ -111,6 +168,7 @@ impl From<Metrics> for CacheSums {
             missed_another_chain: metrics.missed_another_chain,
             missed_policy: metrics.missed_policy,
             missed_expired: metrics.missed_expired,
+            missed_forgotten: metrics.missed_forgotten,
             wrong_hash: metrics.wrong_hash,
             bytes_saved: metrics.bytes_saved,
             evicted: metrics.evicted,
@@ -135,6 +193,7 @@ impl fmt::Display for CacheSums {
             (self.missed_another_chain, "of clients with another one now"),
             (self.missed_policy, "of clients accepted before trust changed"),
             (self.missed_expired, "that have expired"),
+            (self.missed_forgotten, "that the verifier has forgotten"),
             (self.wrong_hash, "refused, with a wrong hash"),
         ];
         for (count, what) in missed.into_iter().filter(|(count, _)| *count > 0) {

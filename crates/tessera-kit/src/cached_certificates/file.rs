@@ -109,7 +109,7 @@ impl PrivateFile {
     pub(super) fn check_replaceable(&self) -> Result<(), ProgramError> {
         let new = self.path.with_extension("new");
         let made = created(&new).and_then(|_| fs::remove_file(&new));
-        made.map_err(|error| self.failed(&error))
+        made.map_err(|error| self.not_written(&new, &error))
     }
 
     /// Replaces it with what is written, and comes back when that will survive whatever happens. What was written
@@ -118,10 +118,17 @@ impl PrivateFile {
         let _alone = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = write();
         let new = self.path.with_extension("new");
-        let replace = || {
+        let write_new = || {
             let mut file = created(&new)?;
             file.write_all(&bytes)?;
-            file.sync_all()?;
+            file.sync_all()
+        };
+        let written = write_new().inspect_err(|_| {
+            // What little of it there is would take the room that is missing.
+            let _ = fs::remove_file(&new);
+        });
+        written.map_err(|error| self.not_written(&new, &error))?;
+        let replace = || {
             fs::rename(&new, &self.path)?;
             File::open(&self.directory)?.sync_all()
         };
@@ -159,6 +166,24 @@ impl PrivateFile {
             ));
         }
         Ok(())
+    }
+
+    fn not_written(&self, new: &Path, error: &io::Error) -> ProgramError {
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let advice = match error.kind() {
+            FileTooLarge | QuotaExceeded | StorageFull => "make room there",
+            io::ErrorKind::IsADirectory => "remove this directory",
+            _ => {
+                return ProgramError::output(
+                    SettingFile { setting: &self.setting, path: new },
+                    error,
+                );
+            }
+        };
+        ProgramError::in_file(
+            new,
+            format_args!("{error}; {advice}, or name another directory with {}", self.setting),
+        )
     }
 
     fn failed(&self, error: &io::Error) -> ProgramError {

@@ -28,17 +28,21 @@ use std::sync::Arc;
 use tessera::crypto::Provider;
 use tessera_cache::{ClientCache, Metrics, NotImported, NotMade, ServerCache};
 
-pub use self::facts::{CacheFound, CacheSums, missed};
+pub use self::facts::{CacheFound, CacheSums, ClientSums, missed};
 use self::file::PrivateFile;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
 /// What a client remembers of servers, in the file `servers` of a directory.
 ///
-/// Any number of processes may use the same directory, one after the other or at a time: tickets leave the file,
-/// durably, when one opens it, so that each is sent once. What the last one saves is what is kept.
+/// Any number of processes may use the same directory, one after the other or at a time, and what each of them
+/// saves is added to what the others did. Tickets leave the file, durably, when a process opens it, so that each is
+/// sent once: those that its connections may send, and no more. A process that ends without saving has lost
+/// these, and what it learned.
 pub struct KeptServers {
     cache: Arc<ClientCache>,
+    /// What the file has.
+    kept: ClientCache,
     file: PrivateFile,
     found: CacheFound,
 }
@@ -47,22 +51,27 @@ impl KeptServers {
     /// Opens what is kept in this directory, below the one that a setting names, which is made where there is
     /// none. What can't be read is as if it weren't there: see [`found`](Self::found).
     ///
+    /// So many `connections` to a server there will be at a time.
+    ///
     /// # Errors
     /// If another user can write there, or it can't be written.
     pub fn open(
         directory: SettingFile<'_>,
         below: &Path,
         provider: &Provider,
+        connections: usize,
     ) -> Result<Self, ProgramError> {
         let cache = Arc::new(ClientCache::new(provider).map_err(not_made)?);
+        let kept = ClientCache::new(provider).map_err(not_made)?;
         let file = PrivateFile::in_directory(directory, below, "servers")?;
         // Nobody else reads the tickets before they are gone.
         let lock = file.lock()?;
-        let found = read(&file, |bytes| cache.import(bytes))?;
-        file.replace(|| cache.export_without_tickets())?;
+        let found = read(&file, |bytes| kept.import(bytes))?;
+        cache.take_over(&kept, connections);
+        file.replace(|| kept.export())?;
         drop(lock);
         let found = CacheFound::new(&file, found, &cache.metrics());
-        Ok(Self { cache, file, found })
+        Ok(Self { cache, kept, file, found })
     }
 
     /// For the configuration's codecs.
@@ -77,14 +86,18 @@ impl KeptServers {
         &self.found
     }
 
-    /// Writes what is known now, for the next process. After the last handshake of this one: tickets are in the
-    /// file then, and may not be used here.
+    /// Adds what is known now to what is kept, for the next process. After the last handshake of this one, which has
+    /// no tickets any more then.
     ///
     /// # Errors
-    /// If it can't be written. What was kept before is kept.
+    /// If it can't be read or written. What was kept before is kept.
     pub fn save(self) -> Result<(), ProgramError> {
         let _lock = self.file.lock()?;
-        self.file.replace(|| self.cache.export())
+        // By now it may be another process's.
+        self.kept.clear();
+        read(&self.file, |bytes| self.kept.import(bytes))?;
+        self.kept.take_over(&self.cache, usize::MAX);
+        self.file.replace(|| self.kept.export())
     }
 }
 

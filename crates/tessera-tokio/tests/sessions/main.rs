@@ -8,16 +8,20 @@ mod wrapped;
 
 use std::collections::HashSet;
 use std::fs;
+use std::future::poll_fn;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use common::{SERVER_NAME, connect, destination, ends, finish, forward_secret};
 use tessera::resume::{ClientSession, PskKind};
 use tessera_tokio::{FileSessionStore, MemorySessionStore, SessionStore};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+};
 
 /// A directory for one test, removed after it.
 struct Directory(PathBuf);
@@ -101,6 +105,42 @@ async fn a_session_from_a_file_store_is_resumed_once() {
     let (client, _server) = connect(&connector, &ends.acceptor()).await;
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     assert_eq!(directory.files().len(), 1);
+}
+
+/// A store that takes as long as it is made to.
+struct Slow {
+    sessions: MemorySessionStore,
+    gate: Mutex<Receiver<()>>,
+}
+
+impl SessionStore for Slow {
+    fn put(&self, server_name: &str, session: ClientSession) {
+        self.gate.lock().unwrap().recv().unwrap();
+        self.sessions.put(server_name, session);
+    }
+
+    fn pop(&self, server_name: &str) -> Option<ClientSession> {
+        self.sessions.pop(server_name)
+    }
+}
+
+#[tokio::test]
+async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends() {
+    let (open, gate) = channel();
+    let store = Slow { sessions: MemorySessionStore::default(), gate: Mutex::new(gate) };
+    let store = Arc::new(store);
+    let ends = ends().with_tickets(1);
+    let connector = ends.connector().with_sessions(store.clone());
+    let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
+    server.shutdown().await.unwrap();
+    client.read_to_end(&mut Vec::new()).await.unwrap();
+    drop(server);
+    let mut ending = pin!(client.shutdown());
+    let waits = poll_fn(|cx| Poll::Ready(ending.as_mut().poll(cx).is_pending())).await;
+    open.send(()).unwrap();
+    assert!(waits, "whoever ends the process now has no session");
+    assert!(ending.await.is_err(), "nobody takes the goodbye");
+    assert!(store.pop(SERVER_NAME).is_some());
 }
 
 /// A stream underneath that looks at the disk before the first byte is sent.

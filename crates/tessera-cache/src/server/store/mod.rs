@@ -126,13 +126,14 @@ impl Store {
     }
 
     /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
-    /// the same handshake isn't needed any more: the client has newer ones, and both ends know them.
+    /// the same handshake isn't needed any more: the client has newer ones, and both ends know them. Where two are
+    /// left, they are of a connection beside this one, which ended first.
     pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         if let Some(record) = self.records.get_mut(client) {
             record.identity = peer.identity;
         }
-        if presented && !self.extras.has(client) {
+        if presented && !self.extras.has(client) && self.live(client) < INLINE {
             (0..INLINE).for_each(|place| self.clear(client, place));
         }
         self.add_tickets(client, tickets.iter().map(|ticket| KeptTicket::of(*ticket)));

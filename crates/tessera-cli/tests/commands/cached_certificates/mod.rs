@@ -3,17 +3,15 @@
 mod directories;
 
 use std::fs;
-use std::io::Read;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::process::Output;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tessera_test_peers::Directory;
 
 use crate::openssl::{s_client, s_server};
-use crate::program::{P256, Pki, Server, connect, facts, stderr, tessera};
+use crate::program::{P256, Pki, Server, connect, facts};
 
 /// Two ends that keep certificates, each in a directory of its own.
 pub(crate) struct Ends {
@@ -44,7 +42,7 @@ impl Ends {
     }
 
     /// Of a client with a certificate of its own.
-    fn options(&self) -> Vec<String> {
+    pub(crate) fn options(&self) -> Vec<String> {
         let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| self.pki.path(it));
         let directory = self.directory("client");
         let named = ["--ca", &root, "--certificate", &own, "--key", &key, "--cache-certificates"];
@@ -52,7 +50,7 @@ impl Ends {
     }
 
     /// Runs such a client.
-    fn run(&self, address: &str, more: &[&str]) -> Output {
+    pub(crate) fn run(&self, address: &str, more: &[&str]) -> Output {
         let options = self.options();
         let options: Vec<_> = options.iter().map(String::as_str).collect();
         connect(&[&[address], &options[..], more].concat(), "hello\n")
@@ -91,19 +89,19 @@ fn reload(server: &Server) {
 }
 
 /// How both certificates travelled, as this end tells it: its own and the peer's.
-fn ways(fact: &Value) -> [&str; 2] {
+pub(crate) fn ways(fact: &Value) -> [&str; 2] {
     ["own_certificate", "peer_certificate"].map(|name| fact[name].as_str().unwrap())
 }
 
-const CACHED: [&str; 2] = ["cached", "cached"];
+pub(crate) const CACHED: [&str; 2] = ["cached", "cached"];
 
 /// Whether a certificate travelled without a cache.
-fn none_is_cached(fact: &Value) -> bool {
+pub(crate) fn none_is_cached(fact: &Value) -> bool {
     ways(fact).iter().all(|way| ["whole", "compressed"].contains(way))
 }
 
 /// What the server found when it began.
-fn found(server: &Server) -> Value {
+pub(crate) fn found(server: &Server) -> Value {
     let fact = server.next();
     assert_eq!(fact["event"], "certificate_cache", "{fact}");
     fact["found"].clone()
@@ -210,45 +208,42 @@ fn a_server_that_asks_for_no_certificate_is_cached_alone() {
 fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     let ends = Ends::new();
     let server = ends.serve();
-    let load = ["--quiet", "--mode", "full", "--count", "5"];
-    let output = ends.run(&server.address, &load);
-    assert!(output.status.success(), "{}", stderr(&output));
+    let load = ["--mode", "full", "--count", "5"];
+    let told = facts(&ends.run(&server.address, &[&load[..], &["--json", "-"]].concat()));
+    for end in ["own", "peer"] {
+        let counts =
+            ["cached", "whole"].map(|way| told[format!("{end}_certificates_{way}")].clone());
+        assert_eq!(counts, [4, 1].map(Value::from), "{told}");
+    }
+    assert_eq!(told["peer_certificates_missed"], json!({"nothing-cached": 1}), "{told}");
+    let saved = told["certificate_bytes_saved"].as_u64().unwrap();
     assert_eq!(ways(&ends.connect(&server)), CACHED);
+
+    let output = ends.run(&server.address, &load);
+    let table = String::from_utf8(output.stdout).unwrap();
+    let row = |name: &str| {
+        let row = table.lines().find_map(|line| line.strip_prefix(name));
+        row.unwrap_or_else(|| panic!("no {name} in {table}")).trim().parse::<u64>().unwrap()
+    };
+    let names = ["own as a hash", "own whole", "server's as a hash", "server's whole"];
+    assert_eq!(names.map(row), [5, 0, 5, 0], "{table}");
+    assert_eq!(row("bytes saved by hashes"), saved / 4 * 5, "{table}");
+    assert!(!table.contains("whole: "), "{table}");
+
+    ends.exchange_certificate(&server);
+    let output = ends.run(&server.address, &load);
+    let table = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        table.lines().any(|line| line.starts_with("whole: another-chain") && line.ends_with(" 1")),
+        "{table}"
+    );
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
-    assert_eq!((&sums["sent_cached"], &sums["received_cached"]), (&5.into(), &5.into()), "{sums}");
-}
-
-/// A ticket that may have been sent is never sent again; one that was not is there for the next connection.
-#[test]
-fn tickets_are_sent_once_whatever_becomes_of_a_client() {
-    let ends = Ends::new();
-    let server = ends.serve();
-    ends.connect(&server);
-    let address = server.address.clone();
-    server.end();
-    // Nobody listens.
-    let output = ends.run(&address, &[]);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    let server = ends.serve_at(&address, &[]);
-    assert_eq!(ways(&ends.connect(&server)), CACHED);
-    server.end();
-
-    // Somebody listens, and the client is killed before it is answered.
-    let silent = TcpListener::bind(&address).unwrap();
-    let mut child = tessera();
-    child.arg("connect").arg(&address).args(ends.options()).stdin(Stdio::piped());
-    let mut child = child.spawn().unwrap();
-    let mut sent = [0; 5];
-    silent.accept().unwrap().0.read_exact(&mut sent).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    drop(silent);
-    let server = ends.serve_at(&address, &[]);
-    let fact = ends.connect(&server);
-    assert_eq!(fact["peer_certificate"], "cached", "{fact}");
-    assert_ne!(fact["own_certificate"], "cached", "{fact}");
-    assert_eq!(ways(&ends.connect(&server)), CACHED);
+    assert_eq!(
+        (&sums["sent_cached"], &sums["received_cached"]),
+        (&14.into(), &15.into()),
+        "{sums}"
+    );
 }
 
 /// A resumption takes a ticket and gives the next one, so that the full handshake after it is cached.
