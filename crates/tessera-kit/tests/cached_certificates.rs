@@ -20,7 +20,8 @@ fn a_directory_that_others_lock_is_no_obstacle() {
     let clients = KeptClients::open(directory(), &provider);
     let second = KeptClients::open(directory(), &provider);
     // First where it would not wait for ever.
-    let servers = clients.is_ok().then(|| KeptServers::open(directory(), Path::new(""), &provider));
+    let servers =
+        clients.is_ok().then(|| KeptServers::open(directory(), Path::new(""), &provider, 1));
     fs::remove_dir_all(&path).unwrap();
     assert!(clients.is_ok() && servers.is_some_and(|servers| servers.is_ok()));
     assert!(second.is_err(), "two servers have one directory");
