@@ -84,8 +84,8 @@ impl PeerVerifier for Explained {
         }
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
-        self.0.has_right_proof(question)
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
+        self.0.is_proof_right(question)
     }
 }
 

@@ -127,7 +127,7 @@ impl PeerVerifier for PinnedKeyVerifier {
         Reply::Now(self.judge(question).map(PeerAcceptance::from))
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         self.algorithms.verify_signature(question).is_ok()
     }
 }

@@ -196,8 +196,8 @@ impl CertificateCodec for ServerCodec {
         self.end.conceals_verdict()
     }
 
-    fn peer_refused(&mut self) {
-        self.end.peer_refused();
+    fn peer_rejected(&mut self) {
+        self.end.peer_rejected();
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

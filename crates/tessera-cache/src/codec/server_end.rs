@@ -36,7 +36,7 @@ impl ServerEnd {
 
     /// Takes the client's tickets, and gives whom they are of. They aren't looked up without a clock: nobody
     /// could tell whether what is known has expired. A ticket of another carrier has an id that is none of
-    /// these, and is for nobody here. Where none of them is known, a sealed one is opened.
+    /// these, and is for nobody here. The sealed one is opened if none of the others is known.
     pub(super) fn take(
         &self,
         tickets: &[TicketBytes],
@@ -59,7 +59,7 @@ impl ServerEnd {
         found.filter(|found| ids.contains(&found.id))
     }
 
-    /// One more ticket for this client, which every server of the fleet can open.
+    /// A sealed ticket for this client, which every server of the fleet can open.
     pub(super) fn seal(&self, next: &NextTicket) -> Option<SealedTicket> {
         self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
@@ -116,9 +116,8 @@ impl ServerEnd {
         self.received.is_some()
     }
 
-    /// The verifier refuses the client's chain, and it is the client itself that has come: what is known of it has
-    /// no use any more.
-    pub(super) fn peer_refused(&self) {
+    /// The verifier has rejected the client itself: what is known of it has no use any more.
+    pub(super) fn peer_rejected(&self) {
         if let Some((_, client)) = &self.received {
             self.cache.forget(client);
         }

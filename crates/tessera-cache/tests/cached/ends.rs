@@ -200,7 +200,7 @@ impl PeerVerifier for Naming {
         }
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         matches!(NullVerifier.verify(question), Reply::Now(Ok(_)))
     }
 }

@@ -49,7 +49,7 @@ impl<O: Observer> PeerVerifier for Observed<Arc<dyn PeerVerifier>, O> {
         self.during(Operation::Verification, |inner| inner.verify(question))
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
-        self.inner.has_right_proof(question)
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
+        self.inner.is_proof_right(question)
     }
 }

@@ -270,8 +270,8 @@ impl PeerVerifier for KnownChains {
         Reply::Now(self.judge(question, purpose))
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
-        let Some(chain) = &question.known else { return self.inner.has_right_proof(question) };
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
+        let Some(chain) = &question.known else { return self.inner.is_proof_right(question) };
         let purpose = self.purpose(question.peer, question.server_name.as_deref());
         let record = self.record_at_any_time(question, chain, purpose);
         record.is_some_and(|record| answer(&self.inner, question, purpose, &record).is_ok())

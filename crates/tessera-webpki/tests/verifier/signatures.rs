@@ -52,9 +52,9 @@ fn every_kind_of_key_verifies_with_its_own_schemes_alone() {
 fn a_proof_is_right_or_wrong_whatever_speaks_against_the_peer() {
     fn assert_told_apart(verifier: &dyn PeerVerifier, question: VerifyPeer) {
         assert!(judge(verifier, &question).is_err());
-        assert!(verifier.has_right_proof(&question));
+        assert!(verifier.is_proof_right(&question));
         let wrong = with(question, |it| signature_of(it)[8] ^= 1);
-        assert!(!verifier.has_right_proof(&wrong));
+        assert!(!verifier.is_proof_right(&wrong));
     }
     let root = root("root");
     let peer = Peer::new(&server_params(), &root);

@@ -124,12 +124,12 @@ pub trait CertificateCodec: Send + Sync {
         false
     }
 
-    /// To a server's codec that [conceals](Self::conceals_verdict) why: the verifier refuses the client's chain, which
-    /// is what was sent, and the client's proof is right
-    /// ([`PeerVerifier::has_right_proof`](super::PeerVerifier::has_right_proof)). So it is the client itself,
-    /// and not somebody who has copied the name of its chain: he must not make a codec forget it, and least of all
-    /// by naming the right one. Default: nothing happens.
-    fn peer_refused(&mut self) {}
+    /// To a server's codec that [conceals the verdict](Self::conceals_verdict): the verifier has rejected the client,
+    /// whose chain [is what was sent](Self::is_what_was_sent), and whose proof is right
+    /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)). So it is the client itself. Whoever
+    /// has only copied what names its chain must not have it forgotten: else he would learn whether he named the right
+    /// one. Default: nothing is done.
+    fn peer_rejected(&mut self) {}
 
     /// The messages that this codec abbreviates, if it does: they take no part in [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.

@@ -232,16 +232,16 @@ impl ConnectionCodecs {
         }
     }
 
-    /// A server's verifier refuses the client. Whether the proof is right is asked wherever the chain was named,
+    /// A server's verifier has rejected the client. Whether the proof is right is asked wherever the chain was named,
     /// rightly or wrongly: the time that it takes must not tell a stranger which.
-    pub(crate) fn peer_refused(&mut self, has_right_proof: impl FnOnce() -> bool) {
+    pub(crate) fn peer_rejected(&mut self, is_proof_right: impl FnOnce() -> bool) {
         let Some(it) = &mut self.0 else { return };
-        if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !has_right_proof() {
+        if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !is_proof_right() {
             return;
         }
         if !it.unreadable && it.codecs.iter().all(|codec| codec.codec.is_what_was_sent()) {
             let named = it.codecs.iter_mut().filter(|codec| codec.codec.conceals_verdict());
-            named.for_each(|codec| codec.codec.peer_refused());
+            named.for_each(|codec| codec.codec.peer_rejected());
         }
     }
 

@@ -63,12 +63,12 @@ pub trait PeerVerifier: Send + Sync {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 
     /// Whether the proof is right, by the key that the question is about, whatever else speaks against the peer.
-    /// Asked at once after this verifier refused a client that had named its chain: so the client itself is told
+    /// Asked at once after this verifier has rejected a client that named its chain. So the client itself is told
     /// from a stranger who has copied what names its chain
-    /// ([`CertificateCodec::peer_refused`](super::CertificateCodec::peer_refused)). Default: it can't be said, and
-    /// nothing is forgotten of a client; so it is where the verdict comes later. A verifier around another one asks
-    /// that.
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+    /// ([`CertificateCodec::peer_rejected`](super::CertificateCodec::peer_rejected)). A verifier around another one
+    /// asks that one. It isn't asked where the verdict comes later. Default: it can't be said, and codecs forget
+    /// nothing of the client.
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         let _ = question;
         false
     }

@@ -19,15 +19,15 @@ pub trait TicketKeys: Send + Sync {
     /// Opens a ticket, now or later. An identity that is no ticket of these keys is `None`.
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>>;
 
-    /// Seals something that is no session at `unix`: what a client keeps for all servers that have these keys.
-    /// It opens for the same purpose alone, and is no ticket; nor does a ticket open for any purpose. `None`
-    /// when there is no key to seal with, and for the empty purpose. Default: nothing else is sealed.
+    /// Seals, at `unix`, something that is no session: what a client is to keep for all servers that have these keys.
+    /// It opens for the same purpose alone, and never as a ticket; nor does a ticket open for any purpose. `None` if
+    /// there is no key to seal with, or the purpose is empty. Default: nothing else is sealed.
     fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let _ = (purpose, contents, unix);
         None
     }
 
-    /// Opens at `unix` what [`seal_for`](Self::seal_for) sealed for this purpose; `None` for anything else.
+    /// Opens, at `unix`, what [`seal_for`](Self::seal_for) sealed for this purpose; `None` for anything else.
     /// Default: nothing else is opened.
     fn open_for(&self, purpose: &[u8], sealed: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let _ = (purpose, sealed, unix);

@@ -45,7 +45,7 @@ impl PeerVerifier for Judge {
         }
     }
 
-    fn has_right_proof(&self, _: &VerifyPeer) -> bool {
+    fn is_proof_right(&self, _: &VerifyPeer) -> bool {
         self.asked_for_proof.fetch_add(1, Ordering::Relaxed);
         self.proof_is_right
     }
@@ -231,7 +231,7 @@ fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
             let script = if at_server { server } else { client };
             let hears = at_server && conceals && !is_another && proof_is_right;
             let what = (conceals, is_another, proof_is_right, at_server);
-            assert_eq!(script.heard().contains(&Heard::PeerRefused), hears, "{what:?}");
+            assert_eq!(script.heard().contains(&Heard::PeerRejected), hears, "{what:?}");
             let asked = judge.asked_for_proof.load(Ordering::Relaxed);
             assert_eq!(asked, usize::from(at_server && conceals), "{what:?}");
         }

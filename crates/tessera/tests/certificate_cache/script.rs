@@ -68,7 +68,7 @@ pub enum Heard {
     },
     Decode,
     IsWhatWasSent,
-    PeerRefused,
+    PeerRejected,
     Ended {
         peer: Option<CertificateContents>,
         identity: Option<PeerIdentity>,
@@ -203,8 +203,8 @@ impl CertificateCodec for Playing {
         self.script.play.conceals
     }
 
-    fn peer_refused(&mut self) {
-        self.script.note(Heard::PeerRefused);
+    fn peer_rejected(&mut self) {
+        self.script.note(Heard::PeerRejected);
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

@@ -92,8 +92,8 @@ impl CertificateCodec for PaperServer {
         self.end.conceals_verdict()
     }
 
-    fn peer_refused(&mut self) {
-        self.end.peer_refused();
+    fn peer_rejected(&mut self) {
+        self.end.peer_rejected();
     }
 
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {

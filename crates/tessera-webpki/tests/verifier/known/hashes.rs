@@ -95,13 +95,13 @@ fn the_proof_of_a_chain_that_comes_as_its_hash_is_right_or_wrong_after_its_end()
     let (root, store) = (root("root"), store());
     let verifier = trusting(&root, &store);
     let client = Peer::new(&client_params(&["a.example"]), &root).as_client();
-    assert!(verifier.has_right_proof(&client) && !verifier.has_right_proof(&abbreviated(&client)));
+    assert!(verifier.is_proof_right(&client) && !verifier.is_proof_right(&abbreviated(&client)));
     assert_judged_whole(&verifier, &store, &client);
     let late = with(abbreviated(&client), |it| it.unix = Some(NOT_AFTER + 1));
     assert_refused(&verifier, &store, &late, AlertDescription::CERTIFICATE_EXPIRED);
-    assert!(verifier.has_right_proof(&late));
+    assert!(verifier.is_proof_right(&late));
     let wrong = with(late, |it| signature_of(it)[8] ^= 1);
-    assert!(!verifier.has_right_proof(&wrong));
+    assert!(!verifier.is_proof_right(&wrong));
 }
 
 #[test]

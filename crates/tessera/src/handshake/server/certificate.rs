@@ -82,7 +82,7 @@ impl ReadCertificateVerify {
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
         if matches!(reply, Reply::Now(Err(_))) {
-            then.codecs.peer_refused(|| verifier.has_right_proof(&question));
+            then.codecs.peer_rejected(|| verifier.is_proof_right(&question));
         }
         ctx.ask(question, reply, move |answer, ctx| {
             let by = then.config.authentication().verifier;
