@@ -26,11 +26,12 @@ impl Of {
     }
 
     /// The version that is written; earlier ones are read.
-    fn version(self) -> u8 {
+    pub(crate) fn version(self) -> u8 {
         match self {
             // 1: without sealed tickets.
             Self::Servers => 2,
-            Self::Clients => 1,
+            // 1: lists of issuers have no numbers.
+            Self::Clients => 2,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::{Ticket, TicketBytes};
+use crate::written::Of;
 
 const LIMITS: ServerLimits = ServerLimits { clients: 40, bytes: 9000 };
 
@@ -187,7 +188,7 @@ fn what_is_written_is_hardly_longer_than_what_is_kept() {
     assert_eq!(metrics.entries, 400);
     let written = written(&store);
     assert!(written.len() as u64 <= metrics.bytes, "{} of {}", written.len(), metrics.bytes);
-    let read = Store::read(limits, Bytes(&written)).expect("what it wrote");
+    let read = Store::read(limits, Of::Clients.version(), Bytes(&written)).expect("what it wrote");
     assert_eq!(read.metrics(), metrics);
     assert!(self::written(&read) == written);
 }
@@ -210,10 +211,10 @@ fn a_ticket_that_stands_for_none_is_not_read() {
     let form = Form::Whole(Arc::new(chain.expect("a chain")));
     store.learn(&Remembered { form, ..peer }, &[numbers.ticket()], false);
     let mut written = written(&store);
-    assert!(Store::read(LIMITS, Bytes(&written)).is_some());
+    assert!(Store::read(LIMITS, Of::Clients.version(), Bytes(&written)).is_some());
     let end = written.len() - 2;
     written[end..].fill(0);
-    assert!(Store::read(LIMITS, Bytes(&written)).is_none());
+    assert!(Store::read(LIMITS, Of::Clients.version(), Bytes(&written)).is_none());
 }
 
 #[test]

@@ -91,22 +91,21 @@ impl Default for ServerLimits {
 }
 
 impl ServerCache {
-    /// An empty cache with the default limits.
+    /// An empty cache.
     ///
     /// # Errors
     /// If the provider has no SHA-256, or no random numbers.
     pub fn new(provider: &Provider) -> Result<Self, NotMade> {
-        Self::with_limits(provider, ServerLimits::default())
+        let store = Store::new(provider.random, ServerLimits::default());
+        let store = Lock::new(store.map_err(|_| NotMade::NoRandom)?);
+        let (public, random) = (Lock::default(), provider.random);
+        Self::of(provider, Clients { store, public, random, sealer: None })
     }
 
-    /// An empty cache that remembers as much as this.
-    ///
-    /// # Errors
-    /// If the provider has no SHA-256, or no random numbers.
-    pub fn with_limits(provider: &Provider, limits: ServerLimits) -> Result<Self, NotMade> {
-        let store = Store::new(provider.random, limits).map_err(|_| NotMade::NoRandom)?;
-        let (store, public) = (Lock::new(store), Lock::default());
-        Self::of(provider, Clients { store, public, random: provider.random, sealer: None })
+    /// Remembers as much as this.
+    pub fn with_limits(self, limits: ServerLimits) -> Self {
+        self.peers.store.lock().limit(limits);
+        self
     }
 
     /// Gives clients sealed tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
@@ -114,8 +113,8 @@ impl ServerCache {
     /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
     /// for [`SEALED_TICKET_AGE`](Self::SEALED_TICKET_AGE) at most, and while its key is in the ring.
     ///
-    /// Servers keep no record of those that were shown: somebody who copies one from the wire learns at which
-    /// servers of the fleet the chain is known that it stands for, and not whose it is.
+    /// Servers keep no record of those that were shown: whoever copies one from the wire learns which servers of the
+    /// fleet know its chain, and not whose it is.
     pub fn with_sealed_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
         self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::SEALED_TICKET_AGE));
         self
@@ -167,7 +166,7 @@ impl ServerCache {
         let seconds = unix.as_secs();
         let peer = store.find_chain(self.sha256, &named, under, seconds, may_offer)?;
         store.metrics.found_sealed += 1;
-        // It stands behind the others.
+        // Its place is behind the others.
         Some(Found { id: named.id, place: TICKETS, peer })
     }
 

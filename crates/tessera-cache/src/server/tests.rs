@@ -16,10 +16,11 @@ use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::Ticket;
 use crate::vectors::sha256;
+use crate::written::Of;
 
 const NOW: u64 = 1_800_000_000;
 
-fn store(clients: usize, bytes: usize) -> Store {
+pub(super) fn store(clients: usize, bytes: usize) -> Store {
     let limits = ServerLimits { clients, bytes };
     Store::new(tessera_aws_lc::provider().random, limits).expect("random numbers")
 }
@@ -37,7 +38,7 @@ fn certificate(authority: u8, client: u32) -> Vec<u8> {
 }
 
 /// Learns a client and gives its tickets.
-fn learn(store: &mut Store, authority: u8, client: u32, issuers: &[u8]) -> [Ticket; 2] {
+pub(super) fn learn(store: &mut Store, authority: u8, client: u32, issuers: &[u8]) -> [Ticket; 2] {
     learn_at(store, authority, client, issuers, 1)
 }
 
@@ -332,7 +333,8 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
         learn(&mut store, 2, client, &[4; 40]);
     }
     while store.write_more(&mut writing, &mut out) == Written::InPart {}
-    let mut read = Store::read(limits, Bytes(&out)).expect("what was written");
+    let mut read =
+        Store::read(limits, Of::Clients.version(), Bytes(&out)).expect("what was written");
     let stayed = learned.iter().enumerate().filter(|(client, _)| client % 3 != 0);
     for (client, [ticket, _]) in stayed {
         let found = read.take(&[ticket.bytes], under(1), NOW, |_| true).ok().flatten();

@@ -46,9 +46,9 @@ impl ServerCache {
     /// # Errors
     /// If it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let (_, reader) = unframed(self.sha256, Of::Clients, exported)?;
+        let (version, reader) = unframed(self.sha256, Of::Clients, exported)?;
         let limits = self.peers.store.lock().limits;
-        let read = Store::read(limits, reader).ok_or(NotImported::Damaged)?;
+        let read = Store::read(limits, version, reader).ok_or(NotImported::Damaged)?;
         // What was there goes without the lock.
         let _before = self.peers.store.lock().replace(read);
         Ok(())

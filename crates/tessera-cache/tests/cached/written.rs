@@ -61,7 +61,8 @@ fn an_import_keeps_to_the_limits() {
     }
     let mut limits = ServerLimits::default();
     limits.clients = 2;
-    let smaller = ServerCache::with_limits(&ends.scene.server.provider, limits).expect("a cache");
+    let smaller = ServerCache::new(&ends.scene.server.provider).expect("a cache");
+    let smaller = smaller.with_limits(limits);
     smaller.import(&ends.server.export()).expect("what it exported");
     assert_eq!(smaller.metrics().entries, 2);
 }

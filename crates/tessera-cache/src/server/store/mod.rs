@@ -88,8 +88,14 @@ const COST: usize = size_of::<Record>() + 3 * 5;
 
 impl Store {
     pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
-        let limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
-        Ok(Self::empty(Keyed::new(random)?, limits))
+        let mut store = Self::empty(Keyed::new(random)?, limits);
+        store.limit(limits);
+        Ok(store)
+    }
+
+    /// Keeps to these limits from now on.
+    pub(super) fn limit(&mut self, limits: ServerLimits) {
+        self.limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
     }
 
     fn empty(keyed: Keyed, limits: ServerLimits) -> Self {

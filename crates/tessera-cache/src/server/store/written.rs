@@ -119,16 +119,21 @@ impl Store {
         places.into_iter().filter_map(|place| self.ticket(client, place)).collect()
     }
 
-    /// What was written, within these limits; `None` if it can't be read.
-    pub(in crate::server) fn read(limits: ServerLimits, mut from: Bytes<'_>) -> Option<Self> {
+    /// What was written in this version, within these limits; `None` if it can't be read.
+    pub(in crate::server) fn read(
+        limits: ServerLimits,
+        version: u8,
+        mut from: Bytes<'_>,
+    ) -> Option<Self> {
         let mut key = [0; 3];
         for word in &mut key {
             *word = u64::from_be_bytes(from.array()?);
         }
         let mut read = Self::empty(Keyed::of_key(key), limits);
-        let mut issuers = Vec::new();
+        let mut lists = Vec::new();
         while !from.is_empty() {
-            read.read_client(&mut from, &mut issuers)?;
+            let issuers = issuers(&mut from, &mut lists, version)?;
+            read.read_client(&mut from, issuers)?;
         }
         Some(read)
     }
@@ -141,8 +146,8 @@ impl Store {
         core::mem::replace(self, read)
     }
 
-    fn read_client(&mut self, from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>) -> Option<()> {
-        let issuers = issuers(from, lists)?;
+    /// Reads what follows the issuers of a client.
+    fn read_client(&mut self, from: &mut Bytes<'_>, issuers: Arc<[u8]>) -> Option<()> {
         let certificate_type = CertificateType(from.u8()?);
         let leaf = from.vec24()?.to_vec();
         let share = self.share_of(&leaf);
@@ -192,11 +197,56 @@ impl Issuers {
     }
 }
 
+/// From which version on a list of issuers has a number.
+const WITH_NUMBERS: u8 = 2;
+
 /// A client's issuers, read: one of the lists before, or a new one.
-fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>) -> Option<Arc<[u8]>> {
+fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>, version: u8) -> Option<Arc<[u8]>> {
     if flag(from)? {
         lists.push(from.vec24()?.into());
         return lists.last().cloned();
     }
+    if version < WITH_NUMBERS {
+        // That of the client before.
+        return lists.last().cloned();
+    }
     lists.get(u32::from_be_bytes(from.array()?) as usize).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::{Bytes, Store, WITH_NUMBERS, Written};
+    use crate::server::tests::{learn, store};
+    use crate::written::Of;
+
+    fn written(store: &Store) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut writing = store.begin_to_write(&mut out, false);
+        assert_eq!(store.write_more(&mut writing, &mut out), Written::AsAWhole);
+        out
+    }
+
+    #[test]
+    fn a_servers_file_of_the_version_before_lists_had_numbers_is_read() {
+        let mut store = store(9, 1 << 20);
+        for client in 0..3 {
+            learn(&mut store, 1, client, &[7; 30]);
+        }
+        let now = written(&store);
+        // The key, the list, and three clients, two of which have its number.
+        let (key, list, number) = (24, 1 + 3 + 30, 4);
+        let client = (now.len() - key - list - 2 * (1 + number)) / 3;
+        let mut earlier = now[..key + list + client].to_vec();
+        for others in now[key + list + client..].chunks(1 + number + client) {
+            earlier.push(others[0]);
+            earlier.extend_from_slice(&others[1 + number..]);
+        }
+        let read = |version, bytes| Store::read(store.limits, version, Bytes(bytes));
+        for (version, bytes) in [(Of::Clients.version(), &now), (WITH_NUMBERS - 1, &earlier)] {
+            assert!(written(&read(version, bytes).expect("what it wrote")) == now, "{version}");
+        }
+        assert!(read(WITH_NUMBERS, &earlier).is_none());
+    }
 }
