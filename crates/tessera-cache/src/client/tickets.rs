@@ -6,11 +6,12 @@ use crate::chain_hash::ChainHash;
 use crate::ids::{TICKETS, Ticket};
 use crate::wire::SealedTicket;
 
-/// The tickets that are left, those of the newest handshake first.
+/// The tickets that are left.
 #[derive(Clone, Default)]
 pub(crate) struct OwnTickets {
+    /// Those of the newest handshake first.
     derived: VecDeque<OfHandshake>,
-    /// Those that servers of a fleet gave, each with the chain that it stands for, the newest first.
+    /// Those that servers of a fleet gave, the newest first.
     sealed: VecDeque<OwnSealed>,
 }
 
@@ -20,7 +21,7 @@ struct OfHandshake {
     /// The chain that they stand for.
     chain: ChainHash,
     left: Left,
-    /// Some of them were sent: what is left is a spare.
+    /// One of them was sent: what is left is the spare.
     begun: bool,
 }
 
@@ -126,7 +127,7 @@ impl OwnTickets {
         self.sealed.iter()
     }
 
-    /// Puts back a sealed one behind all that are there.
+    /// Puts back a sealed one that is older than all that are there.
     pub(super) fn put_sealed_before(&mut self, chain: ChainHash, ticket: SealedTicket) {
         if self.sealed.len() < SEALED {
             self.sealed.push_back((ticket, chain));
@@ -138,7 +139,7 @@ impl OwnTickets {
         self.derived.iter().map(|it| (&it.chain, &it.left))
     }
 
-    /// Puts back what was left of a handshake before all that are there.
+    /// Puts back what was left of a handshake that is older than all that are there.
     pub(super) fn put_before(&mut self, chain: ChainHash, left: Left) {
         if self.derived.len() < HANDSHAKES {
             self.derived.push_back(OfHandshake::new(chain, left));
@@ -164,8 +165,8 @@ impl OwnTickets {
         Shown { derived, sealed }
     }
 
-    /// Where the tickets of the next ClientHello are. Of an earlier handshake whose tickets are both there none is
-    /// the spare: they are for connections beside this one.
+    /// Where the tickets of the next ClientHello are. An earlier handshake whose tickets are both there has no spare:
+    /// they are for connections beside this one.
     fn next(&self) -> [Option<Place>; TICKETS] {
         let mut with_tickets = self.derived.iter().enumerate().filter(|(_, it)| it.count() > 0);
         let Some((handshake, newest)) = with_tickets.next() else { return [None; TICKETS] };
@@ -210,9 +211,11 @@ impl OfHandshake {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-    use super::{ChainHash, OwnTickets, SEALED, SealedTicket, Ticket};
+    use super::{ChainHash, OwnTickets, SEALED, SealedTicket, Shown, Ticket};
 
     const ONE: ChainHash = ChainHash([1; 32]);
     const OTHER: ChainHash = ChainHash([2; 32]);
@@ -221,21 +224,33 @@ mod tests {
         SealedTicket { id: Id(0xc000), sealed: [number].into() }
     }
 
-    /// After a resumption nobody could tell which of them was found.
-    #[test]
-    fn all_tickets_of_a_hello_are_for_one_chain() {
+    /// Tickets of one handshake for the chain `ONE`, and sealed ones for two chains.
+    fn for_two_chains() -> OwnTickets {
         let ticket = |byte| Some(Ticket { bytes: [byte; 8], id: Id(0xc000) });
         let mut own = OwnTickets::default();
         own.add(ONE, [ticket(1), ticket(2)]);
         for (chain, number) in [(ONE, 1), (OTHER, 2), (ONE, 3), (OTHER, 4)] {
             own.add_sealed(chain, sealed(number));
         }
-        let mut shown = || {
-            let shown = own.take();
-            let derived =
-                shown.derived.map(|it| it.map(|(ticket, chain)| (ticket.bytes[0], chain)));
-            (derived, shown.sealed.map(|(ticket, chain)| (ticket.sealed[0], chain)))
-        };
+        own
+    }
+
+    type Numbered = Option<(u8, ChainHash)>;
+
+    fn numbers(shown: Shown) -> ([Numbered; 2], Numbered) {
+        let derived = shown.derived.map(|it| it.map(|(ticket, chain)| (ticket.bytes[0], chain)));
+        (derived, shown.sealed.map(|(ticket, chain)| (ticket.sealed[0], chain)))
+    }
+
+    fn sealed_numbers(own: &OwnTickets) -> Vec<u8> {
+        own.sealed().map(|(ticket, _)| ticket.sealed[0]).collect()
+    }
+
+    /// After a resumption nobody could tell which of them was found.
+    #[test]
+    fn all_tickets_of_a_hello_are_for_one_chain() {
+        let mut own = for_two_chains();
+        let mut shown = || numbers(own.take());
         assert_eq!(shown(), ([Some((1, ONE)), None], Some((3, ONE))));
         assert_eq!(shown(), ([Some((2, ONE)), None], Some((1, ONE))));
         assert_eq!(shown(), ([None, None], Some((4, OTHER))));
@@ -255,7 +270,45 @@ mod tests {
         own.put_sealed_before(ONE, sealed(1));
         own.put_sealed_before(ONE, sealed(0));
         assert_eq!(own.sealed().len(), SEALED);
-        let last = own.sealed().last().map(|(ticket, _)| ticket.sealed[0]);
-        assert_eq!(last, Some(1));
+        assert_eq!(sealed_numbers(&own).last(), Some(&1));
+    }
+
+    /// Else it would be sent twice.
+    #[test]
+    fn a_sealed_ticket_is_in_one_of_two_caches() {
+        let mut kept = OwnTickets::default();
+        (0..4).for_each(|number| kept.add_sealed(ONE, sealed(number)));
+        assert!(kept.take_for(0).is_empty());
+        let taken = kept.take_for(3);
+        assert_eq!((sealed_numbers(&taken), sealed_numbers(&kept)), ([3, 2, 1].into(), [0].into()));
+        let rest = kept.take_for(usize::MAX);
+        assert_eq!(sealed_numbers(&rest), [0]);
+        assert!(kept.is_empty());
+        // Those that were not sent come back in their order.
+        kept.put_all(rest);
+        kept.put_all(taken);
+        assert_eq!(sealed_numbers(&kept), [3, 2, 1, 0]);
+    }
+
+    /// A cache that takes over for two connections sends what the other would have sent.
+    #[test]
+    fn connections_of_another_cache_send_the_same_tickets() {
+        let mut own = for_two_chains();
+        let mut taken = own.take_for(2);
+        assert_eq!(sealed_numbers(&own), [4, 2]);
+        assert_eq!(numbers(taken.take()), ([Some((1, ONE)), None], Some((3, ONE))));
+        assert_eq!(numbers(taken.take()), ([Some((2, ONE)), None], Some((1, ONE))));
+        assert!(taken.is_empty());
+        assert_eq!(numbers(own.take()), ([None, None], Some((4, OTHER))));
+    }
+
+    #[test]
+    fn of_the_sealed_tickets_of_two_caches_the_newer_ones_are_kept() {
+        let [mut kept, mut newer] = <[OwnTickets; 2]>::default();
+        (0..3).for_each(|number| kept.add_sealed(ONE, sealed(number)));
+        (3..6).for_each(|number| newer.add_sealed(ONE, sealed(number)));
+        kept.put_all(newer);
+        assert_eq!(sealed_numbers(&kept), [5, 4, 3, 2]);
+        assert_eq!(kept.sealed().len(), SEALED);
     }
 }

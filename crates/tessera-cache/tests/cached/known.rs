@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
@@ -15,14 +14,14 @@ use tessera::auth::{
     PeerCertificate, PinnedChain, PrivateKey, ToServer, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
-use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm};
+use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_aws_lc::SigningKey;
 use tessera_cache::{Carrier, ClientCache, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
+use crate::Ends;
 use crate::sealed::ring;
-use crate::{Ends, alert, hits_of};
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
 
@@ -106,6 +105,7 @@ pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>;
     ends.server = Arc::new(server.with_chain_memory(at_server.clone()).with_carrier(carrier));
     ends.scene.client.certificate_codecs = vec![ends.client.clone()];
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
+    ends.carrier = carrier;
     (ends, memories)
 }
 
@@ -158,38 +158,6 @@ fn a_chain_that_the_verifier_forgot_comes_whole() {
     // Now the caches keep the chains themselves.
     assert_eq!(ends.hits(), (true, true));
 }
-
-/// Its proof is right: so it is the client itself, which has no use for what is known of it.
-#[test]
-fn a_client_whose_certificate_expires_in_between_leaves_the_servers_cache() {
-    for (carrier, has_memory) in [
-        (Carrier::default(), true),
-        (Carrier::default(), false),
-        (Carrier::PAPER, true),
-        (Carrier::PAPER, false),
-    ] {
-        let (mut ends, _) = ends_with(Keys::P256, carrier);
-        if !has_memory {
-            ends.client_uses(carrier);
-            ends.server_uses(carrier);
-        }
-        ends.connect();
-        let mut pair = ends.start();
-        pair.client_to_server();
-        pair.server_to_client();
-        pair.now.unix = Some(Duration::from_secs(IN_2041));
-        pair.run();
-        assert_eq!(hits_of(&pair), (true, true));
-        let error = pair.to_server.error.clone();
-        assert_eq!(alert(&error), Some(AlertDescription::DECRYPT_ERROR));
-        let sentence = error.map(|error| error.to_string()).unwrap_or_default();
-        assert!(sentence.contains("CERTIFICATE_EXPIRED"), "{sentence}");
-        assert_eq!(ends.server.metrics().entries, 0, "{carrier:?}, {has_memory}");
-    }
-}
-
-/// When the certificates here have expired.
-const IN_2041: u64 = 2_250_000_000;
 
 #[test]
 fn real_certificates_are_cached_without_a_memory() {

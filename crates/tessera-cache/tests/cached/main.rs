@@ -19,6 +19,7 @@ mod public;
 mod refusals;
 mod refused;
 mod sealed;
+mod sealed_attacks;
 mod shared;
 mod stapling;
 mod written;

@@ -11,10 +11,10 @@ use crate::attacks::Forger;
 use crate::refusals::{edit_client, known};
 use crate::{Ends, Naming, hits_of, in_hello};
 
-const REVOKED: AlertDescription = AlertDescription::CERTIFICATE_REVOKED;
+pub(crate) const REVOKED: AlertDescription = AlertDescription::CERTIFICATE_REVOKED;
 
 /// A connection, and the alert that the client got.
-fn connect(ends: &Ends) -> (Pair, Option<AlertDescription>) {
+pub(crate) fn connect(ends: &Ends) -> (Pair, Option<AlertDescription>) {
     let mut pair = ends.start();
     pair.run();
     let alert = match pair.to_client.error {
@@ -25,7 +25,7 @@ fn connect(ends: &Ends) -> (Pair, Option<AlertDescription>) {
 }
 
 /// What the client offers: ids of the server's chains, and tickets.
-fn offers(ends: &Ends, pair: &Pair) -> (bool, bool) {
+pub(crate) fn offers(ends: &Ends, pair: &Pair) -> (bool, bool) {
     let tickets = in_hello(pair, ends.tickets()).is_some_and(|body| !body.is_empty());
     (in_hello(pair, ends.chains()).is_some(), tickets)
 }

@@ -10,9 +10,9 @@ use tessera_cache::ServerCache;
 use tessera_harness::{Hello, Mode, Pair, at, records};
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use crate::{Ends, Naming, alert, edit_hello, hits_of, in_hello};
+use crate::{Ends, Naming, alert, hits_of, in_hello};
 
-const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
+pub(crate) const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
 /// How long a sealed ticket of these rings is.
 pub(crate) const SEALED: usize = 140;
@@ -56,7 +56,7 @@ impl Ends {
     }
 
     /// The same client, at another server of the fleet.
-    fn member(&self, ring: Arc<dyn TicketKeys>) -> Self {
+    pub(crate) fn member(&self, ring: Arc<dyn TicketKeys>) -> Self {
         let (scene, client, server) =
             (self.scene.clone(), self.client.clone(), self.server.clone());
         let mut member = Self { scene, client, server, carrier: self.carrier };
@@ -110,7 +110,8 @@ fn a_fleet_without_sealed_tickets_sends_whole_chains() {
     }
     fleet.iter().for_each(|member| drop(member.connect()));
     let hits = [3, 2, 1, 0, 3, 2, 1, 0].map(|at| fleet[at].hits().1);
-    assert!(hits.contains(&false));
+    // The server where the client was last has its tickets.
+    assert_eq!(hits, [true, false, false, false, false, false, false, false]);
 }
 
 /// Only the sealed ones are left, as after a restart that lost what was not written yet.
@@ -174,18 +175,6 @@ fn sealed_tickets_live_as_long_as_their_key() {
 }
 
 #[test]
-fn a_sealed_ticket_of_another_ring_is_a_miss() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
-    let other = ends.member(ring());
-    other.connect();
-    ends.connect();
-    ends.only_sealed_tickets_are_left();
-    // It knows the chain, and can't open what the client shows.
-    assert_eq!(other.hits(), (true, false));
-    assert_eq!(other.server.metrics().found_sealed, 0);
-}
-
-#[test]
 fn no_sealed_ticket_is_sent_twice_and_all_have_one_length() {
     let ring = ring();
     let ends = Ends::sealing(Mode::Mutual, ring.clone());
@@ -234,56 +223,6 @@ fn a_client_of_the_carrier_paper_gets_no_sealed_ticket() {
     assert_eq!(ends.server.metrics().found_sealed, 0);
 }
 
-/// The server can't compare what it is shown: a sealed ticket is for one name, as every other.
-#[test]
-fn a_sealed_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
-    ends.connect();
-    ends.only_sealed_tickets_are_left();
-    let mut pair = ends.start();
-    let flight = edit_hello(&pair.intercept_client(), |hello| {
-        let name = b"other1.example";
-        let entry = [&[0, 0, name.len() as u8][..], name].concat();
-        hello.set(ExtensionType::SERVER_NAME, &[&[0, entry.len() as u8][..], &entry].concat());
-    });
-    pair.deliver_to_server(&flight);
-    let metrics = ends.server.metrics();
-    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 1));
-    let accepted = ends.scene.server.client_authentication.clone();
-    ends.judge_clients_by(Naming::new("clients of a stricter server"));
-    let mut pair = ends.start();
-    pair.client_to_server();
-    let metrics = ends.server.metrics();
-    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 2));
-    // Who shows a copy there makes nobody forget the client.
-    assert_eq!(metrics.entries, 1);
-    ends.scene.server.client_authentication = accepted;
-    ends.connect();
-    assert_eq!(ends.hits(), (true, true));
-}
-
-/// Any length, and anything in it: what is no vector is refused, and what can't be opened is a miss.
-#[test]
-fn any_bytes_in_place_of_a_sealed_ticket_are_refused_or_a_miss() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
-    ends.connect();
-    let derived: Vec<u8> = (0..16).collect();
-    for len in 1..=300_usize {
-        let after: Vec<u8> = (0..len).map(|at| (at * 7 + len) as u8).collect();
-        for says in [0, len.saturating_sub(1), after[0].into(), 255] {
-            let mut body = [&derived[..], &after].concat();
-            body[16] = says as u8;
-            let mut pair = ends.start();
-            let flight = edit_hello(&pair.intercept_client(), |hello| hello.set(CACHED, &body));
-            pair.deliver_to_server(&flight);
-            let is_vector = usize::from(says as u8) == len - 1 && len > 1;
-            let refused = (!is_vector).then_some(AlertDescription::DECODE_ERROR);
-            assert_eq!(alert(&pair.to_server.error), refused, "{len} {says}");
-        }
-    }
-    assert_eq!(ends.server.metrics().found_sealed, 0);
-}
-
 /// Also a server that gives none, and one that has no cache.
 #[test]
 fn a_server_without_sealed_tickets_passes_over_those_of_others() {
@@ -295,26 +234,6 @@ fn a_server_without_sealed_tickets_passes_over_those_of_others() {
     assert_eq!(ends.hits(), (true, true));
     ends.scene.server.certificate_codecs.clear();
     assert_eq!(ends.hits(), (false, false));
-}
-
-/// A stranger is told that it opens, and nothing of whose it is; the owner loses nothing.
-#[test]
-fn a_replayed_sealed_ticket_costs_its_owner_nothing() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
-    let stranger = ends.another_client(&[b'z'; 800]);
-    ends.connect();
-    ends.only_sealed_tickets_are_left();
-    let mut owner = ends.start();
-    let body = in_hello(&owner, CACHED).expect("tickets");
-    for times in 1..4 {
-        let mut pair = stranger.start();
-        let flight = edit_hello(&pair.intercept_client(), |hello| hello.set(CACHED, &body));
-        pair.deliver_to_server(&flight);
-        assert_eq!(pair.to_server.error, None);
-        assert_eq!(ends.server.metrics().found_sealed, times);
-    }
-    owner.run();
-    assert_eq!(hits_of(&owner), (true, true));
 }
 
 /// They would be refused like the others.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tessera::wire::ExtensionType;
+use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_cache::ClientCache;
 use tessera_harness::Mode;
 
 use crate::refusals::edit_server;
-use crate::{Ends, hits_of, in_hello};
+use crate::refused::{REVOKED, connect, offers};
+use crate::{Ends, Naming, hits_of, in_hello};
 
 /// Begins so many connections, and then ends them: for each, whether the client's chain came as a hash.
 fn side_by_side<'a>(ends: impl IntoIterator<Item = &'a Ends>) -> Vec<bool> {
@@ -126,4 +127,28 @@ fn a_process_that_was_not_there_changes_nothing_but_tickets() {
     let next = process(&ends, &file, 1);
     let offered = in_hello(&next.start(), ExtensionType::CACHED_CERTIFICATES);
     assert_eq!(offered, Some(Vec::new()), "after a failure nothing is offered, whoever saves last");
+}
+
+/// With the others of the file, those that come next would hear why in every second connection only.
+#[test]
+fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
+    for mut ends in Ends::of_both(Mode::Mutual) {
+        side_by_side([&ends; 8]);
+        let file = empty(&ends);
+        save(&ends, &file);
+        assert!(file.export() != file.export_without_tickets());
+        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        let connect = || {
+            let process = process(&ends, &file, 1);
+            let (pair, alert) = connect(&process);
+            let shows_tickets = offers(&process, &pair).1;
+            save(&process, &file);
+            (shows_tickets, alert)
+        };
+        assert_eq!(connect(), (true, Some(AlertDescription::DECRYPT_ERROR)));
+        assert!(file.export() == file.export_without_tickets(), "{:?}", ends.carrier);
+        assert_eq!(connect(), (false, Some(REVOKED)));
+        // It has tickets of the last handshake, which the server doesn't know.
+        assert_eq!(connect(), (true, Some(REVOKED)));
+    }
 }
