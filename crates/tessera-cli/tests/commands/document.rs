@@ -168,3 +168,32 @@ impl Kind {
         }
     }
 }
+
+#[test]
+fn a_line_that_is_not_as_documented_is_found() {
+    let right = serde_json::json!({
+        "event": "listening", "facts": 1, "address": "a:1", "fingerprint": null, "self_signed": true,
+        "fast_open": null, "fast_open_lacks": null,
+    });
+    assert_eq!(DOCUMENT.check(&right), Ok(()));
+    let wrong = |field: &str, value: Option<Value>| {
+        let mut fact = right.as_object().unwrap().clone();
+        match value {
+            Some(value) => fact.insert(field.to_owned(), value),
+            None => fact.remove(field),
+        };
+        DOCUMENT.check(&fact.into()).unwrap_err()
+    };
+    assert!(wrong("event", Some("other".into())).contains("not documented"));
+    assert!(wrong("more", Some(1.into())).contains("more is not documented"));
+    assert!(wrong("address", None).contains("address is not there"));
+    assert!(wrong("address", Some(Value::Null)).contains("address is null"));
+    assert!(wrong("facts", Some(2.into())).contains("facts is 2"));
+    assert!(wrong("self_signed", Some("true".into())).contains("self_signed"));
+    let unseen = DOCUMENT.unseen(&[right]);
+    assert!(unseen.contains("listening.fingerprint string"), "{unseen:?}");
+    assert!(
+        !unseen.contains("listening.fingerprint null") && unseen.contains("load"),
+        "{unseen:?}"
+    );
+}
