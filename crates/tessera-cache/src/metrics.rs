@@ -23,10 +23,10 @@ pub struct Metrics {
     pub missed_policy: u64,
     /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
     pub missed_forgotten: u64,
-    /// Clients that sent tickets of which none was known, a sealed one included: used before, evicted, or of another life of
-    /// this server.
+    /// Clients that sent tickets of which none was known, nor a sealed one opened: used before, evicted, or of another
+    /// life of this server.
     pub missed_unknown_ticket: u64,
-    /// Clients that were found by a sealed ticket, since this server has none of their others.
+    /// Clients that were found by a sealed ticket: this server had none of their others.
     pub found_sealed: u64,
     /// Hashes that were not the one expected; such handshakes end.
     pub wrong_hash: u64,

@@ -8,9 +8,9 @@ use super::tickets::OwnTickets;
 use super::{ClientCache, ClientLimits, Key, State};
 
 impl ClientCache {
-    /// Takes over everything that another cache knows, as newer than what this one does, and out of it the tickets
-    /// that `connections` connections to a server send, each beside the others. **A ticket is sent once, ever**: it
-    /// is in one of the two then.
+    /// Takes over everything that another cache knows, as newer than what this one knows; and of its tickets those that
+    /// so many `connections` to a server are going to send, each beside the others. **A ticket is sent once, ever**:
+    /// afterwards each is in one of the two.
     ///
     /// So processes share a file: under a lock each [imports](Self::import) it into a cache that does nothing else,
     /// takes over from that what its connections may send, and [exports](Self::export) the rest into the
@@ -58,14 +58,15 @@ impl State {
 }
 
 impl Destination {
-    /// What is known of it after a connection of another cache, or after none, which brings its tickets back.
+    /// What is known of it with what another cache knows: after a connection there, or after none, and then its
+    /// tickets come back.
     fn with(mut self, newer: Self) -> Self {
         if newer.changed {
             newer.chains.into_iter().rev().for_each(|chain| self.learn(chain));
             (self.answers, self.failed) = (newer.answers, newer.failed);
             self.request = newer.request.or(self.request);
             if newer.failed {
-                // Who is refused for good would hear why only in every second connection.
+                // With the others of the file, who is refused for good would hear why in every second connection only.
                 self.tickets = OwnTickets::default();
             }
         }

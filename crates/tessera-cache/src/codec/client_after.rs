@@ -1,5 +1,4 @@
-//! A client's end when its handshake is complete, and the server's is not: what the server makes of it, and the
-//! tickets that it gives.
+//! What a client hears when its own handshake is complete: what the server makes of its chain, and sealed tickets.
 
 use alloc::sync::Arc;
 

@@ -21,7 +21,7 @@ pub(super) struct ClientEnd {
     key: Key,
     /// The tickets in the ClientHello.
     pub(super) tickets: Vec<OwnTicket>,
-    /// The one behind them that servers of a fleet can open.
+    /// The sealed one behind them.
     pub(super) sealed: Option<OwnSealed>,
     /// Whether any chain of the server's was known, offered or not.
     is_known: bool,

@@ -33,8 +33,8 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]
     Some([ticket(0)?, ticket(1)?])
 }
 
-/// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. What was
-/// `expected` came as a hash, and need not be hashed; nor what the verifier has.
+/// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. A chain that was
+/// `expected`, since it came as a hash, need not be hashed again, nor one that the verifier has hashed.
 fn learned_form<P>(
     cache: &Cache<P>,
     peer: &PeerCertificate,

@@ -1,4 +1,4 @@
-//! Tickets that every server of a fleet can open: whose the chain is, sealed under the keys of session tickets.
+//! Tickets that every server of a fleet can open: which chain to look for, sealed under the keys of session tickets.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -45,7 +45,7 @@ pub(crate) type Tail = [u8; 16];
 
 const VERSION: u8 = 1;
 
-/// What the ring seals under it is no session ticket, nor can a session ticket be opened as such.
+/// What the ring seals for it opens as no session ticket, and no session ticket opens for it.
 const PURPOSE: &[u8] = b"tessera cached certificates";
 
 impl Sealer {
@@ -73,7 +73,7 @@ impl Sealer {
         (1..=255).contains(&sealed.len()).then_some(SealedTicket { id, sealed })
     }
 
-    /// What a client shows; `None` if it was sealed elsewhere, for another server or too long ago.
+    /// What is in the ticket that a client shows; `None` if it was sealed elsewhere, for another server, or too long ago.
     pub(super) fn open(
         &self,
         sealed: &[u8],
@@ -81,7 +81,7 @@ impl Sealer {
         unix: Duration,
     ) -> Option<Contents> {
         let contents = Contents::read(&self.ring.open_for(PURPOSE, sealed, unix)?)?;
-        // Of a clock that is a little behind it comes from the future.
+        // By a clock that is a little behind, it comes from the future.
         let age = unix.as_secs().saturating_sub(contents.issued_at);
         let is_young = age <= self.longest_age.as_secs();
         (contents.server == server && is_young).then_some(contents)

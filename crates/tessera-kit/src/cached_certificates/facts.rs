@@ -70,7 +70,7 @@ impl fmt::Display for CacheFound {
 pub fn missed(cache: &ClientCache, facts: &Facts) -> Option<&'static str> {
     let whole = facts.peer_certificate.filter(|transfer| !is_cached(*transfer));
     let metrics = cache.metrics();
-    // Where none counts it is known, and nothing could be offered.
+    // If there is none of these, the server is known, and nothing could be offered.
     let reason = || reasons(&metrics).into_iter().find(|(_, count)| *count > 0);
     whole.map(|_| reason().map_or(TAKES_NO_PART, |(name, _)| name))
 }
@@ -98,7 +98,7 @@ pub struct ClientSums {
     pub peer_cached: u64,
     /// Those that came whole, or compressed.
     pub peer_whole: u64,
-    /// Why these did.
+    /// Why they did.
     pub peer_missed: BTreeMap<&'static str, u64>,
     /// How many bytes of handshake messages were not sent or received.
     pub bytes_saved: u64,

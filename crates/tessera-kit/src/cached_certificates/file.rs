@@ -112,8 +112,8 @@ impl PrivateFile {
         made.map_err(|error| self.not_written(&new, &error))
     }
 
-    /// Replaces it with what is written, and comes back when that will survive whatever happens. What was written
-    /// later than in another thread is there in the end.
+    /// Replaces it with what is written, and comes back when that will survive whatever happens. Of several threads'
+    /// the one that was written last is there in the end.
     pub(super) fn replace(&self, write: impl FnOnce() -> Vec<u8>) -> Result<(), ProgramError> {
         let _alone = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = write();

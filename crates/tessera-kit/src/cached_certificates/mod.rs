@@ -51,7 +51,7 @@ impl KeptServers {
     /// Opens what is kept in this directory, below the one that a setting names, which is made where there is
     /// none. What can't be read is as if it weren't there: see [`found`](Self::found).
     ///
-    /// So many `connections` to a server there will be at a time.
+    /// There are going to be so many `connections` to a server at a time.
     ///
     /// # Errors
     /// If another user can write there, or it can't be written.
@@ -86,8 +86,8 @@ impl KeptServers {
         &self.found
     }
 
-    /// Adds what is known now to what is kept, for the next process. After the last handshake of this one, which has
-    /// no tickets any more then.
+    /// Adds what is known now to what is kept, for the next process. To be called after the last handshake of this
+    /// one, which has no tickets any more then.
     ///
     /// # Errors
     /// If it can't be read or written. What was kept before is kept.

@@ -141,8 +141,8 @@ impl CertificateWay {
         self != Self::Known
     }
 
-    /// Whether it is the form of RFC 7924, which is here for its bytes alone: what it computes is what the default
-    /// carrier does.
+    /// Whether it uses the forms of RFC 7924 and BiTHaC, which are here for their bytes alone: what an end computes is
+    /// the same with the default carrier.
     pub(super) fn is_for_bytes(self) -> bool {
         self.carrier() == Some(Carrier::PAPER)
     }

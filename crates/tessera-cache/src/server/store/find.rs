@@ -24,9 +24,9 @@ pub(crate) struct Found {
 pub(crate) struct UnknownTickets;
 
 impl Store {
-    /// Takes these tickets, if they are of clients that this server accepted under this policy: nobody finds them
-    /// again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has expired
-    /// is forgotten.
+    /// Takes those of these tickets that are of clients which this server accepted under this policy: nobody finds
+    /// them again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has
+    /// expired is forgotten.
     pub(in crate::server) fn take(
         &mut self,
         tickets: &[TicketBytes],
@@ -51,8 +51,8 @@ impl Store {
         Ok(peer.map(|peer| Found { id, place, peer }))
     }
 
-    /// The client of this server with a chain that a sealed ticket names. Nothing is taken; of clients under other
-    /// policies nothing is looked at, so that who copied a ticket can't have them forgotten.
+    /// The client of this server with the chain that a sealed ticket names. Nothing is taken. Clients under other
+    /// policies aren't looked at: else whoever copied a ticket could have them forgotten there.
     pub(in crate::server) fn find_chain(
         &mut self,
         sha256: &dyn Hash,
