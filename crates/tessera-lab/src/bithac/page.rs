@@ -88,21 +88,7 @@ fn head(report: &Report) -> String {
 }
 
 fn over_links(report: &Report, part: Part) -> String {
-    let strips = of_part(report, part).map(|cell| {
-        let samples = cell.samples.iter();
-        let lane = match part {
-            Part::Bytes => LaneData::Bar(samples.map(|it| it.handshake_bytes() as f64).sum()),
-            _ => LaneData::of(samples.map(|it| it.response_us / 1e3)),
-        };
-        Strip { key: cell.name.key(), head: name(cell), description: name(cell), lanes: vec![lane] }
-    });
-    let (title, unit, lanes) = match part {
-        Part::Bytes => ("Handshakes", "bytes of TLS, both directions", ["TLS"]),
-        _ => ("Until the client has its response", "ms", ["response"]),
-    };
-    let note = "";
-    let figure =
-        Figure { title: title.to_owned(), unit, note, lanes: &lanes, strips: strips.collect() };
+    let figures = figures(report, part);
     let rows: Vec<_> = of_part(report, part).map(|it| row(it, &report.cells)).collect();
     let columns = [
         "connection",
@@ -116,7 +102,41 @@ fn over_links(report: &Report, part: Part) -> String {
         "response, ms",
     ];
     let caption = "TLS: bytes of the handshake; IP+TCP: bytes of the whole connection";
-    format!("{}{}", figure.render(), tables::numbers(caption, &columns, &rows))
+    figures + &tables::numbers(caption, &columns, &rows)
+}
+
+/// One for the ways with the same certificates over the same link: between others there is nothing to compare.
+fn figures(report: &Report, part: Part) -> String {
+    let mut groups: Vec<(String, Vec<Strip>)> = Vec::new();
+    for cell in of_part(report, part) {
+        let title = format!("{}, {}", cell.name.certificates, link_words(&cell.name.link));
+        if groups.last().is_none_or(|(last, _)| *last != title) {
+            groups.push((title, Vec::new()));
+        }
+        if let Some((_, strips)) = groups.last_mut() {
+            strips.push(strip(cell, part));
+        }
+    }
+    let (what, unit, lanes) = match part {
+        Part::Bytes => ("Handshakes", "bytes, both directions", &["TLS", "IP+TCP"][..]),
+        _ => ("Until the client has its response", "ms", &["response"][..]),
+    };
+    let render = |(title, strips)| {
+        Figure { title: format!("{what}: {title}"), unit, note: "", lanes, strips }.render()
+    };
+    groups.into_iter().map(render).collect()
+}
+
+fn strip(cell: &Cell, part: Part) -> Strip {
+    let bar = |bytes: fn(&Sample) -> u64| {
+        let median = median(cell, |sample| bytes(sample) as f64);
+        median.map_or(LaneData::Bar(0.0), |median| LaneData::Bar(median.value))
+    };
+    let lanes = match part {
+        Part::Bytes => vec![bar(Sample::handshake_bytes), bar(|it| it.client.ip + it.server.ip)],
+        _ => vec![LaneData::of(cell.samples.iter().map(|it| it.response_us / 1e3))],
+    };
+    Strip { key: cell.name.key(), head: cell.name.way.to_string(), description: name(cell), lanes }
 }
 
 fn name(cell: &Cell) -> String {
