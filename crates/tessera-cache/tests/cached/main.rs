@@ -21,6 +21,7 @@ mod refused;
 mod sealed;
 mod shared;
 mod stapling;
+mod told;
 mod written;
 
 use ends::{
