@@ -37,6 +37,7 @@ pub(crate) use self::store::{Found, Remembered, Under, UnknownTickets};
 use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
+use crate::form::Form;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
@@ -162,9 +163,13 @@ impl ServerCache {
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
         let named = self.peers.sealer.as_ref()?.open(sealed, under.server, unix)?;
+        let candidates = self.peers.store.lock().candidates(&named, under);
+        let is_it = |(_, form): &&(u32, Form)| form.hash(self.sha256) == named.chain;
+        let (client, form) = candidates.iter().find(is_it)?;
+        let (expires_at, seconds) = (form.expires_at(), unix.as_secs());
         let mut store = self.peers.store.lock();
-        let seconds = unix.as_secs();
-        let peer = store.find_chain(self.sha256, &named, under, seconds, may_offer)?;
+        let candidate = (*client, form);
+        let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
         store.metrics.found_sealed += 1;
         // Its place is behind the others.
         Some(Found { id: named.id, place: TICKETS, peer })

@@ -22,6 +22,7 @@ mod sealed;
 mod sealed_attacks;
 mod shared;
 mod stapling;
+mod told;
 mod written;
 
 use ends::{
