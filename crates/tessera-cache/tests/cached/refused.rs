@@ -108,9 +108,9 @@ impl PeerVerifier for Asked {
         self.0.verify(question)
     }
 
-    fn has_right_proof(&self, question: &VerifyPeer) -> bool {
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.has_right_proof(question)
+        self.0.is_proof_right(question)
     }
 }
 
