@@ -7,6 +7,7 @@ use super::tickets::Taken;
 use super::{Remembered, Store, Under, hash_of};
 use crate::form::Form;
 use crate::ids::TicketBytes;
+use crate::missed::Missed;
 use crate::server::record::form;
 use crate::server::sealed::{Contents, Tail, tail};
 
@@ -19,10 +20,6 @@ pub(crate) struct Found {
     pub(crate) peer: Remembered,
 }
 
-/// None of a client's tickets is known here.
-#[derive(Debug)]
-pub(crate) struct UnknownTickets;
-
 impl Store {
     /// Takes those of these tickets that are of clients which this server accepted under this policy: nobody finds
     /// them again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has
@@ -33,7 +30,7 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Option<Found>, UnknownTickets> {
+    ) -> Result<Found, Missed> {
         let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
             match self.take_one(bytes, under) {
@@ -43,12 +40,11 @@ impl Store {
             }
         }
         if first.is_none() && is_of_another_policy {
-            self.metrics.missed_policy += 1;
-            return Ok(None);
+            return Err(self.missed(Missed::Policy));
         }
-        let (client, id, place) = first.ok_or(UnknownTickets)?;
-        let peer = self.usable(client, under, unix, may_offer);
-        Ok(peer.map(|peer| Found { id, place, peer }))
+        let (client, id, place) = first.ok_or(Missed::UnknownTicket)?;
+        let peer = self.usable(client, under, unix, may_offer)?;
+        Ok(Found { id, place, peer })
     }
 
     /// The client of this server with the chain that a sealed ticket names. Nothing is taken. Clients under other
@@ -60,14 +56,15 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
+    ) -> Result<Remembered, Missed> {
         let Contents { chain, tail: own_tail, .. } = named;
         let whole = self.find_with_tail(own_tail, under, |form| match form {
             Form::Whole(whole) => whole.hash(sha256) == *chain,
             Form::Known(_) => false,
         });
         let as_hash = |form: &Form| matches!(form, Form::Known(hash) if hash == chain);
-        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash))?;
+        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash));
+        let client = client.ok_or(Missed::UnknownTicket)?;
         self.usable(client, under, unix, may_offer)
     }
 
@@ -97,28 +94,33 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
-        let record = self.records.get(client)?;
-        let group = self.groups.get(record.group)?;
-        let (form, share, identity) = (form(group, &record.own)?, group.share, record.identity);
-        let expires_at = match &form {
-            Form::Whole(chain) => chain.expires_at(),
-            Form::Known(_) => None,
+    ) -> Result<Remembered, Missed> {
+        let peer = self.remembered(client, under).ok_or(Missed::UnknownTicket)?;
+        let (expires_at, typ) = match &peer.form {
+            Form::Whole(chain) => (chain.expires_at(), chain.certificate_type),
+            Form::Known(_) => (None, CertificateType::X509),
         };
         if expires_at.is_some_and(|end| end <= unix) {
-            self.metrics.missed_expired += 1;
             self.remove(client);
-            return None;
+            return Err(self.missed(Missed::Expired));
         }
         self.touch(client);
-        let fits = match &form {
-            Form::Whole(chain) => may_offer(chain.certificate_type),
-            Form::Known(_) => may_offer(CertificateType::X509),
-        };
-        if !fits {
-            self.metrics.missed_another_chain += 1;
-            return None;
+        match may_offer(typ) {
+            true => Ok(peer),
+            false => Err(self.missed(Missed::AnotherChain)),
         }
-        Some(Remembered { form, under, identity, share })
+    }
+
+    fn remembered(&self, client: u32, under: Under) -> Option<Remembered> {
+        let record = self.records.get(client)?;
+        let group = self.groups.get(record.group)?;
+        let form = form(group, &record.own)?;
+        Some(Remembered { form, under, identity: record.identity, share: group.share })
+    }
+
+    /// Counts it.
+    fn missed(&mut self, why: Missed) -> Missed {
+        self.metrics.missed(why, 1);
+        why
     }
 }
