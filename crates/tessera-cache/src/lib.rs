@@ -71,6 +71,7 @@ mod form;
 mod ids;
 mod lock;
 mod metrics;
+mod missed;
 #[cfg(test)]
 mod mutated;
 mod own_chains;
@@ -87,6 +88,7 @@ pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits, Servers};
 pub use error::{NotImported, NotMade};
 pub use metrics::Metrics;
+pub use missed::Missed;
 pub use public_ids::PublicIds;
 #[cfg(feature = "measured")]
 #[doc(hidden)]

@@ -1,5 +1,7 @@
 //! What a cache did, in numbers.
 
+use crate::missed::Missed;
+
 /// Counters of a cache since it was made, and how full it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -61,6 +63,22 @@ impl Metrics {
             ("entries", self.entries),
             ("bytes", self.bytes),
         ]
+    }
+
+    /// So many times a peer's certificate could not come as a hash. Where the peer takes no part, nothing is counted;
+    /// nor are this side's own tickets.
+    pub(crate) fn missed(&mut self, why: Missed, times: u64) {
+        let counter = match why {
+            Missed::NothingCached => &mut self.missed_nothing_cached,
+            Missed::AnotherChain => &mut self.missed_another_chain,
+            Missed::Expired => &mut self.missed_expired,
+            Missed::SameId => &mut self.missed_same_id,
+            Missed::Policy => &mut self.missed_policy,
+            Missed::Forgotten => &mut self.missed_forgotten,
+            Missed::UnknownTicket => &mut self.missed_unknown_ticket,
+            Missed::TakesNoPart | Missed::NoTicket => return,
+        };
+        *counter += times;
     }
 
     /// A peer's hash came in place of a body of this length.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::vec::Vec;
 
 use tessera::Time;
-use tessera::auth::{CertificateCodecFactory, ToServer};
+use tessera::auth::{
+    CertificateCodecFactory, CertificateContents, HandshakeEnd, PeerCertificate, ToServer,
+};
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, CipherSuite};
 use tessera_harness::{Trace, expand_label};
@@ -126,17 +128,27 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     let random = array(get("random"));
     let mut to = ToServer::new("server.example", now);
     to.random = &random;
-    for name in ["H 0", "H 1", "H 2"] {
+    let learn = |name: &'static str| {
         let chain = Chain::new(CertificateType::X509, name.into(), Arc::from([])).expect("a chain");
         let (hash, form) = (ChainHash(array(get(name))), Form::Whole(Arc::new(chain)));
         let shown = Some(ServerChain { hash, form, expires_at: None });
         let learned = Learned { shown, answers: true, tickets: None, request: None };
         cache.learn(Key::of(&to), learned);
-    }
+    };
+    learn("H 0");
+    learn("H 1");
+    let mut codec = cache.clone().client_codec(&to).expect("a codec");
+    assert!(codec.offers().is_empty());
+    let whole = CertificateContents::Body(certificate(&[b"another"]));
+    let peer = PeerCertificate::new(CertificateType::X509, whole);
+    codec.ended(&HandshakeEnd::new(Some(&peer), None, now, &|_, out| out.fill(7)));
+    assert_eq!(codec.peer_missed(), Some("same-id"));
+    cache.clear();
+    ["H 0", "H 1", "H 2"].into_iter().for_each(learn);
     let codec = cache.clone().client_codec(&to).expect("a codec");
     let offered: Vec<_> = codec.offers().iter().flat_map(|id| id.0.to_be_bytes()).collect();
     assert_eq!(offered, get("compress_certificate")[5..]);
-    assert_eq!(cache.metrics().missed_same_id, 2);
+    assert_eq!(cache.metrics().missed_same_id, 4);
 }
 
 #[test]

@@ -28,10 +28,11 @@ pub struct ConnectionFacts {
     /// How this side's certificate travelled, and in how many bytes, the message's header included.
     own_certificate: Option<&'static str>,
     own_certificate_bytes: Option<u32>,
+    /// Why it was not cached, where certificates are cached.
+    own_certificate_missed: Option<&'static str>,
     /// The same of the peer's.
     peer_certificate: Option<&'static str>,
     peer_certificate_bytes: Option<u32>,
-    /// Why the peer's was not cached, where certificates are cached and that is known.
     peer_certificate_missed: Option<&'static str>,
     resumed: bool,
     psk: Option<&'static str>,
@@ -69,8 +70,6 @@ pub struct SocketFacts {
     pub fast_open: Option<&'static str>,
     /// How many bytes the client's SYN carried; `None` where that isn't known.
     pub syn_bytes: Option<usize>,
-    /// Why the peer's certificate was not cached; `None` where it was, or nobody knows.
-    pub certificate_missed: Option<&'static str>,
     /// Bytes that came from the network.
     pub received: u64,
     /// Bytes that went to it.
@@ -100,9 +99,10 @@ impl ConnectionFacts {
             external_psk: facts.external_psk.as_deref().map(readable),
             own_certificate: facts.own_certificate.map(way),
             own_certificate_bytes: facts.own_certificate.map(|it| it.len),
+            own_certificate_missed: facts.own_certificate.and_then(|it| it.missed),
             peer_certificate: facts.peer_certificate.map(way),
             peer_certificate_bytes: facts.peer_certificate.map(|it| it.len),
-            peer_certificate_missed: socket.certificate_missed,
+            peer_certificate_missed: facts.peer_certificate.and_then(|it| it.missed),
             resumed: matches!(psk, Some(PskKind::Resumption | PskKind::ForwardSecret)),
             psk: psk.map(|kind| match kind {
                 PskKind::Resumption => "resumption",
@@ -153,19 +153,21 @@ impl ConnectionFacts {
 impl ConnectionFacts {
     /// What caches of certificates did, where they did something.
     fn cached_certificates(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let own = (self.own_certificate, self.own_certificate_bytes);
-        let peer = (self.peer_certificate, self.peer_certificate_bytes);
-        for (whose, (way, bytes)) in [("own", own), ("peer's", peer)] {
-            if let (Some(CACHED), Some(bytes)) = (way, bytes) {
-                write!(f, ", {whose} certificate cached ({bytes} bytes)")?;
+        let own = (self.own_certificate, self.own_certificate_bytes, self.own_certificate_missed);
+        let peer =
+            (self.peer_certificate, self.peer_certificate_bytes, self.peer_certificate_missed);
+        for (whose, (way, bytes, missed)) in [("own", own), ("peer's", peer)] {
+            match (way, bytes, missed) {
+                (Some(CACHED), Some(bytes), _) => {
+                    write!(f, ", {whose} certificate cached ({bytes} bytes)")?;
+                }
+                (Some(way), Some(bytes), Some(why)) => {
+                    write!(f, ", {whose} certificate {way} ({bytes} bytes: {why})")?;
+                }
+                _ => (),
             }
         }
-        match (self.peer_certificate_missed, peer) {
-            (Some(why), (Some(way), Some(bytes))) => {
-                write!(f, ", peer's certificate {way} ({bytes} bytes: {why})")
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use super::{ALL_IDS, derive, paper};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
+use crate::missed::Missed;
 use crate::public_ids::PublicIds;
 use crate::wire::Hello;
 
@@ -31,9 +32,9 @@ impl CertificateCodecFactory for ClientCache {
         }
         // An imported cache may have tickets of the other carrier.
         let is_of_this = |(ticket, _): &OwnTicket| ALL_IDS.contains(&ticket.id);
-        let (end, known) = ClientEnd::visit(self, to, is_of_this);
+        let (mut end, known) = ClientEnd::visit(self, to, is_of_this);
         let extension = hello(&end)?;
-        let offered = offered(&end, &known, to);
+        let offered = offered(&mut end, &known, to);
         let ids = offered.iter().map(|it| it.id).collect();
         Some(Box::new(ClientCodec { end, extension, offered, ids }))
     }
@@ -63,7 +64,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
 }
 
 /// The server's chains that are offered.
-fn offered(end: &ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
+fn offered(end: &mut ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
     let cache = &*end.cache;
     let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
         (true, _) => Some(salted_id(cache.sha256, to.random, &chain.hash)),
@@ -75,7 +76,7 @@ fn offered(end: &ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offer
     // Of two chains with one id nobody could say which is meant.
     let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
     let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
-    cache.count(|metrics| metrics.missed_same_id += (named.len() - unique.len()) as u64);
+    end.not_offered(Missed::SameId, named.len() - unique.len());
     unique.into_iter().filter_map(|(id, chain)| end.offer(*id, (), chain, to.now)).collect()
 }
 
@@ -107,6 +108,7 @@ impl CertificateCodec for ClientCodec {
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
+        self.end.is_offered = offered.iter().any(|id| ALL_IDS.contains(id));
         let own = self.end.hash_own(body)?;
         let id = offered.iter().copied().find(|id| self.stands_for(*id, &own))?;
         Some(EncodedCertificate::new(id, self.end.send(&own, body)?))
@@ -132,6 +134,14 @@ impl CertificateCodec for ClientCodec {
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let offered = !self.ids.is_empty();
         self.end.ended(end, offered, None, |own| Some(derive(end, own)?.map(Some)));
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.end.own_missed().map(Missed::name)
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.end.peer_missed.map(Missed::name)
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {

@@ -14,6 +14,7 @@ use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, Key, Learned, OwnSealed, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, Ticket};
+use crate::missed::Missed;
 use crate::wire::Content;
 
 pub(super) struct ClientEnd {
@@ -25,13 +26,19 @@ pub(super) struct ClientEnd {
     pub(super) sealed: Option<OwnSealed>,
     /// Whether any chain of the server's was known, offered or not.
     is_known: bool,
+    /// Why chains of the server's that were known are not offered.
+    not_offered: Option<Missed>,
     /// Whether the server takes part.
     pub(super) answers: bool,
+    /// Whether it offers to take a chain of this side's as a hash.
+    pub(super) is_offered: bool,
     /// This side's chain, once it is sent; when the handshake is over, the one that new tickets are for.
     own: Option<ChainHash>,
     sent_cached: bool,
     /// The server's chain, if it came as a hash.
     received: Option<Received>,
+    /// When the handshake is complete: why the server's chain didn't.
+    pub(super) peer_missed: Option<Missed>,
     /// The two ends disagree about what a hash stands for.
     pub(super) disagrees: bool,
     /// Whether the handshake is complete.
@@ -65,27 +72,38 @@ impl ClientEnd {
         let now = to.now.unix.map(|unix| unix.as_secs());
         let is_valid = |it: &ServerChain| it.expires_at.zip(now).is_none_or(|(end, now)| now < end);
         known.chains.retain(is_valid);
-        cache.count(|metrics| metrics.missed_expired += (all - known.chains.len()) as u64);
-        let end = Self {
+        let mut end = Self {
             cache,
             key,
             tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
             // The carrier paper has none.
             sealed: shown.sealed.filter(|_| is_default),
             is_known: all > 0,
+            not_offered: None,
             answers: false,
+            is_offered: false,
             own: None,
             sent_cached: false,
             received: None,
+            peer_missed: None,
             disagrees: false,
             ended: false,
         };
+        end.not_offered(Missed::Expired, all - known.chains.len());
         (end, known)
+    }
+
+    /// So many of the server's chains can't be offered.
+    pub(super) fn not_offered(&mut self, why: Missed, chains: usize) {
+        if chains > 0 {
+            self.cache.count(|metrics| metrics.missed(why, chains as u64));
+            self.not_offered.get_or_insert(why);
+        }
     }
 
     /// A chain of the server's that is offered. Where the cache has only a hash, the verifier has to know it.
     pub(super) fn offer<P>(
-        &self,
+        &mut self,
         id: Id,
         peer: P,
         chain: &ServerChain,
@@ -94,7 +112,7 @@ impl ClientEnd {
         let asked = asked_of(Role::Server, Some(&self.key.server_name), now);
         let offered = Offered::new(id, peer, &chain.form, self.cache.memory.as_deref(), asked);
         if offered.is_none() {
-            self.cache.count(|metrics| metrics.missed_forgotten += 1);
+            self.not_offered(Missed::Forgotten, 1);
         }
         offered
     }
@@ -136,7 +154,9 @@ impl ClientEnd {
         if self.disagrees {
             return;
         }
-        self.count(end.peer.is_some(), offered);
+        if end.peer.is_some() {
+            self.count(offered);
+        }
         let shown = end.peer.and_then(|peer| self.shown(peer, end));
         let own = match end.peer {
             Some(_) => self.own,
@@ -172,19 +192,37 @@ impl ClientEnd {
         Some(ServerChain { hash, form, expires_at: peer.expires_at })
     }
 
-    fn count(&self, full: bool, offered: bool) {
-        if !full {
-            return;
+    /// Why this side's chain was not sent as a hash, as far as a client can tell.
+    pub(super) fn own_missed(&self) -> Option<Missed> {
+        let shows_tickets = !self.tickets.is_empty() || self.sealed.is_some();
+        match self.sent_cached {
+            true => None,
+            false if self.is_offered => Some(Missed::AnotherChain),
+            false if !self.is_known => Some(Missed::NothingCached),
+            false if !self.answers => Some(Missed::TakesNoPart),
+            false if !shows_tickets => Some(Missed::NoTicket),
+            false => Some(Missed::UnknownTicket),
         }
+    }
+
+    /// Counts how certificates travelled. Chains of the server's were `offered`, or none was.
+    fn count(&mut self, offered: bool) {
+        let why = match self.not_offered {
+            _ if !self.is_known => Missed::NothingCached,
+            _ if offered => Missed::AnotherChain,
+            Some(why) => why,
+            // It would have been offered to a server that takes part.
+            None => Missed::TakesNoPart,
+        };
+        self.peer_missed = self.received.is_none().then_some(why);
+        // Why nothing was offered is counted already.
+        let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {
             metrics.sent_cached += u64::from(self.sent_cached);
             metrics.sent_whole += u64::from(self.own.is_some() && !self.sent_cached);
-            match &self.received {
-                Some(_) => metrics.received_cached += 1,
-                None if !self.is_known => metrics.missed_nothing_cached += 1,
-                None if offered => metrics.missed_another_chain += 1,
-                // Why nothing was offered is counted already.
-                None => (),
+            metrics.received_cached += u64::from(self.received.is_some());
+            if let Some(why) = missed {
+                metrics.missed(why, 1);
             }
         });
     }

@@ -3,6 +3,7 @@
 mod client;
 mod client_after;
 mod client_end;
+mod no_part;
 mod offered;
 mod paper;
 mod server;

@@ -11,11 +11,13 @@ use tessera::auth::{
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
+use super::no_part::NoPart;
 use super::offered::Offered;
 use super::server_end::ServerEnd;
 use super::{ALL_IDS, derive, paper};
 use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
+use crate::missed::Missed;
 use crate::public_ids::PublicIds;
 use crate::server::{Remembered, ServerCache, Under};
 use crate::wire::{Hello, Malformed};
@@ -59,7 +61,10 @@ impl ServerCache {
                 return Ok(Some(Box::new(codec)));
             }
         }
-        Ok(self.codec(from, psk)?.map(|codec| Box::new(codec) as _))
+        Ok(match self.codec(from, psk)? {
+            Some(codec) => Some(Box::new(codec)),
+            None => (!psk).then(|| Box::new(NoPart) as _),
+        })
     }
 
     fn codec(
@@ -72,12 +77,12 @@ impl ServerCache {
         if hello.is_none() && (psk || self.public_ids == PublicIds::Never) {
             return Ok(None);
         }
-        let end = ServerEnd::new(self, from, psk);
+        let mut end = ServerEnd::new(self, from, psk);
         let known = match hello {
             None => end.cache.recognisable(end.under, from),
             Some(Hello::TakesPart) => Vec::new(),
             Some(Hello::Tickets(tickets, sealed)) => {
-                find(&end, &tickets, sealed, from).into_iter().collect()
+                find(&mut end, &tickets, sealed, from).into_iter().collect()
             }
         };
         let offer = |(id, client)| end.offer(id, client, from.now);
@@ -112,15 +117,16 @@ impl ServerCache {
 
 /// The client that these tickets are of. They aren't looked up where nobody asks for a certificate.
 fn find(
-    end: &ServerEnd,
+    end: &mut ServerEnd,
     tickets: &[TicketBytes; TICKETS],
     sealed: Option<&[u8]>,
     from: &FromClient<'_>,
 ) -> Option<(Id, Remembered)> {
-    if !end.psk && from.policy.is_none() {
+    let psk = end.psk;
+    if !psk && from.policy.is_none() {
         return None;
     }
-    let may_be = |typ| end.psk || is_only_type(from, typ);
+    let may_be = |typ| psk || is_only_type(from, typ);
     let found = end.take(tickets, sealed, from.now, ALL_IDS, may_be)?;
     Some((found.id, found.peer))
 }
@@ -158,8 +164,13 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.end.send_whole();
-        if offered.iter().all(|id| !ALL_IDS.contains(id)) {
+        let offers = offered.iter().any(|id| ALL_IDS.contains(id));
+        self.end.send_whole(match self.says {
+            _ if offers => Missed::AnotherChain,
+            Says::Nothing => Missed::TakesNoPart,
+            Says::TakesPart | Says::Tickets => Missed::NothingCached,
+        });
+        if !offers {
             return None;
         }
         let sha256 = self.end.cache.sha256;
@@ -202,7 +213,7 @@ impl CertificateCodec for ServerCodec {
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let offered = !self.ids.is_empty();
-        self.end.count(end, offered, self.says == Says::Tickets);
+        self.end.count(end, offered);
         let found = self.offered.first().map(|found| &found.peer);
         let Some((hash, client)) = self.end.client(end, found) else { return };
         if self.says == Says::Nothing {
@@ -210,6 +221,14 @@ impl CertificateCodec for ServerCodec {
         } else if let Some(tickets) = derive(end, &hash) {
             self.end.cache.learn(&client, &tickets, offered);
         }
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.end.own_missed.map(Missed::name)
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.end.peer_missed.map(Missed::name)
     }
 
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {

@@ -12,7 +12,8 @@ use super::learned_form;
 use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
-use crate::server::{Found, Remembered, ServerCache, Tail, Under, UnknownTickets, tail_of};
+use crate::missed::Missed;
+use crate::server::{Found, Remembered, ServerCache, Tail, Under, tail_of};
 use crate::wire::{Content, SealedTicket};
 
 pub(super) struct ServerEnd {
@@ -22,8 +23,14 @@ pub(super) struct ServerEnd {
     pub(super) under: Under,
     /// Whether this side's chain was sent as a hash, once it is sent.
     sent_cached: Option<bool>,
+    /// Why it was not.
+    pub(super) own_missed: Option<Missed>,
+    /// Why no chain is offered to this client, though it shows tickets.
+    not_offered: Option<Missed>,
     /// The client's chain, if it came as a hash, and what is remembered of it.
     received: Option<(Received, Remembered)>,
+    /// When the handshake is complete: why it didn't.
+    pub(super) peer_missed: Option<Missed>,
     /// The client's chain that new tickets are for, when the handshake is complete.
     ticketed: Option<(ChainHash, Tail)>,
 }
@@ -31,32 +38,56 @@ pub(super) struct ServerEnd {
 impl ServerEnd {
     pub(super) fn new(cache: Arc<ServerCache>, from: &FromClient<'_>, psk: bool) -> Self {
         let under = cache.under(from);
-        Self { cache, psk, under, sent_cached: None, received: None, ticketed: None }
+        Self {
+            cache,
+            psk,
+            under,
+            sent_cached: None,
+            own_missed: None,
+            not_offered: None,
+            received: None,
+            peer_missed: None,
+            ticketed: None,
+        }
     }
 
-    /// Takes the client's tickets, and gives whom they are of. They aren't looked up without a clock: nobody
-    /// could tell whether what is known has expired. A ticket of another carrier has an id that is none of
-    /// these, and is for nobody here. The sealed one is opened if none of the others is known.
+    /// Takes the client's tickets, and gives whom they are of. A ticket of another carrier has an id that is none of
+    /// these, and is for nobody here.
     pub(super) fn take(
-        &self,
+        &mut self,
         tickets: &[TicketBytes],
         sealed: Option<&[u8]>,
         now: Time,
         ids: RangeInclusive<Id>,
         may_be: impl Fn(CertificateType) -> bool,
     ) -> Option<Found> {
-        let unix = now.unix?;
-        let found = match self.cache.take(tickets, self.under, unix.as_secs(), &may_be) {
-            Ok(found) => found,
-            Err(UnknownTickets) => {
-                let opened = sealed.and_then(|it| self.cache.open(it, self.under, unix, &may_be));
-                if opened.is_none() {
-                    self.cache.count(|metrics| metrics.missed_unknown_ticket += 1);
-                }
-                opened
+        let found = self.find(tickets, sealed, now, may_be);
+        let found =
+            found.and_then(|it| ids.contains(&it.id).then_some(it).ok_or(Missed::UnknownTicket));
+        self.not_offered = found.as_ref().err().copied();
+        // The cache has counted the other reasons.
+        if self.not_offered == Some(Missed::UnknownTicket) {
+            self.cache.count(|metrics| metrics.missed(Missed::UnknownTicket, 1));
+        }
+        found.ok()
+    }
+
+    /// The client that is found by these tickets. They aren't looked up without a clock: nobody could tell whether
+    /// what is known has expired. The sealed one is opened if none of the others is known.
+    fn find(
+        &self,
+        tickets: &[TicketBytes],
+        sealed: Option<&[u8]>,
+        now: Time,
+        may_be: impl Fn(CertificateType) -> bool,
+    ) -> Result<Found, Missed> {
+        let unix = now.unix.ok_or(Missed::UnknownTicket)?;
+        match (self.cache.take(tickets, self.under, unix.as_secs(), &may_be), sealed) {
+            (Err(Missed::UnknownTicket), Some(sealed)) => {
+                self.cache.open(sealed, self.under, unix, &may_be)
             }
-        };
-        found.filter(|found| ids.contains(&found.id))
+            (found, _) => found,
+        }
     }
 
     /// A sealed ticket for this client, which every server of the fleet can open.
@@ -67,7 +98,7 @@ impl ServerEnd {
     /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it; what it doesn't
     /// know leaves the cache.
     pub(super) fn offer(
-        &self,
+        &mut self,
         id: Id,
         client: Remembered,
         now: Time,
@@ -76,21 +107,22 @@ impl ServerEnd {
         let asked = asked_of(Role::Client, None, now);
         let offered = Offered::new(id, client.clone(), &form, memory, asked);
         if offered.is_none() {
-            self.cache.count(|metrics| metrics.missed_forgotten += 1);
+            self.not_offered = Some(Missed::Forgotten);
+            self.cache.count(|metrics| metrics.missed(Missed::Forgotten, 1));
             self.cache.forget(&client);
         }
         offered
     }
 
-    /// This side's chain is sent whole, unless [`send`](Self::send) comes after this.
-    pub(super) fn send_whole(&mut self) {
-        self.sent_cached = Some(false);
+    /// This side's chain is sent whole, for this reason, unless [`send`](Self::send) comes after this.
+    pub(super) fn send_whole(&mut self, why: Missed) {
+        (self.sent_cached, self.own_missed) = (Some(false), Some(why));
     }
 
     /// What is sent in place of this side's chain, for the body of its Certificate.
     pub(super) fn send(&mut self, own: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
         let content = Content::write(own, body)?;
-        self.sent_cached = Some(true);
+        (self.sent_cached, self.own_missed) = (Some(true), None);
         self.cache.count(|metrics| metrics.saved(body.len(), content.len()));
         Some(content)
     }
@@ -163,19 +195,23 @@ impl ServerEnd {
         Some((hash, Remembered { form, under: self.under, identity, share }))
     }
 
-    /// Counts how certificates travelled. Clients' chains were `offered`, or none was; the client has shown tickets,
-    /// or not.
-    pub(super) fn count(&self, end: &HandshakeEnd<'_>, offered: bool, showed_tickets: bool) {
+    /// Counts how certificates travelled. Clients' chains were `offered`, or none was.
+    pub(super) fn count(&mut self, end: &HandshakeEnd<'_>, offered: bool) {
+        let (came, is_cached) = (end.peer.is_some(), self.received.is_some());
+        let why = match self.not_offered {
+            _ if offered => Missed::AnotherChain,
+            Some(why) => why,
+            None => Missed::NothingCached,
+        };
+        self.peer_missed = (came && !is_cached).then_some(why);
+        // Why nothing was offered is counted already.
+        let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {
             metrics.sent_cached += u64::from(self.sent_cached == Some(true));
             metrics.sent_whole += u64::from(self.sent_cached == Some(false));
-            match &self.received {
-                _ if end.peer.is_none() => (),
-                Some(_) => metrics.received_cached += 1,
-                None if offered => metrics.missed_another_chain += 1,
-                // Tickets that nobody knows are counted already.
-                None if showed_tickets => (),
-                None => metrics.missed_nothing_cached += 1,
+            metrics.received_cached += u64::from(came && is_cached);
+            if let Some(why) = missed {
+                metrics.missed(why, 1);
             }
         });
     }

@@ -102,7 +102,7 @@ fn attack(seed: u64, rounds: usize) {
                 let under = if numbers.below(4) == 0 { None } else { of };
                 let under = under.unwrap_or_else(|| numbers.under());
                 let found = store.take(&shown, under, 0, |_| true);
-                if let Ok(Some(found)) = found {
+                if let Ok(found) = found {
                     found_in_all += 1;
                     // Ids have 14 bits: by chance another ticket has the same.
                     let is_it = |it: &&(u64, Under, Ticket)| {
@@ -114,7 +114,7 @@ fn attack(seed: u64, rounds: usize) {
                     assert!(*learned_under == under);
                     if numbers.below(20) == 0 {
                         store.forget(&found.peer);
-                        let again = store.take(&shown, under, 0, |_| true).ok().flatten();
+                        let again = store.take(&shown, under, 0, |_| true).ok();
                         assert!(
                             again.is_none_or(|again| again.peer.identity != found.peer.identity)
                         );
@@ -156,7 +156,7 @@ fn attack(seed: u64, rounds: usize) {
 fn assert_few_of_each(store: &mut Store, tickets: &Tickets) {
     let mut of_clients: BTreeMap<u64, BTreeSet<TicketBytes>> = BTreeMap::new();
     for (bytes, (client, under, _)) in tickets {
-        if let Ok(Some(_)) = store.take(&[*bytes, [0; 8]], *under, 0, |_| true) {
+        if store.take(&[*bytes, [0; 8]], *under, 0, |_| true).is_ok() {
             of_clients.entry(*client).or_default().insert(*bytes);
         }
     }

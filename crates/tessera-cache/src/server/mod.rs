@@ -33,7 +33,7 @@ pub(crate) use self::public::PublicClient;
 use self::sealed::Sealer;
 pub(crate) use self::sealed::{Tail, tail_of};
 use self::store::Store;
-pub(crate) use self::store::{Found, Remembered, Under, UnknownTickets};
+pub(crate) use self::store::{Found, Remembered, Under};
 use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
@@ -41,6 +41,7 @@ use crate::form::Form;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
+use crate::missed::Missed;
 use crate::wire::SealedTicket;
 
 /// The certificates of clients that have been here: the
@@ -150,7 +151,7 @@ impl ServerCache {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Option<Found>, UnknownTickets> {
+    ) -> Result<Found, Missed> {
         self.peers.store.lock().take(tickets, under, unix, may_offer)
     }
 
@@ -161,18 +162,20 @@ impl ServerCache {
         under: Under,
         unix: Duration,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Found> {
-        let named = self.peers.sealer.as_ref()?.open(sealed, under.server, unix)?;
+    ) -> Result<Found, Missed> {
+        let sealer = self.peers.sealer.as_ref();
+        let named = sealer.and_then(|sealer| sealer.open(sealed, under.server, unix));
+        let named = named.ok_or(Missed::UnknownTicket)?;
         let candidates = self.peers.store.lock().candidates(&named, under);
         let is_it = |(_, form): &&(u32, Form)| form.hash(self.sha256) == named.chain;
-        let (client, form) = candidates.iter().find(is_it)?;
+        let (client, form) = candidates.iter().find(is_it).ok_or(Missed::UnknownTicket)?;
         let (expires_at, seconds) = (form.expires_at(), unix.as_secs());
         let mut store = self.peers.store.lock();
         let candidate = (*client, form);
         let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
         store.metrics.found_sealed += 1;
         // Its place is behind the others.
-        Some(Found { id: named.id, place: TICKETS, peer })
+        Ok(Found { id: named.id, place: TICKETS, peer })
     }
 
     /// A sealed ticket for this chain at this server; `None` if none are given.

@@ -16,12 +16,13 @@ use tessera::auth::{
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_aws_lc::SigningKey;
-use tessera_cache::{Carrier, ClientCache, ServerCache};
+use tessera_cache::{Carrier, ClientCache, Missed, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
-use crate::Ends;
+use crate::reasons::assert_told;
 use crate::sealed::ring;
+use crate::{Ends, hits_of};
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
 
@@ -150,7 +151,11 @@ fn a_chain_that_the_verifier_forgot_comes_whole() {
     let (ends, memories) = ends();
     ends.connect();
     memories.iter().for_each(|memory| memory.forgot.store(true, Ordering::Relaxed));
-    assert_eq!(ends.hits(), (false, false));
+    let pair = ends.connect();
+    assert_eq!(hits_of(&pair), (false, false));
+    let forgotten = Some(Missed::Forgotten);
+    let (unknown, nothing) = (Some(Missed::UnknownTicket), Some(Missed::NothingCached));
+    assert_told(&pair, [unknown, forgotten], [forgotten, nothing]);
     let (client, server) = ends.metrics();
     assert_eq!((client.missed_forgotten, server.missed_forgotten), (1, 1));
     // What stands for a chain that is gone has left: it is the client that has come since.

@@ -16,6 +16,7 @@ mod paper;
 mod paper_attacks;
 mod paper_refusals;
 mod public;
+mod reasons;
 mod refusals;
 mod refused;
 mod sealed;

@@ -104,7 +104,8 @@ async fn measure(
     let mut outcome =
         std::mem::take(&mut *run.outcome.lock().unwrap_or_else(PoisonError::into_inner));
     if let (Some(cache), Some(before)) = (certificates, before) {
-        outcome.certificates.explain(&before, &cache.metrics());
+        outcome.certificates.bytes_saved =
+            cache.metrics().bytes_saved.saturating_sub(before.bytes_saved);
     }
     let summary = Summary::new(options, load, outcome, total);
     report.tell(&summary);

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use tessera::Facts;
 use tessera::resume::Verdict;
-use tessera_cache::ClientCache;
-use tessera_kit::cached_certificates::{KeptServers, missed};
+use tessera_kit::cached_certificates::KeptServers;
 use tessera_kit::facts::{ConnectionFacts, SocketFacts};
 use tessera_kit::report::Report;
 use tessera_kit::{ProgramError, SettingFile, key_file, names, signals};
@@ -41,14 +40,12 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
 /// What is known of servers' certificates, until it is saved.
 struct Certificates {
     kept: Option<KeptServers>,
-    cache: Option<Arc<ClientCache>>,
     saved: Result<(), ProgramError>,
 }
 
 impl Certificates {
     fn new(kept: Option<KeptServers>) -> Self {
-        let cache = kept.as_ref().map(KeptServers::cache);
-        Self { kept, cache, saved: Ok(()) }
+        Self { kept, saved: Ok(()) }
     }
 
     /// Says what was refused.
@@ -68,11 +65,6 @@ impl Certificates {
     fn save(mut self) -> Result<(), ProgramError> {
         self.hand_on();
         self.saved
-    }
-
-    /// Why the server's was not cached.
-    fn missed(&self, facts: &Facts) -> Option<&'static str> {
-        self.cache.as_ref().and_then(|cache| missed(cache, facts))
     }
 }
 
@@ -117,18 +109,10 @@ async fn connect(
             }
         };
         certificates.hand_on();
-        let certificate_missed = certificates.missed(stream.facts());
         let (fast_open, syn_bytes) = opening(options, stream.get_ref());
         report.line(&ConnectionFacts::new(
             stream.facts(),
-            SocketFacts {
-                address,
-                fast_open,
-                syn_bytes,
-                certificate_missed,
-                handshake,
-                ..SocketFacts::default()
-            },
+            SocketFacts { address, fast_open, syn_bytes, handshake, ..SocketFacts::default() },
         ));
         let stream = &mut stream;
         Carrier { stream, report: &report, keep_open: options.keep_open, silent }.carry(&left).await
@@ -159,7 +143,6 @@ async fn connect(
         address,
         fast_open,
         syn_bytes,
-        certificate_missed: certificates.missed(stream.facts()),
         received: counted.received,
         sent: counted.sent,
         handshake,

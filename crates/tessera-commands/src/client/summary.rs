@@ -44,9 +44,10 @@ pub(super) struct Summary {
     /// How certificates travelled; `None` where they are not cached.
     own_certificates_cached: Option<u64>,
     own_certificates_whole: Option<u64>,
+    /// Why these were not cached.
+    own_certificates_missed: Option<BTreeMap<&'static str, u64>>,
     peer_certificates_cached: Option<u64>,
     peer_certificates_whole: Option<u64>,
-    /// Why the server's were not cached.
     peer_certificates_missed: Option<BTreeMap<&'static str, u64>>,
     certificate_bytes_saved: Option<u64>,
     total_micros: u64,
@@ -91,6 +92,7 @@ impl Summary {
             peer_certificates_cached: sum(|it| it.peer_cached),
             peer_certificates_whole: sum(|it| it.peer_whole),
             certificate_bytes_saved: sum(|it| it.bytes_saved),
+            own_certificates_missed: certificates.as_ref().map(|it| it.own_missed.clone()),
             peer_certificates_missed: certificates.map(|it| it.peer_missed),
             total_micros: micros(total),
             handshakes_per_second: completed as f64 / total.as_secs_f64().max(1e-9),
@@ -207,8 +209,12 @@ impl fmt::Display for Summary {
                 row(name, count.to_string())?;
             }
         }
-        for (why, count) in self.peer_certificates_missed.iter().flatten() {
-            row(&format!("whole: {why}"), count.to_string())?;
+        for (whose, missed) in
+            [("own", &self.own_certificates_missed), ("peer", &self.peer_certificates_missed)]
+        {
+            for (why, count) in missed.iter().flatten() {
+                row(&format!("{whose}: {why}"), count.to_string())?;
+            }
         }
         if self.not_as_asked > 0 {
             row("not as the mode says", share(self.not_as_asked))?;

@@ -79,8 +79,6 @@ impl Client {
             fast_open: syn_data_was_taken(counted.get_ref())
                 .and_then(|was_taken| was_taken.then_some("taken")),
             syn_bytes: None,
-            // The server's sums have the reasons: docs/facts.md.
-            certificate_missed: None,
             received: counted.received(),
             sent: counted.sent(),
             handshake: self.handshake,

@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 use tessera::Facts;
-use tessera::handshake::CertificateTransfer;
-use tessera_cache::{ClientCache, Metrics, NotImported};
+use tessera_cache::{Metrics, NotImported};
 
 use super::Read;
 use super::file::PrivateFile;
@@ -64,29 +63,6 @@ impl fmt::Display for CacheFound {
     }
 }
 
-/// Why the server's certificate was not cached in the only connection of a client's cache; `None` if it was, or none
-/// came.
-#[must_use]
-pub fn missed(cache: &ClientCache, facts: &Facts) -> Option<&'static str> {
-    let whole = facts.peer_certificate.filter(|transfer| !is_cached(*transfer));
-    let metrics = cache.metrics();
-    // If there is none of these, the server is known, and nothing could be offered.
-    let reason = || reasons(&metrics).into_iter().find(|(_, count)| *count > 0);
-    whole.map(|_| reason().map_or(TAKES_NO_PART, |(name, _)| name))
-}
-
-/// Why servers' certificates were not cached, in the order in which a reason counts.
-fn reasons(metrics: &Metrics) -> [(&'static str, u64); 4] {
-    [
-        ("another-chain", metrics.missed_another_chain),
-        ("expired", metrics.missed_expired),
-        ("same-id", metrics.missed_same_id),
-        ("nothing-cached", metrics.missed_nothing_cached),
-    ]
-}
-
-const TAKES_NO_PART: &str = "takes-no-part";
-
 /// How certificates travelled in many connections of one client, and why not as hashes.
 #[derive(Debug, Clone, Default)]
 pub struct ClientSums {
@@ -94,6 +70,8 @@ pub struct ClientSums {
     pub own_cached: u64,
     /// Those that were sent whole, or compressed.
     pub own_whole: u64,
+    /// Why these were.
+    pub own_missed: BTreeMap<&'static str, u64>,
     /// The server's that came as a hash.
     pub peer_cached: u64,
     /// Those that came whole, or compressed.
@@ -107,28 +85,14 @@ pub struct ClientSums {
 impl ClientSums {
     /// Another connection.
     pub fn add(&mut self, facts: &Facts) {
-        let count = |transfer: Option<CertificateTransfer>, sums: [&mut u64; 2]| {
-            let Some(transfer) = transfer else { return };
-            let [cached, whole] = sums;
+        let own = (facts.own_certificate, &mut self.own_cached, &mut self.own_whole);
+        let peer = (facts.peer_certificate, &mut self.peer_cached, &mut self.peer_whole);
+        let missed = [&mut self.own_missed, &mut self.peer_missed];
+        for ((transfer, cached, whole), missed) in [own, peer].into_iter().zip(missed) {
+            let Some(transfer) = transfer else { continue };
             *if is_cached(transfer) { cached } else { whole } += 1;
-        };
-        count(facts.own_certificate, [&mut self.own_cached, &mut self.own_whole]);
-        count(facts.peer_certificate, [&mut self.peer_cached, &mut self.peer_whole]);
-    }
-
-    /// What the cache counted `before` the first connection and `after` the last one.
-    pub fn explain(&mut self, before: &Metrics, after: &Metrics) {
-        self.bytes_saved = after.bytes_saved.saturating_sub(before.bytes_saved);
-        let counted = reasons(after).into_iter().zip(reasons(before));
-        let counted =
-            counted.map(|((name, after), (_, before))| (name, after.saturating_sub(before)));
-        let mut left = self.peer_whole;
-        for (name, count) in counted.chain([(TAKES_NO_PART, u64::MAX)]) {
-            // Several chains of one server can have expired.
-            let count = count.min(left);
-            left -= count;
-            if count > 0 {
-                self.peer_missed.insert(name, count);
+            if let Some(why) = transfer.missed {
+                *missed.entry(why).or_default() += 1;
             }
         }
     }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use tessera::crypto::Provider;
 use tessera_cache::{ClientCache, Metrics, NotImported, NotMade, ServerCache};
 
-pub use self::facts::{CacheFound, CacheSums, ClientSums, missed};
+pub use self::facts::{CacheFound, CacheSums, ClientSums};
 use self::file::PrivateFile;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;

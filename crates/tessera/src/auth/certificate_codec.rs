@@ -143,10 +143,22 @@ pub trait CertificateCodec: Send + Sync {
     }
 
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
-    /// peer's Finished was right. Called at most once; only [`ticket_extension`](Self::ticket_extension) and
+    /// peer's Finished was right. Called at most once; only [`own_missed`](Self::own_missed),
+    /// [`peer_missed`](Self::peer_missed), [`ticket_extension`](Self::ticket_extension) and
     /// [`after`](Self::after) come later. Default: nothing is remembered.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
+    }
+
+    /// After [`ended`](Self::ended), for the connection's facts: why this codec didn't encode this side's
+    /// Certificate, in a word of its own. `None` if it did, or has nothing to say. Default: nothing.
+    fn own_missed(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The same of the peer's Certificate: why the peer didn't send it in a form of this codec's.
+    fn peer_missed(&self) -> Option<&'static str> {
+        None
     }
 
     /// To a server's codec, after [`ended`](Self::ended): one extension for the NewSessionTicket that is

@@ -275,17 +275,19 @@ impl ConnectionCodecs {
     }
 
     /// The handshake is complete: both Finished messages are right, and nothing is left to encode.
-    /// `derive` makes their tickets.
+    /// `derive` makes their tickets. Gives why this side's Certificate and the peer's weren't encoded.
     pub(crate) fn ended(
         &mut self,
         identity: Option<&PeerIdentity>,
         now: Time,
         derive: &dyn Fn(&[u8], &mut [u8]),
-    ) {
-        let Some(it) = &mut self.0 else { return };
+    ) -> [Option<&'static str>; 2] {
+        let Some(it) = &mut self.0 else { return [None; 2] };
         let Codecs { codecs, accepted, .. } = &mut **it;
         let end = HandshakeEnd::new(accepted.as_ref(), identity, now, derive);
         codecs.iter_mut().for_each(|codec| codec.codec.ended(&end));
+        let codecs = || codecs.iter().map(|it| &it.codec);
+        [codecs().find_map(|it| it.own_missed()), codecs().find_map(|it| it.peer_missed())]
     }
 
     pub(super) fn into_codecs(self) -> impl Iterator<Item = Box<dyn CertificateCodec>> {

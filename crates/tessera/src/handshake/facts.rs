@@ -74,12 +74,16 @@ pub struct CertificateTransfer {
     pub encoded_with: Option<CertificateCompressionAlgorithm>,
     /// How long the message was, its header included, in bytes.
     pub len: u32,
+    /// When the handshake is complete: why it was not encoded as a certificate codec would have encoded it, in the
+    /// codec's word; `None` if it was, or no codec says so. See
+    /// [`CertificateCodec::own_missed`](crate::auth::CertificateCodec::own_missed).
+    pub missed: Option<&'static str>,
 }
 
 impl CertificateTransfer {
     /// A message of this length; handshake messages have less than 2^24 bytes.
     pub(crate) fn new(encoded_with: Option<CertificateCompressionAlgorithm>, len: usize) -> Self {
-        Self { encoded_with, len: len as u32 }
+        Self { encoded_with, len: len as u32, missed: None }
     }
 }
 
@@ -121,5 +125,16 @@ impl Facts {
         self.ancestry = lineage.ancestry;
         self.protocol = lineage.protocol.clone();
         self.server_name = lineage.server_name.clone();
+    }
+
+    /// Why no codec encoded this side's Certificate and the peer's, where they were sent.
+    pub(crate) fn note_missed(&mut self, [own, peer]: [Option<&'static str>; 2]) {
+        for (transfer, missed) in
+            [(&mut self.own_certificate, own), (&mut self.peer_certificate, peer)]
+        {
+            if let Some(transfer) = transfer {
+                transfer.missed = missed;
+            }
+        }
     }
 }

@@ -140,3 +140,35 @@ fn facts_tell_how_each_certificate_travelled() {
     let encoded = peer.map(|it| (it.encoded_with, it.len));
     assert_eq!(encoded, Some((Some(HASHED), 44)));
 }
+
+/// Each end in its own words, of the Certificates that were sent, and only when the handshake is complete.
+#[test]
+fn facts_tell_why_a_codec_did_not_encode_a_certificate() {
+    let says = |missed| Play { missed, ..Play::default() };
+    for mode in Mode::ALL {
+        let (client, server) = ([Some("a"), Some("b")], [Some("c"), None]);
+        let stage = Stage::new(mode, says(client), says(server));
+        let pair = stage.connected();
+        let told = |facts: &Facts| transfers(facts).map(|it| it.and_then(|it| it.missed));
+        let if_sent = |words: [Option<&'static str>; 2], sent: [bool; 2]| {
+            [words[0].filter(|_| sent[0]), words[1].filter(|_| sent[1])]
+        };
+        let (of_client, of_server) = (mode == Mode::Mutual, !mode.resumes());
+        assert_eq!(told(pair.client.facts()), if_sent(client, [of_client, of_server]), "{mode:?}");
+        assert_eq!(told(pair.server.facts()), if_sent(server, [of_server, of_client]), "{mode:?}");
+    }
+}
+
+#[test]
+fn facts_do_not_tell_why_a_certificate_was_not_encoded_before_the_handshake_is_complete() {
+    let says = Play { missed: [Some("own"), Some("peer")], ..Play::default() };
+    let stage = Stage::new(Mode::Mutual, says.clone(), says);
+    let mut pair = stage.scene.start(None, tessera_harness::at(0));
+    pair.client_to_server();
+    pair.server_to_client();
+    let own = |facts: &Facts| transfers(facts)[0].map(|it| it.missed);
+    assert_eq!(own(pair.client.facts()), Some(Some("own")));
+    assert_eq!(own(pair.server.facts()), Some(None));
+    pair.run();
+    assert_eq!(own(pair.server.facts()), Some(Some("own")));
+}

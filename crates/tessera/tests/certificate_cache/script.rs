@@ -35,6 +35,8 @@ pub struct Play {
     /// Decodes this, whatever comes.
     pub expects: Option<Vec<u8>>,
     pub conceals: bool,
+    /// Why its own side's Certificate wasn't encoded, and the peer's.
+    pub missed: [Option<&'static str>; 2],
     /// Puts this into each ticket, of this type, before its number.
     pub ticket: Option<(ExtensionType, Vec<u8>)>,
     /// Stays after the handshake, and for tickets.
@@ -213,6 +215,14 @@ impl CertificateCodec for Playing {
         let peer = end.peer.map(|peer| peer.contents.clone());
         let identity = end.identity.cloned();
         self.script.note(Heard::Ended { peer, identity, ticket });
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.script.play.missed[0]
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.script.play.missed[1]
     }
 
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {

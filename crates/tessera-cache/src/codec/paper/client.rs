@@ -20,6 +20,7 @@ use super::{NO_ID, derive, expand, request_hash};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, OwnTicket, ServerChain};
+use crate::missed::Missed;
 
 /// The codec of a connection to this server.
 pub(crate) fn client_codec(
@@ -35,7 +36,7 @@ pub(crate) fn client_codec(
     };
     // An imported cache may have tickets of the other carrier.
     let is_usable = |(ticket, chain): &OwnTicket| ticket.id == NO_ID && has(chain);
-    let (end, known) = ClientEnd::visit(cache, to, is_usable);
+    let (mut end, known) = ClientEnd::visit(cache, to, is_usable);
     let offer = |chain: &ServerChain| end.offer(NO_ID, chain.hash, chain, to.now);
     let chains: Vec<_> = known.chains.iter().filter_map(offer).collect();
     let request = known.request.map(|body| (request_hash(sha256, &body), body));
@@ -92,6 +93,7 @@ impl CertificateCodec for PaperClient {
         // Beyond RFC 7924.
         self.end.answers = true;
         self.ticket = read_selected_ticket(answer, self.end.tickets.len())?;
+        self.end.is_offered = self.ticket.is_some();
         Ok(())
     }
 
@@ -118,6 +120,14 @@ impl CertificateCodec for PaperClient {
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let (offered, request) = (!self.chains.is_empty(), self.requested.take());
         self.end.ended(end, offered, request, |own| Some([Some(derive(end, own)?), None]));
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.end.own_missed().map(Missed::name)
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.end.peer_missed.map(Missed::name)
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {

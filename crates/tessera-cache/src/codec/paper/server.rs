@@ -17,6 +17,7 @@ use super::wire::{
 };
 use super::{NO_ID, derive, expand};
 use crate::chain_hash::first;
+use crate::missed::Missed;
 use crate::server::{Remembered, ServerCache};
 
 /// The codec of a connection of this client's; `None` if the client doesn't take part in this form.
@@ -105,8 +106,7 @@ impl CertificateCodec for PaperServer {
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        let showed_tickets = matches!(self.hello, Some(Hello::Tickets(_)));
-        self.end.count(end, self.client.is_some(), showed_tickets);
+        self.end.count(end, self.client.is_some());
         if self.hello.is_none() {
             // The client keeps no tickets.
             return;
@@ -117,6 +117,14 @@ impl CertificateCodec for PaperServer {
             // Those of connections side by side stay: a handshake gives no second one.
             self.end.cache.learn(&client, &[ticket], false);
         }
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.end.own_missed.map(Missed::name)
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.end.peer_missed.map(Missed::name)
     }
 }
 
@@ -158,7 +166,10 @@ impl Abbreviations for PaperServer {
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        self.end.send_whole();
+        self.end.send_whole(match self.info.certificates[..] {
+            [] => Missed::NothingCached,
+            _ => Missed::AnotherChain,
+        });
         if !self.selected.certificate {
             return None;
         }

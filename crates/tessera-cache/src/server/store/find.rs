@@ -8,6 +8,7 @@ use super::tickets::Taken;
 use super::{Remembered, Store, Under, hash_of};
 use crate::form::Form;
 use crate::ids::TicketBytes;
+use crate::missed::Missed;
 use crate::server::record::form;
 use crate::server::sealed::{Contents, tail};
 
@@ -20,10 +21,6 @@ pub(crate) struct Found {
     pub(crate) peer: Remembered,
 }
 
-/// None of a client's tickets is known here.
-#[derive(Debug)]
-pub(crate) struct UnknownTickets;
-
 impl Store {
     /// Takes those of these tickets that are of clients which this server accepted under this policy: nobody finds
     /// them again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has
@@ -34,7 +31,7 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Option<Found>, UnknownTickets> {
+    ) -> Result<Found, Missed> {
         let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
             match self.take_one(bytes, under) {
@@ -44,15 +41,13 @@ impl Store {
             }
         }
         if first.is_none() && is_of_another_policy {
-            self.metrics.missed_policy += 1;
-            return Ok(None);
+            return Err(self.missed(Missed::Policy));
         }
-        let (client, id, place) = first.ok_or(UnknownTickets)?;
-        let peer = self.remembered(client, under).and_then(|peer| {
-            let expires_at = peer.form.expires_at();
-            self.usable(client, peer, expires_at, unix, may_offer)
-        });
-        Ok(peer.map(|peer| Found { id, place, peer }))
+        let (client, id, place) = first.ok_or(Missed::UnknownTicket)?;
+        let peer = self.remembered(client, under).ok_or(Missed::UnknownTicket)?;
+        let expires_at = peer.form.expires_at();
+        let peer = self.usable(client, peer, expires_at, unix, may_offer)?;
+        Ok(Found { id, place, peer })
     }
 
     /// The clients of this server that may have the chain that a sealed ticket names; nobody has to wait until they
@@ -80,8 +75,9 @@ impl Store {
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
-        let peer = self.remembered(client, under).filter(|it| it.form == *form)?;
+    ) -> Result<Remembered, Missed> {
+        let peer = self.remembered(client, under).filter(|it| it.form == *form);
+        let peer = peer.ok_or(Missed::UnknownTicket)?;
         self.usable(client, peer, expires_at, unix, may_offer)
     }
 
@@ -103,22 +99,26 @@ impl Store {
         expires_at: Option<u64>,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Option<Remembered> {
+    ) -> Result<Remembered, Missed> {
         if expires_at.is_some_and(|end| end <= unix) {
-            self.metrics.missed_expired += 1;
             self.remove(client);
-            return None;
+            return Err(self.missed(Missed::Expired));
         }
         self.touch(client);
-        let fits = match &peer.form {
-            Form::Whole(chain) => may_offer(chain.certificate_type),
-            Form::Known(_) => may_offer(CertificateType::X509),
+        let typ = match &peer.form {
+            Form::Whole(chain) => chain.certificate_type,
+            Form::Known(_) => CertificateType::X509,
         };
-        if !fits {
-            self.metrics.missed_another_chain += 1;
-            return None;
+        match may_offer(typ) {
+            true => Ok(peer),
+            false => Err(self.missed(Missed::AnotherChain)),
         }
-        Some(peer)
+    }
+
+    /// Counts it.
+    fn missed(&mut self, why: Missed) -> Missed {
+        self.metrics.missed(why, 1);
+        why
     }
 }
 

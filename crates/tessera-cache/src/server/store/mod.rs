@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
 
-pub(crate) use self::find::{Found, UnknownTickets};
+pub(crate) use self::find::Found;
 pub(super) use self::written::Written;
 use crate::chain_hash::first;
 use crate::der::issuer;

@@ -34,11 +34,30 @@ impl Ends {
     }
 
     pub(crate) fn serve_at(&self, listen: &str, more: &[&str]) -> Server {
-        let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| self.pki.path(it));
+        self.serve_trusting(&self.pki.path("root.pem"), listen, more)
+    }
+
+    /// One that accepts clients by these authorities.
+    pub(crate) fn serve_trusting(&self, ca: &str, listen: &str, more: &[&str]) -> Server {
+        let [own, key] = ["server.pem", "server.key"].map(|it| self.pki.path(it));
         let directory = self.directory("server");
-        let mut options = vec!["--certificate", &own, "--key", &key, "--ca", &root];
+        let mut options = vec!["--certificate", &own, "--key", &key, "--ca", ca];
         options.extend(["--require-client-certificate", "--cache-certificates", &directory]);
         Server::listening(listen, &[&options, more].concat())
+    }
+
+    /// One that asks for no certificates.
+    pub(crate) fn serve_asking_nobody(&self) -> Server {
+        let [own, key] = ["server.pem", "server.key"].map(|it| self.pki.path(it));
+        let options = ["--certificate", &own, "--key", &key, "--cache-certificates"];
+        Server::start(&[&options[..], &[&self.directory("server")]].concat())
+    }
+
+    /// A file with these authorities and others.
+    pub(crate) fn trusting_another_too(&self) -> String {
+        let other = Pki::new(P256);
+        let roots = [&self.pki, &other].map(|pki| fs::read(pki.path("root.pem")).unwrap());
+        self.pki.directory.write("both.pem", roots.concat())
     }
 
     /// Of a client with a certificate of its own.
@@ -95,6 +114,12 @@ pub(crate) fn ways(fact: &Value) -> [&str; 2] {
 
 pub(crate) const CACHED: [&str; 2] = ["cached", "cached"];
 
+/// Why they were not cached.
+pub(crate) fn missed(fact: &Value) -> [&str; 2] {
+    ["own_certificate_missed", "peer_certificate_missed"]
+        .map(|name| fact[name].as_str().unwrap_or("-"))
+}
+
 /// Whether a certificate travelled without a cache.
 pub(crate) fn none_is_cached(fact: &Value) -> bool {
     ways(fact).iter().all(|way| ["whole", "compressed"].contains(way))
@@ -118,18 +143,17 @@ fn the_second_connection_has_hashes_for_both_certificates() {
     let server = ends.serve();
     assert_eq!(found(&server), "nothing");
     let first = ends.connect(&server);
-    assert!(none_is_cached(&first) && none_is_cached(&connection(&server)), "{first}");
-    assert_eq!(first["peer_certificate_missed"], "nothing-cached");
+    for fact in [first, connection(&server)] {
+        assert!(none_is_cached(&fact), "{fact}");
+        assert_eq!(missed(&fact), ["nothing-cached", "nothing-cached"], "{fact}");
+    }
     for _ in 0..3 {
         let (client, server) = (ends.connect(&server), connection(&server));
         for fact in [client, server] {
             assert_eq!(ways(&fact), CACHED, "{fact}");
             assert_eq!(fact["own_certificate_bytes"], 44, "{fact}");
             assert_eq!(fact["peer_certificate_bytes"], 44, "{fact}");
-            assert_eq!(
-                (&fact["resumed"], &fact["peer_certificate_missed"]),
-                (&false.into(), &Value::Null)
-            );
+            assert_eq!((&fact["resumed"], missed(&fact)), (&false.into(), ["-", "-"]), "{fact}");
         }
     }
     let told = server.end();
@@ -161,16 +185,50 @@ fn certificates_are_known_again_after_the_server_was_restarted() {
     assert_eq!((ways(&client), ways(&connection(&second))), (CACHED, CACHED), "{client}");
 }
 
+/// Both ends say why: the server knows no ticket, or accepted the client by other authorities. To the client it is one.
+#[test]
+fn a_server_that_does_not_know_a_client_any_more_says_why() {
+    let ends = Ends::new();
+    let server = ends.serve();
+    ends.connect(&server);
+    let address = server.address.clone();
+    server.end();
+    let both = ends.trusting_another_too();
+    let server = ends.serve_trusting(&both, &address, &[]);
+    assert_eq!(missed(&ends.connect(&server)), ["unknown-ticket", "-"]);
+    assert_eq!(missed(&connection(&server)), ["-", "policy"]);
+    server.end();
+    fs::remove_file(ends.file("server")).unwrap();
+    let server = ends.serve_at(&address, &[]);
+    assert_eq!(missed(&ends.connect(&server)), ["unknown-ticket", "-"]);
+    assert_eq!(missed(&connection(&server)), ["-", "unknown-ticket"]);
+}
+
+/// The client has met the server, and was not asked for a certificate.
+#[test]
+fn a_client_that_has_no_ticket_says_so() {
+    let ends = Ends::new();
+    let server = ends.serve_asking_nobody();
+    assert_eq!(ends.connect(&server)["own_certificate"], Value::Null);
+    let address = server.address.clone();
+    server.end();
+    let server = ends.serve_at(&address, &[]);
+    assert_eq!(missed(&ends.connect(&server)), ["no-ticket", "-"]);
+    assert_eq!(missed(&connection(&server)), ["-", "nothing-cached"]);
+}
+
 #[test]
 fn a_server_that_changes_its_certificate_sends_the_new_one_whole_once() {
     let ends = Ends::new();
     let server = ends.serve();
     ends.connect(&server);
+    connection(&server);
     ends.exchange_certificate(&server);
-    let fact = ends.connect(&server);
-    assert_eq!(fact["peer_certificate_missed"], "another-chain", "{fact}");
+    let (client, of_server) = (ends.connect(&server), connection(&server));
+    assert_eq!(missed(&client), ["-", "another-chain"], "{client}");
+    assert_eq!(missed(&of_server), ["another-chain", "-"], "{of_server}");
     // The client is the one that it was.
-    assert_eq!(fact["own_certificate"], "cached", "{fact}");
+    assert_eq!(client["own_certificate"], "cached", "{client}");
     assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
@@ -180,10 +238,7 @@ fn a_server_whose_authorities_change_forgets_its_clients() {
     let ends = Ends::new();
     let server = ends.serve();
     ends.connect(&server);
-    let other = Pki::new(P256);
-    let both =
-        [ends.pki.path("root.pem"), other.path("root.pem")].map(|path| fs::read(path).unwrap());
-    fs::write(ends.pki.path("root.pem"), both.concat()).unwrap();
+    fs::copy(ends.trusting_another_too(), ends.pki.path("root.pem")).unwrap();
     reload(&server);
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates").unwrap();
@@ -196,9 +251,9 @@ fn a_server_that_asks_for_no_certificate_is_cached_alone() {
     let directory = Directory::new();
     let (of_server, of_client) = (directory.path("server"), directory.path("client"));
     let server = Server::start(&["--cache-certificates", &of_server]);
-    for (missed, way) in [("nothing-cached".into(), None), (Value::Null, Some("cached"))] {
+    for (why, way) in [("nothing-cached", None), ("-", Some("cached"))] {
         let fact = server.facts(&["--cache-certificates", &of_client]);
-        assert_eq!(fact["peer_certificate_missed"], missed, "{fact}");
+        assert_eq!(missed(&fact), ["-", why], "{fact}");
         assert!(way.is_none_or(|way| fact["peer_certificate"] == way), "{fact}");
         assert_eq!(fact["own_certificate"], Value::Null);
     }
@@ -215,7 +270,10 @@ fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
             ["cached", "whole"].map(|way| told[format!("{end}_certificates_{way}")].clone());
         assert_eq!(counts, [4, 1].map(Value::from), "{told}");
     }
-    assert_eq!(told["peer_certificates_missed"], json!({"nothing-cached": 1}), "{told}");
+    for end in ["own", "peer"] {
+        let missed = &told[format!("{end}_certificates_missed")];
+        assert_eq!(*missed, json!({"nothing-cached": 1}), "{told}");
+    }
     let saved = told["certificate_bytes_saved"].as_u64().unwrap();
     assert_eq!(ways(&ends.connect(&server)), CACHED);
 
@@ -228,13 +286,13 @@ fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     let names = ["own as a hash", "own whole", "server's as a hash", "server's whole"];
     assert_eq!(names.map(row), [5, 0, 5, 0], "{table}");
     assert_eq!(row("bytes saved by hashes"), saved / 4 * 5, "{table}");
-    assert!(!table.contains("whole: "), "{table}");
+    assert!(!table.contains("own: ") && !table.contains("peer: "), "{table}");
 
     ends.exchange_certificate(&server);
     let output = ends.run(&server.address, &load);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(
-        table.lines().any(|line| line.starts_with("whole: another-chain") && line.ends_with(" 1")),
+        table.lines().any(|line| line.starts_with("peer: another-chain") && line.ends_with(" 1")),
         "{table}"
     );
     let told = server.end();
@@ -275,6 +333,7 @@ fn s_client_is_served_by_a_server_that_caches_and_is_not_cached() {
         assert!(told.contains("Verify return code: 0"), "{told}");
         let fact = connection(&server);
         assert!(none_is_cached(&fact) && fact["error"].is_null(), "{fact}");
+        assert_eq!(missed(&fact), ["takes-no-part", "takes-no-part"], "{fact}");
     }
     let told = server.end();
     let sums = told.iter().rfind(|fact| fact["event"] == "cached_certificates");
@@ -293,9 +352,9 @@ fn s_server_is_reached_by_a_client_that_caches_and_is_not_cached() {
     let certificates = directory.path("certificates");
     let options = [&address, "--ca", &root, "--server-name", "localhost", "--json", "-"];
     let options = [&options[..], &["--cache-certificates", &certificates]].concat();
-    for missed in ["nothing-cached", "takes-no-part"] {
+    for why in ["nothing-cached", "takes-no-part"] {
         let fact = facts(&connect(&options, "abc\n"));
-        assert_eq!(fact["peer_certificate_missed"], missed, "{fact}");
+        assert_eq!(missed(&fact), ["-", why], "{fact}");
         assert!(["whole", "compressed"].contains(&fact["peer_certificate"].as_str().unwrap()));
     }
 }

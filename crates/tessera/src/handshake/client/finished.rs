@@ -127,9 +127,10 @@ impl LastFlight {
         let Self { mut offer, suite, group, mut transcript, secrets, lineage } = self;
         let (application, resumption) =
             secrets.after_second(Finished::Out, suite, &mut transcript, ctx)?;
-        offer.codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
+        let missed = offer.codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
             resumption.certificate_ticket(context, out)
         });
+        ctx.facts.note_missed(missed);
         Ok(ClientState::Connected(Box::new(Connected {
             application,
             resumption,

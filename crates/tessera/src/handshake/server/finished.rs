@@ -38,9 +38,10 @@ impl ReadFinished {
         let (finished, transcript) = (Finished::In(message), &mut self.transcript);
         let (application, resumption) =
             self.secrets.after_second(finished, self.suite, transcript, ctx)?;
-        self.codecs.ended(self.lineage.peer.as_ref(), ctx.now, &|context, out| {
+        let missed = self.codecs.ended(self.lineage.peer.as_ref(), ctx.now, &|context, out| {
             resumption.certificate_ticket(context, out)
         });
+        ctx.facts.note_missed(missed);
         // A full handshake begins a chain, whether the client has a certificate or not.
         if self.is_full {
             self.lineage.authenticated_at = ctx.now.unix_secs();

@@ -1,0 +1,31 @@
+//! The codec of a client that doesn't take part: it does nothing, and the facts of the connection say why.
+
+use tessera::auth::{CertificateCodec, CertificateNotDecoded, Decoded, EncodedCertificate};
+use tessera::wire::CertificateCompressionAlgorithm as Id;
+
+use crate::missed::Missed;
+
+/// What a server's connection carries.
+pub(super) struct NoPart;
+
+impl CertificateCodec for NoPart {
+    fn offers(&self) -> &[Id] {
+        &[]
+    }
+
+    fn encode(&mut self, _: &[u8], _: &[Id]) -> Option<EncodedCertificate> {
+        None
+    }
+
+    fn decode(&mut self, _: Id, _: &[u8], _: &mut [u8]) -> Result<Decoded, CertificateNotDecoded> {
+        Err(CertificateNotDecoded)
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        Some(Missed::TakesNoPart.name())
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        Some(Missed::TakesNoPart.name())
+    }
+}
