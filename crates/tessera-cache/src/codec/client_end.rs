@@ -207,13 +207,14 @@ impl ClientEnd {
 
     /// Counts how certificates travelled. Chains of the server's were `offered`, or none was.
     fn count(&mut self, offered: bool) {
-        self.peer_missed = self.received.is_none().then(|| match self.not_offered {
+        let why = match self.not_offered {
             _ if !self.is_known => Missed::NothingCached,
             _ if offered => Missed::AnotherChain,
             Some(why) => why,
             // It would have been offered to a server that takes part.
             None => Missed::TakesNoPart,
-        });
+        };
+        self.peer_missed = self.received.is_none().then_some(why);
         // Why nothing was offered is counted already.
         let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {

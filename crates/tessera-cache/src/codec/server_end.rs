@@ -199,11 +199,12 @@ impl ServerEnd {
     /// Counts how certificates travelled. Clients' chains were `offered`, or none was.
     pub(super) fn count(&mut self, end: &HandshakeEnd<'_>, offered: bool) {
         let (came, is_cached) = (end.peer.is_some(), self.received.is_some());
-        self.peer_missed = (came && !is_cached).then(|| match self.not_offered {
+        let why = match self.not_offered {
             _ if offered => Missed::AnotherChain,
             Some(why) => why,
             None => Missed::NothingCached,
-        });
+        };
+        self.peer_missed = (came && !is_cached).then_some(why);
         // Why nothing was offered is counted already.
         let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {

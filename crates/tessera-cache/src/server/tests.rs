@@ -111,7 +111,7 @@ fn a_client_that_is_forgotten_leaves_with_its_tickets_and_nobody_else() {
     let [at_another_server, _] = learn_at(&mut store, 1, 1, b"issuers", 2);
     let [of_another, _] = learn(&mut store, 1, 2, b"issuers");
     let found = store.take(&[ticket.bytes], under(1), NOW, |_| true);
-    let found = found.ok().expect("a client");
+    let found = found.expect("a client");
     store.forget(&found.peer);
     assert!(!is_known(&mut store, spare, 1));
     assert!(is_known(&mut store, at_another_server, 2) && is_known(&mut store, of_another, 1));
