@@ -81,7 +81,7 @@ impl Store {
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Option<Remembered> {
-        let peer = self.remembered(client, under).filter(|it| it.form == *form)?;
+        let peer = self.remembered(client, under).filter(|it| it.form.is_still(form))?;
         self.usable(client, peer, expires_at, unix, may_offer)
     }
 
