@@ -63,10 +63,13 @@ impl Store {
         // Where only hashes are kept, they are found by their own last bytes.
         for end in [named.tail, tail(&named.chain.0)] {
             self.clients.find(hash_of(&self.keyed, &end), |number| {
+                if found.len() == CANDIDATES {
+                    return true;
+                }
                 let ends_so = self.records.get(number).is_some_and(|it| tail(&it.own) == end);
                 let client = ends_so.then(|| self.remembered(number, under)).flatten();
                 found.extend(client.map(|it| (number, it.form)));
-                found.len() == CANDIDATES
+                false
             });
         }
         found
