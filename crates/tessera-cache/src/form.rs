@@ -25,6 +25,17 @@ impl Form {
         }
     }
 
+    /// Whether both are what one store has of a chain: long lists are the same where they are in one place.
+    pub(crate) fn is_still(&self, before: &Self) -> bool {
+        match (self, before) {
+            (Self::Whole(now), Self::Whole(before)) => {
+                Arc::ptr_eq(&now.issuers, &before.issuers)
+                    && (now.certificate_type, &now.leaf) == (before.certificate_type, &before.leaf)
+            }
+            (now, before) => now == before,
+        }
+    }
+
     /// When the first of the certificates expires, as far as they are here and say it.
     pub(crate) fn expires_at(&self) -> Option<u64> {
         match self {

@@ -425,4 +425,7 @@ fn few_chains_are_hashed_for_one_sealed_ticket() {
     let named = Contents { chain: hash, tail: [7; 16], server, id, issued_at: NOW };
     assert_eq!(store.candidates(&named, under(1)).len(), 4);
     assert!(store.candidates(&named, under(2)).is_empty());
+    // Looked for by both ends.
+    let twice = Contents { chain: ChainHash([7; 32]), ..named };
+    assert_eq!(store.candidates(&twice, under(1)).len(), 4);
 }

@@ -8,6 +8,7 @@ mod bounds;
 mod bytes;
 mod ends;
 mod expired;
+mod given;
 mod hits;
 mod known;
 mod misses;

@@ -58,10 +58,13 @@ impl Store {
         // Where only hashes are kept, they are found by their own last bytes.
         for end in [named.tail, tail(&named.chain.0)] {
             self.clients.find(hash_of(&self.keyed, &end), |number| {
+                if found.len() == CANDIDATES {
+                    return true;
+                }
                 let ends_so = self.records.get(number).is_some_and(|it| tail(&it.own) == end);
                 let client = ends_so.then(|| self.remembered(number, under)).flatten();
                 found.extend(client.map(|it| (number, it.form)));
-                found.len() == CANDIDATES
+                false
             });
         }
         found
@@ -76,7 +79,7 @@ impl Store {
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Result<Remembered, Missed> {
-        let peer = self.remembered(client, under).filter(|it| it.form == *form);
+        let peer = self.remembered(client, under).filter(|it| it.form.is_still(form));
         let peer = peer.ok_or(Missed::UnknownTicket)?;
         self.usable(client, peer, expires_at, unix, may_offer)
     }

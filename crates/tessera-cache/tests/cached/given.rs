@@ -1,0 +1,186 @@
+//! What any server can put into its session tickets, and what a client makes of it.
+
+use std::collections::VecDeque;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Mutex};
+
+use tessera::auth::{
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
+    EncodedCertificate, FromClient, HandshakeEnd, NextTicket, ToServer,
+};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera_cache::ServerCache;
+use tessera_harness::Mode;
+
+use crate::{Ends, hits_of, in_hello};
+
+const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
+
+/// What is left to be given.
+type Bodies = Arc<Mutex<VecDeque<Vec<u8>>>>;
+
+/// A server's cache that gives these in place of its own sealed tickets.
+struct Giving {
+    cache: Arc<ServerCache>,
+    bodies: Bodies,
+    /// Whether it says that it takes part.
+    answers: bool,
+}
+
+struct Gives {
+    inner: Box<dyn CertificateCodec>,
+    bodies: Bodies,
+    answers: bool,
+}
+
+impl CertificateCodecFactory for Giving {
+    fn algorithms(&self) -> RangeInclusive<Id> {
+        self.cache.algorithms()
+    }
+
+    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+        None
+    }
+
+    fn server_codec(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
+        let inner = self.cache.clone().server_codec(from)?;
+        let (bodies, answers) = (self.bodies.clone(), self.answers);
+        Ok(inner.map(|inner| Box::new(Gives { inner, bodies, answers }) as _))
+    }
+}
+
+impl CertificateCodec for Gives {
+    fn offers(&self) -> &[Id] {
+        self.inner.offers()
+    }
+
+    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
+        self.inner.answer().filter(|_| self.answers)
+    }
+
+    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
+        self.inner.encode(body, offered)
+    }
+
+    fn decode(
+        &mut self,
+        id: Id,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        self.inner.decode(id, encoded, body)
+    }
+
+    fn is_what_was_sent(&self) -> bool {
+        self.inner.is_what_was_sent()
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        self.inner.ended(end);
+    }
+
+    fn ticket_extension(&mut self, _: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        self.bodies.lock().expect("unpoisoned").pop_front().map(|body| (CACHED, body))
+    }
+}
+
+/// A server that gives one of these with each of as many session tickets.
+fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
+    let mut ends = Ends::new(Mode::Mutual);
+    let count = u8::try_from(bodies.len()).expect("few");
+    ends.scene.server.policy.tickets.new_session_count = count;
+    ends.scene.client.policy.tickets.new_session_count = count;
+    let bodies: Bodies = Arc::new(Mutex::new(bodies.iter().cloned().collect()));
+    let cache = ends.server.clone();
+    let giving = Giving { cache, bodies: bodies.clone(), answers };
+    ends.scene.server.certificate_codecs = vec![Arc::new(giving)];
+    (ends, bodies)
+}
+
+/// The sealed tickets that the client shows, one in each of its next hellos.
+fn shown(ends: &Ends) -> Vec<Vec<u8>> {
+    let sealed = |_| {
+        let body = in_hello(&ends.start(), CACHED).expect("takes part");
+        let (_, sealed) = body.split_at_checked(17)?;
+        Some(sealed.to_vec())
+    };
+    (0..12).filter_map(sealed).collect()
+}
+
+fn body(id: u16, sealed: &[u8]) -> Vec<u8> {
+    [&id.to_be_bytes()[..], &[sealed.len() as u8], sealed].concat()
+}
+
+#[test]
+fn what_is_no_sealed_ticket_is_ignored_and_the_others_are_shown_once() {
+    let wrong = [
+        vec![],
+        vec![0xc0],
+        vec![0xc0, 0],
+        body(0xc000, &[]),
+        body(0xbfff, b"below"),
+        body(0, b"none"),
+        [&body(0xc000, b"more")[..], b" after it"].concat(),
+        body(0xc000, b"less")[..6].to_vec(),
+        vec![0xff; 4095],
+    ];
+    for bodies in wrong.chunks(4) {
+        let (ends, left) = giving(bodies, true);
+        ends.connect();
+        assert!(left.lock().expect("unpoisoned").is_empty());
+        assert_eq!(shown(&ends), [[0_u8; 0]; 0], "{bodies:?}");
+    }
+    let longest = [7; 255];
+    let right = [body(0xffff, &longest), body(0xc000, &[1]), body(0xc000, &[1])];
+    let (ends, _) = giving(&right, true);
+    ends.connect();
+    // The newest first. Two that a server makes alike are its own business.
+    assert_eq!(shown(&ends), [&[1][..], &[1], &longest]);
+}
+
+/// However many come, and whatever they are worth: they are four, and the connection is as any other.
+#[test]
+fn a_client_keeps_four_of_what_a_server_gives_and_connects_with_them() {
+    let many: Vec<_> = (0..8).map(|number| body(0xc000, &[number; 255])).collect();
+    let (ends, left) = giving(&many, true);
+    ends.connect();
+    assert!(left.lock().expect("unpoisoned").is_empty());
+    let before = ends.client.metrics().bytes;
+    assert!(before < 8 * 1024, "{before}");
+    // Nobody can open them; the derived ones are found.
+    for _ in 0..4 {
+        assert_eq!(hits_of(&ends.connect()), (true, true));
+    }
+    assert_eq!(ends.server.metrics().found_sealed, 0);
+    assert_eq!(shown(&ends), [[0_u8; 0]; 0]);
+    let (ends, _) = giving(&many, true);
+    ends.connect();
+    let last = [7_u8, 6, 5, 4].map(|number| vec![number; 255]);
+    assert_eq!(shown(&ends), last);
+}
+
+#[test]
+fn a_server_that_does_not_take_part_gives_no_sealed_tickets() {
+    let (ends, left) = giving(&[body(0xc000, b"one"), body(0xc000, b"two")], false);
+    ends.connect();
+    assert!(left.lock().expect("unpoisoned").is_empty());
+    assert_eq!(shown(&ends), [[0_u8; 0]; 0]);
+}
+
+/// What comes on a connection that is older than that.
+#[test]
+fn what_a_client_has_forgotten_does_not_come_back_in_a_session_ticket() {
+    let (ends, _) = giving(&[body(0xc000, b"late")], true);
+    let mut pair = ends.start();
+    pair.client_to_server();
+    pair.server_to_client();
+    pair.client_to_server();
+    ends.client.clear();
+    pair.run();
+    assert_eq!(pair.to_client.sessions.len(), 1);
+    assert_eq!(ends.client.metrics().entries, 0);
+    assert_eq!(in_hello(&ends.start(), CACHED).map(|body| body.len()), Some(0));
+}
