@@ -404,7 +404,7 @@ fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
     for client in 10..20 {
         learn(&mut store, 1, client, ONE);
     }
-    assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_none());
+    assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_err());
 }
 
 /// Who chooses his raw key, or its end, can make many that end as somebody else's.
