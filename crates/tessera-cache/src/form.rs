@@ -25,6 +25,14 @@ impl Form {
         }
     }
 
+    /// When the first of the certificates expires, as far as they are here and say it.
+    pub(crate) fn expires_at(&self) -> Option<u64> {
+        match self {
+            Self::Whole(chain) => chain.expires_at(),
+            Self::Known(_) => None,
+        }
+    }
+
     /// How many bytes it takes beside itself.
     pub(crate) fn bytes(&self) -> usize {
         match self {

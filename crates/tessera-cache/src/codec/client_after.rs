@@ -3,6 +3,7 @@
 use alloc::sync::Arc;
 
 use tessera::auth::AfterHandshake;
+use tessera::wire::AlertDescription;
 
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key};
@@ -17,13 +18,18 @@ pub(super) struct ClientAfter {
     pub(super) own: Option<ChainHash>,
 }
 
+/// What a server says of a chain that came as a hash: that the proof is not of it, or that nothing can be made of it.
+/// Other alerts tell the reason, or that what came is not what was sent: whoever is on the path can bring that about.
+const OF_A_CHAIN: [AlertDescription; 2] =
+    [AlertDescription::DECRYPT_ERROR, AlertDescription::BAD_CERTIFICATE];
+
 impl AfterHandshake for ClientAfter {
     fn accepted(&mut self) -> bool {
         self.own.is_some()
     }
 
-    fn refused(&mut self) {
-        if self.sent_cached {
+    fn refused(&mut self, alert: AlertDescription) {
+        if self.sent_cached && OF_A_CHAIN.contains(&alert) {
             self.cache.refused(&self.key);
         }
     }

@@ -37,6 +37,7 @@ pub(crate) use self::store::{Found, Remembered, Under};
 use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
 use crate::error::NotMade;
+use crate::form::Form;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
@@ -165,9 +166,13 @@ impl ServerCache {
         let sealer = self.peers.sealer.as_ref();
         let named = sealer.and_then(|sealer| sealer.open(sealed, under.server, unix));
         let named = named.ok_or(Missed::UnknownTicket)?;
+        let candidates = self.peers.store.lock().candidates(&named, under);
+        let is_it = |(_, form): &&(u32, Form)| form.hash(self.sha256) == named.chain;
+        let (client, form) = candidates.iter().find(is_it).ok_or(Missed::UnknownTicket)?;
+        let (expires_at, seconds) = (form.expires_at(), unix.as_secs());
         let mut store = self.peers.store.lock();
-        let seconds = unix.as_secs();
-        let peer = store.find_chain(self.sha256, &named, under, seconds, may_offer)?;
+        let candidate = (*client, form);
+        let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
         store.metrics.found_sealed += 1;
         // Its place is behind the others.
         Ok(Found { id: named.id, place: TICKETS, peer })

@@ -366,8 +366,11 @@ fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
         Contents { chain: hash, tail, server, id, issued_at: NOW }
     };
     let find = |store: &mut Store, named: &Contents, under| {
-        let found = store.find_chain(sha256(), named, under, NOW, |_| true);
-        found.ok().map(|it| it.form.hash(sha256()))
+        let candidates = store.candidates(named, under);
+        let is_it = |(_, form): &&(u32, Form)| form.hash(sha256()) == named.chain;
+        let (client, form) = candidates.iter().find(is_it)?;
+        let peer = store.use_candidate((*client, form), None, under, NOW, |_| true).ok()?;
+        Some(peer.form.hash(sha256()))
     };
     for client in [7, 8] {
         let named = named(client, ONE);
@@ -394,4 +397,32 @@ fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
     let known = Contents { chain: hash, tail: [4; 16], ..other };
     assert_eq!(find(&mut store, &known, under(1)), Some(hash));
     assert_eq!(store.metrics().entries, 3);
+    // Whoever comes while one is being hashed doesn't take its place.
+    let before = store.candidates(&other, under(1));
+    let [(client, form)] = &before[..] else { panic!("{}", before.len()) };
+    store.retain(|_| false);
+    for client in 10..20 {
+        learn(&mut store, 1, client, ONE);
+    }
+    assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_err());
+}
+
+/// Who chooses his raw key, or its end, can make many that end as somebody else's.
+#[test]
+fn few_chains_are_hashed_for_one_sealed_ticket() {
+    let mut store = store(100, 1 << 20);
+    let chain = |client: u8| {
+        let key = [&[0x30, client][..], &[7; 30]].concat();
+        Chain::new(CertificateType::RAW_PUBLIC_KEY, key, [].into()).expect("a key")
+    };
+    for client in 0..50 {
+        let form = Form::Whole(Arc::new(chain(client)));
+        store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+    }
+    assert_eq!(store.metrics().entries, 50);
+    let hash = chain(0).hash(sha256());
+    let (id, server) = (Id(0xc000), [1; 16]);
+    let named = Contents { chain: hash, tail: [7; 16], server, id, issued_at: NOW };
+    assert_eq!(store.candidates(&named, under(1)).len(), 4);
+    assert!(store.candidates(&named, under(2)).is_empty());
 }

@@ -67,7 +67,7 @@ impl CertificateCodec for Thief {
 }
 
 /// The hash of the chain that the client of these tests has.
-fn owners_hash() -> Vec<u8> {
+pub(crate) fn owners_hash() -> Vec<u8> {
     let entries: [(&[u8], u16); 2] = [(&[b'c'; 800], 800), (&[b'j'; 600], 600)];
     let entry = |(der, len): (&[u8], u16)| [&[0][..], &len.to_be_bytes(), der, &[0, 0]].concat();
     let list = entries.map(entry).concat();

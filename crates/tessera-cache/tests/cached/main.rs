@@ -23,6 +23,7 @@ mod sealed;
 mod sealed_attacks;
 mod shared;
 mod stapling;
+mod told;
 mod written;
 
 use ends::{

@@ -1,10 +1,13 @@
 //! A client that the server doesn't want any more, and what it makes of that; with either carrier.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tessera::Error;
-use tessera::auth::{PeerRejected, PrivateKey};
-use tessera::wire::AlertDescription;
+use tessera::auth::{
+    PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
+};
+use tessera::wire::{AlertDescription, SignatureScheme};
+use tessera::{Error, Reply};
 use tessera_harness::{Mode, Pair};
 
 use crate::attacks::Forger;
@@ -89,6 +92,46 @@ fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
     assert_eq!(ends.server.metrics().entries, 1);
 }
 
+/// Counts how often it is asked for a proof alone.
+struct Asked(Naming, Arc<AtomicUsize>);
+
+impl PeerVerifier for Asked {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        self.0.verify(question)
+    }
+
+    fn is_proof_right(&self, question: &VerifyPeer) -> bool {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.is_proof_right(question)
+    }
+}
+
+/// Of a client that is good and of one that is not: so that it takes a stranger the same time.
+#[test]
+fn one_proof_is_checked_of_who_copied_a_ticket() {
+    for (refuses, expected) in [(None, 0), (Some(REVOKED), 1)] {
+        for mut ends in Ends::of_both_known() {
+            for credential in &mut ends.scene.client.credentials {
+                credential.key = PrivateKey::Signs(Arc::new(Forger));
+            }
+            let asked = Arc::new(AtomicUsize::new(0));
+            let naming = Naming { refuses, ..Naming::new("clients") };
+            ends.judge_clients_by(Asked(naming, asked.clone()));
+            let (pair, alert) = connect(&ends);
+            assert_eq!((alert, hits_of(&pair).1), (Some(AlertDescription::DECRYPT_ERROR), true));
+            assert_eq!(asked.load(Ordering::Relaxed), expected, "{:?}", ends.carrier);
+        }
+    }
+}
+
 /// Also where it was told in a file between.
 #[test]
 fn a_client_remembers_in_its_file_that_it_was_refused() {
@@ -128,6 +171,37 @@ fn a_client_whose_data_are_refused_goes_on_offering() {
         let alert = Error::AlertReceived(AlertDescription::ACCESS_DENIED);
         assert_eq!(pair.to_client.error, Some(alert));
         assert_eq!(ends.hits(), (true, true), "{:?}", ends.carrier);
+    }
+}
+
+/// Who is on the path gets alerts of the server's own with it. They cost the client no more than a flight that is lost.
+#[test]
+fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
+    let changes: [fn(&mut Vec<u8>); 4] = [
+        |flight| *flight.last_mut().expect("a flight") ^= 1,
+        |flight| flight[0] = 22,
+        |flight| flight[3..5].fill(0xff),
+        // In the clear: a handshake message that is none, before the flight.
+        |flight| drop(flight.splice(0..0, [22, 3, 3, 0, 4, 11, 0, 0, 0])),
+    ];
+    for (at, change) in changes.into_iter().enumerate() {
+        for ends in Ends::of_both_known() {
+            // Two handshakes are known, so that a lost flight costs nothing.
+            assert_eq!(ends.hits(), (true, true));
+            let mut pair = ends.start();
+            pair.client_to_server();
+            pair.server_to_client();
+            let mut flight = pair.intercept_client();
+            change(&mut flight);
+            pair.deliver_to_server(&flight);
+            pair.run();
+            let told = matches!(pair.to_client.error, Some(Error::AlertReceived(_)));
+            assert!(told && pair.to_client.complete, "{at}: {:?}", pair.to_client.error);
+            drop(pair);
+            let (pair, alert) = connect(&ends);
+            assert_eq!((offers(&ends, &pair), alert), ((true, true), None), "{at}");
+            assert!(hits_of(&pair).0, "{at}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What certificate codecs hear and say after the handshake.
 
 use crate::time::Time;
+use crate::wire::AlertDescription;
 
 /// What is left of a client's codec when its handshake is complete: it hears what the server makes of the
 /// client's last flight, and of tickets. A codec gives it in [`after`](super::CertificateCodec::after); it is
@@ -14,10 +15,13 @@ pub trait AfterHandshake: Send + Sync {
         false
     }
 
-    /// The server ended the connection with a fatal alert before it sent anything else under application
-    /// keys: it refused what the client's last flight said. A connection that ends without an alert tells
-    /// nothing. Called at most once, and last. Default: nothing is done.
-    fn refused(&mut self) {}
+    /// The server ended the connection with this fatal alert before it sent anything else under application
+    /// keys: it refused what the client's last flight said, or couldn't read it. The alert is the server's, but
+    /// whoever is on the path can make it say bad_record_mac or unexpected_message, by changing that flight. A
+    /// connection that ends without an alert tells nothing. Called at most once, and last. Default: nothing is done.
+    fn refused(&mut self, alert: AlertDescription) {
+        let _ = alert;
+    }
 
     /// A NewSessionTicket came with an extension of the type of the codec's
     /// [`extension`](super::CertificateCodec::extension), and with this body. The server is authenticated. A body

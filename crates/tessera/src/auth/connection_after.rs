@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::after_handshake::{AfterHandshake, NextTicket};
 use super::connection_codecs::{ConnectionCodecs, check_extensions};
 use crate::error::Error;
-use crate::wire::{ExtensionType, Extensions, Writer, write_extension};
+use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_extension};
 
 /// What is left of a client's codecs; a connection that has none holds no memory for them.
 #[derive(Default)]
@@ -66,11 +66,11 @@ impl LeftCodecs {
         }
     }
 
-    /// The server ended the connection with a fatal alert.
-    pub(crate) fn refused(&mut self) {
+    /// The server ended the connection with this fatal alert.
+    pub(crate) fn refused(&mut self, alert: AlertDescription) {
         let left = self.0.take().filter(|left| !left.accepted);
         for (_, mut codec) in left.into_iter().flat_map(|left| left.codecs) {
-            codec.refused();
+            codec.refused(alert);
         }
     }
 }

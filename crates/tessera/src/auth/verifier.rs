@@ -63,7 +63,8 @@ pub trait PeerVerifier: Send + Sync {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 
     /// Whether the proof is right, by the key that the question is about, whatever else speaks against the peer.
-    /// Asked at once after this verifier has rejected a client that named its chain. So the client itself is told
+    /// Asked at once after this verifier has rejected a client that named its chain, but not with decrypt_error, which
+    /// says that the proof is wrong (RFC 8446 §4.4.3). So the client itself is told
     /// from a stranger who has copied what names its chain
     /// ([`CertificateCodec::peer_rejected`](super::CertificateCodec::peer_rejected)). A verifier around another one
     /// asks that one. It isn't asked where the verdict comes later. Default: it can't be said, and codecs forget
@@ -137,7 +138,9 @@ pub struct PeerAcceptance {
     /// proof, and the engine needs no key.
     pub public_key: Option<PeerPublicKey>,
     /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it: certificate
-    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)).
+    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)). It is believed:
+    /// with a wrong one the chain is not found again. A verifier that asks another one about a chain that it has
+    /// changed takes the hash out.
     pub chain_hash: Option<[u8; 32]>,
 }
 

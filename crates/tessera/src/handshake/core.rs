@@ -267,8 +267,8 @@ impl<H: Handshake> Core<H> {
 
     /// Ends the connection: the error stays, and all secrets go.
     pub fn fail(&mut self, error: Error) -> Error {
-        if matches!(error, Error::AlertReceived(_)) {
-            self.state.refused();
+        if let Error::AlertReceived(alert) = error {
+            self.state.refused(alert);
         }
         self.state = H::State::failed();
         self.failure = Some(error.clone());

@@ -4,7 +4,7 @@ use super::application::Application;
 use super::context::Context;
 use crate::error::{Error, unexpected_message};
 use crate::question::Waiting;
-use crate::wire::HandshakeMessage;
+use crate::wire::{AlertDescription, HandshakeMessage};
 
 /// All states of one side: each is left by value for the next.
 pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
@@ -42,8 +42,10 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
         }
     }
 
-    /// The peer ended the connection with a fatal alert.
-    fn refused(&mut self) {}
+    /// The peer ended the connection with this fatal alert.
+    fn refused(&mut self, alert: AlertDescription) {
+        let _ = alert;
+    }
 }
 
 /// Nothing is read while an answer is waited for.

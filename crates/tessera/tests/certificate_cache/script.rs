@@ -8,7 +8,7 @@ use tessera::auth::{
     CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
     NextTicket, PeerIdentity, ToServer, VerifierDigest,
 };
-use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
+use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm, ExtensionType};
 
 use crate::stage;
 
@@ -82,7 +82,7 @@ pub enum Heard {
         lifetime: u32,
     },
     Accepted,
-    Refused,
+    Refused(AlertDescription),
     Ticket(Vec<u8>),
     Gone,
 }
@@ -250,8 +250,8 @@ impl AfterHandshake for Staying {
         self.for_tickets
     }
 
-    fn refused(&mut self) {
-        self.script.note(Heard::Refused);
+    fn refused(&mut self, alert: AlertDescription) {
+        self.script.note(Heard::Refused(alert));
     }
 
     fn ticket(&mut self, body: &[u8]) {

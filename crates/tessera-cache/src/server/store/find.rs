@@ -1,6 +1,7 @@
 //! Clients, found by what they show.
 
-use tessera::crypto::Hash;
+use alloc::vec::Vec;
+
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::tickets::Taken;
@@ -9,7 +10,7 @@ use crate::form::Form;
 use crate::ids::TicketBytes;
 use crate::missed::Missed;
 use crate::server::record::form;
-use crate::server::sealed::{Contents, Tail, tail};
+use crate::server::sealed::{Contents, tail};
 
 /// A client that was found; it stays what it is until the handshake is over, whatever the store does.
 #[derive(Clone)]
@@ -43,79 +44,75 @@ impl Store {
             return Err(self.missed(Missed::Policy));
         }
         let (client, id, place) = first.ok_or(Missed::UnknownTicket)?;
-        let peer = self.usable(client, under, unix, may_offer)?;
+        let peer = self.remembered(client, under).ok_or(Missed::UnknownTicket)?;
+        let expires_at = peer.form.expires_at();
+        let peer = self.usable(client, peer, expires_at, unix, may_offer)?;
         Ok(Found { id, place, peer })
     }
 
-    /// The client of this server with the chain that a sealed ticket names. Nothing is taken. Clients under other
-    /// policies aren't looked at: else whoever copied a ticket could have them forgotten there.
-    pub(in crate::server) fn find_chain(
+    /// The clients of this server that may have the chain that a sealed ticket names; nobody has to wait until they
+    /// are hashed, however long they are and however often somebody shows the ticket. Nothing is taken. Clients under
+    /// other policies aren't looked at: else whoever copied a ticket could have them forgotten there.
+    pub(in crate::server) fn candidates(&self, named: &Contents, under: Under) -> Vec<(u32, Form)> {
+        let mut found = Vec::new();
+        // Where only hashes are kept, they are found by their own last bytes.
+        for end in [named.tail, tail(&named.chain.0)] {
+            self.clients.find(hash_of(&self.keyed, &end), |number| {
+                let ends_so = self.records.get(number).is_some_and(|it| tail(&it.own) == end);
+                let client = ends_so.then(|| self.remembered(number, under)).flatten();
+                found.extend(client.map(|it| (number, it.form)));
+                found.len() == CANDIDATES
+            });
+        }
+        found
+    }
+
+    /// What is remembered of one of the [`candidates`](Self::candidates), if it is still there and may be offered now.
+    pub(in crate::server) fn use_candidate(
         &mut self,
-        sha256: &dyn Hash,
-        named: &Contents,
+        (client, form): (u32, &Form),
+        expires_at: Option<u64>,
         under: Under,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Result<Remembered, Missed> {
-        let Contents { chain, tail: own_tail, .. } = named;
-        let whole = self.find_with_tail(own_tail, under, |form| match form {
-            Form::Whole(whole) => whole.hash(sha256) == *chain,
-            Form::Known(_) => false,
-        });
-        let as_hash = |form: &Form| matches!(form, Form::Known(hash) if hash == chain);
-        let client = whole.or_else(|| self.find_with_tail(&tail(&chain.0), under, as_hash));
-        let client = client.ok_or(Missed::UnknownTicket)?;
-        self.usable(client, under, unix, may_offer)
+        let peer = self.remembered(client, under).filter(|it| it.form == *form);
+        let peer = peer.ok_or(Missed::UnknownTicket)?;
+        self.usable(client, peer, expires_at, unix, may_offer)
     }
 
-    /// The client that was accepted under this, with such a form whose own part ends so.
-    fn find_with_tail(
-        &self,
-        end: &Tail,
-        under: Under,
-        is_it: impl Fn(&Form) -> bool,
-    ) -> Option<u32> {
+    /// What is remembered of this client, if it was accepted under this.
+    fn remembered(&self, client: u32, under: Under) -> Option<Remembered> {
+        let record = self.records.get(client)?;
+        let group = self.groups.get(record.group)?;
         let policy = under.policy.map(|it| it.0);
-        self.clients.find(hash_of(&self.keyed, end), |number| {
-            let record = self.records.get(number);
-            let group = record.and_then(|record| self.groups.get(record.group));
-            record.zip(group).is_some_and(|(record, group)| {
-                tail(&record.own) == *end
-                    && (group.server, group.policy) == (under.server, policy)
-                    && form(group, &record.own).is_some_and(|form| is_it(&form))
-            })
-        })
+        let is_under = (group.server, group.policy) == (under.server, policy);
+        let form = is_under.then(|| form(group, &record.own))??;
+        Some(Remembered { form, under, identity: record.identity, share: group.share })
     }
 
-    /// What is remembered of this client, if it may be offered now.
+    /// The same, if it may be offered now.
     fn usable(
         &mut self,
         client: u32,
-        under: Under,
+        peer: Remembered,
+        expires_at: Option<u64>,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
     ) -> Result<Remembered, Missed> {
-        let peer = self.remembered(client, under).ok_or(Missed::UnknownTicket)?;
-        let (expires_at, typ) = match &peer.form {
-            Form::Whole(chain) => (chain.expires_at(), chain.certificate_type),
-            Form::Known(_) => (None, CertificateType::X509),
-        };
         if expires_at.is_some_and(|end| end <= unix) {
             self.remove(client);
             return Err(self.missed(Missed::Expired));
         }
         self.touch(client);
-        match may_offer(typ) {
+        let fits = match &peer.form {
+            Form::Whole(chain) => may_offer(chain.certificate_type),
+            Form::Known(_) => may_offer(CertificateType::X509),
+        };
+        match fits {
             true => Ok(peer),
             false => Err(self.missed(Missed::AnotherChain)),
         }
-    }
-
-    fn remembered(&self, client: u32, under: Under) -> Option<Remembered> {
-        let record = self.records.get(client)?;
-        let group = self.groups.get(record.group)?;
-        let form = form(group, &record.own)?;
-        Some(Remembered { form, under, identity: record.identity, share: group.share })
     }
 
     /// Counts it.
@@ -124,3 +121,6 @@ impl Store {
         why
     }
 }
+
+/// How many chains are hashed for one ticket. One is the right one; more that end alike are made so.
+const CANDIDATES: usize = 4;

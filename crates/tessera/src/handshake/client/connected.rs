@@ -14,7 +14,9 @@ use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
 use crate::resume::{ClientSession, Companion, FsClientTicket, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
-use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket};
+use crate::wire::{
+    AlertDescription, HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket,
+};
 
 /// The handshake is complete.
 pub struct Connected {
@@ -46,9 +48,9 @@ impl Connected {
         self.codecs.accepted();
     }
 
-    /// The server ended the connection with a fatal alert.
-    pub(super) fn refused(&mut self) {
-        self.codecs.refused();
+    /// The server ended the connection with this fatal alert.
+    pub(super) fn refused(&mut self, alert: AlertDescription) {
+        self.codecs.refused(alert);
     }
 
     fn read_ticket(

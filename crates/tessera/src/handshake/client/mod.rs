@@ -24,7 +24,7 @@ use super::state::{OUT_OF_TURN, State, accessors};
 use crate::error::Error;
 use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::question::Waiting;
-use crate::wire::HandshakeMessage;
+use crate::wire::{AlertDescription, HandshakeMessage};
 
 /// The states of a client, in their order.
 pub enum ClientState {
@@ -88,9 +88,9 @@ impl State for ClientState {
         }
     }
 
-    fn refused(&mut self) {
+    fn refused(&mut self, alert: AlertDescription) {
         if let Self::Connected(state) = self {
-            state.refused();
+            state.refused(alert);
         }
     }
 }

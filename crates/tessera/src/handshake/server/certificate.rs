@@ -81,8 +81,10 @@ impl ReadCertificateVerify {
         )?;
         then.transcript.add(message.bytes);
         let reply = verifier.verify(&question);
-        if matches!(reply, Reply::Now(Err(_))) {
-            then.codecs.peer_rejected(|| verifier.is_proof_right(&question));
+        if let Reply::Now(Err(rejected)) = &reply {
+            // Where the proof is what the verifier refuses, it isn't looked at once more.
+            let is_wrong = rejected.alert == AlertDescription::DECRYPT_ERROR;
+            then.codecs.peer_rejected(|| !is_wrong && verifier.is_proof_right(&question));
         }
         ctx.ask(question, reply, move |answer, ctx| {
             let by = then.config.authentication().verifier;
