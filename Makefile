@@ -26,7 +26,7 @@ RUN_idle-connections = bench/idle-connections
 RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
 RUN_sepp-relay = bench/sepp-relay all
-RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --ignored --nocapture
+RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 
 .PHONY: all help test setup check unit bare-metal program evidence results tls12 deb \
 	$(EVIDENCE) $(EVIDENCE:%=evidence-%) clean

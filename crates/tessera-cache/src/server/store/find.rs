@@ -105,11 +105,11 @@ impl Store {
             return Err(self.missed(Missed::Expired));
         }
         self.touch(client);
-        let fits = match &peer.form {
-            Form::Whole(chain) => may_offer(chain.certificate_type),
-            Form::Known(_) => may_offer(CertificateType::X509),
+        let typ = match &peer.form {
+            Form::Whole(chain) => chain.certificate_type,
+            Form::Known(_) => CertificateType::X509,
         };
-        match fits {
+        match may_offer(typ) {
             true => Ok(peer),
             false => Err(self.missed(Missed::AnotherChain)),
         }
