@@ -8,7 +8,6 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
 use super::public::Public;
-use super::sealed::{Contents, tail_of};
 use super::store::{Remembered, Store, Under, Written};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
@@ -16,22 +15,21 @@ use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::Ticket;
 use crate::missed::Missed;
-use crate::vectors::sha256;
 use crate::written::Of;
 
-const NOW: u64 = 1_800_000_000;
+pub(super) const NOW: u64 = 1_800_000_000;
 
 pub(super) fn store(clients: usize, bytes: usize) -> Store {
     let limits = ServerLimits { clients, bytes };
     Store::new(tessera_aws_lc::provider().random, limits).expect("random numbers")
 }
 
-fn under(server: u8) -> Under {
+pub(super) fn under(server: u8) -> Under {
     Under { server: [server; 16], policy: None }
 }
 
 /// A certificate of this authority's, with no more in it than is looked at.
-fn certificate(authority: u8, client: u32) -> Vec<u8> {
+pub(super) fn certificate(authority: u8, client: u32) -> Vec<u8> {
     let issuer = [0x30, 1, authority];
     let fields = [&[2, 1, 1, 0x30, 0][..], &issuer].concat();
     let body = [&[0x30, fields.len() as u8][..], &fields, &client.to_be_bytes()].concat();
@@ -347,85 +345,4 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     let mut writing = store.begin_to_write(&mut out, false);
     store.replace(read);
     assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
-}
-
-/// Whoever sends other certificates behind his leaf has another chain; and under another name or policy nobody is
-/// found, nor forgotten.
-#[test]
-fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
-    const ONE: &[u8] = &[0, 0, 2, 1, 1];
-    const OTHER: &[u8] = &[0, 0, 2, 2, 2];
-    let mut store = store(100, 1 << 20);
-    learn(&mut store, 1, 7, ONE);
-    learn(&mut store, 1, 8, ONE);
-    let named = |client: u32, issuers: &[u8]| {
-        let leaf = certificate(1, client);
-        let chain = Chain::new(CertificateType::X509, leaf, issuers.into()).expect("a chain");
-        let (id, server, hash) = (Id(0xc000), [1; 16], chain.hash(sha256()));
-        let tail = tail_of(&Form::Whole(Arc::new(chain)));
-        Contents { chain: hash, tail, server, id, issued_at: NOW }
-    };
-    let find = |store: &mut Store, named: &Contents, under| {
-        let candidates = store.candidates(named, under);
-        let is_it = |(_, form): &&(u32, Form)| form.hash(sha256()) == named.chain;
-        let (client, form) = candidates.iter().find(is_it)?;
-        let peer = store.use_candidate((*client, form), None, under, NOW, |_| true);
-        peer.ok().map(|it| it.form.hash(sha256()))
-    };
-    for client in [7, 8] {
-        let named = named(client, ONE);
-        assert_eq!(find(&mut store, &named, under(1)), Some(named.chain));
-        let stricter = Under { policy: Some(VerifierDigest([3; 32])), ..under(1) };
-        for elsewhere in [under(2), stricter] {
-            assert_eq!(find(&mut store, &named, elsewhere), None);
-        }
-        // Without the end of the leaf it isn't found.
-        let blind = Contents { tail: Default::default(), ..named };
-        assert_eq!(find(&mut store, &blind, under(1)), None);
-    }
-    assert_eq!(find(&mut store, &named(7, OTHER), under(1)), None);
-    assert_eq!(find(&mut store, &named(9, ONE), under(1)), None);
-    // Another list takes the place of the first.
-    learn(&mut store, 1, 7, OTHER);
-    assert_eq!(find(&mut store, &named(7, ONE), under(1)), None);
-    let other = named(7, OTHER);
-    assert_eq!(find(&mut store, &other, under(1)), Some(other.chain));
-    // Hashes alone are found by their own end.
-    let hash = ChainHash([9; 32]);
-    let form = Form::Known(hash);
-    store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
-    let known = Contents { chain: hash, tail: [4; 16], ..other };
-    assert_eq!(find(&mut store, &known, under(1)), Some(hash));
-    assert_eq!(store.metrics().entries, 3);
-    // Whoever comes while one is being hashed doesn't take its place.
-    let before = store.candidates(&other, under(1));
-    let [(client, form)] = &before[..] else { panic!("{}", before.len()) };
-    store.retain(|_| false);
-    for client in 10..20 {
-        learn(&mut store, 1, client, ONE);
-    }
-    assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_err());
-}
-
-/// Who chooses his raw key, or its end, can make many that end as somebody else's.
-#[test]
-fn few_chains_are_hashed_for_one_sealed_ticket() {
-    let mut store = store(100, 1 << 20);
-    let chain = |client: u8| {
-        let key = [&[0x30, client][..], &[7; 30]].concat();
-        Chain::new(CertificateType::RAW_PUBLIC_KEY, key, [].into()).expect("a key")
-    };
-    for client in 0..50 {
-        let form = Form::Whole(Arc::new(chain(client)));
-        store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
-    }
-    assert_eq!(store.metrics().entries, 50);
-    let hash = chain(0).hash(sha256());
-    let (id, server) = (Id(0xc000), [1; 16]);
-    let named = Contents { chain: hash, tail: [7; 16], server, id, issued_at: NOW };
-    assert_eq!(store.candidates(&named, under(1)).len(), 4);
-    assert!(store.candidates(&named, under(2)).is_empty());
-    // Looked for by both ends.
-    let twice = Contents { chain: ChainHash([7; 32]), ..named };
-    assert_eq!(store.candidates(&twice, under(1)).len(), 4);
 }

@@ -51,8 +51,8 @@ impl Store {
     }
 
     /// The clients of this server that may have the chain that a sealed ticket names; nobody has to wait until they
-    /// are hashed, however long they are and however often somebody shows the ticket. Nothing is taken; of clients
-    /// under other policies nothing is looked at, so that who copied a ticket can't have them forgotten.
+    /// are hashed, however long they are and however often somebody shows the ticket. Nothing is taken. Clients under
+    /// other policies aren't looked at: else whoever copied a ticket could have them forgotten there.
     pub(in crate::server) fn candidates(&self, named: &Contents, under: Under) -> Vec<(u32, Form)> {
         let mut found = Vec::new();
         // Where only hashes are kept, they are found by their own last bytes.
@@ -127,3 +127,96 @@ impl Store {
 
 /// How many chains are hashed for one ticket. One is the right one; more that end alike are made so.
 const CANDIDATES: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tessera::auth::VerifierDigest;
+    use tessera::wire::CertificateType;
+
+    use super::{Contents, Form, Id, Remembered, Store, Under};
+    use crate::chain::Chain;
+    use crate::chain_hash::ChainHash;
+    use crate::server::sealed::tail_of;
+    use crate::server::tests::{NOW, certificate, learn, store, under};
+    use crate::vectors::sha256;
+
+    /// Whoever sends other certificates behind his leaf has another chain; and under another name or policy nobody is
+    /// found, nor forgotten.
+    #[test]
+    fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
+        const ONE: &[u8] = &[0, 0, 2, 1, 1];
+        const OTHER: &[u8] = &[0, 0, 2, 2, 2];
+        let mut store = store(100, 1 << 20);
+        learn(&mut store, 1, 7, ONE);
+        learn(&mut store, 1, 8, ONE);
+        let named = |client: u32, issuers: &[u8]| {
+            let leaf = certificate(1, client);
+            let chain = Chain::new(CertificateType::X509, leaf, issuers.into()).expect("a chain");
+            let (id, server, hash) = (Id(0xc000), [1; 16], chain.hash(sha256()));
+            let tail = tail_of(&Form::Whole(Arc::new(chain)));
+            Contents { chain: hash, tail, server, id, issued_at: NOW }
+        };
+        let find = |store: &mut Store, named: &Contents, under| {
+            let candidates = store.candidates(named, under);
+            let is_it = |(_, form): &&(u32, Form)| form.hash(sha256()) == named.chain;
+            let (client, form) = candidates.iter().find(is_it)?;
+            let peer = store.use_candidate((*client, form), None, under, NOW, |_| true).ok()?;
+            Some(peer.form.hash(sha256()))
+        };
+        for client in [7, 8] {
+            let named = named(client, ONE);
+            assert_eq!(find(&mut store, &named, under(1)), Some(named.chain));
+            let stricter = Under { policy: Some(VerifierDigest([3; 32])), ..under(1) };
+            for elsewhere in [under(2), stricter] {
+                assert_eq!(find(&mut store, &named, elsewhere), None);
+            }
+            // Without the end of the leaf it isn't found.
+            let blind = Contents { tail: Default::default(), ..named };
+            assert_eq!(find(&mut store, &blind, under(1)), None);
+        }
+        assert_eq!(find(&mut store, &named(7, OTHER), under(1)), None);
+        assert_eq!(find(&mut store, &named(9, ONE), under(1)), None);
+        // Another list takes the place of the first.
+        learn(&mut store, 1, 7, OTHER);
+        assert_eq!(find(&mut store, &named(7, ONE), under(1)), None);
+        let other = named(7, OTHER);
+        assert_eq!(find(&mut store, &other, under(1)), Some(other.chain));
+        // Hashes alone are found by their own end.
+        let hash = ChainHash([9; 32]);
+        let form = Form::Known(hash);
+        store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+        let known = Contents { chain: hash, tail: [4; 16], ..other };
+        assert_eq!(find(&mut store, &known, under(1)), Some(hash));
+        assert_eq!(store.metrics().entries, 3);
+        // Whoever comes while one is being hashed doesn't take its place.
+        let before = store.candidates(&other, under(1));
+        let [(client, form)] = &before[..] else { panic!("{}", before.len()) };
+        store.retain(|_| false);
+        for client in 10..20 {
+            learn(&mut store, 1, client, ONE);
+        }
+        assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_err());
+    }
+
+    /// Who chooses his raw key, or its end, can make many that end as somebody else's.
+    #[test]
+    fn few_chains_are_hashed_for_one_sealed_ticket() {
+        let mut store = store(100, 1 << 20);
+        let chain = |client: u8| {
+            let key = [&[0x30, client][..], &[7; 30]].concat();
+            Chain::new(CertificateType::RAW_PUBLIC_KEY, key, [].into()).expect("a key")
+        };
+        for client in 0..50 {
+            let form = Form::Whole(Arc::new(chain(client)));
+            store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+        }
+        assert_eq!(store.metrics().entries, 50);
+        let hash = chain(0).hash(sha256());
+        let (id, server) = (Id(0xc000), [1; 16]);
+        let named = Contents { chain: hash, tail: [7; 16], server, id, issued_at: NOW };
+        assert_eq!(store.candidates(&named, under(1)).len(), 4);
+        assert!(store.candidates(&named, under(2)).is_empty());
+    }
+}
