@@ -128,7 +128,7 @@ def extensions(v: Values):  # 4, 6
     expect("CertificateRequest, found", v["CertificateRequest, found"], offer)
 
 
-def sealed_ticket(v: Values):  # 6.1
+def fleet_ticket(v: Values):  # 6.1
     hashed, certificates = v["H"], read_certificate(v["Certificate"])[0]
     expect("H", hashed, chain_hash(X509, certificates))
     server = hashlib.sha256(v["server name"].lower()).digest()[:16]
@@ -249,7 +249,7 @@ SECTIONS = {
     "client chain, sha256": tickets,
     "client chain, sha384": tickets,
     "extensions": extensions,
-    "sealed ticket": sealed_ticket,
+    "fleet ticket": fleet_ticket,
     "paper": paper,
     "paper, with staples": paper,
     "paper, tls 1.2, sha256": paper_tls12,

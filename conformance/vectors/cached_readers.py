@@ -21,7 +21,7 @@ def refuse(alert: str, read, data: bytes):
 
 
 def read_tickets(body: bytes) -> list:  # 4
-    """The tickets, and the sealed one behind them if there is one."""
+    """The tickets, and the fleet ticket behind them if there is one."""
 
     def tickets(reader):
         found = [reader.take(8), reader.take(8)]

@@ -41,8 +41,8 @@
 //!
 //! # Servers that stand for one another
 //!
-//! A ticket is found where its cache is. Servers of a fleet that share the keys of session tickets can give *sealed*
-//! tickets beside the others ([`ServerCache::with_sealed_tickets`]): each of them that saw the client once finds its
+//! A ticket is found where its cache is. Servers of a fleet that share the keys of session tickets can give *fleet*
+//! tickets beside the others ([`ServerCache::with_fleet_tickets`]): each of them that saw the client once finds its
 //! chain in its own cache, wherever the client was in between.
 //!
 //! # What a cache is not

@@ -25,11 +25,11 @@ pub struct Metrics {
     pub missed_policy: u64,
     /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
     pub missed_forgotten: u64,
-    /// Clients that sent tickets of which none was known, nor a sealed one opened: used before, evicted, or of another
+    /// Clients that sent tickets of which none was known, nor a fleet ticket opened: used before, evicted, or of another
     /// life of this server.
     pub missed_unknown_ticket: u64,
-    /// Clients that were found by a sealed ticket: this server had none of their others.
-    pub found_sealed: u64,
+    /// Clients that were found by a fleet ticket: this server had none of their others.
+    pub found_by_fleet_ticket: u64,
     /// Hashes that were not the one expected; such handshakes end.
     pub wrong_hash: u64,
     /// How many bytes of messages were not sent or received, for what was cached.
@@ -56,7 +56,7 @@ impl Metrics {
             ("missed_policy", self.missed_policy),
             ("missed_forgotten", self.missed_forgotten),
             ("missed_unknown_ticket", self.missed_unknown_ticket),
-            ("found_sealed", self.found_sealed),
+            ("found_by_fleet_ticket", self.found_by_fleet_ticket),
             ("wrong_hash", self.wrong_hash),
             ("bytes_saved", self.bytes_saved),
             ("evicted", self.evicted),

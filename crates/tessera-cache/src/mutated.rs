@@ -12,7 +12,7 @@ use crate::client::ClientCache;
 use crate::der;
 use crate::own_chains::OwnChains;
 use crate::server::ServerCache;
-use crate::wire::{Content, Hello, SealedTicket};
+use crate::wire::{Content, FleetTicket, Hello};
 use crate::written::{Of, frame};
 
 const ROUNDS: usize = 20_000;
@@ -79,7 +79,7 @@ fn read_what_peers_say(rounds: usize) {
             }
         }
         let said = mutator.mutate(&[&[0xc0, 1][..], &with_sealed[16..]].concat());
-        if let Some(ticket) = SealedTicket::read(&said) {
+        if let Some(ticket) = FleetTicket::read(&said) {
             assert!(ticket.write() == said && ticket.id.0 >= 0xc000, "{round}");
         }
         let said = mutator.mutate(body);
@@ -120,7 +120,7 @@ fn read_files(rounds: usize) {
         &ticket,
         &[0],
         &[0],
-        // A sealed one.
+        // A fleet ticket.
         &[1],
         &[9; 32],
         &[0, 6, 0xc0, 1, 3, 1, 2, 3],

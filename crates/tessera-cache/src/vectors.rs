@@ -18,7 +18,7 @@ use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key, Learned, ServerChain};
 use crate::form::Form;
 use crate::ids::{Ticket, public_id, salted_id};
-use crate::wire::{Content, Hello, Malformed, SealedTicket};
+use crate::wire::{Content, FleetTicket, Hello, Malformed};
 
 pub(crate) fn vectors() -> Trace {
     Trace::read(include_str!("../../../docs/cached-handshakes-vectors.txt"))
@@ -191,24 +191,24 @@ fn the_extension_cached_certificates_is_that_of_the_vectors() {
 }
 
 #[test]
-fn the_extension_of_a_sealed_ticket_is_that_of_the_vectors() {
+fn the_extension_of_a_fleet_ticket_is_that_of_the_vectors() {
     let vectors = vectors();
-    let get = |name| vectors.get("sealed ticket", name);
+    let get = |name| vectors.get("fleet ticket", name);
     let (id, sealed) = (Id(u16::from_be_bytes(array(get("id")))), get("sealed"));
-    let ticket = SealedTicket { id, sealed: sealed.into() };
+    let ticket = FleetTicket { id, sealed: sealed.into() };
     let given = &get("NewSessionTicket")[4..];
     assert_eq!(ticket.write(), given);
-    assert_eq!(SealedTicket::read(given), Some(ticket));
+    assert_eq!(FleetTicket::read(given), Some(ticket));
     let tickets = [array(get("newest ticket")), array(get("spare of another handshake"))];
     let body = &get("ClientHello")[4..];
     assert_eq!(body, Hello::Tickets(tickets, Some(sealed)).write());
     assert_eq!(Hello::read(body), Ok(Hello::Tickets(tickets, Some(sealed))));
     // What is none is ignored: another length, or an id that stands for something else.
     for len in 0..given.len() {
-        assert_eq!(SealedTicket::read(&given[..len]), None, "{len}");
+        assert_eq!(FleetTicket::read(&given[..len]), None, "{len}");
     }
-    assert_eq!(SealedTicket::read(&[given, &[0]].concat()), None);
-    assert_eq!(SealedTicket::read(&[&[0xbf, 0xff], &given[2..]].concat()), None);
+    assert_eq!(FleetTicket::read(&[given, &[0]].concat()), None);
+    assert_eq!(FleetTicket::read(&[&[0xbf, 0xff], &given[2..]].concat()), None);
 }
 
 #[test]

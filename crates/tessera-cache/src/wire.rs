@@ -15,7 +15,7 @@ use crate::ids::{FIRST_ID, TICKETS, TicketBytes};
 pub(crate) enum Hello<'a> {
     /// The client takes part, and has no ticket.
     TakesPart,
-    /// The client's tickets, random where it has none; and a sealed one.
+    /// The client's tickets, random where it has none; and a fleet ticket.
     Tickets([TicketBytes; TICKETS], Option<&'a [u8]>),
 }
 
@@ -60,16 +60,16 @@ impl<'a> Hello<'a> {
     }
 }
 
-/// A sealed ticket as servers give it, in a NewSessionTicket.
+/// A fleet ticket as servers give it, in a NewSessionTicket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SealedTicket {
+pub(crate) struct FleetTicket {
     /// What the server then offers.
     pub(crate) id: Id,
     /// At most 255 bytes, and not none.
     pub(crate) sealed: Box<[u8]>,
 }
 
-impl SealedTicket {
+impl FleetTicket {
     /// Reads it; `None` if it is none.
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
         let mut reader = Bytes(body);

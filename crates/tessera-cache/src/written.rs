@@ -28,7 +28,7 @@ impl Of {
     /// The version that is written; earlier ones are read.
     pub(crate) fn version(self) -> u8 {
         match self {
-            // 1: without sealed tickets.
+            // 1: without fleet tickets.
             Self::Servers => 2,
             // 1: lists of issuers have no numbers.
             Self::Clients => 2,

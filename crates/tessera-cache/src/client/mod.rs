@@ -14,14 +14,14 @@ use tessera::crypto::{Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
 use self::tickets::OwnTickets;
-pub(crate) use self::tickets::{OwnSealed, OwnTicket, Shown};
+pub(crate) use self::tickets::{OwnFleetTicket, OwnTicket, Shown};
 use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
 use crate::error::NotMade;
 use crate::ids::{TICKETS, Ticket};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 
 /// The certificates of servers that a client has been to, and its tickets for them: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
@@ -148,9 +148,9 @@ impl ClientCache {
         });
     }
 
-    /// A server has given a sealed ticket for this chain of this side's.
-    pub(crate) fn learn_sealed(&self, key: &Key, chain: ChainHash, ticket: SealedTicket) {
-        self.change(key, |destination| destination.tickets.add_sealed(chain, ticket));
+    /// A server has given a fleet ticket for this chain of this side's.
+    pub(crate) fn learn_fleet_ticket(&self, key: &Key, chain: ChainHash, ticket: FleetTicket) {
+        self.change(key, |destination| destination.tickets.add_fleet(chain, ticket));
     }
 
     /// Changes what is known of a server, if anything is.

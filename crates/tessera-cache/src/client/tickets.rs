@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use crate::chain_hash::ChainHash;
 use crate::ids::{TICKETS, Ticket};
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 
 /// The tickets that are left.
 #[derive(Clone, Default)]
@@ -12,7 +12,7 @@ pub(crate) struct OwnTickets {
     /// Those of the newest handshake first.
     derived: VecDeque<OfHandshake>,
     /// Those that servers of a fleet gave, the newest first.
-    sealed: VecDeque<OwnSealed>,
+    fleet: VecDeque<OwnFleetTicket>,
 }
 
 /// The tickets of one handshake: the current one, and the spare.
@@ -31,24 +31,24 @@ pub(super) type Left = [Option<Ticket>; TICKETS];
 /// A ticket, and the chain that it stands for.
 pub(crate) type OwnTicket = (Ticket, ChainHash);
 
-/// A sealed ticket, and the chain that it stands for.
-pub(crate) type OwnSealed = (SealedTicket, ChainHash);
+/// A fleet ticket, and the chain that it stands for.
+pub(crate) type OwnFleetTicket = (FleetTicket, ChainHash);
 
 /// The tickets for a ClientHello.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) derived: [Option<OwnTicket>; TICKETS],
-    pub(crate) sealed: Option<OwnSealed>,
+    pub(crate) fleet: Option<OwnFleetTicket>,
 }
 
 impl Shown {
     fn is_empty(&self) -> bool {
-        self.derived.iter().all(Option::is_none) && self.sealed.is_none()
+        self.derived.iter().all(Option::is_none) && self.fleet.is_none()
     }
 }
 
-/// How many sealed tickets are kept.
-const SEALED: usize = 4;
+/// How many fleet tickets are kept.
+const FLEET: usize = 4;
 
 /// Of how many handshakes tickets are kept: as many as a server keeps.
 const HANDSHAKES: usize = 4;
@@ -72,21 +72,21 @@ impl OwnTickets {
         shown
     }
 
-    /// A server has given a sealed one for this chain.
-    pub(crate) fn add_sealed(&mut self, chain: ChainHash, ticket: SealedTicket) {
-        self.sealed.truncate(SEALED - 1);
-        self.sealed.push_front((ticket, chain));
+    /// A server has given a fleet ticket for this chain.
+    pub(crate) fn add_fleet(&mut self, chain: ChainHash, ticket: FleetTicket) {
+        self.fleet.truncate(FLEET - 1);
+        self.fleet.push_front((ticket, chain));
     }
 
     /// Takes out what this many connections send, each beside the others.
     pub(super) fn take_for(&mut self, connections: usize) -> Self {
-        let mut taken = Self { derived: self.derived.clone(), sealed: VecDeque::new() };
+        let mut taken = Self { derived: self.derived.clone(), fleet: VecDeque::new() };
         for _ in 0..connections {
             let shown = self.take_next();
             if shown.is_empty() {
                 break;
             }
-            taken.sealed.extend(shown.sealed);
+            taken.fleet.extend(shown.fleet);
         }
         for (it, left) in taken.derived.iter_mut().zip(&self.derived) {
             let pairs = it.left.iter_mut().zip(&left.left);
@@ -113,24 +113,24 @@ impl OwnTickets {
             at += other.unwrap_or_default() + 1;
         }
         self.derived.truncate(HANDSHAKES);
-        for (ticket, chain) in newer.sealed.into_iter().rev() {
-            self.add_sealed(chain, ticket);
+        for (ticket, chain) in newer.fleet.into_iter().rev() {
+            self.add_fleet(chain, ticket);
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.derived.is_empty() && self.sealed.is_empty()
+        self.derived.is_empty() && self.fleet.is_empty()
     }
 
-    /// Those that are sealed, the newest first.
-    pub(super) fn sealed(&self) -> impl ExactSizeIterator<Item = &OwnSealed> {
-        self.sealed.iter()
+    /// Fleet tickets, the newest first.
+    pub(super) fn fleet(&self) -> impl ExactSizeIterator<Item = &OwnFleetTicket> {
+        self.fleet.iter()
     }
 
-    /// Puts back a sealed one that is older than all that are there.
-    pub(super) fn put_sealed_before(&mut self, chain: ChainHash, ticket: SealedTicket) {
-        if self.sealed.len() < SEALED {
-            self.sealed.push_back((ticket, chain));
+    /// Puts back a fleet ticket that is older than all that are there.
+    pub(super) fn put_fleet_before(&mut self, chain: ChainHash, ticket: FleetTicket) {
+        if self.fleet.len() < FLEET {
+            self.fleet.push_back((ticket, chain));
         }
     }
 
@@ -148,8 +148,8 @@ impl OwnTickets {
 
     /// About how many bytes they take.
     pub(crate) fn cost(&self) -> usize {
-        let sealed = self.sealed.iter().map(|(it, _)| size_of::<OwnSealed>() + it.sealed.len());
-        self.derived.len() * size_of::<OfHandshake>() + sealed.sum::<usize>()
+        let fleet = self.fleet.iter().map(|(it, _)| size_of::<OwnFleetTicket>() + it.sealed.len());
+        self.derived.len() * size_of::<OfHandshake>() + fleet.sum::<usize>()
     }
 
     fn take_next(&mut self) -> Shown {
@@ -160,9 +160,9 @@ impl OwnTickets {
             Some((it.left.get_mut(place.ticket)?.take()?, it.chain))
         });
         let chain = derived[0].map(|(_, chain)| chain);
-        let of_chain = |(_, own): &OwnSealed| chain.is_none_or(|chain| *own == chain);
-        let sealed = self.sealed.iter().position(of_chain).and_then(|at| self.sealed.remove(at));
-        Shown { derived, sealed }
+        let of_chain = |(_, own): &OwnFleetTicket| chain.is_none_or(|chain| *own == chain);
+        let fleet = self.fleet.iter().position(of_chain).and_then(|at| self.fleet.remove(at));
+        Shown { derived, fleet }
     }
 
     /// Where the tickets of the next ClientHello are. An earlier handshake whose tickets are both there has no spare:
@@ -215,22 +215,22 @@ mod tests {
 
     use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-    use super::{ChainHash, OwnTickets, SEALED, SealedTicket, Shown, Ticket};
+    use super::{ChainHash, FLEET, FleetTicket, OwnTickets, Shown, Ticket};
 
     const ONE: ChainHash = ChainHash([1; 32]);
     const OTHER: ChainHash = ChainHash([2; 32]);
 
-    fn sealed(number: u8) -> SealedTicket {
-        SealedTicket { id: Id(0xc000), sealed: [number].into() }
+    fn fleet_ticket(number: u8) -> FleetTicket {
+        FleetTicket { id: Id(0xc000), sealed: [number].into() }
     }
 
-    /// Tickets of one handshake for the chain `ONE`, and sealed ones for two chains.
+    /// Tickets of one handshake for the chain `ONE`, and fleet tickets for two chains.
     fn for_two_chains() -> OwnTickets {
         let ticket = |byte| Some(Ticket { bytes: [byte; 8], id: Id(0xc000) });
         let mut own = OwnTickets::default();
         own.add(ONE, [ticket(1), ticket(2)]);
         for (chain, number) in [(ONE, 1), (OTHER, 2), (ONE, 3), (OTHER, 4)] {
-            own.add_sealed(chain, sealed(number));
+            own.add_fleet(chain, fleet_ticket(number));
         }
         own
     }
@@ -239,11 +239,11 @@ mod tests {
 
     fn numbers(shown: Shown) -> ([Numbered; 2], Numbered) {
         let derived = shown.derived.map(|it| it.map(|(ticket, chain)| (ticket.bytes[0], chain)));
-        (derived, shown.sealed.map(|(ticket, chain)| (ticket.sealed[0], chain)))
+        (derived, shown.fleet.map(|(ticket, chain)| (ticket.sealed[0], chain)))
     }
 
-    fn sealed_numbers(own: &OwnTickets) -> Vec<u8> {
-        own.sealed().map(|(ticket, _)| ticket.sealed[0]).collect()
+    fn fleet_numbers(own: &OwnTickets) -> Vec<u8> {
+        own.fleet().map(|(ticket, _)| ticket.sealed[0]).collect()
     }
 
     /// After a resumption nobody could tell which of them was found.
@@ -259,35 +259,35 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sealed_tickets_are_kept() {
+    fn the_newest_fleet_tickets_are_kept() {
         let mut own = OwnTickets::default();
         let before = own.cost();
-        (0..9).for_each(|number| own.add_sealed(ONE, sealed(number)));
-        assert_eq!(own.sealed().len(), SEALED);
-        assert!(own.cost() > before + SEALED);
-        let shown = own.take().sealed.map(|(ticket, _)| ticket.sealed[0]);
+        (0..9).for_each(|number| own.add_fleet(ONE, fleet_ticket(number)));
+        assert_eq!(own.fleet().len(), FLEET);
+        assert!(own.cost() > before + FLEET);
+        let shown = own.take().fleet.map(|(ticket, _)| ticket.sealed[0]);
         assert_eq!(shown, Some(8));
-        own.put_sealed_before(ONE, sealed(1));
-        own.put_sealed_before(ONE, sealed(0));
-        assert_eq!(own.sealed().len(), SEALED);
-        assert_eq!(sealed_numbers(&own).last(), Some(&1));
+        own.put_fleet_before(ONE, fleet_ticket(1));
+        own.put_fleet_before(ONE, fleet_ticket(0));
+        assert_eq!(own.fleet().len(), FLEET);
+        assert_eq!(fleet_numbers(&own).last(), Some(&1));
     }
 
     /// Else it would be sent twice.
     #[test]
-    fn a_sealed_ticket_is_in_one_of_two_caches() {
+    fn a_fleet_ticket_is_in_one_of_two_caches() {
         let mut kept = OwnTickets::default();
-        (0..4).for_each(|number| kept.add_sealed(ONE, sealed(number)));
+        (0..4).for_each(|number| kept.add_fleet(ONE, fleet_ticket(number)));
         assert!(kept.take_for(0).is_empty());
         let taken = kept.take_for(3);
-        assert_eq!((sealed_numbers(&taken), sealed_numbers(&kept)), ([3, 2, 1].into(), [0].into()));
+        assert_eq!((fleet_numbers(&taken), fleet_numbers(&kept)), ([3, 2, 1].into(), [0].into()));
         let rest = kept.take_for(usize::MAX);
-        assert_eq!(sealed_numbers(&rest), [0]);
+        assert_eq!(fleet_numbers(&rest), [0]);
         assert!(kept.is_empty());
         // Those that were not sent come back in their order.
         kept.put_all(rest);
         kept.put_all(taken);
-        assert_eq!(sealed_numbers(&kept), [3, 2, 1, 0]);
+        assert_eq!(fleet_numbers(&kept), [3, 2, 1, 0]);
     }
 
     /// A cache that takes over for two connections sends what the other would have sent.
@@ -295,7 +295,7 @@ mod tests {
     fn connections_of_another_cache_send_the_same_tickets() {
         let mut own = for_two_chains();
         let mut taken = own.take_for(2);
-        assert_eq!(sealed_numbers(&own), [4, 2]);
+        assert_eq!(fleet_numbers(&own), [4, 2]);
         assert_eq!(numbers(taken.take()), ([Some((1, ONE)), None], Some((3, ONE))));
         assert_eq!(numbers(taken.take()), ([Some((2, ONE)), None], Some((1, ONE))));
         assert!(taken.is_empty());
@@ -303,12 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn of_the_sealed_tickets_of_two_caches_the_newer_ones_are_kept() {
+    fn of_the_fleet_tickets_of_two_caches_the_newer_ones_are_kept() {
         let [mut kept, mut newer] = <[OwnTickets; 2]>::default();
-        (0..3).for_each(|number| kept.add_sealed(ONE, sealed(number)));
-        (3..6).for_each(|number| newer.add_sealed(ONE, sealed(number)));
+        (0..3).for_each(|number| kept.add_fleet(ONE, fleet_ticket(number)));
+        (3..6).for_each(|number| newer.add_fleet(ONE, fleet_ticket(number)));
         kept.put_all(newer);
-        assert_eq!(sealed_numbers(&kept), [5, 4, 3, 2]);
-        assert_eq!(kept.sealed().len(), SEALED);
+        assert_eq!(fleet_numbers(&kept), [5, 4, 3, 2]);
+        assert_eq!(kept.fleet().len(), FLEET);
     }
 }

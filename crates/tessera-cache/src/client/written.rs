@@ -18,7 +18,7 @@ use crate::error::NotImported;
 use crate::form::Form;
 use crate::ids::Ticket;
 use crate::metrics::Metrics;
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 use crate::written::{Of, flag, frame, option, put_option, unframed};
 
 impl ClientCache {
@@ -101,18 +101,18 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tick
     }
     // Of at most 4 KiB.
     put_option(out, destination.request.as_deref(), put16);
-    let sealed = destination.tickets.sealed().filter(|_| with_tickets);
-    let sealed: Vec<_> = sealed.collect();
+    let fleet = destination.tickets.fleet().filter(|_| with_tickets);
+    let fleet: Vec<_> = fleet.collect();
     // At most four.
-    out.push(sealed.len() as u8);
-    for (ticket, chain) in sealed {
+    out.push(fleet.len() as u8);
+    for (ticket, chain) in fleet {
         out.extend(chain.0);
         put16(out, &ticket.write());
     }
 }
 
-/// From which version on there are sealed tickets.
-const WITH_SEALED_TICKETS: u8 = 2;
+/// From which version on there are fleet tickets.
+const WITH_FLEET_TICKETS: u8 = 2;
 
 fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
     let server_name = String::from_utf8(from.vec16()?.to_vec()).ok()?;
@@ -133,11 +133,11 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, 
         of_handshake(from, &mut destination.tickets)?;
     }
     destination.request = option(from, |from| Some(from.vec16()?.into()))?;
-    if version >= WITH_SEALED_TICKETS {
+    if version >= WITH_FLEET_TICKETS {
         for _ in 0..from.u8()? {
             let chain = ChainHash(from.array()?);
-            let ticket = SealedTicket::read(from.vec16()?)?;
-            destination.tickets.put_sealed_before(chain, ticket);
+            let ticket = FleetTicket::read(from.vec16()?)?;
+            destination.tickets.put_fleet_before(chain, ticket);
         }
     }
     Some((Key { server_name, port, protocols, policy }, destination))

@@ -50,7 +50,7 @@ impl CertificateCodecFactory for ClientCache {
 
 /// What the ClientHello says; `None` without random numbers, and then nothing is said.
 fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
-    if end.tickets.is_empty() && end.sealed.is_none() {
+    if end.tickets.is_empty() && end.fleet.is_none() {
         return Some(Hello::TakesPart.write());
     }
     // A missing ticket looks like one: nobody sees how many there are.
@@ -59,7 +59,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
         end.cache.random(bytes)?;
     }
     let shown = [0, 1].map(|at| end.tickets.get(at).map_or(random[at], |(it, _)| it.bytes));
-    let sealed = end.sealed.as_ref().map(|(ticket, _)| &*ticket.sealed);
+    let sealed = end.fleet.as_ref().map(|(ticket, _)| &*ticket.sealed);
     (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
 }
 
@@ -153,8 +153,8 @@ impl ClientCodec {
     /// Whether the server knows this side's chain by this id.
     fn stands_for(&self, id: Id, own: &ChainHash) -> bool {
         let derived = self.end.tickets.iter().map(|(ticket, chain)| (ticket.id, chain));
-        let sealed = self.end.sealed.iter().map(|(ticket, chain)| (ticket.id, chain));
-        let by_ticket = derived.chain(sealed).any(|ticket| ticket == (id, own));
+        let fleet = self.end.fleet.iter().map(|(ticket, chain)| (ticket.id, chain));
+        let by_ticket = derived.chain(fleet).any(|ticket| ticket == (id, own));
         let public = !self.end.answers && self.end.cache.public_ids != PublicIds::Never;
         by_ticket || public && public_id(own) == id
     }

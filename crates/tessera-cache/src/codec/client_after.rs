@@ -1,4 +1,4 @@
-//! What a client hears when its own handshake is complete: what the server makes of its chain, and sealed tickets.
+//! What a client hears when its own handshake is complete: what the server makes of its chain, and fleet tickets.
 
 use alloc::sync::Arc;
 
@@ -7,14 +7,14 @@ use tessera::wire::AlertDescription;
 
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Key};
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 
 pub(super) struct ClientAfter {
     pub(super) cache: Arc<ClientCache>,
     pub(super) key: Key,
     /// Whether this side's chain was sent as a hash.
     pub(super) sent_cached: bool,
-    /// This side's chain that tickets are for, where sealed ones may come.
+    /// This side's chain that tickets are for, where fleet tickets may come.
     pub(super) own: Option<ChainHash>,
 }
 
@@ -35,8 +35,8 @@ impl AfterHandshake for ClientAfter {
     }
 
     fn ticket(&mut self, body: &[u8]) {
-        if let Some((own, ticket)) = self.own.zip(SealedTicket::read(body)) {
-            self.cache.learn_sealed(&self.key, own, ticket);
+        if let Some((own, ticket)) = self.own.zip(FleetTicket::read(body)) {
+            self.cache.learn_fleet_ticket(&self.key, own, ticket);
         }
     }
 }

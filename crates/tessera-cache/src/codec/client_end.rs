@@ -12,7 +12,9 @@ use super::client_after::ClientAfter;
 use super::learned_form;
 use super::offered::{Offered, Received, asked_of};
 use crate::chain_hash::ChainHash;
-use crate::client::{ClientCache, Destination, Key, Learned, OwnSealed, OwnTicket, ServerChain};
+use crate::client::{
+    ClientCache, Destination, Key, Learned, OwnFleetTicket, OwnTicket, ServerChain,
+};
 use crate::ids::{TICKETS, Ticket};
 use crate::missed::Missed;
 use crate::wire::Content;
@@ -22,8 +24,8 @@ pub(super) struct ClientEnd {
     key: Key,
     /// The tickets in the ClientHello.
     pub(super) tickets: Vec<OwnTicket>,
-    /// The sealed one behind them.
-    pub(super) sealed: Option<OwnSealed>,
+    /// The fleet ticket behind them.
+    pub(super) fleet: Option<OwnFleetTicket>,
     /// Whether any chain of the server's was known, offered or not.
     is_known: bool,
     /// Why chains of the server's that were known are not offered.
@@ -77,7 +79,7 @@ impl ClientEnd {
             key,
             tickets: shown.derived.into_iter().flatten().filter(may_show).collect(),
             // The carrier paper has none.
-            sealed: shown.sealed.filter(|_| is_default),
+            fleet: shown.fleet.filter(|_| is_default),
             is_known: all > 0,
             not_offered: None,
             answers: false,
@@ -172,11 +174,11 @@ impl ClientEnd {
     /// The chain of this side's that all tickets in the ClientHello stand for.
     fn shown_for(&self) -> Option<ChainHash> {
         let derived = self.tickets.first().map(|(_, chain)| *chain);
-        derived.or(self.sealed.as_ref().map(|(_, chain)| *chain))
+        derived.or(self.fleet.as_ref().map(|(_, chain)| *chain))
     }
 
     /// What hears of the connection afterwards, if anything is of interest: whether the server accepts a chain
-    /// that came as a hash, and with `for_tickets`, sealed ones for this side's.
+    /// that came as a hash, and with `for_tickets`, fleet tickets for this side's.
     pub(super) fn after(&self, for_tickets: bool) -> Option<Box<dyn AfterHandshake>> {
         let (cache, key, sent_cached) = (self.cache.clone(), self.key.clone(), self.sent_cached);
         let own = self.own.filter(|_| for_tickets && !self.disagrees);
@@ -194,7 +196,7 @@ impl ClientEnd {
 
     /// Why this side's chain was not sent as a hash, as far as a client can tell.
     pub(super) fn own_missed(&self) -> Option<Missed> {
-        let shows_tickets = !self.tickets.is_empty() || self.sealed.is_some();
+        let shows_tickets = !self.tickets.is_empty() || self.fleet.is_some();
         match self.sent_cached {
             true => None,
             false if self.is_offered => Some(Missed::AnotherChain),

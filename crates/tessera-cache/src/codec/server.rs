@@ -233,8 +233,8 @@ impl CertificateCodec for ServerCodec {
 
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
         let takes_part = self.says != Says::Nothing;
-        let sealed = takes_part.then(|| self.end.seal(next))??;
-        Some((ExtensionType::CACHED_CERTIFICATES, sealed.write()))
+        let ticket = takes_part.then(|| self.end.seal(next))??;
+        Some((ExtensionType::CACHED_CERTIFICATES, ticket.write()))
     }
 }
 
@@ -251,7 +251,7 @@ fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
 fn refusal(malformed: Malformed) -> CodecRefusal {
     match malformed {
         Malformed::Length => CodecRefusal::Malformed(
-            "a client's cached_certificates is neither empty nor two tickets, with a sealed one or without",
+            "a client's cached_certificates is neither empty nor two tickets, with a fleet ticket or without",
         ),
         Malformed::EqualTickets => {
             CodecRefusal::Illegal("the two tickets of cached_certificates are the same")

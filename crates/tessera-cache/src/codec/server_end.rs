@@ -14,7 +14,7 @@ use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
 use crate::missed::Missed;
 use crate::server::{Found, Remembered, ServerCache, Tail, Under, tail_of};
-use crate::wire::{Content, SealedTicket};
+use crate::wire::{Content, FleetTicket};
 
 pub(super) struct ServerEnd {
     pub(super) cache: Arc<ServerCache>,
@@ -73,7 +73,7 @@ impl ServerEnd {
     }
 
     /// The client that is found by these tickets. They aren't looked up without a clock: nobody could tell whether
-    /// what is known has expired. The sealed one is opened if none of the others is known.
+    /// what is known has expired. The fleet ticket is opened if none of the others is known.
     fn find(
         &self,
         tickets: &[TicketBytes],
@@ -90,8 +90,8 @@ impl ServerEnd {
         }
     }
 
-    /// A sealed ticket for this client, which every server of the fleet can open.
-    pub(super) fn seal(&self, next: &NextTicket) -> Option<SealedTicket> {
+    /// A fleet ticket for this client, which every server of the fleet can open.
+    pub(super) fn seal(&self, next: &NextTicket) -> Option<FleetTicket> {
         self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
 

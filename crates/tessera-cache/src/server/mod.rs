@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod attacked;
 mod extras;
+mod fleet;
 mod groups;
 mod index;
 mod keyed;
@@ -11,7 +12,6 @@ pub mod measured;
 mod pages;
 mod public;
 mod record;
-mod sealed;
 mod shares;
 mod store;
 #[cfg(test)]
@@ -27,11 +27,11 @@ use tessera::crypto::{Provider, Random};
 use tessera::resume::TicketKeys;
 use tessera::wire::CertificateType;
 
+use self::fleet::Sealer;
+pub(crate) use self::fleet::{Tail, tail_of};
 use self::groups::ServerName;
 use self::public::Public;
 pub(crate) use self::public::PublicClient;
-use self::sealed::Sealer;
-pub(crate) use self::sealed::{Tail, tail_of};
 use self::store::Store;
 pub(crate) use self::store::{Found, Remembered, Under};
 use crate::cache::Cache;
@@ -42,7 +42,7 @@ use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
 use crate::missed::Missed;
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 
 /// The certificates of clients that have been here: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
@@ -110,20 +110,20 @@ impl ServerCache {
         self
     }
 
-    /// Gives clients sealed tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
+    /// Gives clients fleet tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
     /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
     /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
-    /// for [`SEALED_TICKET_AGE`](Self::SEALED_TICKET_AGE) at most, and while its key is in the ring.
+    /// for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and while its key is in the ring.
     ///
     /// Servers keep no record of those that were shown: whoever copies one from the wire learns which servers of the
     /// fleet know its chain, and not whose it is.
-    pub fn with_sealed_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
-        self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::SEALED_TICKET_AGE));
+    pub fn with_fleet_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
+        self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::FLEET_TICKET_AGE));
         self
     }
 
-    /// How old a sealed ticket may be.
-    pub const SEALED_TICKET_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+    /// How old a fleet ticket may be.
+    pub const FLEET_TICKET_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
     /// What it did so far.
     pub fn metrics(&self) -> Metrics {
@@ -155,7 +155,7 @@ impl ServerCache {
         self.peers.store.lock().take(tickets, under, unix, may_offer)
     }
 
-    /// The client that a sealed ticket stands for.
+    /// The client that a fleet ticket stands for.
     pub(crate) fn open(
         &self,
         sealed: &[u8],
@@ -173,18 +173,18 @@ impl ServerCache {
         let mut store = self.peers.store.lock();
         let candidate = (*client, form);
         let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
-        store.metrics.found_sealed += 1;
+        store.metrics.found_by_fleet_ticket += 1;
         // Its place is behind the others.
         Ok(Found { id: named.id, place: TICKETS, peer })
     }
 
-    /// A sealed ticket for this chain at this server; `None` if none are given.
+    /// A fleet ticket for this chain at this server; `None` if none are given.
     pub(crate) fn seal(
         &self,
         chain: (ChainHash, Tail),
         under: Under,
         unix: Duration,
-    ) -> Option<SealedTicket> {
+    ) -> Option<FleetTicket> {
         self.peers.sealer.as_ref()?.seal(chain, under.server, unix)
     }
 

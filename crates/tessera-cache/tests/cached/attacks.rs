@@ -18,8 +18,8 @@ use tessera_harness::{Mode, at};
 use tessera_null_provider::NullSigner;
 
 use crate::around::Around;
+use crate::fleet::ring;
 use crate::refusals::{edit_client, edit_server, known};
-use crate::sealed::ring;
 use crate::{Ends, Naming, alert, in_hello};
 
 /// Signs without the key.
@@ -78,11 +78,11 @@ pub(crate) fn owners_hash() -> Vec<u8> {
     hash.expect("a hash").0.to_vec()
 }
 
-/// Two ends that know each other, and the client's next tickets, of which a sealed one alone is live.
-fn known_by_sealed() -> Ends {
-    let ends = Ends::sealing(Mode::Mutual, ring());
+/// Two ends that know each other, and the client's next tickets, of which a fleet ticket alone is live.
+fn known_by_fleet_ticket() -> Ends {
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     ends
 }
 
@@ -124,7 +124,7 @@ fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
             for refuses in [None, Some(AlertDescription::CERTIFICATE_REVOKED)] {
                 let says = [&hash[..], staples].concat();
                 let beside = staples.len().saturating_sub(4);
-                for ends in [known(), known_by_sealed()] {
+                for ends in [known(), known_by_fleet_ticket()] {
                     let (alert, sent) = steal(&ends, &says, beside, refuses);
                     answers.insert((alert.0, sent));
                 }

@@ -19,7 +19,7 @@ const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 /// What is left to be given.
 type Bodies = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// A server's cache that gives these in place of its own sealed tickets.
+/// A server's cache that gives these in place of its own fleet tickets.
 struct Giving {
     cache: Arc<ServerCache>,
     bodies: Bodies,
@@ -100,7 +100,7 @@ fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
     (ends, bodies)
 }
 
-/// The sealed tickets that the client shows, one in each of its next hellos.
+/// The fleet tickets that the client shows, one in each of its next hellos.
 fn shown(ends: &Ends) -> Vec<Vec<u8>> {
     let sealed = |_| {
         let body = in_hello(&ends.start(), CACHED).expect("takes part");
@@ -115,7 +115,7 @@ fn body(id: u16, sealed: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_no_sealed_ticket_is_ignored_and_the_others_are_shown_once() {
+fn what_is_no_fleet_ticket_is_ignored_and_the_others_are_shown_once() {
     let wrong = [
         vec![],
         vec![0xc0],
@@ -154,7 +154,7 @@ fn a_client_keeps_four_of_what_a_server_gives_and_connects_with_them() {
     for _ in 0..4 {
         assert_eq!(hits_of(&ends.connect()), (true, true));
     }
-    assert_eq!(ends.server.metrics().found_sealed, 0);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 0);
     assert_eq!(shown(&ends), [[0_u8; 0]; 0]);
     let (ends, _) = giving(&many, true);
     ends.connect();
@@ -163,7 +163,7 @@ fn a_client_keeps_four_of_what_a_server_gives_and_connects_with_them() {
 }
 
 #[test]
-fn a_server_that_does_not_take_part_gives_no_sealed_tickets() {
+fn a_server_that_does_not_take_part_gives_no_fleet_tickets() {
     let (ends, left) = giving(&[body(0xc000, b"one"), body(0xc000, b"two")], false);
     ends.connect();
     assert!(left.lock().expect("unpoisoned").is_empty());

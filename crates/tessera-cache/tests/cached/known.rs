@@ -20,8 +20,8 @@ use tessera_cache::{Carrier, ClientCache, Missed, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
+use crate::fleet::ring;
 use crate::reasons::assert_told;
-use crate::sealed::ring;
 use crate::{Ends, hits_of};
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
@@ -126,22 +126,22 @@ fn a_chain_that_the_verifier_knows_is_kept_as_its_hash() {
 
 /// It says where to look for a chain in either form.
 #[test]
-fn a_sealed_ticket_finds_a_chain_of_which_the_hash_alone_is_kept() {
+fn a_fleet_ticket_finds_a_chain_of_which_the_hash_alone_is_kept() {
     let (mut ends, [_, at_server]) = ends();
     ends.scene.server.policy.tickets.new_session_count = 4;
     ends.scene.client.policy.tickets.new_session_count = 4;
     let cache = ServerCache::new(&ends.scene.server.provider).expect("a cache");
-    let cache = cache.with_chain_memory(at_server.clone()).with_sealed_tickets(ring());
+    let cache = cache.with_chain_memory(at_server.clone()).with_fleet_tickets(ring());
     ends.server = Arc::new(cache);
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     ends.connect();
     for times in 1..4 {
-        ends.only_sealed_tickets_are_left();
+        ends.only_fleet_tickets_are_left();
         assert_eq!(ends.hits(), (true, true));
-        assert_eq!(ends.server.metrics().found_sealed, times);
+        assert_eq!(ends.server.metrics().found_by_fleet_ticket, times);
     }
     at_server.forgot.store(true, Ordering::Relaxed);
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     assert_eq!(ends.hits(), (true, false));
     assert_eq!(ends.server.metrics().missed_forgotten, 1);
 }

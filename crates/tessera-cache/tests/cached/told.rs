@@ -8,7 +8,7 @@ use tessera::wire::SignatureScheme;
 use tessera_harness::Mode;
 use tessera_null_provider::NullVerifier;
 
-use crate::sealed::ring;
+use crate::fleet::ring;
 use crate::{Ends, Naming, hits_of};
 
 /// Says of every chain that it is this one.
@@ -38,7 +38,7 @@ impl PeerVerifier for Mistaken {
 #[test]
 fn a_wrong_hash_of_a_verifier_costs_hits_and_nothing_else() {
     for wrong_at_server in [true, false] {
-        let mut ends = Ends::sealing(Mode::Mutual, ring());
+        let mut ends = Ends::of_fleet(Mode::Mutual, ring());
         let told = crate::attacks::owners_hash().try_into().expect("32 bytes");
         match wrong_at_server {
             true => ends.judge_clients_by(Mistaken(told)),

@@ -9,8 +9,8 @@ use super::{Remembered, Store, Under, hash_of};
 use crate::form::Form;
 use crate::ids::TicketBytes;
 use crate::missed::Missed;
+use crate::server::fleet::{Contents, tail};
 use crate::server::record::form;
-use crate::server::sealed::{Contents, tail};
 
 /// A client that was found; it stays what it is until the handshake is over, whatever the store does.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl Store {
         Ok(Found { id, place, peer })
     }
 
-    /// The clients of this server that may have the chain that a sealed ticket names; nobody has to wait until they
+    /// The clients of this server that may have the chain that a fleet ticket names; nobody has to wait until they
     /// are hashed, however long they are and however often somebody shows the ticket. Nothing is taken. Clients under
     /// other policies aren't looked at: else whoever copied a ticket could have them forgotten there.
     pub(in crate::server) fn candidates(&self, named: &Contents, under: Under) -> Vec<(u32, Form)> {
@@ -138,14 +138,14 @@ mod tests {
     use super::{Contents, Form, Id, Remembered, Store, Under};
     use crate::chain::Chain;
     use crate::chain_hash::ChainHash;
-    use crate::server::sealed::tail_of;
+    use crate::server::fleet::tail_of;
     use crate::server::tests::{NOW, certificate, learn, store, under};
     use crate::vectors::sha256;
 
     /// Whoever sends other certificates behind his leaf has another chain; and under another name or policy nobody is
     /// found, nor forgotten.
     #[test]
-    fn a_chain_is_found_by_what_a_sealed_ticket_says_of_it() {
+    fn a_chain_is_found_by_what_a_fleet_ticket_says_of_it() {
         const ONE: &[u8] = &[0, 0, 2, 1, 1];
         const OTHER: &[u8] = &[0, 0, 2, 2, 2];
         let mut store = store(100, 1 << 20);
@@ -202,7 +202,7 @@ mod tests {
 
     /// Who chooses his raw key, or its end, can make many that end as somebody else's.
     #[test]
-    fn few_chains_are_hashed_for_one_sealed_ticket() {
+    fn few_chains_are_hashed_for_one_fleet_ticket() {
         let mut store = store(100, 1 << 20);
         let chain = |client: u8| {
             let key = [&[0x30, client][..], &[7; 30]].concat();

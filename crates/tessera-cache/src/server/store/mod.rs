@@ -20,12 +20,12 @@ use crate::ids::{KeptTicket, Ticket};
 use crate::metrics::Metrics;
 use crate::server::ServerLimits;
 use crate::server::extras::{Extras, INLINE, LIVE};
+use crate::server::fleet::{Tail, tail};
 use crate::server::groups::{Group, Groups, ServerName};
 use crate::server::index::{END, Index};
 use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
 use crate::server::record::{Record, parts};
-use crate::server::sealed::{Tail, tail};
 use crate::server::shares::{NONE, Shares};
 
 /// All clients.

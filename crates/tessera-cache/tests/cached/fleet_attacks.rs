@@ -1,29 +1,29 @@
-//! Sealed tickets that are shown where they are not good, or by whom they were not given to.
+//! Fleet tickets that are shown where they are not good, or by whom they were not given to.
 
 use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_harness::Mode;
 
-use crate::sealed::{CACHED, ring};
+use crate::fleet::{CACHED, ring};
 use crate::{Ends, Naming, alert, edit_hello, hits_of, in_hello};
 
 #[test]
-fn a_sealed_ticket_of_another_ring_is_a_miss() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
+fn a_fleet_ticket_of_another_ring_is_a_miss() {
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     let other = ends.member(ring());
     other.connect();
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     // It knows the chain, and can't open what the client shows.
     assert_eq!(other.hits(), (true, false));
-    assert_eq!(other.server.metrics().found_sealed, 0);
+    assert_eq!(other.server.metrics().found_by_fleet_ticket, 0);
 }
 
-/// The server can't compare what it is shown: a sealed ticket is for one name, as every other.
+/// The server can't compare what it is shown: a fleet ticket is for one name, as every other.
 #[test]
-fn a_sealed_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_fleet_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let mut pair = ends.start();
     let flight = edit_hello(&pair.intercept_client(), |hello| {
         let name = b"other1.example";
@@ -32,13 +32,13 @@ fn a_sealed_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
     });
     pair.deliver_to_server(&flight);
     let metrics = ends.server.metrics();
-    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 1));
+    assert_eq!((metrics.found_by_fleet_ticket, metrics.missed_unknown_ticket), (0, 1));
     let accepted = ends.scene.server.client_authentication.clone();
     ends.judge_clients_by(Naming::new("clients of a stricter server"));
     let mut pair = ends.start();
     pair.client_to_server();
     let metrics = ends.server.metrics();
-    assert_eq!((metrics.found_sealed, metrics.missed_unknown_ticket), (0, 2));
+    assert_eq!((metrics.found_by_fleet_ticket, metrics.missed_unknown_ticket), (0, 2));
     // Who shows a copy there makes nobody forget the client.
     assert_eq!(metrics.entries, 1);
     ends.scene.server.client_authentication = accepted;
@@ -48,8 +48,8 @@ fn a_sealed_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
 
 /// Any length, and anything in it: what is no vector is refused, and what can't be opened is a miss.
 #[test]
-fn any_bytes_in_place_of_a_sealed_ticket_are_refused_or_a_miss() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
+fn any_bytes_in_place_of_a_fleet_ticket_are_refused_or_a_miss() {
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
     let derived: Vec<u8> = (0..16).collect();
     for len in 1..=300_usize {
@@ -65,16 +65,16 @@ fn any_bytes_in_place_of_a_sealed_ticket_are_refused_or_a_miss() {
             assert_eq!(alert(&pair.to_server.error), refused, "{len} {says}");
         }
     }
-    assert_eq!(ends.server.metrics().found_sealed, 0);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 0);
 }
 
 /// A stranger is told that it opens, and nothing of whose it is; the owner loses nothing.
 #[test]
-fn a_replayed_sealed_ticket_costs_its_owner_nothing() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
+fn a_replayed_fleet_ticket_costs_its_owner_nothing() {
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     let stranger = ends.another_client(&[b'z'; 800]);
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let mut owner = ends.start();
     let body = in_hello(&owner, CACHED).expect("tickets");
     for times in 1..4 {
@@ -82,7 +82,7 @@ fn a_replayed_sealed_ticket_costs_its_owner_nothing() {
         let flight = edit_hello(&pair.intercept_client(), |hello| hello.set(CACHED, &body));
         pair.deliver_to_server(&flight);
         assert_eq!(pair.to_server.error, None);
-        assert_eq!(ends.server.metrics().found_sealed, times);
+        assert_eq!(ends.server.metrics().found_by_fleet_ticket, times);
     }
     owner.run();
     assert_eq!(hits_of(&owner), (true, true));

@@ -1,4 +1,4 @@
-//! Sealed tickets: servers of a fleet that share a ring of ticket keys, and no cache.
+//! Fleet tickets: servers of a fleet that share a ring of ticket keys, and no cache.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::{Ends, Naming, alert, hits_of, in_hello};
 
 pub(crate) const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
-/// How long a sealed ticket of these rings is.
-pub(crate) const SEALED: usize = 140;
+/// How long a fleet ticket of these rings is.
+pub(crate) const LEN: usize = 140;
 
 fn key() -> TicketKey {
     let now = at(0).unix.expect("a clock");
@@ -39,8 +39,8 @@ fn ring_of(keys: &[&TicketKey]) -> Arc<TicketKeyRing> {
 }
 
 impl Ends {
-    /// A server that gives sealed tickets, as many as four in a full handshake.
-    pub(crate) fn sealing(mode: Mode, ring: Arc<dyn TicketKeys>) -> Self {
+    /// A server that gives fleet tickets, as many as four in a full handshake.
+    pub(crate) fn of_fleet(mode: Mode, ring: Arc<dyn TicketKeys>) -> Self {
         let mut ends = Self::new(mode);
         ends.scene.server.policy.tickets.new_session_count = 4;
         ends.scene.client.policy.tickets.new_session_count = 4;
@@ -51,7 +51,7 @@ impl Ends {
     /// Another server, with nothing in its cache, and this ring.
     fn joins(&mut self, ring: Arc<dyn TicketKeys>) {
         let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
-        self.server = Arc::new(cache.with_sealed_tickets(ring));
+        self.server = Arc::new(cache.with_fleet_tickets(ring));
         self.scene.server.certificate_codecs = vec![self.server.clone()];
     }
 
@@ -64,14 +64,14 @@ impl Ends {
         member
     }
 
-    /// Flights that never arrive use up the derived tickets of one handshake; of the four sealed ones two are left.
-    pub(crate) fn only_sealed_tickets_are_left(&self) {
+    /// Flights that never arrive use up the derived tickets of one handshake; of the four fleet tickets two are left.
+    pub(crate) fn only_fleet_tickets_are_left(&self) {
         (0..2).for_each(|_| drop(self.start()));
     }
 }
 
-/// The sealed ticket in the ClientHello that waits.
-fn sealed_in(pair: &Pair) -> Option<Vec<u8>> {
+/// The fleet ticket in the ClientHello that waits.
+fn fleet_ticket_in(pair: &Pair) -> Option<Vec<u8>> {
     let body = in_hello(pair, CACHED).expect("takes part");
     let (_, rest) = body.split_at_checked(16)?;
     let (len, sealed) = rest.split_first()?;
@@ -83,7 +83,7 @@ fn sealed_in(pair: &Pair) -> Option<Vec<u8>> {
 #[test]
 fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
     let ring = ring();
-    let first = Ends::sealing(Mode::Mutual, ring.clone());
+    let first = Ends::of_fleet(Mode::Mutual, ring.clone());
     let mut fleet = vec![first];
     (0..3).for_each(|_| fleet.push(fleet[0].member(ring.clone())));
     for member in &fleet {
@@ -93,7 +93,7 @@ fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
         assert_eq!(fleet[at].hits(), (true, true), "{at}");
     }
     let metrics: Vec<_> = fleet.iter().map(|member| member.server.metrics()).collect();
-    let found: u64 = metrics.iter().map(|it| it.found_sealed).sum();
+    let found: u64 = metrics.iter().map(|it| it.found_by_fleet_ticket).sum();
     assert!(found >= 12, "{found}");
     // The first of all has no ticket; the three others had one that named nobody there.
     let missed: u64 = metrics.iter().map(|it| it.missed_unknown_ticket).sum();
@@ -101,7 +101,7 @@ fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
 }
 
 #[test]
-fn a_fleet_without_sealed_tickets_sends_whole_chains() {
+fn a_fleet_without_fleet_tickets_sends_whole_chains() {
     let mut fleet = vec![Ends::new(Mode::Mutual)];
     for _ in 0..3 {
         let mut member = fleet[0].member(ring());
@@ -114,15 +114,15 @@ fn a_fleet_without_sealed_tickets_sends_whole_chains() {
     assert_eq!(hits, [true, false, false, false, false, false, false, false]);
 }
 
-/// Only the sealed ones are left, as after a restart that lost what was not written yet.
+/// Only the fleet tickets are left, as after a restart that lost what was not written yet.
 #[test]
 fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
     let ring = ring();
-    let mut ends = Ends::sealing(Mode::Mutual, ring.clone());
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring.clone());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     assert_eq!(ends.hits(), (true, true));
-    assert_eq!(ends.server.metrics().found_sealed, 1);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
     // And from its file, in which the client has no ticket any more.
     let mut pair = ends.start();
     pair.client_to_server();
@@ -135,18 +135,18 @@ fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
     ends.server.import(&exported).expect("what it exported");
     assert_eq!(ends.server.metrics().entries, 1);
     assert_eq!(ends.hits(), (true, true));
-    assert_eq!(ends.server.metrics().found_sealed, 1);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
 }
 
 /// And both hellos say the same.
 #[test]
-fn sealed_tickets_stay_as_they_are_after_a_hello_retry_request() {
-    let mut ends = Ends::sealing(Mode::Retry, ring());
+fn fleet_tickets_stay_as_they_are_after_a_hello_retry_request() {
+    let mut ends = Ends::of_fleet(Mode::Retry, ring());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let pair = ends.connect();
     assert_eq!(hits_of(&pair), (true, true));
-    assert_eq!(ends.server.metrics().found_sealed, 1);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
     let hellos = records(&pair.client_sent);
     let hellos = hellos.iter().filter(|it| it[0] == 22 && it[5] == 1);
     let bodies: Vec<_> =
@@ -158,35 +158,35 @@ fn sealed_tickets_stay_as_they_are_after_a_hello_retry_request() {
 }
 
 #[test]
-fn sealed_tickets_live_as_long_as_their_key() {
+fn fleet_tickets_live_as_long_as_their_key() {
     let (old, new) = (key(), key());
     for (keys, hit) in [(vec![&old], true), (vec![&new, &old], true), (vec![&new], false)] {
         let ring = ring_of(&[&old]);
-        let ends = Ends::sealing(Mode::Mutual, ring.clone());
+        let ends = Ends::of_fleet(Mode::Mutual, ring.clone());
         ends.connect();
-        ends.only_sealed_tickets_are_left();
+        ends.only_fleet_tickets_are_left();
         let now = at(0).unix.expect("a clock");
         ring.install(keys.iter().map(|key| copy(key)).collect(), now).expect("keys");
         assert_eq!(ends.hits(), (true, hit), "{}", keys.len());
         let metrics = ends.server.metrics();
-        let found = (metrics.found_sealed, metrics.missed_unknown_ticket);
+        let found = (metrics.found_by_fleet_ticket, metrics.missed_unknown_ticket);
         assert_eq!(found, (u64::from(hit), u64::from(!hit)));
     }
 }
 
 #[test]
-fn no_sealed_ticket_is_sent_twice_and_all_have_one_length() {
+fn no_fleet_ticket_is_sent_twice_and_all_have_one_length() {
     let ring = ring();
-    let ends = Ends::sealing(Mode::Mutual, ring.clone());
+    let ends = Ends::of_fleet(Mode::Mutual, ring.clone());
     let other = ends.another_client(&[b'k'; 100]);
     let mut seen = BTreeSet::new();
     for ends in [&ends, &other] {
         ends.connect();
         for _ in 0..6 {
             let pair = ends.start();
-            let Some(sealed) = sealed_in(&pair) else { continue };
-            assert_eq!(sealed.len(), SEALED);
-            assert!(seen.insert(sealed), "twice");
+            let Some(ticket) = fleet_ticket_in(&pair) else { continue };
+            assert_eq!(ticket.len(), LEN);
+            assert!(seen.insert(ticket), "twice");
         }
     }
     // Four of each handshake.
@@ -194,14 +194,14 @@ fn no_sealed_ticket_is_sent_twice_and_all_have_one_length() {
 }
 
 #[test]
-fn a_client_gets_sealed_tickets_with_session_tickets_alone() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_client_gets_fleet_tickets_with_session_tickets_alone() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.scene.server.tickets = None;
     ends.connect();
     let pair = ends.start();
     assert_eq!(in_hello(&pair, CACHED).map(|body| body.len()), Some(16));
     // A client without a certificate gets none, whatever comes.
-    let mut ends = Ends::sealing(Mode::Full, ring());
+    let mut ends = Ends::of_fleet(Mode::Full, ring());
     ends.scene.client.credentials.clear();
     ends.scene.server.client_authentication = tessera::handshake::ClientAuthentication::None;
     ends.connect();
@@ -209,27 +209,27 @@ fn a_client_gets_sealed_tickets_with_session_tickets_alone() {
 }
 
 #[test]
-fn a_client_of_the_carrier_paper_gets_no_sealed_ticket() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_client_of_the_carrier_paper_gets_no_fleet_ticket() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     let paper = tessera_cache::Carrier::PAPER;
     ends.client_uses(paper);
     let cache = ServerCache::new(&ends.scene.server.provider).expect("a cache");
-    ends.server = Arc::new(cache.with_carrier(paper).with_sealed_tickets(ring()));
+    ends.server = Arc::new(cache.with_carrier(paper).with_fleet_tickets(ring()));
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     ends.connect();
     let before = ends.client.metrics().bytes;
     assert_eq!(ends.hits(), (true, true));
     assert_eq!(ends.client.metrics().bytes, before);
-    assert_eq!(ends.server.metrics().found_sealed, 0);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 0);
 }
 
 /// Also a server that gives none, and one that has no cache.
 #[test]
-fn a_server_without_sealed_tickets_passes_over_those_of_others() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_server_without_fleet_tickets_passes_over_those_of_others() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
     ends.restart_server();
-    assert!(sealed_in(&ends.start()).is_some());
+    assert!(fleet_ticket_in(&ends.start()).is_some());
     assert_eq!(ends.hits(), (true, false));
     assert_eq!(ends.hits(), (true, true));
     ends.scene.server.certificate_codecs.clear();
@@ -238,18 +238,18 @@ fn a_server_without_sealed_tickets_passes_over_those_of_others() {
 
 /// They would be refused like the others.
 #[test]
-fn a_client_that_was_refused_forgets_its_sealed_tickets() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_client_that_was_refused_forgets_its_fleet_tickets() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
     ends.judge_clients_by(Naming { refuses, ..Naming::new("clients") });
     let mut alerts = Vec::new();
     for _ in 0..3 {
         let mut pair = ends.start();
-        let has_sealed = sealed_in(&pair).is_some();
+        let has_fleet_ticket = fleet_ticket_in(&pair).is_some();
         pair.run();
-        alerts.push((has_sealed, alert(&pair.to_server.error)));
+        alerts.push((has_fleet_ticket, alert(&pair.to_server.error)));
     }
     let decrypt_error = Some(AlertDescription::DECRYPT_ERROR);
     assert_eq!(alerts, [(true, decrypt_error), (false, refuses), (false, refuses)]);
@@ -261,26 +261,26 @@ fn resumed(ends: &Ends, session: Option<ClientSession>) -> Pair {
     pair
 }
 
-/// How many sealed tickets the client has left; they are gone then.
-fn sealed_left(ends: &Ends) -> usize {
-    (0..10).filter(|_| sealed_in(&ends.start()).is_some()).count()
+/// How many fleet tickets the client has left; they are gone then.
+fn fleet_tickets_left(ends: &Ends) -> usize {
+    (0..10).filter(|_| fleet_ticket_in(&ends.start()).is_some()).count()
 }
 
 #[test]
-fn a_resumption_gives_sealed_tickets_to_the_client_of_its_session_alone() {
-    let ends = Ends::sealing(Mode::Mutual, ring());
+fn a_resumption_gives_fleet_tickets_to_the_client_of_its_session_alone() {
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     let session = ends.connect().to_client.sessions.pop();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let pair = resumed(&ends, session);
-    // One session ticket, and one sealed.
+    // One session ticket, and one fleet ticket.
     assert_eq!(pair.to_client.sessions.len(), 1);
-    assert_eq!(ends.server.metrics().found_sealed, 1);
-    assert_eq!(sealed_left(&ends), 2);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
+    assert_eq!(fleet_tickets_left(&ends), 2);
 
     // Somebody shows the owner's tickets beside his own session.
-    let ends = Ends::sealing(Mode::Mutual, ring());
+    let ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     let thief = ends.another_client(&[b'z'; 800]);
     let session = thief.connect().to_client.sessions.pop();
     let mut stolen = ends.another_client(&[b'z'; 800]);
@@ -290,34 +290,37 @@ fn a_resumption_gives_sealed_tickets_to_the_client_of_its_session_alone() {
     let before = ends.server.metrics();
     resumed(&stolen, session);
     let after = ends.server.metrics();
-    assert_eq!((after.found_sealed, after.bytes), (before.found_sealed + 1, before.bytes));
+    assert_eq!(
+        (after.found_by_fleet_ticket, after.bytes),
+        (before.found_by_fleet_ticket + 1, before.bytes)
+    );
     // The one that was not shown.
-    assert_eq!(sealed_left(&ends), 1);
+    assert_eq!(fleet_tickets_left(&ends), 1);
 }
 
 #[test]
-fn a_client_keeps_sealed_tickets_in_its_file() {
-    let mut ends = Ends::sealing(Mode::Mutual, ring());
+fn a_client_keeps_fleet_tickets_in_its_file() {
+    let mut ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
     let (with, without) = (ends.client.export(), ends.client.export_without_tickets());
     ends.client_uses(ends.carrier);
     ends.client.import(&without).expect("what it exported");
-    assert_eq!(sealed_left(&ends), 0);
+    assert_eq!(fleet_tickets_left(&ends), 0);
     ends.client.import(&with).expect("what it exported");
-    ends.only_sealed_tickets_are_left();
+    ends.only_fleet_tickets_are_left();
     assert_eq!(ends.hits(), (true, true));
-    assert_eq!(ends.server.metrics().found_sealed, 1);
+    assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
     // Bounded, whatever a server gives.
-    assert_eq!(sealed_left(&ends), 4);
+    assert_eq!(fleet_tickets_left(&ends), 4);
 }
 
 /// It had none.
 #[test]
-fn a_clients_file_of_the_version_before_sealed_tickets_is_read() {
+fn a_clients_file_of_the_version_before_fleet_tickets_is_read() {
     let mut ends = Ends::new(Mode::Mutual);
     ends.connect();
     let exported = ends.client.export();
-    // Without the number of sealed tickets, which is last.
+    // Without the number of fleet tickets, which is last.
     let mut earlier = exported[..exported.len() - 33].to_vec();
     earlier[15] = 1;
     let sha256 = ends.scene.server.provider.sha256().expect("SHA-256");

@@ -14,7 +14,7 @@ use crate::bytes::Bytes;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::random_id;
-use crate::wire::SealedTicket;
+use crate::wire::FleetTicket;
 
 /// What seals them.
 pub(super) struct Sealer {
@@ -24,7 +24,7 @@ pub(super) struct Sealer {
     longest_age: Duration,
 }
 
-/// What a sealed ticket holds. All have the same length, so none tells anything by it.
+/// What a fleet ticket holds. All have the same length, so none tells anything by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contents {
     /// Which chain.
@@ -63,14 +63,14 @@ impl Sealer {
         (chain, tail): (ChainHash, Tail),
         server: ServerName,
         unix: Duration,
-    ) -> Option<SealedTicket> {
+    ) -> Option<FleetTicket> {
         let mut random = [0; 2];
         self.random.fill(&mut random).ok()?;
         let id = random_id(random);
         let contents = Contents { chain, tail, server, id, issued_at: unix.as_secs() };
         let sealed: Box<[u8]> = self.ring.seal_for(PURPOSE, &contents.write(), unix)?.into();
         // What has no room in a ClientHello.
-        (1..=255).contains(&sealed.len()).then_some(SealedTicket { id, sealed })
+        (1..=255).contains(&sealed.len()).then_some(FleetTicket { id, sealed })
     }
 
     /// What is in the ticket that a client shows; `None` if it was sealed elsewhere, for another server, or too long ago.
@@ -169,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sealed_ticket_holds_is_that_of_the_vectors() {
+    fn what_a_fleet_ticket_holds_is_that_of_the_vectors() {
         let vectors = vectors();
-        let get = |name| vectors.get("sealed ticket", name);
+        let get = |name| vectors.get("fleet ticket", name);
         let provider = tessera_aws_lc::provider();
         let chain = Chain::of_body(CertificateType::X509, &get("Certificate")[4..]).expect("one");
         let name = get("server name").to_ascii_lowercase();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sealed_ticket_has_an_id_of_its_own() {
+    fn each_fleet_ticket_has_an_id_of_its_own() {
         let (_, sealer) = sealers();
         let chain = (ChainHash([1; 32]), [2; 16]);
         let ids = (0..64).map(|_| sealer.seal(chain, SERVER, NOW).expect("a ticket").id);
@@ -204,7 +204,7 @@ mod tests {
 
     /// They are of one ring.
     #[test]
-    fn a_sealed_ticket_is_no_session_ticket() {
+    fn a_fleet_ticket_is_no_session_ticket() {
         let (ring, sealer) = sealers();
         let ticket = sealer.seal((ChainHash([1; 32]), [2; 16]), SERVER, NOW).expect("a ticket");
         let question = OpenTicket::new(ticket.sealed.to_vec(), Some(NOW));
