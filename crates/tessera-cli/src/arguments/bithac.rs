@@ -22,7 +22,7 @@ pub(crate) struct BithacArguments {
     /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is
     /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; the same as
     /// paper, paper-first and paper-miss in the forms of RFC 7924 and BiTHaC, and rfc7924 for the server's chain alone
-    /// (bytes alone); and known (in memory alone), whose chains come whole and are not checked again [default: all].
+    /// (these over links alone); and known (in memory alone), whose chains come whole and are not checked again [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = CertificateWay::ALL, value_parser = way)]
     ways: Vec<CertificateWay>,

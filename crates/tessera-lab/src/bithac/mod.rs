@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     if is_empty(options, &names) {
         return Err(LabError::Options(
             "--parts and --ways have nothing in common: known is measured in memory alone (work), psk-dhe and \
-             0rtt-fs over links alone (bytes, losses, times), rfc7924 and paper for bytes alone, and times has not \
+             0rtt-fs over links alone (bytes, losses, times), so are rfc7924 and paper, and times has not \
              every way and certificate"
                 .to_owned(),
         ));

@@ -141,9 +141,9 @@ impl CertificateWay {
         self != Self::Known
     }
 
-    /// Whether it uses the forms of RFC 7924 and BiTHaC, which are here for their bytes alone: what an end computes is
-    /// the same with the default carrier.
-    pub(super) fn is_for_bytes(self) -> bool {
+    /// Whether it uses the forms of RFC 7924 and BiTHaC, which are here for what travels: what an end computes is the
+    /// same with the default carrier.
+    pub(super) fn is_for_links(self) -> bool {
         self.carrier() == Some(Carrier::PAPER)
     }
 

@@ -87,7 +87,7 @@ fn instructions(connect: impl Fn() -> Result<Made>) -> Result<Instructions> {
 
 /// The ways of these that have anything to do with certificates, and compute something of their own.
 pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
-    asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_bytes()).collect()
+    asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_links()).collect()
 }
 
 fn connection(ends: &Ends, parties: &Parties, stranger: &Ends) -> Result<Made> {

@@ -12,7 +12,6 @@ pub(in crate::results::bithac) fn tls(inputs: &Inputs) -> Option<Table> {
          tickets nor the alert at the end. MTU 1500; the others differ by nothing but the length of an ECDSA \
          signature.",
         "keys",
-        &WAYS,
     );
     for certificates in of_report(inputs) {
         let of = |way| Some(inputs.bytes(way, certificates, 1500)?.handshake_bytes() as f64);
@@ -27,7 +26,6 @@ pub(in crate::results::bithac) fn ip(inputs: &Inputs) -> Option<Table> {
         "IP packets of a connection, both directions, in bytes, and as a share of the full handshake's: from the SYN to \
          the end, with a message of 16 bytes each way, and a new ticket in psk-dhe and 0rtt-fs.",
         "keys, MTU",
-        &WAYS,
     );
     for certificates in of_report(inputs) {
         for mtu in MTUS {

@@ -41,9 +41,9 @@ const WAYS: [CertificateWay; 12] = [
 
 const MTUS: [u16; 3] = [1500, 576, 127];
 
-/// A table with a column for each of these ways.
-fn by_way(caption: &str, first: &str, ways: &[CertificateWay]) -> Table {
-    let names = ways.iter().map(|way| way.name());
+/// A table with a column for each way.
+fn by_way(caption: &str, first: &str) -> Table {
+    let names = WAYS.iter().map(|way| way.name());
     let columns: Vec<_> = [first].into_iter().chain(names).collect();
     Table::new(caption, &columns)
 }

@@ -1,6 +1,6 @@
 //! Times over links.
 
-use super::{by_way, spread};
+use super::{WAYS, by_way, spread};
 use crate::bithac::report::{LinkName, Part, Sample};
 use crate::bithac::table::{link_words, median};
 use crate::bithac::{CertificateWay, Certificates};
@@ -9,18 +9,6 @@ use crate::results::bithac::input::Inputs;
 use crate::results::bithac::targets::ratio;
 use crate::results::numbers::nothing;
 use crate::results::table::Table;
-
-/// The ways that are measured where packets are lost.
-const LOSING: [CertificateWay; 8] = [
-    CertificateWay::Full,
-    CertificateWay::Zlib,
-    CertificateWay::Cached,
-    CertificateWay::CachedFirst,
-    CertificateWay::CachedMiss,
-    CertificateWay::RawKeys,
-    CertificateWay::PskDhe,
-    CertificateWay::ZeroRttFs,
-];
 
 /// Times over named links.
 pub(in crate::results::bithac) fn times(inputs: &Inputs) -> Option<Table> {
@@ -54,7 +42,6 @@ pub(in crate::results::bithac) fn losses(inputs: &Inputs) -> Option<Table> {
         "Over links of 1 Mbit/s and a round-trip time of 50 ms that lose packets: milliseconds until the client has the \
          server's message, and in brackets the bytes of all packets, those that TCP sent again included. Medians.",
         "keys, loss, MTU",
-        &LOSING,
     );
     let mut rows: Vec<(Certificates, LinkName)> = Vec::new();
     for cell in inputs.cells(Part::Losses) {
@@ -64,7 +51,7 @@ pub(in crate::results::bithac) fn losses(inputs: &Inputs) -> Option<Table> {
         }
     }
     for (certificates, link) in rows {
-        let cells = LOSING.map(|way| {
+        let cells = WAYS.map(|way| {
             let cell = inputs.cells(Part::Losses).find(|cell| {
                 (cell.name.way, cell.name.certificates) == (way, certificates)
                     && cell.name.link == link
