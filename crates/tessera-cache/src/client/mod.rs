@@ -144,7 +144,8 @@ impl ClientCache {
     /// server tells. Other tickets would only be refused alike.
     pub(crate) fn refused(&self, key: &Key) {
         self.change(key, |destination| {
-            (destination.failed, destination.tickets) = (true, OwnTickets::default());
+            (destination.failed, destination.changed) = (true, true);
+            destination.tickets = OwnTickets::default();
         });
     }
 

@@ -38,6 +38,8 @@ impl State {
             let tickets = found.tickets.take_for(connections);
             self.bytes = self.bytes.saturating_sub(before) + found.cost(key);
             given.push((key.clone(), Destination { tickets, ..found.clone() }));
+            // What is given is told; what comes later is told by the next one.
+            found.changed = false;
         }
         given
     }

@@ -115,6 +115,9 @@ impl ServerCache {
     /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
     /// for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and while its key is in the ring.
     ///
+    /// The configuration's `tickets` have to be given too, since nothing else brings them to clients; the same ring will
+    /// do. A ring of one server alone is of no use, and `TicketKeys` without `seal_for` give none.
+    ///
     /// Servers keep no record of those that were shown: whoever copies one from the wire learns which servers of the
     /// fleet know its chain, and not whose it is.
     pub fn with_fleet_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {

@@ -152,3 +152,27 @@ fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
         assert_eq!(connect(), (true, Some(REVOKED)));
     }
 }
+
+/// A server says what it thinks of the client's last flight when the client is done with the handshake.
+#[test]
+fn what_is_heard_after_a_cache_was_handed_on_is_handed_on_later() {
+    for mut ends in Ends::of_both(Mode::Mutual) {
+        side_by_side([&ends; 8]);
+        let file = empty(&ends);
+        save(&ends, &file);
+        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        let refused = process(&ends, &file, 1);
+        let mut pair = refused.start();
+        pair.client_to_server();
+        pair.server_to_client();
+        assert!(pair.to_client.complete && pair.to_client.error.is_none());
+        save(&refused, &file);
+        pair.run();
+        assert!(pair.to_client.error.is_some());
+        save(&refused, &file);
+        let next = process(&ends, &file, 1);
+        let (pair, alert) = connect(&next);
+        let heard = (offers(&next, &pair), alert);
+        assert_eq!(heard, ((false, false), Some(REVOKED)), "{:?}", ends.carrier);
+    }
+}

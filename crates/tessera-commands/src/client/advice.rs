@@ -58,7 +58,8 @@ fn advice(error: &Error) -> Option<&'static str> {
              --import-psks"
         }
         AlertDescription::DECRYPT_ERROR => {
-            "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash"
+            "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash; where this side's \
+             certificate was cached, connect again: the server then says what it has against it"
         }
         AlertDescription::PROTOCOL_VERSION => "the server has no TLS 1.3, or has it turned off",
         AlertDescription::UNRECOGNIZED_NAME => "the server has another name: check --server-name",

@@ -45,7 +45,7 @@ pub(super) async fn run(options: &ConnectOptions, load: &Load) -> Result<(), Pro
     let mut configured = configure(options)?;
     let certificates = configured.certificates.take();
     let result = measure(options, load, configured, certificates.as_ref()).await;
-    let saved = certificates.map_or(Ok(()), KeptServers::save);
+    let saved = certificates.map_or(Ok(()), |kept| kept.save());
     result.and(saved)
 }
 

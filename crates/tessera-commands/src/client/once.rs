@@ -32,7 +32,7 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let mut configured = configure(options)?;
     let mut certificates = Certificates::new(configured.certificates.take());
     let result = connect(options, &configured, &mut certificates).await;
-    // Also where nothing came to be: its tickets are in no file meanwhile.
+    // What the server said after the handshake too; and where nothing came to be, its tickets are in no file meanwhile.
     let saved = certificates.save();
     result.and(saved)
 }
@@ -55,9 +55,9 @@ impl Certificates {
         }
     }
 
-    /// The handshake is complete, or there is none: what is known is for the next process, once.
+    /// The handshake is complete, or the connection is over: what is known by now is for the next process.
     fn hand_on(&mut self) {
-        if let Some(kept) = self.kept.take() {
+        if let Some(kept) = self.kept.as_ref().filter(|_| self.saved.is_ok()) {
             self.saved = kept.save();
         }
     }

@@ -86,12 +86,13 @@ impl KeptServers {
         &self.found
     }
 
-    /// Adds what is known now to what is kept, for the next process. To be called after the last handshake of this
-    /// one, which has no tickets any more then.
+    /// Adds what is new to what is kept, for the next process. To be called after the last handshake of this one, which
+    /// has no tickets any more then; and once more when the last connection is over, since a server may refuse this
+    /// side's certificate, or give tickets, after the handshake.
     ///
     /// # Errors
     /// If it can't be read or written. What was kept before is kept.
-    pub fn save(self) -> Result<(), ProgramError> {
+    pub fn save(&self) -> Result<(), ProgramError> {
         let _lock = self.file.lock()?;
         // By now it may be another process's.
         self.kept.clear();
