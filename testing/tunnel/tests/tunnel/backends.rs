@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use socket2::SockRef;
@@ -72,7 +73,7 @@ fn hanging() -> (TcpListener, Vec<TcpStream>, SocketAddr) {
 fn resetting() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             let _ = stream.read(&mut [0; 100]);
             let _ = SockRef::from(&stream).set_linger(Some(Duration::ZERO));
@@ -133,6 +134,12 @@ fn a_dead_backend_costs_no_request_its_verdict() {
         assert!(number < 100, "early data is never accepted");
     }
     drop(alive);
+    // Until it is really gone it would take the connection, and break it off.
+    let is_gone = (0..1_000).any(|_| {
+        thread::sleep(Duration::from_millis(1));
+        TcpStream::connect(backend).is_err()
+    });
+    assert!(is_gone, "{backend} is there as before");
     gets_no_answer(address, "nobody");
     // The key was not taken for it: the client knows that nothing was executed.
     backends.counts(early, "db", "client", "verdict=\"burned\"", 1);
@@ -148,7 +155,7 @@ fn a_dead_backend_costs_no_request_its_verdict() {
 struct Forwarder {
     over: std::sync::Arc<std::sync::atomic::AtomicBool>,
     address: SocketAddr,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Forwarder {
@@ -156,12 +163,12 @@ impl Forwarder {
         let listener = TcpListener::bind(address).unwrap();
         let over = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
         let is_over = over.clone();
-        let thread = std::thread::spawn(move || {
+        let thread = thread::spawn(move || {
             for from in listener.incoming().map_while(Result::ok) {
                 if is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     break;
                 }
-                std::thread::spawn(move || drop(forward(from, to)));
+                thread::spawn(move || drop(forward(from, to)));
             }
         });
         Self { over, address, thread: Some(thread) }
@@ -182,7 +189,7 @@ impl Drop for Forwarder {
 fn forward(mut from: TcpStream, to: SocketAddr) -> io::Result<()> {
     let mut to = TcpStream::connect(to)?;
     let (mut back_from, mut back_to) = (to.try_clone()?, from.try_clone()?);
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let _ = io::copy(&mut back_from, &mut back_to);
         let _ = back_to.shutdown(std::net::Shutdown::Both);
     });
