@@ -52,6 +52,9 @@ fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
     let bounds = StoreBounds { entries, bytes: usize::MAX };
     let store = ChainStore::new(&tessera_aws_lc::provider(), bounds).unwrap();
     let verifier = KnownChains::new(WebPkiVerifier::new(&[root.der()]).unwrap(), &store);
+    // What AWS-LC keeps for a thread is no entry's. It is counted where the allocator is C's too, as in a build of the
+    // whole workspace.
+    assert!(judge(&WebPkiVerifier::new(&[root.der()]).unwrap(), &questions[0]).is_ok());
     let before = live();
     for question in &questions {
         assert!(judge(&verifier, question).is_ok());
@@ -66,11 +69,11 @@ fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
 fn a_known_chain_takes_few_bytes() {
     let [short, long] = [Some("client.example"), Some("client-0123456789.example")];
     for (rsa, client, most) in [
-        (false, None, 160.0),
-        (false, short, 160.0),
-        (false, long, 176.0),
-        (true, None, 380.0),
-        (true, short, 380.0),
+        (false, None, 140.0),
+        (false, short, 156.0),
+        (false, long, 172.0),
+        (true, None, 365.0),
+        (true, short, 365.0),
     ] {
         for entries in [64, 500, if rsa { 1000 } else { 4096 }] {
             let (taken, counted) = per_entry(entries, rsa, client);
