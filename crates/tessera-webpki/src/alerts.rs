@@ -33,7 +33,7 @@ pub(crate) fn certificate_verify(error: &Error) -> PeerRejected {
 }
 
 /// What people meet, in words; the rest as webpki names it.
-fn words(error: &Error) -> String {
+pub(crate) fn words(error: &Error) -> String {
     let words = match error {
         Error::UnknownIssuer => "no trusted root issued it",
         Error::CertExpired { .. } => "it has expired",
@@ -53,6 +53,12 @@ fn words(error: &Error) -> String {
         Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
             "a signature algorithm does not fit the key"
         }
+        Error::CrlExpired { .. } => "the revocation list that speaks for it is out of date",
+        Error::InvalidCrlSignatureForPublicKey => {
+            "the revocation list that speaks for it is not signed by its issuer"
+        }
+        Error::IssuerNotCrlSigner => "its issuer may not sign revocation lists",
+        Error::BadDer | Error::TrailingData(_) => "it is malformed",
         other => return format!("{other}"),
     };
     words.into()

@@ -33,7 +33,7 @@ impl Anchors {
         for root in roots {
             let der = CertificateDer::from(root.as_ref());
             let anchor = anchor_from_trusted_cert(&der)
-                .map_err(|error| ConfigError::Root(error.to_string()))?;
+                .map_err(|error| ConfigError::Root(alerts::words(&error)))?;
             anchors.subjects.push(anchor.subject.to_vec());
             anchors.certificates.push(der.to_vec());
             if may_issue(&der).map_err(|error| ConfigError::Root(error.to_string()))? {

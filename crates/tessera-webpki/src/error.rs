@@ -1,6 +1,8 @@
 //! Why a verifier cannot be made.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
+
+use crate::alerts::words;
 
 /// A verifier cannot be made like this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,11 +38,11 @@ pub enum ConfigError {
 
 impl ConfigError {
     pub(crate) fn key(error: webpki::Error) -> Self {
-        Self::Key(error.to_string())
+        Self::Key(words(&error))
     }
 
     pub(crate) fn certificate(error: webpki::Error) -> Self {
-        Self::Certificate(error.to_string())
+        Self::Certificate(words(&error))
     }
 }
 

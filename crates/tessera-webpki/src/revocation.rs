@@ -1,6 +1,5 @@
 //! Revocation lists and what their silence means.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 #[cfg(feature = "std")]
@@ -14,6 +13,7 @@ use webpki::{
     RevocationOptionsBuilder, UnknownStatusPolicy,
 };
 
+use crate::alerts::words;
 use crate::error::ConfigError;
 
 /// What to do when no current revocation list covers a certificate of the path.
@@ -45,7 +45,7 @@ impl Revocation {
         unknown: UnknownStatus,
         signed: impl Fn(&[u8], &[u8]) -> bool,
     ) -> Result<Self, ConfigError> {
-        let failed = |error: Error| ConfigError::Crl(error.to_string());
+        let failed = |error: Error| ConfigError::Crl(words(&error));
         let mut own = Self {
             lists: Vec::new(),
             policies: Vec::new(),
