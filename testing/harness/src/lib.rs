@@ -1,5 +1,6 @@
 //! Two ends of a connection in one process, and a look into its memory, for tests and benchmarks.
 
+mod changed_codec;
 mod face;
 mod forge;
 mod hello;
@@ -12,6 +13,7 @@ mod scene;
 mod stores;
 mod trace;
 
+pub use changed_codec::{ChangedCodecs, CodecChange};
 pub use face::{ANOTHER, End, Face};
 pub use forge::{
     Sealer, Secrets, expand_label, expand_label_to_hash, message, messages, open_all, plain,

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{
-    CertificateCodec, CertificateNotDecoded, Credential, Decoded, EncodedCertificate, HandshakeEnd,
-    PrivateKey,
-};
+use tessera::auth::{CertificateCodec, Credential, EncodedCertificate, HandshakeEnd, PrivateKey};
 use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{
@@ -14,10 +11,9 @@ use tessera::wire::{
     SignatureScheme,
 };
 use tessera_cache::ChainHash;
-use tessera_harness::{Mode, at};
+use tessera_harness::{ChangedCodecs, CodecChange, Mode, at};
 use tessera_null_provider::NullSigner;
 
-use crate::around::Around;
 use crate::fleet::ring;
 use crate::refusals::{edit_client, edit_server, known};
 use crate::{Ends, Naming, alert, in_hello};
@@ -35,35 +31,20 @@ impl Signer for Forger {
     }
 }
 
-/// The codec of somebody who has a client's tickets, and says this in place of its chain.
-struct Thief {
-    inner: Box<dyn CertificateCodec>,
-    says: Vec<u8>,
-}
+/// Somebody who has a client's tickets, and says this in place of its chain.
+struct Thief(Vec<u8>);
 
-impl CertificateCodec for Thief {
-    fn offers(&self) -> &[Id] {
-        self.inner.offers()
-    }
-
-    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
-        self.inner.extension()
-    }
-
-    fn encode(&mut self, _: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        Some(EncodedCertificate::new(*offered.first()?, self.says.clone()))
-    }
-
-    fn decode(
+impl CodecChange for Thief {
+    fn encode(
         &mut self,
-        id: Id,
-        encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
-        self.inner.decode(id, encoded, body)
+        _: &mut dyn CertificateCodec,
+        _: &[u8],
+        offered: &[Id],
+    ) -> Option<EncodedCertificate> {
+        Some(EncodedCertificate::new(*offered.first()?, self.0.clone()))
     }
 
-    fn ended(&mut self, _: &HandshakeEnd<'_>) {}
+    fn ended(&mut self, _: &mut dyn CertificateCodec, _: &HandshakeEnd<'_>) {}
 }
 
 /// The hash of the chain that the client of these tests has.
@@ -98,8 +79,8 @@ fn steal(
     let chain = vec![vec![b't'; 800 + staples], vec![b'j'; 600]];
     scene.client.credentials = vec![Credential::new(chain, PrivateKey::Signs(Arc::new(Forger)))];
     let says = says.to_vec();
-    let thief = move |inner| Box::new(Thief { inner, says: says.clone() }) as _;
-    scene.client.certificate_codecs = vec![Arc::new(Around(ends.client.clone(), thief))];
+    let thief = ChangedCodecs { factory: ends.client.clone(), change: move || Thief(says.clone()) };
+    scene.client.certificate_codecs = vec![Arc::new(thief)];
     let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
     scene.server.client_authentication = ClientAuthentication::Required(clients);
     let mut pair = scene.start(None, at(0));

@@ -1,16 +1,11 @@
 //! What any server can put into its session tickets, and what a client makes of it.
 
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
-use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, NextTicket, ToServer,
-};
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
-use tessera_cache::ServerCache;
-use tessera_harness::Mode;
+use tessera::auth::{CertificateCodec, NextTicket};
+use tessera::wire::ExtensionType;
+use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
 use crate::{Ends, hits_of, in_hello};
 
@@ -19,70 +14,23 @@ const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 /// What is left to be given.
 type Bodies = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// A server's cache that gives these in place of its own fleet tickets.
-struct Giving {
-    cache: Arc<ServerCache>,
+/// A server that gives these in place of its own fleet tickets.
+struct Gives {
     bodies: Bodies,
     /// Whether it says that it takes part.
     answers: bool,
 }
 
-struct Gives {
-    inner: Box<dyn CertificateCodec>,
-    bodies: Bodies,
-    answers: bool,
-}
-
-impl CertificateCodecFactory for Giving {
-    fn algorithms(&self) -> RangeInclusive<Id> {
-        self.cache.algorithms()
+impl CodecChange for Gives {
+    fn answer<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
+        codec.answer().filter(|_| self.answers)
     }
 
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        None
-    }
-
-    fn server_codec(
-        self: Arc<Self>,
-        from: &FromClient<'_>,
-    ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        let inner = self.cache.clone().server_codec(from)?;
-        let (bodies, answers) = (self.bodies.clone(), self.answers);
-        Ok(inner.map(|inner| Box::new(Gives { inner, bodies, answers }) as _))
-    }
-}
-
-impl CertificateCodec for Gives {
-    fn offers(&self) -> &[Id] {
-        self.inner.offers()
-    }
-
-    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        self.inner.answer().filter(|_| self.answers)
-    }
-
-    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.inner.encode(body, offered)
-    }
-
-    fn decode(
+    fn ticket_extension(
         &mut self,
-        id: Id,
-        encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
-        self.inner.decode(id, encoded, body)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.inner.is_what_was_sent()
-    }
-
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.inner.ended(end);
-    }
-
-    fn ticket_extension(&mut self, _: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        _: &mut dyn CertificateCodec,
+        _: &NextTicket,
+    ) -> Option<(ExtensionType, Vec<u8>)> {
         self.bodies.lock().expect("unpoisoned").pop_front().map(|body| (CACHED, body))
     }
 }
@@ -94,8 +42,9 @@ fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
     ends.scene.server.policy.tickets.new_session_count = count;
     ends.scene.client.policy.tickets.new_session_count = count;
     let bodies: Bodies = Arc::new(Mutex::new(bodies.iter().cloned().collect()));
-    let cache = ends.server.clone();
-    let giving = Giving { cache, bodies: bodies.clone(), answers };
+    let given = bodies.clone();
+    let change = move || Gives { bodies: given.clone(), answers };
+    let giving = ChangedCodecs { factory: ends.server.clone(), change };
     ends.scene.server.certificate_codecs = vec![Arc::new(giving)];
     (ends, bodies)
 }

@@ -2,7 +2,6 @@
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
-mod around;
 mod attacks;
 mod bounds;
 mod bytes;

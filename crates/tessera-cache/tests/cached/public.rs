@@ -2,47 +2,19 @@
 
 use std::sync::Arc;
 
-use tessera::auth::{
-    CertificateCodec, CertificateNotDecoded, Decoded, EncodedCertificate, HandshakeEnd, PeerOffer,
-};
-use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+use tessera::auth::CertificateCodec;
+use tessera::wire::ExtensionType;
 use tessera_cache::{ClientCache, PublicIds, ServerCache};
-use tessera_harness::Mode;
+use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
-use crate::around::Around;
 use crate::{Ends, in_hello};
 
-/// The codec of a client with a cache and without the extension.
-struct Stock(Box<dyn CertificateCodec>);
+/// A client with a cache and without the extension.
+struct Stock;
 
-impl CertificateCodec for Stock {
-    fn offers(&self) -> &[Id] {
-        self.0.offers()
-    }
-
-    fn requested(&mut self, offer: PeerOffer<'_>) {
-        self.0.requested(offer);
-    }
-
-    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
-        self.0.encode(body, offered)
-    }
-
-    fn decode(
-        &mut self,
-        id: Id,
-        encoded: &[u8],
-        body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
-        self.0.decode(id, encoded, body)
-    }
-
-    fn is_what_was_sent(&self) -> bool {
-        self.0.is_what_was_sent()
-    }
-
-    fn ended(&mut self, end: &HandshakeEnd<'_>) {
-        self.0.ended(end);
+impl CodecChange for Stock {
+    fn extension<'a>(&self, _: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
+        None
     }
 }
 
@@ -53,9 +25,9 @@ pub(crate) fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let cache = ClientCache::new(&provider).expect("a cache").with_public_ids(client);
     ends.client = Arc::new(cache);
     let cache = ServerCache::new(&provider).expect("a cache").with_public_ids(server);
-    let stock = |codec| Box::new(Stock(codec)) as _;
     ends.server = Arc::new(cache);
-    ends.scene.client.certificate_codecs = vec![Arc::new(Around(ends.client.clone(), stock))];
+    let stock = ChangedCodecs { factory: ends.client.clone(), change: || Stock };
+    ends.scene.client.certificate_codecs = vec![Arc::new(stock)];
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
     ends
 }

@@ -1,0 +1,167 @@
+//! Certificate codecs that do as others do, but for what a test changes.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use tessera::auth::{
+    Abbreviations, AfterHandshake, CertificateCodec, CertificateCodecFactory,
+    CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
+    NextTicket, PeerOffer, ToServer,
+};
+use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
+
+type Codec = Box<dyn CertificateCodec>;
+
+/// What is changed of a codec: each method does as the codec does, unless it is written anew.
+#[allow(missing_docs, reason = "they are those of CertificateCodec")]
+pub trait CodecChange: Send + Sync + 'static {
+    fn extension<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
+        codec.extension()
+    }
+
+    fn answer<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
+        codec.answer()
+    }
+
+    fn encode(
+        &mut self,
+        codec: &mut dyn CertificateCodec,
+        body: &[u8],
+        offered: &[Id],
+    ) -> Option<EncodedCertificate> {
+        codec.encode(body, offered)
+    }
+
+    fn ended(&mut self, codec: &mut dyn CertificateCodec, end: &HandshakeEnd<'_>) {
+        codec.ended(end);
+    }
+
+    fn ticket_extension(
+        &mut self,
+        codec: &mut dyn CertificateCodec,
+        next: &NextTicket,
+    ) -> Option<(ExtensionType, Vec<u8>)> {
+        codec.ticket_extension(next)
+    }
+}
+
+/// The codecs of a factory, each changed by what the function gives.
+pub struct ChangedCodecs<F> {
+    /// Makes them.
+    pub factory: Arc<dyn CertificateCodecFactory>,
+    /// Gives the change of one codec.
+    pub change: F,
+}
+
+impl<F: Fn() -> C, C: CodecChange> ChangedCodecs<F> {
+    fn changed(&self, codec: Codec) -> Codec {
+        Box::new(Changed { codec, change: (self.change)() })
+    }
+}
+
+impl<F, C> CertificateCodecFactory for ChangedCodecs<F>
+where
+    F: Fn() -> C + Send + Sync,
+    C: CodecChange,
+{
+    fn algorithms(&self) -> RangeInclusive<Id> {
+        self.factory.algorithms()
+    }
+
+    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Codec> {
+        self.factory.clone().client_codec(to).map(|codec| self.changed(codec))
+    }
+
+    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Result<Option<Codec>, CodecRefusal> {
+        let codec = self.factory.clone().server_codec(from)?;
+        Ok(codec.map(|codec| self.changed(codec)))
+    }
+
+    fn server_codec_with_psk(
+        self: Arc<Self>,
+        from: &FromClient<'_>,
+    ) -> Result<Option<Codec>, CodecRefusal> {
+        let codec = self.factory.clone().server_codec_with_psk(from)?;
+        Ok(codec.map(|codec| self.changed(codec)))
+    }
+}
+
+struct Changed<C> {
+    codec: Codec,
+    change: C,
+}
+
+impl<C: CodecChange> CertificateCodec for Changed<C> {
+    fn offers(&self) -> &[Id] {
+        self.codec.offers()
+    }
+
+    fn extension(&self) -> Option<(ExtensionType, &[u8])> {
+        self.change.extension(&*self.codec)
+    }
+
+    fn answer(&self) -> Option<(ExtensionType, &[u8])> {
+        self.change.answer(&*self.codec)
+    }
+
+    fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
+        self.codec.answered(answer)
+    }
+
+    fn requested(&mut self, offer: PeerOffer<'_>) {
+        self.codec.requested(offer);
+    }
+
+    fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
+        self.change.encode(&mut *self.codec, body, offered)
+    }
+
+    fn decode(
+        &mut self,
+        id: Id,
+        encoded: &[u8],
+        body: &mut [u8],
+    ) -> Result<Decoded, CertificateNotDecoded> {
+        self.codec.decode(id, encoded, body)
+    }
+
+    fn is_what_was_sent(&self) -> bool {
+        self.codec.is_what_was_sent()
+    }
+
+    fn conceals_verdict(&self) -> bool {
+        self.codec.conceals_verdict()
+    }
+
+    fn peer_rejected(&mut self) {
+        self.codec.peer_rejected();
+    }
+
+    fn abbreviations(&self) -> Option<&dyn Abbreviations> {
+        self.codec.abbreviations()
+    }
+
+    fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
+        self.codec.abbreviations_mut()
+    }
+
+    fn ended(&mut self, end: &HandshakeEnd<'_>) {
+        self.change.ended(&mut *self.codec, end);
+    }
+
+    fn own_missed(&self) -> Option<&'static str> {
+        self.codec.own_missed()
+    }
+
+    fn peer_missed(&self) -> Option<&'static str> {
+        self.codec.peer_missed()
+    }
+
+    fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
+        self.change.ticket_extension(&mut *self.codec, next)
+    }
+
+    fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
+        self.codec.after()
+    }
+}
