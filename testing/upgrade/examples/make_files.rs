@@ -17,7 +17,7 @@ use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, Vaul
 use tessera_harness::at;
 use tessera_test_peers::etcd::Cluster;
 use tessera_tokio::{FileSessionStore, SessionStore};
-use tessera_upgrade::{NOW, scene, wrapping_keys};
+use tessera_upgrade::{Caches, NOW, scene, wrapping_keys};
 use tessera_vault::contract::{LIFETIME, accept, handle, put, question, secret};
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing, WrappingPurpose};
 use tokio::runtime::Runtime;
@@ -27,7 +27,16 @@ fn main() {
     let folder = Path::new(&folder);
     fs::create_dir_all(folder).unwrap();
     connection(folder);
+    cached_certificates(folder);
     fs::write(folder.join("etcd.json"), etcd()).unwrap();
+}
+
+/// What two ends know of each other's certificates after a connection.
+fn cached_certificates(folder: &Path) {
+    let caches = Caches::empty();
+    assert_eq!(caches.connect(), (false, false));
+    fs::write(folder.join("servers"), caches.client.export()).unwrap();
+    fs::write(folder.join("clients"), caches.server.export()).unwrap();
 }
 
 /// What a server and its client keep of one connection, and a vault with a past.

@@ -10,7 +10,8 @@ use std::time::Duration;
 use tessera::auth::Credential;
 use tessera::resume::TicketKeys;
 use tessera_aws_lc::provider;
-use tessera_harness::{Mode, Scene};
+use tessera_cache::{ClientCache, ServerCache};
+use tessera_harness::{Mode, Scene, at};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 
 /// When everything was made, since the Unix epoch: the harness's beginning of time.
@@ -37,4 +38,34 @@ pub fn scene(keys: Arc<dyn TicketKeys>) -> Scene {
     scene.client.credentials = vec![Credential::clone(&mutual.client.credentials[0])];
     scene.server.tickets = Some(keys);
     scene
+}
+
+/// Two ends with certificates that both keep.
+pub struct Caches {
+    /// The client's.
+    pub client: Arc<ClientCache>,
+    /// The server's.
+    pub server: Arc<ServerCache>,
+}
+
+impl Caches {
+    /// Such that know nobody.
+    pub fn empty() -> Self {
+        let client = Arc::new(ClientCache::new(&provider()).unwrap());
+        let server = Arc::new(ServerCache::new(&provider()).unwrap());
+        Self { client, server }
+    }
+
+    /// Connects them, and gives whether the client's certificate and the server's travelled as hashes.
+    pub fn connect(&self) -> (bool, bool) {
+        let mut scene = Scene::new(provider(), Mode::Mutual);
+        scene.client.certificate_codecs = vec![self.client.clone()];
+        scene.server.certificate_codecs = vec![self.server.clone()];
+        let mut pair = scene.start(None, at(0));
+        pair.run();
+        assert!(pair.to_client.complete && pair.to_server.complete);
+        let facts = pair.server.facts();
+        let [client, server] = [facts.peer_certificate, facts.own_certificate].map(Option::unwrap);
+        (client.encoded_with.is_some(), server.encoded_with.is_some())
+    }
 }

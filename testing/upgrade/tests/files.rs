@@ -15,7 +15,7 @@ use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
 use tessera_harness::{EARLY_DATA, SERVER_NAME, at};
 use tessera_tokio::{FileSessionStore, SessionStore};
-use tessera_upgrade::{NOW, of_version, scene, wrapping_keys};
+use tessera_upgrade::{Caches, NOW, of_version, scene, wrapping_keys};
 use tessera_vault::contract::accept;
 use tessera_vault::{Limits, MemoryVault, Restored, TicketKey, TicketKeyRing, WrappingPurpose};
 
@@ -104,7 +104,7 @@ fn a_ticket_key_of_version_1_seals_and_its_tickets_cost_a_full_handshake() {
 
 #[test]
 fn vault_directories_of_earlier_versions_open_with_all_they_had() {
-    for version in ["1", "2"] {
+    for version in ["1", "2", "3"] {
         let (vault, _copy) = vault_of(version);
         assert_eq!(accept(&vault, 0), Err(Absent::Used));
         assert_eq!(accept(&vault, 1), Err(Absent::Burned));
@@ -123,17 +123,23 @@ fn vault_of(version: &str) -> (MemoryVault, Copy) {
     (vault, copy)
 }
 
-/// Client, ring and vault as version 2 left them: the flight's hybrid key is a seed of that version. What the
-/// vault is given from then on is expanded.
+/// Client, ring and vault as a version left them: in version 2 the flight's hybrid key is a seed of that version. What
+/// the vault is given from then on is expanded.
 #[test]
-fn a_flight_under_a_ticket_of_version_2_is_accepted() {
-    let old = of_version("2");
+fn a_flight_under_a_ticket_of_an_earlier_version_is_accepted() {
+    for version in ["2", "3"] {
+        accepts_a_flight_of(version);
+    }
+}
+
+fn accepts_a_flight_of(version: &str) {
+    let old = of_version(version);
     let file = files(&old.join("sessions")).pop().expect("a session");
     let session = ClientSession::import(&fs::read(file).unwrap()).expect("of this version");
     let ring = Arc::new(TicketKeyRing::new(&provider()));
     let key = TicketKey::decode(&fs::read(old.join("ring-key")).unwrap()).expect("a key");
     ring.add(key, NOW).unwrap();
-    let (vault, _copy) = vault_of("2");
+    let (vault, _copy) = vault_of(version);
     let vault = Arc::new(vault);
     let mut scene = scene(ring);
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
@@ -151,4 +157,13 @@ fn a_flight_under_a_ticket_of_version_2_is_accepted() {
         assert_eq!(vault.len(), left);
         session = pair.to_client.sessions.pop();
     }
+}
+
+#[test]
+fn certificates_that_version_3_kept_travel_as_hashes() {
+    let kept = |file: &str| fs::read(of_version("3").join(file)).unwrap();
+    let caches = Caches::empty();
+    caches.client.import(&kept("servers")).unwrap();
+    caches.server.import(&kept("clients")).unwrap();
+    assert_eq!(caches.connect(), (true, true));
 }
