@@ -25,11 +25,10 @@ pub(super) fn measure(
 ) -> Result<Vec<Hits>> {
     let parties = Parties::new(certificates, CHAIN)?;
     let rates = [None].into_iter().chain(RATES.map(Some));
-    let stranger = Ends::new(CertificateWay::Full, &parties)?;
     let mut lanes = rates.map(|rate| Lane::new(rate, &parties)).collect::<Result<Vec<_>>>()?;
     for number in 0..WARM_UP + repetitions {
         for lane in &mut lanes {
-            let (made, is_hit) = lane.connect(number, &parties, &stranger)?;
+            let (made, is_hit) = lane.connect(number, &parties)?;
             if number >= WARM_UP {
                 lane.count(&made, is_hit);
                 done();
@@ -59,19 +58,16 @@ impl Lane {
         Ok(Self { ends: Ends::new(way, parties)?, hits })
     }
 
-    /// Before each connection there is one that nobody remembers: so the processor has the same in its own caches,
-    /// whatever was done between.
-    fn connect(
-        &mut self,
-        number: usize,
-        parties: &Parties,
-        stranger: &Ends,
-    ) -> Result<(Made, bool)> {
+    /// Before each connection there is one of strangers, with caches where these have some: so the processor has in
+    /// its own caches what it would have if it did nothing else.
+    fn connect(&mut self, number: usize, parties: &Parties) -> Result<(Made, bool)> {
+        let way = self.ends.way;
         if self.hits.rate.is_some_and(|rate| !is_hit(number, rate)) {
             // Nobody knows anybody.
-            self.ends = Ends::new(CertificateWay::Cached, parties)?;
+            self.ends = Ends::new(way, parties)?;
         }
-        connect(stranger.client.clone(), stranger.server.clone(), None, 0)?;
+        let strangers = Ends::new(way, parties)?;
+        connect(strangers.client, strangers.server, None, 0)?;
         let made = connect(self.ends.client.clone(), self.ends.server.clone(), None, 0)?;
         let facts = (&made.client.facts, &made.server.facts);
         let is_hit = check_certificates(CertificateWay::Cached, facts.0, facts.1).is_ok();

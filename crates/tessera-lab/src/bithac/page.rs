@@ -77,15 +77,24 @@ fn head(report: &Report) -> String {
     ];
     format!(
         "<h1>Certificates that are sent once</h1>\n\
-         <p>Two ends with certificates meet again. Full sends both chains whole, zlib compresses them (RFC 8879), \
-         known sends them whole and does not check them again, cached names them by their hashes and does not check \
-         them again (BiTHaC over RFC 8879), paper does so in the forms of RFC 7924 and BiTHaC, and rfc7924 with the \
-         server's alone; -first is where neither end knows the other yet, -miss where what they know is of no use. \
-         raw-keys sends public keys that are known (RFC 7250); psk-dhe and 0rtt-fs come \
-         back with a ticket.</p>\n{}",
+         <p>Two ends with certificates meet again.</p>\n{}{}",
+        description_list(&WAYS.map(|(way, words)| (way, words.to_owned()))),
         description_list(&facts)
     )
 }
+
+/// What the ways to connect do.
+const WAYS: [(&str, &str); 9] = [
+    ("full", "sends both chains whole"),
+    ("zlib", "compresses them (RFC 8879)"),
+    ("known", "sends them whole, and does not check them again"),
+    ("cached", "names them by their hashes, and does not check them again (BiTHaC over RFC 8879)"),
+    ("paper", "does so in the forms of RFC 7924 and BiTHaC"),
+    ("rfc7924", "does so with the server's chain alone"),
+    ("-first, -miss", "neither end knows the other yet; what they know is of no use"),
+    ("raw-keys", "sends public keys that are known (RFC 7250)"),
+    ("psk-dhe, 0rtt-fs", "come back with a ticket"),
+];
 
 fn over_links(report: &Report, part: Part) -> String {
     let figures = figures(report, part);

@@ -28,14 +28,13 @@ pub(super) fn measure(
     done: impl Fn(),
 ) -> Result<Vec<Work>> {
     let parties = Parties::new(certificates, chain)?;
-    let stranger = Ends::new(CertificateWay::Full, &parties)?;
     let mut measured = Vec::new();
     for way in ways {
         let ends = Ends::new(*way, &parties)?;
         for _ in 0..WARM_UP {
-            connection(&ends, &parties, &stranger)?;
+            connection(&ends, &parties)?;
         }
-        connection(&ends, &parties, &stranger)?;
+        connection(&ends, &parties)?;
         let [client, server] = Verifications::of_both();
         let work = Work {
             way: *way,
@@ -45,14 +44,14 @@ pub(super) fn measure(
             server_verifications: server.take(),
             client_us: Vec::with_capacity(repetitions),
             server_us: Vec::with_capacity(repetitions),
-            instructions: Some(instructions(|| connection(&ends, &parties, &stranger))?),
+            instructions: Some(instructions(|| connection(&ends, &parties))?),
         };
         measured.push((ends, work));
     }
     for turn in 1..=TURNS {
         for (ends, work) in &mut measured {
             while work.client_us.len() < repetitions * turn / TURNS {
-                let made = connection(ends, &parties, &stranger)?;
+                let made = connection(ends, &parties)?;
                 work.client_us.push(us(made.client.engine));
                 work.server_us.push(us(made.server.engine));
                 done();
@@ -90,13 +89,14 @@ pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
     asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_links()).collect()
 }
 
-fn connection(ends: &Ends, parties: &Parties, stranger: &Ends) -> Result<Made> {
+fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
     let cold;
     let ends = if ends.way.is_cold() {
         // Verifiers have nothing to know again, too.
         cold = Ends::new(ends.way, parties)?;
-        // The processor shall have in its own caches what it has where nothing was made anew.
-        connect(stranger.client.clone(), stranger.server.clone(), None, 0)?;
+        // The processor shall have in its own caches what it has where nothing is made anew.
+        let strangers = Ends::new(ends.way, parties)?;
+        connect(strangers.client, strangers.server, None, 0)?;
         &cold
     } else {
         ends
