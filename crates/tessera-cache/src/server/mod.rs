@@ -120,6 +120,21 @@ impl ServerCache {
     ///
     /// Servers keep no record of those that were shown: whoever copies one from the wire learns which servers of the
     /// fleet know its chain, and not whose it is.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use tessera::ServerConfig;
+    /// use tessera::resume::TicketKeys;
+    /// use tessera_cache::{NotMade, ServerCache};
+    ///
+    /// fn give_fleet_tickets(config: &mut ServerConfig, ring: Arc<dyn TicketKeys>) -> Result<(), NotMade> {
+    ///     let cache = ServerCache::new(&config.provider)?.with_fleet_tickets(ring.clone());
+    ///     config.certificate_codecs.insert(0, Arc::new(cache));
+    ///     config.tickets = Some(ring);
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn with_fleet_tickets(mut self, ring: Arc<dyn TicketKeys>) -> Self {
         self.peers.sealer = Some(Sealer::new(ring, self.peers.random, Self::FLEET_TICKET_AGE));
         self

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueEnum};
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_commands::{CertificateFiles, Common, EarlyData, PskHash, PskOptions};
 use tessera_kit::names;
@@ -23,18 +23,6 @@ pub(crate) struct CommonArguments {
     /// The roots by which peers are judged (PEM).
     #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
     ca: Option<PathBuf>,
-
-    /// Keeps the peers' certificates in this directory, so that a full handshake with a peer that was there before
-    /// sends 44 bytes in place of a chain, in both directions, where the other end does the same. Everything else of
-    /// the handshake stays, and every certificate is judged each time. The server's is cached with client
-    /// certificates or without. The directory is private: it tells where a client was. Clients that run at a time may
-    /// share one, which may be that of --sessions. Each takes the one-time tickets that it is going to send, and adds
-    /// to what is known when its handshake is complete; one that is killed before has lost these. Where eight tickets
-    /// are not enough for all, the others send their own certificates whole. A server has a directory of its own. It
-    /// writes it every five minutes if something has changed, and at its end: one that is killed has lost what came
-    /// since, and the certificates of these clients travel whole once more.
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = CERTIFICATES)]
-    cache_certificates: Option<PathBuf>,
 
     /// A PSK that both sides know. Other users of this machine can read it in the list of processes:
     /// prefer --psk-file. May be repeated.
@@ -141,7 +129,8 @@ impl From<CommonArguments> for Common {
                 replayable_without_forward_secrecy: arguments
                     .replayable_early_data_without_forward_secrecy,
             },
-            cache_certificates: arguments.cache_certificates,
+            // Each side explains it with words of its own.
+            cache_certificates: None,
             key_log: arguments.key_log,
             json: arguments.json,
             quiet: arguments.quiet,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use tessera_commands::{ConnectOptions, Load, LoadMode};
+use clap::{Args, ValueEnum, ValueHint};
+use tessera_commands::{Common, ConnectOptions, Load, LoadMode};
 
 use super::common::CommonArguments;
 
@@ -43,6 +43,18 @@ pub(crate) struct ConnectArguments {
     /// Accepts any certificate: an attacker on the path can pretend to be the server.
     #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
     insecure_accept_any_certificate: bool,
+
+    /// Keeps servers' certificates in this directory, so that a full handshake with a server that was visited before
+    /// sends 44 bytes in place of a chain, in both directions, where the server does the same. Everything else of the
+    /// handshake stays, and every certificate is judged each time. The server's is cached with --certificate or
+    /// without. A connection that comes back with a session sends no certificates, and needs none: with --count, only
+    /// --mode full measures what caching saves. The directory is private: it tells where a client was. It has a part
+    /// for each --ca and each certificate of the client's own, and may be that of --sessions. Clients that run at a time
+    /// may share one. Each takes the one-time tickets that it is going to send, and writes what it learned when its
+    /// handshake is complete, and again at its end; one that is killed before has lost these. Where eight tickets are
+    /// not enough for all, the others send their own certificates whole.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Certificates")]
+    cache_certificates: Option<PathBuf>,
 
     /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server
     /// on; where the system, the server or the network don't take it, connections begin as usual. The
@@ -151,7 +163,10 @@ impl From<ConnectArguments> for ConnectOptions {
             early_data_file: arguments.early_data,
             keep_open: arguments.keep_open,
             load,
-            common: arguments.common.into(),
+            common: Common {
+                cache_certificates: arguments.cache_certificates,
+                ..arguments.common.into()
+            },
         }
     }
 }

@@ -71,6 +71,7 @@ fn advice(error: &Error) -> Option<&'static str> {
         | AlertDescription::UNSUPPORTED_CERTIFICATE
         | AlertDescription::CERTIFICATE_REVOKED
         | AlertDescription::CERTIFICATE_EXPIRED
+        | AlertDescription::CERTIFICATE_UNKNOWN
         | AlertDescription::UNKNOWN_CA => {
             "it does not accept this side's certificate: check --certificate"
         }

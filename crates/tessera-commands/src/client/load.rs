@@ -58,7 +58,7 @@ async fn measure(
     let common = &options.common;
     let report = Report::of_client(common.json_file(), common.quiet, io::stdout())?;
     if let Some(kept) = certificates.filter(|kept| kept.found().was_refused()) {
-        report.line(kept.found());
+        report.tell(kept.found());
     }
     let early_data = match &options.early_data_file {
         Some(path) => fs::read(path).map_err(|error| {

@@ -51,7 +51,7 @@ impl Certificates {
     /// Says what was refused.
     fn tell_of_refusal(&self, report: &Report) {
         if let Some(kept) = self.kept.as_ref().filter(|kept| kept.found().was_refused()) {
-            report.line(kept.found());
+            report.tell(kept.found());
         }
     }
 

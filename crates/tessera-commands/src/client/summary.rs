@@ -210,7 +210,7 @@ impl fmt::Display for Summary {
             }
         }
         for (whose, missed) in
-            [("own", &self.own_certificates_missed), ("peer", &self.peer_certificates_missed)]
+            [("own", &self.own_certificates_missed), ("server's", &self.peer_certificates_missed)]
         {
             for (why, count) in missed.iter().flatten() {
                 row(&format!("{whose}: {why}"), count.to_string())?;

@@ -33,12 +33,10 @@ impl PrivateFile {
         let path = directory.join(name);
         let (setting, replaced) = (set.setting.to_owned(), Mutex::default());
         let file = Self { setting, directory, path, replaced };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&file.directory)
-            .map_err(|error| ProgramError::output(set, &error))?;
+        // One that others can write is left as it was.
         for directory in [set.path, &file.directory] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+            made.map_err(|error| ProgramError::output(set, &error))?;
             let metadata = fs::metadata(directory).map_err(|error| file.failed(&error))?;
             file.check_owner(directory, &metadata, 0o022)?;
         }

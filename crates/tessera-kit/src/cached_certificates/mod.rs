@@ -117,7 +117,16 @@ impl KeptClients {
     /// # Errors
     /// If another server owns the directory, another user can write there, or it can't be written.
     pub fn open(directory: SettingFile<'_>, provider: &Provider) -> Result<Self, ProgramError> {
-        let cache = Arc::new(ServerCache::new(provider).map_err(not_made)?);
+        Self::keep(directory, ServerCache::new(provider).map_err(not_made)?)
+    }
+
+    /// The same with a cache that has options, such as a fleet's ring of ticket keys
+    /// ([`ServerCache::with_fleet_tickets`]) or other bounds.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub fn keep(directory: SettingFile<'_>, cache: ServerCache) -> Result<Self, ProgramError> {
+        let cache = Arc::new(cache);
         let file = PrivateFile::in_directory(directory, Path::new(""), "clients")?;
         let lock = file.own()?;
         file.check_replaceable()?;

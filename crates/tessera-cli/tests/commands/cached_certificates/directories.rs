@@ -8,6 +8,7 @@ use std::process::Command;
 use tessera_test_peers::Directory;
 
 use super::{CACHED, Ends, connection, found, none_is_cached, ways};
+use crate::document::DOCUMENT;
 use crate::program::{run, stderr, tessera};
 
 /// What can't be read is ignored, and replaced; nobody is refused for it.
@@ -34,9 +35,12 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         }
         let server = ends.serve_at(&address, &[]);
         assert_eq!(found(&server), told);
-        let output = ends.run(&server.address, &[]);
+        let output = ends.run(&server.address, &["--json", "-"]);
         let line = stderr(&output);
         assert!(output.status.success(), "{line}");
+        let facts = String::from_utf8(output.stdout).unwrap();
+        let fact = DOCUMENT.parse(facts.lines().next().unwrap());
+        assert_eq!([&fact["event"], &fact["found"]], ["certificate_cache", told]);
         let why = if told == "newer" { "a newer version" } else { "cut off or changed" };
         let file = ends.file("client").display().to_string();
         assert!(line.contains(&file) && line.contains(why) && line.contains("ignored"), "{line}");
@@ -69,6 +73,7 @@ fn directories_where_others_can_write_are_refused() {
     for end in ["serve", "connect"] {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
         refused(end, &directory, &["others may use it", "0777", "chmod go-w"]);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "{end}");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
         // Only root can give a directory away; others find one of root's.
         let of_another = if user == 0 { directory.as_str() } else { "/usr" };

@@ -286,13 +286,15 @@ fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     let names = ["own as a hash", "own whole", "server's as a hash", "server's whole"];
     assert_eq!(names.map(row), [5, 0, 5, 0], "{table}");
     assert_eq!(row("bytes saved by hashes"), saved / 4 * 5, "{table}");
-    assert!(!table.contains("own: ") && !table.contains("peer: "), "{table}");
+    assert!(!table.contains("own: ") && !table.contains("server's: "), "{table}");
 
     ends.exchange_certificate(&server);
     let output = ends.run(&server.address, &load);
     let table = String::from_utf8(output.stdout).unwrap();
     assert!(
-        table.lines().any(|line| line.starts_with("peer: another-chain") && line.ends_with(" 1")),
+        table
+            .lines()
+            .any(|line| line.starts_with("server's: another-chain") && line.ends_with(" 1")),
         "{table}"
     );
     let told = server.end();
