@@ -34,7 +34,9 @@ fn commands(path: &[&str], all: &mut Vec<(String, String)>) {
 
 /// The long options that stand at the beginning of a line of the help.
 fn options(help: &str) -> impl Iterator<Item = &str> {
-    let lines = help.lines().map(|line| line.trim_start().trim_start_matches("-q, "));
+    // What explains them may begin with one too, and stands further in.
+    let lines = help.lines().filter(|line| !line.starts_with("          "));
+    let lines = lines.map(|line| line.trim_start().trim_start_matches("-q, "));
     let words = lines.filter(|line| line.starts_with("--"));
     words.filter_map(|line| line.split([' ', ',']).next())
 }

@@ -27,7 +27,7 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         // The version is after the name.
         ("newer", |bytes| bytes[15] = 0xff),
     ];
-    for (told, damage) in damages {
+    for (number, (told, damage)) in damages.into_iter().enumerate() {
         for end in ["server", "client"] {
             let mut bytes = fs::read(ends.file(end)).unwrap();
             damage(&mut bytes);
@@ -35,10 +35,11 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
         }
         let server = ends.serve_at(&address, &[]);
         assert_eq!(found(&server), told);
-        let output = ends.run(&server.address, &["--json", "-"]);
+        let facts = ends.directory(&format!("facts-{number}"));
+        let output = ends.run(&server.address, &["--json", &facts]);
         let line = stderr(&output);
         assert!(output.status.success(), "{line}");
-        let facts = String::from_utf8(output.stdout).unwrap();
+        let facts = fs::read_to_string(facts).unwrap();
         let fact = DOCUMENT.parse(facts.lines().next().unwrap());
         assert_eq!([&fact["event"], &fact["found"]], ["certificate_cache", told]);
         let why = if told == "newer" { "a newer version" } else { "cut off or changed" };
