@@ -70,7 +70,7 @@ impl Chain {
             CertificateType::RAW_PUBLIC_KEY => raw_public_key_hash(sha256, &self.leaf),
             _ => chain_hash(sha256, &self.certificates().collect::<Vec<_>>()),
         };
-        // There is one: the chain is short enough for a message, and `sha256` is the right hash.
+        // There is one: `new` has looked at form and length, and `sha256` is the right hash.
         ChainHash(hash.unwrap_or_default())
     }
 

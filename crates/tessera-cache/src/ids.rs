@@ -88,4 +88,4 @@ impl Ticket {
 }
 
 /// CachedInformationType cert (RFC 7924 §8.2).
-const CERTIFICATE: u8 = 1;
+pub(crate) const CERTIFICATE: u8 = 1;

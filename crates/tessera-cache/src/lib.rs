@@ -25,7 +25,8 @@
 //! # What is on the wire
 //!
 //! - The **server's chain**: the client lists one number for each chain that it knows of this server. The
-//!   numbers are salted with the client's random; to observers they are noise.
+//!   numbers are salted with the client's random: other ones each time, and noise to observers who don't have
+//!   the chain. Who has it, as everybody can who connects to the server, can compute them.
 //! - The **client's chain**: the client sends a ticket of 8 bytes, which both ends derived from the secrets of
 //!   an earlier handshake; the server finds the chain by it, and lists one number in its
 //!   CertificateRequest. A ticket is sent once, ever, so that nobody sees that the same client comes again.

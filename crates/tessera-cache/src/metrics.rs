@@ -25,8 +25,8 @@ pub struct Metrics {
     pub missed_policy: u64,
     /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
     pub missed_forgotten: u64,
-    /// Clients that sent tickets of which none was known, nor a fleet ticket opened: used before, evicted, or of another
-    /// life of this server.
+    /// Clients that sent tickets by which nobody was found, a fleet ticket's chain included: used before, evicted, or of
+    /// another life of this server.
     pub missed_unknown_ticket: u64,
     /// Clients that were found by a fleet ticket: this server had none of their others.
     pub found_by_fleet_ticket: u64,

@@ -65,7 +65,7 @@ impl<'a> Hello<'a> {
 pub(crate) struct FleetTicket {
     /// What the server then offers.
     pub(crate) id: Id,
-    /// At most 255 bytes, and not none.
+    /// 1 to 255 bytes.
     pub(crate) sealed: Box<[u8]>,
 }
 

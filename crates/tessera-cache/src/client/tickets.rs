@@ -64,7 +64,7 @@ impl OwnTickets {
     ///
     /// The first is the newest. If the server didn't see the end of that handshake (its last flight was
     /// lost), it knows neither of its tickets: so the second is the spare of an earlier handshake. Where only one
-    /// handshake has tickets left, its spare stays for that. Both are for the chain that was sent last: after a
+    /// handshake has tickets left, its spare stays for that. Both are for one chain, that of the newest: after a
     /// resumption the client can't tell which of the two was found.
     pub(crate) fn take(&mut self) -> Shown {
         let shown = self.take_next();

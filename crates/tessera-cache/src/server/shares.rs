@@ -67,7 +67,28 @@ impl Shares {
         let parts = self.shares.iter().filter(|it| it.entries > 0).count().max(1);
         let most = self.shares.iter().enumerate().max_by_key(|(_, it)| used(it));
         let most = most.map_or(own, |(at, _)| at as u32);
-        let its_due = |it: &&Share| it.entries > 0 && used(it) * parts >= limit;
+        let due = limit.div_ceil(parts);
+        let its_due = |it: &&Share| it.entries > 0 && used(it) >= due;
         if self.shares.get(own as usize).filter(its_due).is_some() { own } else { most }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    /// Numbers as they are where a word has 32 bits, and a limit is not far from its end.
+    #[test]
+    fn what_a_part_is_due_is_right_for_the_largest_numbers_too() {
+        let mut shares = Shares::default();
+        for (name, bytes) in
+            [(b"a", usize::MAX / 2), (b"b", usize::MAX / 3), (b"c", usize::MAX / 6)]
+        {
+            let number = shares.of(name);
+            let share = shares.get_mut(number).expect("it was made");
+            (share.entries, share.bytes) = (1, bytes);
+        }
+        let room = [0, 1, 2].map(|own| shares.makes_room(own, usize::MAX, |it| it.bytes));
+        assert_eq!(room, [0, 1, 0]);
     }
 }

@@ -198,5 +198,6 @@ fn created(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// More than any cache has with the limits of these programs.
-const LONGEST: u64 = 256 << 20;
+/// More than any cache has with the limits of these programs, and than one of two million clients with certificates on
+/// P-256: what is longer is cut off, and counts as damaged.
+const LONGEST: u64 = 4 << 30;

@@ -142,7 +142,7 @@ fn strip(cell: &Cell, part: Part) -> Strip {
         median.map_or(LaneData::Bar(0.0), |median| LaneData::Bar(median.value))
     };
     let lanes = match part {
-        Part::Bytes => vec![bar(Sample::handshake_bytes), bar(|it| it.client.ip + it.server.ip)],
+        Part::Bytes => vec![bar(Sample::handshake_bytes), bar(Sample::ip_bytes)],
         _ => vec![LaneData::of(cell.samples.iter().map(|it| it.response_us / 1e3))],
     };
     Strip { key: cell.name.key(), head: cell.name.way.to_string(), description: name(cell), lanes }

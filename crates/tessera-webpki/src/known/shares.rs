@@ -53,10 +53,31 @@ impl Shares {
     /// The entry that leaves where room has to be made for one of this part: the one that wasn't used for longest
     /// in the part itself, if it has as much as its due of `limit`, and else in the one that has most.
     pub(super) fn leaves(&self, own: u8, limit: usize, used: fn(&Share) -> usize) -> Option<u32> {
-        let parts = self.0.iter().filter(|it| it.entries > 0).count();
-        let its_due = |it: &&Share| it.entries > 0 && used(it) * parts >= limit;
+        let parts = self.0.iter().filter(|it| it.entries > 0).count().max(1);
+        let due = limit.div_ceil(parts);
+        let its_due = |it: &&Share| it.entries > 0 && used(it) >= due;
         let own = self.0.get(usize::from(own)).filter(its_due);
         let share = own.or_else(|| self.0.iter().max_by_key(|it| used(it)))?;
         Some(share.oldest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    /// Numbers as they are where a word has 32 bits, and a limit is not far from its end.
+    #[test]
+    fn what_a_part_is_due_is_right_for_the_largest_numbers_too() {
+        let mut shares = Shares::default();
+        for (name, bytes) in
+            [(b"a", usize::MAX / 2), (b"b", usize::MAX / 3), (b"c", usize::MAX / 6)]
+        {
+            let number = shares.of(name);
+            let share = shares.get_mut(number).unwrap();
+            (share.entries, share.bytes, share.oldest) = (1, bytes, 10 + u32::from(number));
+        }
+        let leaves = [0, 1, 2].map(|own| shares.leaves(own, usize::MAX, |it| it.bytes));
+        assert_eq!(leaves, [Some(10), Some(11), Some(10)]);
     }
 }

@@ -42,14 +42,15 @@ pub struct StoreCounts {
 
 struct Kept {
     entries: Entries,
-    /// Chains that connections depend on, each with their number.
-    pins: BTreeMap<Key, Pin>,
+    /// Chains that connections depend on.
+    pins: BTreeMap<Key, Pinned>,
     hits: u64,
     misses: u64,
 }
 
+/// What pins of one entry have together.
 #[derive(Default)]
-struct Pin {
+struct Pinned {
     connections: usize,
     /// The record, once it has left the entries.
     record: Option<Record>,

@@ -32,9 +32,9 @@ use crate::verifier::{WebPkiVerifier, ours};
 /// clock that isn't set are all judged whole, and a certificate that a new list revokes is refused, wherever on
 /// the path it is. The proof of the peer, its signature, is checked each time.
 ///
-/// Never remembered is who was refused, and whose certificates weren't all needed and in their order (a root may
-/// stand behind them): else one client could have as many entries as it can think of chains. So it has few, but not
-/// one: everybody can change an ECDSA signature to its other form (s to n - s), and the certificate that has it is
+/// A chain that was refused is never remembered, nor one of which not all certificates were needed and in their order
+/// (a root may stand behind them): else one client could have as many entries as it can think of chains. So it has few,
+/// but not one: everybody can change an ECDSA signature to its other form (s to n - s), and the certificate that has it is
 /// another one, and as good. Of n certificates with such signatures there are 2^n chains, and as many with the root:
 /// 8 of a client with one intermediate. They push out what is of the same authority, and nothing else
 /// ([`StoreBounds`](super::StoreBounds)).

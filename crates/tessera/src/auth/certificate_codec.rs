@@ -87,8 +87,8 @@ pub trait CertificateCodec: Send + Sync {
 
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
     /// factory's algorithms that the peer offered. `None`: the next codec is asked, and after the
-    /// last one the Certificate is sent whole. So it is if the result is empty, or longer than 2^23
-    /// bytes. It is called in every handshake in which this side sends a Certificate, also where the
+    /// last one the Certificate is sent whole. So it is if the result is empty, or has 2^23 bytes
+    /// or more. It is called in every handshake in which this side sends a Certificate, also where the
     /// peer offers nothing: so a codec knows what is sent, and one that takes its time keeps its results
     /// in the factory.
     fn encode(
@@ -99,9 +99,9 @@ pub trait CertificateCodec: Send + Sync {
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
     /// and never longer than the longest Certificate that is read whole (128 KiB). Unless it fills
-    /// `body`, the handshake ends, but for [`Decoded::Expected`]. Or says that the chain is known, where
-    /// the verifier needs to hear no more than which one ([`Decoded::Known`]). The algorithm is one that
-    /// this codec offers.
+    /// `body`, the handshake ends, but for [`Decoded::Expected`], and for [`Decoded::Known`], which says that
+    /// the chain is known, where the verifier needs to hear no more than which one. The algorithm is one
+    /// that this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
@@ -145,7 +145,8 @@ pub trait CertificateCodec: Send + Sync {
     /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
     /// peer's Finished was right. Called at most once; only [`own_missed`](Self::own_missed),
     /// [`peer_missed`](Self::peer_missed), [`ticket_extension`](Self::ticket_extension) and
-    /// [`after`](Self::after) come later. Default: nothing is remembered.
+    /// [`after`](Self::after) come later, and before that the type of [`extension`](Self::extension). Default:
+    /// nothing is remembered.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
     }

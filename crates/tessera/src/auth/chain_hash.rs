@@ -7,9 +7,10 @@ use crate::wire::HandshakeType;
 
 /// The hash of a certificate chain (DER, the end entity first): SHA-256 over the Certificate message as TLS 1.2
 /// has it, so that neither the request context nor what is stapled changes it (RFC 7924 §5). `None` if `sha256`
-/// is another hash, or the chain is longer than a message may be.
+/// is another hash, or the chain is empty, or longer than a message may be.
 #[must_use]
 pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8; 32]> {
+    chain.first()?;
     let list_len = chain.iter().map(|der| 3 + der.as_ref().len()).sum();
     let mut hash = Message::start(sha256, list_len)?;
     for der in chain.iter().map(AsRef::as_ref) {
@@ -20,13 +21,18 @@ pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8;
 }
 
 /// The hash of a raw public key (DER), which stands where the list of certificates would (RFC 7250 §3). `None` as
-/// of a chain. One that is no SEQUENCE could be taken for a list, so nobody may know it by its hash.
+/// of a chain, and of what is no SEQUENCE: that could be taken for a list.
 #[must_use]
 pub fn raw_public_key_hash(sha256: &dyn Hash, key: &[u8]) -> Option<[u8; 32]> {
+    key.first().filter(|tag| **tag == SEQUENCE)?;
     let mut hash = Message::start(sha256, key.len())?;
     hash.add(key);
     hash.end()
 }
+
+/// The tag that every SubjectPublicKeyInfo begins with. A list of certificates begins with it, behind the lengths, only
+/// if the first has 3 MiB.
+const SEQUENCE: u8 = 0x30;
 
 /// The hash of a Certificate message of TLS 1.2, header included.
 struct Message(Box<dyn RunningHash>);
@@ -84,8 +90,16 @@ mod tests {
 
     #[test]
     fn what_no_message_has_room_for_has_no_hash() {
-        let too_long = alloc::vec![0; 1 << 24];
+        let too_long = alloc::vec![0x30; 1 << 24];
         assert_eq!(chain_hash(sha256(), &[&too_long]), None);
         assert_eq!(raw_public_key_hash(sha256(), &too_long[3..]), None);
+    }
+
+    #[test]
+    fn what_could_be_something_else_has_no_hash() {
+        assert_eq!(chain_hash::<&[u8]>(sha256(), &[]), None);
+        for key in [&[][..], &[0, 0, 1, 7]] {
+            assert_eq!(raw_public_key_hash(sha256(), key), None);
+        }
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, illegal_parameter};
 use crate::wire::CertificateType;
 
 impl ConnectionCodecs {
-    /// A server that uses no PSK is going to send this; `flight` gives the body of its Certificate. Gives
+    /// A server that uses no PSK is going to send this; `certificate` writes the body of its Certificate. Gives
     /// the body that its CertificateRequest is sent with instead.
     pub(crate) fn sends(
         &mut self,
@@ -17,8 +17,8 @@ impl ConnectionCodecs {
         client_type: Option<CertificateType>,
         certificate: impl FnOnce(&mut Vec<u8>),
     ) -> Option<Vec<u8>> {
-        let mut body = Vec::new();
         self.abbreviations().next()?;
+        let mut body = Vec::new();
         certificate(&mut body);
         let flight = ServerFlight { request, client_type, certificate: &body };
         // Each of them hears of it.

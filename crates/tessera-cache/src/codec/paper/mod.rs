@@ -26,7 +26,7 @@ use super::offered::{Offered, Received};
 use crate::bytes::len24;
 use crate::chain_hash::{ChainHash, first};
 use crate::form::Form;
-use crate::ids::{Ticket, TicketBytes};
+use crate::ids::{CERTIFICATE, Ticket, TicketBytes};
 
 /// What stands in a cache where tickets of the default carrier have their id: all of those are above it.
 const NO_ID: Id = Id(1);
@@ -43,7 +43,7 @@ fn request_hash(sha256: &dyn Hash, body: &[u8]) -> [u8; 32] {
 /// The ticket that a complete handshake gives for a client's chain.
 fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<Ticket> {
     let mut context = [0; 1 + ChainHash::LEN];
-    context[0] = wire::CERTIFICATE;
+    context[0] = CERTIFICATE;
     context[1..].copy_from_slice(&chain.0);
     let mut bytes = TicketBytes::default();
     end.ticket(&context, &mut bytes).ok()?;

@@ -7,16 +7,13 @@ use tessera::wire::ExtensionType;
 
 use crate::bytes::{Bytes, put16};
 use crate::chain_hash::ChainHash;
-use crate::ids::TicketBytes;
+use crate::ids::{CERTIFICATE, TicketBytes};
 use crate::wire::Content;
 
 /// cached_info.
 pub(super) const CACHED_INFO: ExtensionType = ExtensionType(25);
 
-/// CachedInformationType cert (RFC 7924 §8.2).
-pub(super) const CERTIFICATE: u8 = 1;
-
-/// CachedInformationType cert_req.
+/// CachedInformationType cert_req (RFC 7924 §8.2).
 pub(super) const CERTIFICATE_REQUEST: u8 = 2;
 
 /// How many hashes of a type, and how many tickets, a server looks at; the others are passed over.
