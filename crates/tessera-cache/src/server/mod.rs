@@ -110,6 +110,11 @@ impl ServerCache {
         self
     }
 
+    /// How much it remembers at most.
+    pub fn limits(&self) -> ServerLimits {
+        self.peers.store.lock().limits
+    }
+
     /// Gives clients fleet tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
     /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
     /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
