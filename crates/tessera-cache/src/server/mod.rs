@@ -229,7 +229,13 @@ impl ServerCache {
     }
 
     pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
-        self.peers.store.lock().learn(peer, tickets, presented);
+        let mut store = self.peers.store.lock();
+        // Since its handshake began its part may have become another authority's.
+        let share = match &peer.form {
+            Form::Whole(chain) => store.share_of(&chain.leaf),
+            Form::Known(_) => peer.share,
+        };
+        store.learn(&Remembered { share, ..peer.clone() }, tickets, presented);
     }
 
     /// A client leaves, with its tickets.
