@@ -110,6 +110,11 @@ impl ServerCache {
         self
     }
 
+    /// How much it remembers at most.
+    pub fn limits(&self) -> ServerLimits {
+        self.peers.store.lock().limits
+    }
+
     /// Gives clients fleet tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
     /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
     /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
@@ -224,7 +229,13 @@ impl ServerCache {
     }
 
     pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
-        self.peers.store.lock().learn(peer, tickets, presented);
+        let mut store = self.peers.store.lock();
+        // Since its handshake began its part may have become another authority's.
+        let share = match &peer.form {
+            Form::Whole(chain) => store.share_of(&chain.leaf),
+            Form::Known(_) => peer.share,
+        };
+        store.learn(&Remembered { share, ..peer.clone() }, tickets, presented);
     }
 
     /// A client leaves, with its tickets.

@@ -6,9 +6,9 @@ use std::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::ServerLimits;
 use super::public::Public;
 use super::store::{Remembered, Store, Under, Written};
+use super::{ServerCache, ServerLimits};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
@@ -345,4 +345,38 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     let mut writing = store.begin_to_write(&mut out, false);
     store.replace(read);
     assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
+}
+
+/// A connection knows its client's part by a number, which may be another authority's when it is complete.
+#[test]
+fn a_client_that_left_meanwhile_comes_back_to_its_own_authoritys_part() {
+    let cache = ServerCache::new(&tessera_aws_lc::provider()).expect("a cache");
+    let named = |name: u16| {
+        let issuer = [&[0x30, 2][..], &name.to_be_bytes()].concat();
+        let fields = [&[2, 1, 1, 0x30, 0][..], &issuer].concat();
+        let body = [&[0x30, fields.len() as u8][..], &fields].concat();
+        [&[0x30, body.len() as u8][..], &body].concat()
+    };
+    let come = |name: u16| {
+        let share = cache.peers.store.lock().share_of(&named(name));
+        let chain = Chain::new(CertificateType::X509, named(name), Arc::from([]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share };
+        cache.learn(&peer, &[], false);
+        peer
+    };
+    let entries = |name: u16| {
+        let mut store = cache.peers.store.lock();
+        let share = store.share_of(&named(name)) as usize;
+        store.shares.iter().nth(share).map(|it| it.entries)
+    };
+    // As many authorities as there are parts.
+    let found = (0..256).map(come).last().expect("a client");
+    // It leaves before its handshake is complete, and another authority has its place.
+    cache.forget(&found);
+    come(300);
+    assert_eq!(entries(300), Some(1));
+    cache.forget(&(0..1).map(come).last().expect("another"));
+    cache.learn(&found, &[], false);
+    assert_eq!((entries(300), entries(255)), (Some(1), Some(1)));
 }

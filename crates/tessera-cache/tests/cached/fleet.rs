@@ -17,7 +17,7 @@ pub(crate) const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 /// How long a fleet ticket of these rings is.
 pub(crate) const LEN: usize = 140;
 
-fn key() -> TicketKey {
+pub(crate) fn key() -> TicketKey {
     let now = at(0).unix.expect("a clock");
     let hour = Duration::from_secs(3600);
     TicketKey::generate(&tessera_aws_lc::provider(), now, hour, hour).expect("random numbers")

@@ -11,6 +11,7 @@ mod fleet;
 mod fleet_attacks;
 mod given;
 mod hits;
+mod interplay;
 mod known;
 mod misses;
 mod mistaken;

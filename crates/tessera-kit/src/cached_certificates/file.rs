@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::geteuid;
 
@@ -17,22 +18,28 @@ pub(super) struct PrivateFile {
     setting: String,
     directory: PathBuf,
     path: PathBuf,
+    /// How many bytes are read of it: one that is longer can't be read.
+    longest: u64,
     /// One at a time: two would write under one name.
     replaced: Mutex<()>,
 }
 
 impl PrivateFile {
-    /// A file in a directory below the one that is set, both of which are made where there are none.
+    /// A file in a directory below the one that is set, both of which are made where there are none. Of a cache that
+    /// counts so many bytes at most.
     pub(super) fn in_directory(
         set: SettingFile<'_>,
         below: &Path,
         name: &str,
+        bytes: usize,
     ) -> Result<Self, ProgramError> {
         // Joined with nothing, a path would end in a slash.
         let directory = set.path.components().chain(below.components()).collect::<PathBuf>();
         let path = directory.join(name);
         let (setting, replaced) = (set.setting.to_owned(), Mutex::default());
-        let file = Self { setting, directory, path, replaced };
+        // What is written of an entry is shorter than twice what it is counted for.
+        let longest = LONGEST.max((bytes as u64).saturating_mul(2));
+        let file = Self { setting, directory, path, longest, replaced };
         // One that others can write is left as it was.
         for directory in [set.path, &file.directory] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -71,10 +78,22 @@ impl PrivateFile {
 
     /// A file that only its owner can open. The directory would do, but whoever may read it can lock it too.
     fn lock_file(&self) -> Result<File, ProgramError> {
+        let path = self.path.with_extension("lock");
         let mut options = OpenOptions::new();
+        // Opening a pipe would wait for its reader, and a link could lead to a file anywhere.
+        let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
         let opened =
-            options.write(true).create(true).mode(0o600).open(self.path.with_extension("lock"));
-        opened.map_err(|error| self.failed(&error))
+            options.write(true).create(true).mode(0o600).custom_flags(flags.bits()).open(&path);
+        let is_no_file = |error: &io::Error| {
+            let number = error.raw_os_error().map(Errno::from_raw);
+            matches!(number, Some(Errno::ENXIO | Errno::ELOOP))
+        };
+        let lock = match opened {
+            Err(error) if is_no_file(&error) => return Err(self.no_file(&path)),
+            opened => opened.map_err(|error| self.failed(&error))?,
+        };
+        let metadata = lock.metadata().map_err(|error| self.failed(&error))?;
+        if metadata.is_file() { Ok(lock) } else { Err(self.no_file(&path)) }
     }
 
     /// What is in it; `None` if there is no such file.
@@ -88,17 +107,11 @@ impl PrivateFile {
         };
         let metadata = file.metadata().map_err(|error| self.failed(&error))?;
         if !metadata.is_file() {
-            return Err(ProgramError::in_file(
-                &self.path,
-                format_args!(
-                    "this is no file; remove it, or name another directory with {}",
-                    self.setting
-                ),
-            ));
+            return Err(self.no_file(&self.path));
         }
         self.check_owner(&self.path, &metadata, 0o077)?;
         let mut bytes = Vec::new();
-        let read = file.take(LONGEST).read_to_end(&mut bytes);
+        let read = file.take(self.longest).read_to_end(&mut bytes);
         read.map_err(|error| self.failed(&error))?;
         Ok(Some(bytes))
     }
@@ -166,6 +179,16 @@ impl PrivateFile {
         Ok(())
     }
 
+    fn no_file(&self, path: &Path) -> ProgramError {
+        ProgramError::in_file(
+            path,
+            format_args!(
+                "this is no file; remove it, or name another directory with {}",
+                self.setting
+            ),
+        )
+    }
+
     fn not_written(&self, new: &Path, error: &io::Error) -> ProgramError {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let advice = match error.kind() {
@@ -198,6 +221,5 @@ fn created(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// More than any cache has with the limits of these programs, and than one of two million clients with certificates on
-/// P-256: what is longer is cut off, and counts as damaged.
-const LONGEST: u64 = 4 << 30;
+/// More than any cache has with the default limits.
+const LONGEST: u64 = 256 << 20;

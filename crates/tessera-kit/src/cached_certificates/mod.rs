@@ -63,7 +63,7 @@ impl KeptServers {
     ) -> Result<Self, ProgramError> {
         let cache = Arc::new(ClientCache::new(provider).map_err(not_made)?);
         let kept = ClientCache::new(provider).map_err(not_made)?;
-        let file = PrivateFile::in_directory(directory, below, "servers")?;
+        let file = PrivateFile::in_directory(directory, below, "servers", 0)?;
         // Nobody else reads the tickets before they are gone.
         let lock = file.lock()?;
         let found = read(&file, |bytes| kept.import(bytes))?;
@@ -127,7 +127,8 @@ impl KeptClients {
     /// As for [`open`](Self::open).
     pub fn keep(directory: SettingFile<'_>, cache: ServerCache) -> Result<Self, ProgramError> {
         let cache = Arc::new(cache);
-        let file = PrivateFile::in_directory(directory, Path::new(""), "clients")?;
+        let bytes = cache.limits().bytes;
+        let file = PrivateFile::in_directory(directory, Path::new(""), "clients", bytes)?;
         let lock = file.own()?;
         file.check_replaceable()?;
         let found = read(&file, |bytes| cache.import(bytes))?;
