@@ -32,8 +32,10 @@ pub struct Metrics {
     pub found_by_fleet_ticket: u64,
     /// Hashes that were not the one expected; such handshakes end.
     pub wrong_hash: u64,
-    /// How many bytes of messages were not sent or received, for what was cached.
+    /// How many bytes of messages were not sent or received, for what was cached, beside whole ones without compression.
     pub bytes_saved: u64,
+    /// How often something was learned of a peer: its chain, or tickets, after a resumption too.
+    pub learned: u64,
     /// Entries that had to make room for others.
     pub evicted: u64,
     /// How many entries there are: servers in a client's cache, clients in a server's.

@@ -190,6 +190,7 @@ impl State {
     }
 
     fn learn(&mut self, key: Key, learned: Learned, limits: ClientLimits) {
+        self.metrics.learned += 1;
         let (key, mut destination) =
             self.remove(&key).unwrap_or_else(|| (Arc::new(key), Destination::default()));
         if let Some(shown) = learned.shown {

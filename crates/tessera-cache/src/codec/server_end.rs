@@ -65,8 +65,8 @@ impl ServerEnd {
         let found =
             found.and_then(|it| ids.contains(&it.id).then_some(it).ok_or(Missed::UnknownTicket));
         self.not_offered = found.as_ref().err().copied();
-        // The cache has counted the other reasons.
-        if self.not_offered == Some(Missed::UnknownTicket) {
+        // The cache has counted the other reasons. With a PSK no chain is missed.
+        if self.not_offered == Some(Missed::UnknownTicket) && !self.psk {
             self.cache.count(|metrics| metrics.missed(Missed::UnknownTicket, 1));
         }
         found.ok()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::{CertificateType, ExtensionType, NamedGroup};
+use tessera_cache::Metrics;
 use tessera_harness::{Mode, to};
 use tessera_null_provider::NullSigner;
 
@@ -176,6 +177,21 @@ fn a_resumption_leaves_chains_alone_and_gives_the_next_tickets() {
 
 fn pair_session(mut pair: tessera_harness::Pair) -> Option<tessera::resume::ClientSession> {
     pair.to_client.sessions.pop()
+}
+
+/// Whoever saves caches learns of it, since tickets are others then. A chain that wasn't sent isn't missed.
+#[test]
+fn a_resumption_changes_what_is_known_and_misses_nothing() {
+    let mut ends = Ends::new(Mode::Mutual);
+    let mut session = ends.connect().to_client.sessions.pop();
+    let learned = |ends: &Ends| [ends.client.metrics().learned, ends.server.metrics().learned];
+    assert_eq!(learned(&ends), [1, 1]);
+    session = ends.resume(session).to_client.sessions.pop();
+    assert_eq!(learned(&ends), [2, 2]);
+    // Its tickets are unknown now.
+    ends.restart_server();
+    assert!(ends.resume(session).client.facts().psk.is_some());
+    assert_eq!(ends.server.metrics(), Metrics::default());
 }
 
 #[test]

@@ -32,11 +32,12 @@ impl Certificates {
     /// properly.
     pub(super) async fn keep(self: Arc<Self>) {
         let mut interval = interval(PAUSE);
-        let (mut saved, mut trouble) = (self.sums(), None);
+        let (mut saved, mut trouble) = (self.kept.metrics(), None);
         for round in 1_u64.. {
             interval.tick().await;
             self.tell_news();
-            let now = self.sums();
+            // Tickets of resumptions are in no sum that is told.
+            let now = self.kept.metrics();
             if round % SAVED_EACH != 0 || now == saved {
                 continue;
             }

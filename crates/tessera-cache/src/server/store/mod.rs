@@ -136,6 +136,7 @@ impl Store {
     /// left, they are of a connection beside this one, which ended first.
     pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
+        self.metrics.learned += 1;
         if let Some(record) = self.records.get_mut(client) {
             record.identity = peer.identity;
         }
