@@ -227,7 +227,7 @@ fn a_full_disk_is_named_and_what_was_kept_is_kept() {
     assert_eq!(ways(&facts(&ends.run(&address, &["--json", "-"]))), CACHED);
     signal(&server, "-TERM");
     let _ = stdout.read_to_string(&mut listening);
-    told_of_room(&server.wait_with_output().unwrap(), "server", 2);
+    told_of_room(&server.wait_with_output().unwrap(), "server", 1);
     let now = ["client", "server"].map(|end| fs::read(ends.file(end)).unwrap());
     assert!(now[1] == kept[1], "the server's file");
     assert!(now[0] != kept[0], "the client's has newer tickets");

@@ -93,12 +93,15 @@ impl KeptServers {
     /// # Errors
     /// If it can't be read or written. What was kept before is kept.
     pub fn save(&self) -> Result<(), ProgramError> {
-        let _lock = self.file.lock()?;
-        // By now it may be another process's.
-        self.kept.clear();
-        read(&self.file, |bytes| self.kept.import(bytes))?;
-        self.kept.take_over(&self.cache, usize::MAX);
-        self.file.replace(|| self.kept.export())
+        let save = || {
+            let _lock = self.file.lock()?;
+            // By now it may be another process's.
+            self.kept.clear();
+            read(&self.file, |bytes| self.kept.import(bytes))?;
+            self.kept.take_over(&self.cache, usize::MAX);
+            self.file.replace(|| self.kept.export())
+        };
+        save().map_err(not_saved)
     }
 }
 
@@ -153,7 +156,7 @@ impl KeptClients {
     /// # Errors
     /// If it can't be written. What was kept before is kept.
     pub fn save(&self) -> Result<(), ProgramError> {
-        self.file.replace(|| self.cache.export())
+        self.file.replace(|| self.cache.export()).map_err(not_saved)
     }
 
     /// What the cache did since the process began.
@@ -184,4 +187,9 @@ fn read(
 
 fn not_made(error: NotMade) -> ProgramError {
     ProgramError::failed("a cache of certificates", error)
+}
+
+/// By then the program has done its work: its settings were right.
+fn not_saved(error: ProgramError) -> ProgramError {
+    ProgramError::Failed(error.to_string())
 }
