@@ -51,8 +51,8 @@ pub(crate) struct ConnectArguments {
     /// --mode full measures what caching saves. The directory is private: it tells where a client was. It has a part
     /// for each --ca and each certificate of the client's own, and may be that of --sessions. Clients that run at a time
     /// may share one. Each takes the one-time tickets that it is going to send, and writes what it learned when its
-    /// handshake is complete, and again at its end; one that is killed before has lost these. Where eight tickets are
-    /// not enough for all, the others send their own certificates whole.
+    /// handshake is complete, and again at its end; one that is killed before has lost these. A connection leaves two
+    /// tickets; those that ran at a time leave eight to the next; who finds none sends its own certificate whole.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Certificates")]
     cache_certificates: Option<PathBuf>,
 

@@ -84,16 +84,18 @@ fn head(report: &Report) -> String {
 }
 
 /// What the ways to connect do.
-const WAYS: [(&str, &str); 9] = [
+const WAYS: [(&str, &str); 11] = [
     ("full", "sends both chains whole"),
     ("zlib", "compresses them (RFC 8879)"),
     ("known", "sends them whole, and does not check them again"),
     ("cached", "names them by their hashes, and does not check them again (BiTHaC over RFC 8879)"),
     ("paper", "does so in the forms of RFC 7924 and BiTHaC"),
     ("rfc7924", "does so with the server's chain alone"),
-    ("-first, -miss", "neither end knows the other yet; what they know is of no use"),
+    ("-first", "as the way before the hyphen, where neither end knows the other yet"),
+    ("-miss", "the same, where what they know is of no use"),
     ("raw-keys", "sends public keys that are known (RFC 7250)"),
-    ("psk-dhe, 0rtt-fs", "come back with a ticket"),
+    ("psk-dhe", "comes back with a ticket, and agrees a key"),
+    ("0rtt-fs", "comes back with a ticket, and forward-secret data in the first flight"),
 ];
 
 fn over_links(report: &Report, part: Part) -> String {
@@ -127,7 +129,9 @@ fn figures(report: &Report, part: Part) -> String {
         }
     }
     let (what, unit, lanes) = match part {
-        Part::Bytes => ("Handshakes", "bytes, both directions", &["TLS", "IP+TCP"][..]),
+        Part::Bytes => {
+            ("Handshakes, and whole connections", "bytes, both directions", &["TLS", "IP+TCP"][..])
+        }
         _ => ("Until the client has its response", "ms", &["response"][..]),
     };
     let render = |(title, strips)| {
@@ -208,9 +212,14 @@ fn hits(report: &Report) -> String {
     let rows = report.hits.iter().map(|hits| {
         let mean = |samples: &[f64]| short(mean(samples.iter().copied()));
         let bytes = hits.bytes.iter().map(|bytes| *bytes as f64).collect::<Vec<_>>();
-        let cells =
-            vec![hits.hits.to_string(), mean(&bytes), mean(&hits.client_us), mean(&hits.server_us)];
-        let head = format!("{}, {}", hits.certificates, rate_words(hits.rate));
+        let cells = vec![
+            format!("{} of {}", hits.hits, hits.client_us.len()),
+            mean(&bytes),
+            mean(&hits.client_us),
+            mean(&hits.server_us),
+        ];
+        let rate = rate_words(hits.rate) + if hits.rate.is_some() { " of 100" } else { "" };
+        let head = format!("{}, {rate}", hits.certificates);
         Row { key: hits.key(), head, cells }
     });
     let columns = ["hits of a hundred", "hits", "TLS, bytes", "client, µs", "server, µs"];

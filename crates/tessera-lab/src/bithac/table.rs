@@ -99,7 +99,7 @@ pub(crate) fn why_uncounted(report: &Report) -> Option<&str> {
 /// The head of the hits' table.
 pub(super) fn hits_head() -> String {
     format!(
-        "\n{:<9} {:>10} {:>6} {:>12} {:>12} {:>12}",
+        "\n{:<9} {:>10} {:>10} {:>12} {:>12} {:>12}",
         "keys", "of 100", "hits", "TLS, mean", "client, us", "server, us",
     )
 }
@@ -107,10 +107,10 @@ pub(super) fn hits_head() -> String {
 /// What caches save that know only some.
 pub(super) fn hits(hits: &Hits) -> String {
     format!(
-        "{:<9} {:>10} {:>6} {:>12.0} {:>12} {:>12}",
+        "{:<9} {:>10} {:>10} {:>12.0} {:>12} {:>12}",
         hits.certificates,
         rate_words(hits.rate),
-        hits.hits,
+        format!("{} of {}", hits.hits, hits.client_us.len()),
         mean(hits.bytes.iter().map(|bytes| *bytes as f64)),
         number(mean(hits.client_us.iter().copied())),
         number(mean(hits.server_us.iter().copied())),
@@ -209,6 +209,7 @@ of full          that, as a share of the full handshake with the same keys over 
 IP+TCP           whole IP packets of the whole connection: SYN, one message of 16 bytes each way, a ticket where
                  the way needs one for the next connection, and the end
 handshake        from connect() until the client's is complete; response: until it has the server's message
+±                how far a median may be off (95 %); without it there is one connection, whose time says little
 full             both chains whole        zlib        both compressed (RFC 8879)
 cached           both named by hash (BiTHaC over RFC 8879), and not checked again
 paper            the same in the forms of RFC 7924 and BiTHaC; rfc7924: the server's chain alone
@@ -218,7 +219,7 @@ known            both chains whole, and not checked again
 -first           where neither end knows anything yet; -miss: where all that they know of chains is of no use
 checks           signatures that an end checked in a connection, the CertificateVerify included
 client, server   in calls of the engine, in memory; instr.: instructions retired in them, by the processor's count
-of 100           so many connections should find both caches filled; hits did
+of 100           so many connections, with chains of three, should find both caches filled; hits did
 a peer           what each peer takes on the heap, in the mean of all; beside: beside its certificate or hash
 known, none      to look up the two tickets of a hello, of which one is known or none, in processor time";
 
