@@ -1,7 +1,8 @@
-//! What the programs of `docs/library.md` share: configurations from PEM files, and the messages of a
-//! gRPC service.
+//! What the programs of `docs/library.md` share: configurations from PEM files, caches of certificates, and the messages
+//! of a gRPC service.
 #![forbid(unsafe_code)]
 
+pub mod cached_certificates;
 pub mod greeter;
 
 use std::error::Error;
@@ -10,7 +11,6 @@ use std::sync::Arc;
 
 use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::{ClientConfig, ServerConfig};
-use tessera_kit::cached_certificates::{KeptClients, KeptServers};
 use tessera_kit::{SettingFile, credential, trust};
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
 use tessera_vault::{MemoryVault, RotatingRing};
@@ -40,29 +40,4 @@ pub fn connector(roots: &Path) -> Result<Connector, Box<dyn Error>> {
     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     let sessions = Arc::new(MemorySessionStore::default());
     Ok(Connector::new(config.checked()?).with_sessions(sessions))
-}
-
-/// A server's end that has clients' certificates travel once. To be saved from time to time, and when the last connection
-/// has ended: `clients.save()`.
-pub fn keep_clients(
-    config: &mut ServerConfig,
-    directory: &Path,
-) -> Result<KeptClients, Box<dyn Error>> {
-    let directory = SettingFile { setting: "certificates", path: directory };
-    let clients = KeptClients::open(directory, &config.provider)?;
-    // Before compression, which then serves first contacts.
-    config.certificate_codecs.insert(0, clients.cache());
-    Ok(clients)
-}
-
-/// A client's end that does the same, with one connection at a time. Another verifier, or another certificate of its own,
-/// needs another part of the directory. To be saved like a server's.
-pub fn keep_servers(
-    config: &mut ClientConfig,
-    directory: &Path,
-) -> Result<KeptServers, Box<dyn Error>> {
-    let directory = SettingFile { setting: "certificates", path: directory };
-    let servers = KeptServers::open(directory, Path::new("default"), &config.provider, 1)?;
-    config.certificate_codecs.insert(0, servers.cache());
-    Ok(servers)
 }

@@ -1,0 +1,33 @@
+//! Certificates that travel once.
+
+use std::error::Error;
+use std::path::Path;
+
+use tessera::{ClientConfig, ServerConfig};
+use tessera_kit::SettingFile;
+use tessera_kit::cached_certificates::{KeptClients, KeptServers};
+
+/// A server's end that has clients' certificates travel once. To be saved from time to time, and when the last connection
+/// has ended: `clients.save()`.
+pub fn keep_clients(
+    config: &mut ServerConfig,
+    directory: &Path,
+) -> Result<KeptClients, Box<dyn Error>> {
+    let directory = SettingFile { setting: "certificates", path: directory };
+    let clients = KeptClients::open(directory, &config.provider)?;
+    // Before compression, which then serves first contacts.
+    config.certificate_codecs.insert(0, clients.cache());
+    Ok(clients)
+}
+
+/// A client's end that does the same, with one connection at a time. Another verifier, or another certificate of its own,
+/// needs another part of the directory. To be saved like a server's.
+pub fn keep_servers(
+    config: &mut ClientConfig,
+    directory: &Path,
+) -> Result<KeptServers, Box<dyn Error>> {
+    let directory = SettingFile { setting: "certificates", path: directory };
+    let servers = KeptServers::open(directory, Path::new("default"), &config.provider, 1)?;
+    config.certificate_codecs.insert(0, servers.cache());
+    Ok(servers)
+}
