@@ -28,6 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let get = request("GET", ask)?;
     let put = request("PUT", "/nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access")?;
     let small = body(170);
+    let medium = body(1024);
     let large = body(4096);
     println!(
         "{PEERS} peers, {} networks; ns per message, the shortest of 2000 runs",
@@ -37,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (what, parts, body) in [
         ("request without body, from the peer", &get, None),
         ("request with 170 bytes, from the peer", &put, Some(&small)),
+        ("request with 1 kB, from the peer", &put, Some(&medium)),
         ("request with 4 kB, from the peer", &put, Some(&large)),
     ] {
         let copied = measure(|| drop(black_box((parts.clone(), body.cloned()))));
@@ -51,7 +53,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let asked = Asked::of(&get);
     let answer = response()?;
-    for (what, body) in [("answer with 170 bytes", &small), ("answer with 4 kB", &large)] {
+    for (what, body) in [
+        ("answer with 170 bytes", &small),
+        ("answer with 1 kB", &medium),
+        ("answer with 4 kB", &large),
+    ] {
         let copied = measure(|| drop(black_box((answer.clone(), body.clone()))));
         let from_own = measure(|| {
             let (mut parts, mut body) = (answer.clone(), body.clone());
@@ -146,14 +152,14 @@ fn response() -> Result<response::Parts, http::Error> {
     Ok(response.body(())?.into_parts().0)
 }
 
-/// What an AMF registers, filled up to a length with members that nobody knows.
+/// What an AMF registers, filled up to a length with AMFs that stand in for it.
 fn body(len: usize) -> Bytes {
     let mut text = String::from(
-        r#"{"amfInstanceId":"7c1ad2c4-0000-41ef-8a5d-2f1b61f0a001","guami":{"plmnId":{"mcc":"350","mnc":"03"},"amfId":"020040"},"ratType":"NR","#,
+        r#"{"amfInstanceId":"7c1ad2c4-0000-41ef-8a5d-2f1b61f0a001","guami":{"plmnId":{"mcc":"350","mnc":"03"},"amfId":"020040"},"ratType":"NR","backupAmfInfo":["#,
     );
-    while text.len() + 40 < len {
-        text.push_str(r#""member":{"name":"value","flag":true},"#);
+    while text.len() + 60 < len {
+        text.push_str(r#"{"backupAmf":"amf2","guamiList":[]},"#);
     }
-    let left = len.saturating_sub(text.len() + 7);
-    format!(r#"{text}"x":"{}"}}"#, "y".repeat(left)).into()
+    let left = len.saturating_sub(text.len() + 18);
+    format!(r#"{text}{{"backupAmf":"{}"}}]}}"#, "y".repeat(left)).into()
 }

@@ -4,10 +4,12 @@
 const MOST_PARTS: usize = 32;
 
 /// A part of a body: its headers that matter, and its content, a slice of the body.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
     /// Empty if it has none.
     pub(crate) content_type: &'a str,
+    /// `content-id`, by which the JSON names it; empty if it has none.
+    pub(crate) content_id: &'a str,
     pub(crate) content: &'a [u8],
     /// Where the content begins in the body.
     pub(crate) at: usize,
@@ -91,24 +93,28 @@ impl Delimiters<'_> {
 
 /// The part between these places of the body.
 fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
-    let mut content_type = "";
+    let (mut content_type, mut content_id) = ("", "");
     let mut rest = body.get(begins..ends)?;
     loop {
         let end = rest.iter().position(|byte| *byte == b'\n')?;
         let (line, after) = (rest[..end].trim_ascii_end(), &rest[end + 1..]);
         rest = after;
         if line.is_empty() {
-            return Some(Part { content_type, content: rest, at: ends - rest.len() });
+            return Some(Part { content_type, content_id, content: rest, at: ends - rest.len() });
         }
         // A folded header is read in two ways.
         let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with([' ', '\t']))?;
         let (name, value) = line.split_once(':')?;
         let (name, value) = (name.trim(), value.trim());
-        if name.eq_ignore_ascii_case("content-type") {
-            if !content_type.is_empty() {
-                return None;
+        let is_text = value.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+        for (known, field) in [("content-type", &mut content_type), ("content-id", &mut content_id)]
+        {
+            if name.eq_ignore_ascii_case(known) {
+                if !field.is_empty() || !is_text {
+                    return None;
+                }
+                *field = value;
             }
-            content_type = value;
         }
         let is_encoding = name.eq_ignore_ascii_case("content-transfer-encoding");
         let is_as_it_is =
@@ -117,6 +123,34 @@ fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
             return None;
         }
     }
+}
+
+/// A body of these parts, and its boundary, which is in none of them.
+pub(crate) fn write<'a>(parts: impl Iterator<Item = Part<'a>> + Clone) -> (String, Vec<u8>) {
+    let boundary = loop {
+        let boundary = format!("part-{:016x}", fastrand::u64(..));
+        let stands = |part: Part<'_>| {
+            part.content.windows(boundary.len()).any(|window| window == boundary.as_bytes())
+        };
+        if !parts.clone().any(stands) {
+            break boundary;
+        }
+    };
+    let mut body = Vec::new();
+    for part in parts {
+        body.extend_from_slice(format!("--{boundary}\r\n").as_bytes());
+        for (name, value) in [("Content-Type", part.content_type), ("Content-Id", part.content_id)]
+        {
+            if !value.is_empty() {
+                body.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+            }
+        }
+        body.extend_from_slice(b"\r\n");
+        body.extend_from_slice(part.content);
+        body.extend_from_slice(b"\r\n");
+    }
+    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    (boundary, body)
 }
 
 #[cfg(test)]
@@ -132,11 +166,25 @@ mod tests {
         let found = parts(BODY, "b").unwrap();
         assert_eq!(found.len(), 2);
         let at = BODY.windows(2).position(|it| it == b"{\"").unwrap();
-        let first = Part { content_type: "application/json", content: b"{\"a\":1}", at };
+        let content = &b"{\"a\":1}"[..];
+        let first = Part { content_type: "application/json", content_id: "", content, at };
         assert_eq!(found[0], first);
+        assert_eq!(found[1].content_id, "n1");
         assert_eq!(found[1].content, b"\x00--bx");
         assert_eq!(boundary("multipart/related; type=x; boundary=\"b c\""), Some("b c"));
         assert_eq!(boundary("multipart/related;BOUNDARY=b"), Some("b"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let found = parts(BODY, "b").unwrap();
+        let (boundary, body) = write(found.clone().into_iter());
+        let again = parts(&body, &boundary).unwrap();
+        let inner = |part: &Part<'_>| format!("{part:?}").split(" at:").next().unwrap().to_owned();
+        assert_eq!(
+            again.iter().map(inner).collect::<Vec<_>>(),
+            found.iter().map(inner).collect::<Vec<_>>()
+        );
     }
 
     #[test]

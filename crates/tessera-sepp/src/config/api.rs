@@ -107,6 +107,17 @@ impl fmt::Display for PathTemplate {
 }
 
 impl ApiRule {
+    /// The methods that APIs of 3GPP have (TS 29.501 §4.6.1), and that its servers answer.
+    pub const METHODS: [Method; 7] = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+    ];
+
     /// Whether it allows this request; the path is without its query and without a prefix of the API root.
     pub fn allows(&self, method: &Method, path: &str) -> bool {
         let service = path.strip_prefix('/').and_then(|path| path.split('/').next());
@@ -147,16 +158,7 @@ const API_FORMS: &str = "it takes a service, methods and a path: \"nudm-sdm\", \
 
 /// A method in upper case.
 pub(super) fn method(name: &str) -> Result<Method, String> {
-    let known = [
-        Method::GET,
-        Method::HEAD,
-        Method::POST,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-        Method::OPTIONS,
-    ];
-    known.into_iter().find(|method| method.as_str() == name).ok_or_else(|| {
+    ApiRule::METHODS.into_iter().find(|method| method.as_str() == name).ok_or_else(|| {
         format!("`{name}` is no method: GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS are")
     })
 }

@@ -35,6 +35,9 @@ pub struct Sbi {
     /// What foreign requests may reach: names, and with `*.` in front all below. Default: the domains of the own
     /// networks.
     pub allowed_targets: Option<Vec<TargetPattern>>,
+    /// What may stand in front of an API's path in a foreign request's `3gpp-Sbi-Target-apiRoot` (TS 29.501 §4.4.1):
+    /// `["/core1"]`. Default: nothing.
+    pub target_prefixes: Vec<String>,
     /// The domain under which telescopic names stand (TS 29.573 §6.3). The certificate must have `*.` and this domain.
     /// Default: no telescopic names.
     pub telescopic_domain: Option<Fqdn>,

@@ -1,77 +1,20 @@
-//! What a body is, and who looks into it.
+//! What a body is, and how it goes on: as it was read, and in no other form.
 
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use serde::de::IgnoredAny;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 
-use super::hiding::{Way, rewritten};
-use super::judge::{Judge, json};
-use super::source::Source;
+use super::judge::{Judge, Scope, json};
+use super::media::{self, Media};
 use super::{Refusal, Rule, patch, query};
-use crate::multipart;
-
-/// What the headers say that a body is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content<'a> {
-    Json,
-    Patch,
-    Form,
-    /// With this content type.
-    Multipart(&'a str),
-    /// Nothing is said.
-    Unnamed,
-    /// It is nothing of an SBI.
-    Unknown(&'a str),
-}
-
-impl<'a> Content<'a> {
-    fn of(headers: &'a HeaderMap) -> Self {
-        let mut values = headers.get_all(CONTENT_TYPE).iter();
-        match (values.next(), values.next()) {
-            (None, _) => Self::Unnamed,
-            // Which one would count?
-            (Some(_), Some(_)) => Self::Unknown("two types"),
-            (Some(value), None) => value.to_str().map_or(Self::Unknown("not ASCII"), Self::named),
-        }
-    }
-
-    fn named(content_type: &'a str) -> Self {
-        let (kind, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));
-        let kind = kind.trim();
-        let is = |name: &str| kind.eq_ignore_ascii_case(name);
-        let ends = |end: &str| {
-            kind.len()
-                .checked_sub(end.len())
-                .and_then(|at| kind.get(at..))
-                .is_some_and(|is| is.eq_ignore_ascii_case(end))
-        };
-        let begins =
-            |start: &str| kind.get(..start.len()).is_some_and(|is| is.eq_ignore_ascii_case(start));
-        // JSON is UTF-8 (RFC 8259 §8.1); whoever believes another charset reads another text.
-        let is_utf8 = parameters.split(';').all(|parameter| {
-            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let value = value.trim().trim_matches('"');
-            !name.trim().eq_ignore_ascii_case("charset") || value.eq_ignore_ascii_case("utf-8")
-        });
-        match () {
-            () if begins("multipart/") => Self::Multipart(content_type),
-            () if !is_utf8 => Self::Unknown(content_type),
-            () if is("application/json-patch+json") => Self::Patch,
-            () if is("application/json") || ends("+json") => Self::Json,
-            () if is("application/x-www-form-urlencoded") => Self::Form,
-            () if kind.is_empty() => Self::Unnamed,
-            () => Self::Unknown(content_type),
-        }
-    }
-}
+use crate::multipart::{self, Part};
 
 /// Whether a body with these headers is looked into.
 pub(super) fn is_inspected(headers: &HeaderMap) -> bool {
-    unread_coding(headers).is_none() && !matches!(Content::of(headers), Content::Unknown(_))
+    unread_coding(headers).is_none()
 }
 
-/// A coding that nobody here reads. `identity` is none (RFC 9110 §12.5.3): servers read the body as it is.
+/// A coding that isn't read here. `identity` is none (RFC 9110 §12.5.3): servers read the body as it is.
 fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     codings.find_map(|coding| match coding.to_str() {
@@ -80,103 +23,142 @@ fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Judges a body. Without one, what the headers say of it.
+/// Judges a body, and puts into its place what was read. Without one, what the headers say of it. `is_error`: it is an
+/// answer whose status alone counts.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
-    headers: &HeaderMap,
-    body: Option<&Bytes>,
+    headers: &mut HeaderMap,
+    body: Option<&mut Bytes>,
+    is_error: bool,
 ) -> Result<(), Refusal> {
     if let Some(coding) = unread_coding(headers) {
         return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
-    let content = Content::of(headers);
-    if let Content::Unknown(kind) = content {
-        // Functions answer with other things, which nobody reads as JSON.
-        return match judge.kind.is_request {
-            true => judge.against(Rule::ContentType, "content-type", kind),
-            false => Ok(()),
-        };
-    }
-    let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
-    match content {
-        Content::Json => json_text(judge, body, json::judge_content),
-        Content::Patch => json_text(judge, body, patch::judge),
-        Content::Form => form(judge, body),
-        Content::Multipart(content_type) => parts(judge, content_type, body),
-        Content::Unnamed if looks_like_json(body) => json_text(judge, body, json::judge_content),
-        Content::Unnamed if judge.kind.is_request => {
-            judge.against(Rule::ContentType, "content-type", "none")
-        }
-        Content::Unnamed | Content::Unknown(_) => Ok(()),
-    }
-}
-
-fn looks_like_json(body: &[u8]) -> bool {
-    matches!(body.trim_ascii_start().first(), Some(b'{' | b'['))
-}
-
-fn is_json(bytes: &[u8]) -> bool {
-    looks_like_json(bytes) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
-}
-
-type OfText = fn(&mut Judge<'_>, &str, Source) -> Result<(), Refusal>;
-
-/// Judges JSON, and rewrites it as a tree where slices aren't enough.
-fn json_text(judge: &mut Judge<'_>, bytes: &[u8], of_text: OfText) -> Result<(), Refusal> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return judge.against(Rule::Malformed, "content", "is no UTF-8");
+    let is_without = body.as_ref().is_none_or(|body| body.is_empty());
+    let content_type = match only(headers) {
+        Ok(None) if is_without => return Ok(()),
+        Ok(content_type) => content_type.unwrap_or_default().to_owned(),
+        Err(why) => why.to_owned(),
     };
-    let before = judge.edits.len();
-    of_text(judge, text, Source::Body)?;
-    let Some(translation) = judge.translation else { return Ok(()) };
-    let hides_addresses = translation.way == Way::Hide && judge.kind.service.has_profiles();
-    if judge.edits.needs_tree(hides_addresses) {
-        match rewritten(&translation, text) {
-            Ok(Some(new)) => judge.edits.replace_whole(before, text, new),
-            Ok(None) => {}
-            Err(_) => return judge.against(Rule::Topology, "content", "a name"),
-        }
+    let media = Media::of(&content_type)
+        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
+    let Some(media) = media else {
+        return match body {
+            // The page of a proxy on the way, for people. Programs read the status.
+            Some(body) if is_error => {
+                *body = Bytes::new();
+                headers.remove(CONTENT_TYPE);
+                set_length(headers, 0);
+                Ok(())
+            }
+            None if !judge.kind.is_request => Ok(()),
+            _ => judge.against(Rule::ContentType, "content-type", &content_type),
+        };
+    };
+    let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
+    let read = match media {
+        Media::Form => form(judge, body)?.map(|text| (media.name().to_owned(), text.into_bytes())),
+        Media::Multipart => parts(judge, &content_type, body)?,
+        Media::Patch => json_text(judge, patch::PATCH, body)?
+            .map(|text| (media.name().to_owned(), text.into_bytes())),
+        _ => json_text(judge, json::OUTSIDE, body)?
+            .map(|text| (media.name().to_owned(), text.into_bytes())),
+    };
+    // None where a rule that only logs lets pass what can't be read.
+    let Some((content_type, bytes)) = read else { return Ok(()) };
+    headers.remove(CONTENT_ENCODING);
+    if let Ok(content_type) = HeaderValue::from_str(&content_type) {
+        headers.insert(CONTENT_TYPE, content_type);
     }
+    set_length(headers, bytes.len());
+    *body = Bytes::from(bytes);
     Ok(())
 }
 
-fn form(judge: &mut Judge<'_>, body: &[u8]) -> Result<(), Refusal> {
+fn set_length(headers: &mut HeaderMap, length: usize) {
+    if headers.contains_key(CONTENT_LENGTH) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    }
+}
+
+/// The `content-type`, if there is one alone.
+fn only(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        // Which one would count?
+        (Some(_), Some(_)) => Err("two types"),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| "not ASCII"),
+    }
+}
+
+fn json_text(judge: &mut Judge<'_>, scope: Scope, bytes: &[u8]) -> Result<Option<String>, Refusal> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json::judge(judge, scope, text).map(Some),
+        Err(_) => judge.against(Rule::Malformed, "content", "is no UTF-8").map(|()| None),
+    }
+}
+
+fn form(judge: &mut Judge<'_>, body: &[u8]) -> Result<Option<String>, Refusal> {
     let Ok(text) = std::str::from_utf8(body) else {
-        return judge.against(Rule::Malformed, "form", "is no UTF-8");
+        return judge.against(Rule::Malformed, "form", "is no UTF-8").map(|()| None);
     };
     judge.rule = Rule::PlmnInTokenRequest;
-    query::judge(judge, text)
+    query::judge(judge, text).map(Some)
 }
 
-fn parts(judge: &mut Judge<'_>, content_type: &str, body: &[u8]) -> Result<(), Refusal> {
+/// The content type and the bytes of a multipart body: JSON first (RFC 2387 §3.2), then messages of NAS, NGAP and the
+/// like.
+fn parts(
+    judge: &mut Judge<'_>,
+    content_type: &str,
+    body: &[u8],
+) -> Result<Option<(String, Vec<u8>)>, Refusal> {
     let found =
         multipart::boundary(content_type).and_then(|boundary| multipart::parts(body, boundary));
-    let Some(found) = found else {
-        return judge.against(Rule::Malformed, "multipart", "is malformed");
+    let Some(found) = found.filter(|found| !found.is_empty()) else {
+        return judge.against(Rule::Malformed, "multipart", "is malformed").map(|()| None);
     };
-    for part in found {
-        match Content::named(part.content_type) {
-            Content::Json => json_text(judge, part.content, json::judge_content)?,
-            Content::Patch => json_text(judge, part.content, patch::judge)?,
-            Content::Multipart(_) | Content::Form => {
+    let mut read = Vec::with_capacity(found.len());
+    for (index, part) in found.iter().enumerate() {
+        let kind = part.content_type.split(';').next().unwrap_or_default().trim();
+        let (content_type, content) = match Media::of(part.content_type) {
+            Some(Media::Json) => match json_text(judge, json::OUTSIDE, part.content)? {
+                Some(text) => (Media::Json.name(), text.into_bytes()),
+                None => return Ok(None),
+            },
+            None if index > 0 && media::is_binary_part(kind) => {
+                if has_json(part.content) {
+                    judge.against(Rule::Malformed, "multipart", "JSON in a binary part")?;
+                }
+                (kind, part.content.to_vec())
+            }
+            _ => {
                 judge.against(Rule::ContentType, "multipart", part.content_type)?;
+                return Ok(None);
             }
-            // Whoever believes its charset reads another text.
-            Content::Unknown(kind) if kind.to_ascii_lowercase().contains("json") => {
-                judge.against(Rule::ContentType, "multipart", kind)?;
-            }
-            Content::Unnamed if looks_like_json(part.content) => {
-                json_text(judge, part.content, json::judge_content)?;
-            }
-            // NAS and NGAP messages. What is JSON is looked into whatever its type: some readers find parts by their
-            // place.
-            Content::Unknown(_) if is_json(part.content) => {
-                json_text(judge, part.content, json::judge_content)?;
-            }
-            Content::Unnamed | Content::Unknown(_) => {}
-        }
+        };
+        read.push((part, content_type, content));
     }
-    Ok(())
+    let parts =
+        read.iter().map(|(part, content_type, content)| Part { content_type, content, ..**part });
+    let (boundary, bytes) = multipart::write(parts);
+    let related = Media::Multipart.name();
+    let json = Media::Json.name();
+    Ok(Some((format!("{related}; boundary={boundary}; type=\"{json}\""), bytes)))
+}
+
+/// Whether JSON stands in a binary message: some readers find parts by their place, and JSON behind a byte order mark
+/// or garbage.
+fn has_json(content: &[u8]) -> bool {
+    let braces = content.iter().enumerate().filter(|(_, byte)| **byte == b'{');
+    braces.map(|(at, _)| &content[at + 1..]).any(|rest| {
+        let name = rest.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
+        let len =
+            name.iter().take_while(|byte| (b' '..=b'~').contains(*byte) && **byte != b'"').count();
+        let behind = name.get(len + 1..).unwrap_or_default();
+        len > 0 && behind.trim_ascii_start().first() == Some(&b':')
+    })
 }
 
 #[cfg(test)]
@@ -184,21 +166,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_is_known_by_its_type() {
-        for text in [
-            "application/json",
-            "Application/JSON; charset=utf-8",
-            "application/problem+json",
-            "application/merge-patch+json",
+    fn json_is_found_in_a_binary_part() {
+        for content in [
+            &b"{\"plmnId\": 1}"[..],
+            b"\xef\xbb\xbf{\"a\":1}",
+            b"garbage { \n \"a b\" : 1",
+            b"[[{\"a\":",
+            b"{{{\"a\":1",
         ] {
-            assert_eq!(Content::named(text), Content::Json, "{text}");
+            assert!(has_json(content), "{:?}", content.escape_ascii().to_string());
         }
-        assert_eq!(Content::named("application/json-patch+json"), Content::Patch);
-        assert_eq!(Content::named("application/x-www-form-urlencoded"), Content::Form);
-        assert!(matches!(Content::named("Multipart/Related; boundary=x"), Content::Multipart(_)));
-        for text in ["text/plain", "application/json; charset=utf-16", "application/jsonx", "json"]
+        for content in
+            [&b"\x7e\x00{\"\x01\":"[..], b"{", b"{\"", b"{\"\":", b"{\"a\"", b"\x00{a:1}"]
         {
-            assert!(matches!(Content::named(text), Content::Unknown(_)), "{text}");
+            assert!(!has_json(content), "{:?}", content.escape_ascii().to_string());
         }
     }
 }

@@ -41,12 +41,12 @@ impl Asked {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Service {
     Known(u8),
-    /// Callbacks, and what is no service of roaming.
+    /// What is no service of roaming.
     Other,
 }
 
 /// Their names. All others are `other` in metrics.
-pub(crate) const SERVICES: [&str; 24] = [
+pub(crate) const SERVICES: [&str; 28] = [
     "nnrf-disc",
     "nnrf-nfm",
     "oauth2",
@@ -71,6 +71,11 @@ pub(crate) const SERVICES: [&str; 24] = [
     "nchf-convergedcharging",
     "nsmsf-sms",
     "nnef-smservice",
+    // Where functions have themselves called back (TS 29.501 §4.4.3 leaves it to them).
+    "namf-callback",
+    "nsmf-callback",
+    "nudm-callback",
+    "npcf-callback",
 ];
 
 impl Service {
@@ -86,6 +91,11 @@ impl Service {
             Self::Known(index) => SERVICES.get(usize::from(index)).copied().unwrap_or("other"),
             Self::Other => "other",
         }
+    }
+
+    /// Whether the table of members has its names.
+    pub(super) fn is_known(self) -> bool {
+        matches!(self, Self::Known(_))
     }
 
     /// A number below [`COUNT`](Self::COUNT).

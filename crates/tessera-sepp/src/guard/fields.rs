@@ -1,11 +1,7 @@
-//! Which members, parameters and claims name a network, and whose it may be.
-//!
-//! Names are compared without case, `-` and `_`: `requesterPlmnList` of JSON is `requester-plmn-list` of a query, and
-//! some network functions read JSON without case.
-
-use std::sync::LazyLock;
+//! Whose network a member, a parameter or a claim may name. What else a member holds is in `members.txt`.
 
 use super::context::Service;
+use super::members::Member;
 use super::network::Side;
 
 /// Whose network a member names: in a request and in a response it is another's often.
@@ -33,14 +29,29 @@ pub(super) enum Text {
     Plain,
     /// PLMN IDs and nothing else.
     Plmn,
-    /// A domain name.
+    /// The domain name of a network function, which topology hiding exchanges.
     Name,
+    /// Any other domain name.
+    Host,
+    /// A SUPI or SUCI.
+    Subscriber,
     /// A URI to call back.
     Callback,
-    /// A URI at either end.
+    /// Any other URI that its reader follows.
     Uri,
+    /// A reference that its reader compares, and follows if it is a URI.
+    Reference,
+    /// Operations of a JSON Patch, or changes of a resource (TS 29.571 §5.2.4).
+    Change,
     /// An access token.
     Token,
+}
+
+impl Text {
+    /// Whether it is nothing but strings, and objects and lists of them.
+    pub(super) fn is_string(self) -> bool {
+        !matches!(self, Self::Plain | Self::Change | Self::Reference)
+    }
 }
 
 #[derive(Debug)]
@@ -48,14 +59,14 @@ pub(super) struct Field {
     /// For security events.
     pub(super) name: &'static str,
     /// In requests, and in responses.
-    whose: [Whose; 2],
+    pub(super) whose: [Whose; 2],
     pub(super) text: Text,
 }
 
-/// The table. Members that aren't in it have what is around them; outside of all of them a network may be one of both
-/// ends' in requests, and anyone's in responses.
-static FIELDS: &[Field] = {
-    use Text::{Callback, Name, Plain, Plmn, Token, Uri};
+/// Members that aren't in it have what is around them; outside of all of them a network may be one of both ends' in
+/// requests, and anyone's in responses.
+pub(super) static FIELDS: &[Field] = {
+    use Text::{Name, Plain, Plmn, Token, Uri};
     use Whose::{Anyone, Either, Found, Inherited, Receiver, Sender, Serving, Sought};
 
     const fn field(name: &'static str, request: Whose, response: Whose, text: Text) -> Field {
@@ -122,90 +133,58 @@ static FIELDS: &[Field] = {
         field("requesterFqdn", Sender, Either, Name),
         field("targetNfFqdn", Receiver, Either, Name),
         field("hnrfUri", Receiver, Either, Uri),
-        // URIs of the other end, in requests about sessions there (TS 29.502).
-        field("hsmfPduSessionUri", Either, Anyone, Uri),
-        field("ismfPduSessionUri", Either, Anyone, Uri),
-        field("smContextRef", Either, Anyone, Uri),
-        field("resourceUri", Either, Anyone, Uri),
-        field("monitoredResourceUri", Either, Anyone, Uri),
-        field("monitoredResourceUris", Either, Anyone, Uri),
-        field("pcfUri", Either, Anyone, Uri),
-        field("nfStatusNotificationUri", Sender, Anyone, Callback),
-        field("callbackReference", Sender, Anyone, Callback),
-        field("deregCallbackUri", Sender, Anyone, Callback),
         field("iss", Anyone, Anyone, Plain),
         field("aud", Anyone, Anyone, Plain),
+        // Who serves, in other APIs.
+        field("newServingPlmn", Anyone, Anyone, Plmn),
+        field("selectedPlmnId", Either, Anyone, Plmn),
+        field("servingCNPlmnId", Serving, Anyone, Plmn),
+        field("servingNetworkId", Serving, Anyone, Plmn),
+        field("smContextSmfPlmnId", Either, Anyone, Plmn),
+        field("requestedPLMNIdentifier", Either, Anyone, Plmn),
+        // Who subscribes at an NRF (TS 29.510 §6.1.6.2.16), and who charges (TS 32.291).
+        field("reqPlmnList", Sender, Either, Plmn),
+        field("reqPerPlmnSnssais", Sender, Either, Plmn),
+        field("reqSnpnList", Sender, Either, Plmn),
+        field("requesterPlmnSpecificSnssaiList", Sender, Either, Plmn),
+        field("perPlmnSnssaiList", Sender, Found, Plmn),
+        field("nFPLMNID", Sender, Anyone, Plmn),
+        field("reqNfFqdn", Sender, Either, Name),
+        field("requesterNfInstanceFqdn", Sender, Either, Name),
+        field("sNPNID", Either, Anyone, Plmn),
+        // Third networks: in subscriptions, policies, ranges, and of devices near a subscriber's.
+        field("adjacentPlmns", Anyone, Anyone, Plmn),
+        field("announcingPlmnID", Anyone, Anyone, Plmn),
+        field("announcingUeHplmnIdentifier", Anyone, Anyone, Plmn),
+        field("announcingUeVplmnIdentifier", Anyone, Anyone, Plmn),
+        field("chfSupportedPlmn", Anyone, Anyone, Plmn),
+        field("disasterPlmn", Anyone, Anyone, Plmn),
+        field("discovereeUeHplmnIdentifier", Anyone, Anyone, Plmn),
+        field("discovereeUeVplmnIdentifier", Anyone, Anyone, Plmn),
+        field("discovererUeHplmnIdentifier", Anyone, Anyone, Plmn),
+        field("discovererUeVplmnIdentifier", Anyone, Anyone, Plmn),
+        field("mdtAllowedPlmnIdList", Anyone, Anyone, Plmn),
+        field("monitoredPlmnIdentifier", Anyone, Anyone, Plmn),
+        field("monitoringUeHplmnIdentifier", Anyone, Anyone, Plmn),
+        field("monitoringUeVplmnIdentifier", Anyone, Anyone, Plmn),
+        field("oauth2NotRequiredPlmnIdList", Anyone, Anyone, Plmn),
+        field("oauth2RequiredPlmnIdList", Anyone, Anyone, Plmn),
+        field("plmnRangeList", Anyone, Anyone, Plain),
+        field("plmnSpecificSnssaiList", Anyone, Anyone, Plmn),
+        field("plmns", Anyone, Anyone, Plmn),
+        field("rangingSlPosPlmn", Anyone, Anyone, Plmn),
+        field("remotePlmnId", Anyone, Anyone, Plmn),
+        field("remotePlmnIdRoaming", Anyone, Anyone, Plmn),
+        field("remotePlmnList", Anyone, Anyone, Plmn),
+        field("remotePlmnRangeList", Anyone, Anyone, Plain),
+        field("remoteSnpnId", Anyone, Anyone, Plmn),
+        field("remoteSnpnList", Anyone, Anyone, Plmn),
+        field("snpns", Anyone, Anyone, Plmn),
+        field("suspendedInsidePlmnList", Anyone, Anyone, Plmn),
+        field("suspendedOutsidePlmnList", Anyone, Anyone, Plmn),
+        field("uePlmnRangeList", Anyone, Anyone, Plain),
     ]
 };
-
-/// Of names of JSON: what a name means.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Key {
-    Mcc,
-    Mnc,
-    /// `encBlockIndex`
-    Block,
-    Known(&'static Field),
-    /// A URI to call back, by its end: `amfStatusUri`.
-    Callback,
-    /// Addresses of a network function.
-    Addresses,
-    Other,
-}
-
-/// The longest name that is known.
-const LONGEST: usize = 24;
-
-static BY_LENGTH: LazyLock<[Vec<(String, &'static Field)>; LONGEST + 1]> = LazyLock::new(|| {
-    let mut index = [const { Vec::new() }; LONGEST + 1];
-    for field in FIELDS {
-        let name = field.name.to_ascii_lowercase();
-        if let Some(of_length) = index.get_mut(name.len()) {
-            of_length.push((name, field));
-        }
-    }
-    index
-});
-
-impl Key {
-    pub(super) fn of(name: &str) -> Self {
-        let mut buffer = [0; LONGEST];
-        let mut len = 0;
-        for letter in name.chars().filter(|letter| !matches!(letter, '-' | '_')) {
-            let Some(place) = buffer.get_mut(len) else { return Self::by_end(name.as_bytes()) };
-            *place = match letter {
-                // Whoever compares by Unicode's simple case folding, as Go's encoding/json does, has them as letters.
-                '\u{17f}' => b's',
-                '\u{212a}' => b'k',
-                letter => u8::try_from(letter).map_or(0, |letter| letter.to_ascii_lowercase()),
-            };
-            len += 1;
-        }
-        let plain = &buffer[..len];
-        match plain {
-            b"mcc" => return Self::Mcc,
-            b"mnc" => return Self::Mnc,
-            b"encblockindex" => return Self::Block,
-            b"ipv4addresses" | b"ipv6addresses" | b"ipendpoints" => return Self::Addresses,
-            _ => {}
-        }
-        let of_length = BY_LENGTH.get(len).map_or(&[][..], Vec::as_slice);
-        let found = of_length.iter().find(|(name, _)| name.as_bytes() == plain);
-        found.map_or_else(|| Self::by_end(plain), |(_, field)| Self::Known(field))
-    }
-
-    fn by_end(name: &[u8]) -> Self {
-        // Most names end in another letter.
-        if !matches!(name.last(), Some(b'i' | b'I' | b'l' | b'L' | b'k' | b'K' | b's' | b'S')) {
-            return Self::Other;
-        }
-        let ends = |end: &[u8]| {
-            name.len().checked_sub(end.len()).is_some_and(|at| name[at..].eq_ignore_ascii_case(end))
-        };
-        let is_callback = ends(b"uri") || ends(b"url") || ends(b"callback") || ends(b"notifuris");
-        if is_callback { Self::Callback } else { Self::Other }
-    }
-}
 
 /// What a message is, as far as names depend on it.
 #[derive(Debug, Clone, Copy)]
@@ -223,13 +202,14 @@ impl Kind {
     }
 
     /// Who may be named by this member, below what it stands in.
-    pub(super) fn side(self, field: &Field, around: Option<Side>) -> Side {
+    pub(super) fn side(self, member: &Member, around: Option<Side>) -> Option<Side> {
         let serving = || match (self.is_request, self.service.is_asked_of_home()) {
             (true, true) => Side::Sender,
             (true, false) => Side::Either,
             (false, _) => Side::Anyone,
         };
-        match field.whose[usize::from(!self.is_request)] {
+        let Some(whose) = member.whose else { return around };
+        Some(match whose[usize::from(!self.is_request)] {
             Whose::Sender => Side::Sender,
             Whose::Receiver => Side::Receiver,
             Whose::Either => Side::Either,
@@ -240,6 +220,17 @@ impl Kind {
             Whose::Found => around.unwrap_or(Side::Anyone),
             Whose::Sought if self.is_query && self.service.has_profiles() => Side::Receiver,
             Whose::Sought => Side::Sender,
+        })
+    }
+
+    /// Whose function a URI may lead to.
+    pub(super) fn uri(self, text: Text) -> Side {
+        match (self.is_request, text) {
+            (true, Text::Callback) => Side::Sender,
+            // An answer has the URIs of the one that gives it. A subscriber that moves between networks brings those
+            // of both (TS 29.518 §5.2.2.2).
+            (false, Text::Uri) if !self.service.may_be_about_anyone() => Side::Sender,
+            _ => Side::Either,
         }
     }
 
@@ -256,30 +247,14 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
+    use super::super::members::Key;
     use super::*;
 
     #[test]
-    fn names_are_found_without_case_and_hyphens() {
-        for name in ["requesterPlmnList", "requester-plmn-list", "REQUESTER_PLMN_LIST"] {
-            let Key::Known(field) = Key::of(name) else { panic!("{name}") };
-            assert_eq!(field.name, "requesterPlmnList");
-        }
-        assert!(matches!(Key::of("MCC"), Key::Mcc) && matches!(Key::of("mn-c"), Key::Mnc));
-        for name in ["\u{17f}ervingNetworkName", "callbac\u{212a}Reference", "encBloc\u{212a}Index"]
-        {
-            assert!(!matches!(Key::of(name), Key::Other), "{name}");
-        }
-        assert!(matches!(Key::of("m\u{e9}c"), Key::Other));
-        assert!(matches!(Key::of("n2NotifyUri"), Key::Callback));
-        assert!(matches!(Key::of(&format!("{}Uri", "x".repeat(100))), Key::Callback));
-        assert!(matches!(Key::of("requesterPlmnLists"), Key::Other));
-    }
-
-    #[test]
-    fn every_name_of_the_table_is_found_and_stands_there_once() {
+    fn every_name_stands_there_once() {
         for field in FIELDS {
             let Key::Known(found) = Key::of(field.name) else { panic!("{}", field.name) };
-            assert!(std::ptr::eq(found, field), "{} stands there twice", field.name);
+            assert_eq!(found.name, field.name, "it stands there twice");
         }
     }
 }

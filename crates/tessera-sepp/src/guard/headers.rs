@@ -1,36 +1,110 @@
 //! Headers that name networks and functions (TS 29.500 §5.2.3).
 
-use http::header::{AUTHORIZATION, LOCATION};
+use std::borrow::Cow;
+
+use http::header::{ALT_SVC, AUTHORIZATION, CONTENT_LOCATION, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::Text;
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
+use super::target::TARGET;
 use super::uri::{Host, HttpUri, Look};
 use super::{Refusal, Rule, percent, query};
 
+/// What the service-based interface has of HTTP's headers (TS 29.500 §5.2.2.2). A peer's other headers don't go on:
+/// servers believe some of a proxy in front of them, and no peer is one.
+const STANDARD: [&str; 33] = [
+    "accept",
+    "accept-encoding",
+    "accept-patch",
+    "age",
+    "allow",
+    "authorization",
+    "cache-control",
+    "content-encoding",
+    "content-length",
+    "content-location",
+    "content-type",
+    "date",
+    // RFC 8470 §5.1: this SEPP's server adds it.
+    "early-data",
+    "etag",
+    "expires",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-unmodified-since",
+    "last-modified",
+    "location",
+    "priority",
+    "retry-after",
+    "server",
+    "te",
+    "traceparent",
+    "tracestate",
+    "user-agent",
+    "vary",
+    "via",
+    "warning",
+    "www-authenticate",
+];
+
+fn is_standard(name: &str) -> bool {
+    name.starts_with("3gpp-sbi-") || STANDARD.contains(&name)
+}
+
 const fn scope(name: &'static str, side: Side) -> Scope {
-    Scope { name, side: Some(side), text: Text::Plain }
+    Scope { name, side: Some(side), text: Text::Plain, is_map: false }
+}
+
+/// Takes out what doesn't go on, and refuses what some servers read as a header that is judged.
+fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    headers.remove(ALT_SVC);
+    // CGI and what comes after it have `_` for `-`.
+    let folded = headers
+        .keys()
+        .find(|name| name.as_str().contains('_') && is_standard(&name.as_str().replace('_', "-")));
+    if let Some(name) = folded.cloned() {
+        judge.against(Rule::Malformed, "header", name.as_str())?;
+        headers.remove(name);
+    }
+    if judge.is_incoming {
+        while let Some(name) = headers.keys().find(|name| !is_standard(name.as_str())).cloned() {
+            headers.remove(name);
+        }
+    }
+    Ok(())
 }
 
 /// Judges the headers of a request.
-pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &HeaderMap) -> Result<(), Refusal> {
-    for (name, value) in headers {
+pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
+    tidy(judge, headers)?;
+    for (name, value) in &*headers {
         if *name == AUTHORIZATION {
             let text = text(judge, name, value)?;
             bearer(judge, text)?;
         } else if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
             let text = text(judge, name, value)?;
             of_3gpp(judge, rest, text)?;
+            // Where it goes has rules of its own.
+            if *name != TARGET && !rest.starts_with("discovery-") {
+                uris(judge, Side::Either, text)?;
+            }
         }
     }
     Ok(())
 }
 
 /// Judges the headers of a response.
-pub(super) fn judge_response(judge: &mut Judge<'_>, headers: &HeaderMap) -> Result<(), Refusal> {
-    for (name, value) in headers {
+pub(super) fn judge_response(
+    judge: &mut Judge<'_>,
+    headers: &mut HeaderMap,
+) -> Result<(), Refusal> {
+    tidy(judge, headers)?;
+    for (name, value) in &*headers {
         match name.as_str() {
             "3gpp-sbi-originating-network-id" => {
                 let text = text(judge, name, value)?;
@@ -39,31 +113,79 @@ pub(super) fn judge_response(judge: &mut Judge<'_>, headers: &HeaderMap) -> Resu
             "3gpp-sbi-producer-id" | "3gpp-sbi-binding" => {
                 let text = text(judge, name, value)?;
                 judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
+                uris(judge, Side::Sender, text)?;
+            }
+            "user-agent" | "server" | "via" => {}
+            _ if judge.is_incoming && *name != LOCATION && *name != CONTENT_LOCATION => {
+                let text = value.to_str().unwrap_or_default();
+                uris(judge, Side::Sender, text)?;
             }
             _ => {}
+        }
+    }
+    if judge.is_incoming {
+        places(judge, headers, "location", &LOCATION)?;
+        places(judge, headers, "content-location", &CONTENT_LOCATION)?;
+    }
+    Ok(())
+}
+
+/// Judges where a peer sends an own function on to, or what it made for it: in its own network. Another place could be
+/// one of the inside, which the peer itself may not reach.
+fn places(
+    judge: &mut Judge<'_>,
+    headers: &HeaderMap,
+    field: &'static str,
+    name: &HeaderName,
+) -> Result<(), Refusal> {
+    for value in headers.get_all(name) {
+        let text = value.to_str().unwrap_or("not ASCII");
+        let is_fine = match HttpUri::parse(text) {
+            Some(uri) => is_of(judge, Side::Sender, &uri),
+            // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
+            None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
+                uri.rest == text && text.starts_with('/') && !text.starts_with("//")
+            }),
+        };
+        if !is_fine {
+            elsewhere(judge, field, Side::Sender, text)?;
         }
     }
     Ok(())
 }
 
-/// Judges where a peer sends an own function on to: into its own network. Another place could be one of the inside,
-/// which the peer itself may not reach.
-pub(super) fn judge_redirection(judge: &mut Judge<'_>, headers: &HeaderMap) -> Result<(), Refusal> {
-    for value in headers.get_all(LOCATION) {
-        let text = value.to_str().unwrap_or("not ASCII");
-        let is_fine = match HttpUri::look(text) {
-            Look::Uri(HttpUri { host: Host::Name(name), .. }) => {
-                Named::of_domain(name).is_some_and(|named| judge.sides.allow(Side::Sender, &named))
+fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
+    let Host::Name(name) = uri.host else { return false };
+    Named::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
+}
+
+fn elsewhere(
+    judge: &mut Judge<'_>,
+    field: &'static str,
+    side: Side,
+    text: &str,
+) -> Result<(), Refusal> {
+    let refusal = Refusal::new(Rule::CallbackUri, field, text);
+    judge.offence(Refusal { allowed: judge.sides.of(side), ..refusal })
+}
+
+/// URIs anywhere in a header, as it stands there and decoded once.
+fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
+    if !judge.is_incoming || !value.contains([':', '%']) {
+        return Ok(());
+    }
+    let decoded = percent::decode(value).unwrap_or(Cow::Borrowed(""));
+    for text in [value, &decoded] {
+        let tokens = text.split(|letter: char| " \t,;\"'<>()=".contains(letter));
+        for token in tokens {
+            let is_fine = match HttpUri::look(token) {
+                Look::NoUri => true,
+                Look::Unclear => false,
+                Look::Uri(uri) => is_of(judge, side, &uri),
+            };
+            if !is_fine {
+                elsewhere(judge, "header", side, token)?;
             }
-            Look::Uri(_) | Look::Unclear => false,
-            // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
-            Look::NoUri => {
-                text.starts_with('/') && !text.as_bytes().get(1).is_some_and(|b| b"/\\".contains(b))
-            }
-        };
-        if !is_fine {
-            let refusal = Refusal::new(Rule::CallbackUri, "location", text);
-            judge.offence(Refusal { allowed: judge.sides.of(Side::Sender), ..refusal })?;
         }
     }
     Ok(())
@@ -74,7 +196,8 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         // The parameters of a discovery, for a proxy that makes it (TS 29.500 §6.10.3.2).
         let is_query = std::mem::replace(&mut judge.kind.is_query, true);
         let decoded = percent::decode(value);
-        let judged = query::parameter(judge, parameter, decoded.as_deref().unwrap_or(value));
+        let value = decoded.unwrap_or(Cow::Borrowed(value));
+        let judged = query::parameter(judge, parameter, value).map(|_| ());
         judge.kind.is_query = is_query;
         return judged;
     }

@@ -1,8 +1,8 @@
 //! What may pass between networks: the rules about each message (TS 33.501 §5.9.3.2, §13.1; GSMA's categories 1
 //! and 2).
 //!
-//! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it asks nobody, and
-//! waits for nothing. Who the peer is it takes from a [`Context`], never from the message.
+//! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it asks no other
+//! part, and waits for nothing. Who the peer is it takes from a [`Context`], never from the message.
 //!
 //! Whose network a message may name depends on the place. In a request of a visited network to a home network, which
 //! is most of roaming:
@@ -22,15 +22,18 @@
 //! In other requests (a home network calls back) the third line is one of both. In responses an NRF's answers name the
 //! sender's functions and tokens both ends; subscriptions are about anyone. The whole table is in `fields.rs`.
 //!
-//! Every occurrence is looked at, after unescaping and without case; a PLMN ID whose `mcc` or `mnc` stands twice is
-//! malformed. What only some servers would read is malformed too: paths with dots or encoded slashes, values encoded
-//! again and again, multipart bodies with something around the parts, tokens in tokens. The path of a peer's
-//! `3gpp-Sbi-Target-apiRoot`, which comes before the API's, leads into no other API.
+//! What a member holds (a network, a subscriber, a URI) is known of every name that the OpenAPI files of 3GPP have
+//! (`members.txt`); a name that they don't have is against a rule in what a peer sends.
 //!
-//! Not looked into: NAS and NGAP messages within multipart bodies, values of PLMN IDs as names of members, and bodies of
-//! responses that are neither JSON nor multipart. Trailers of bodies that are looked into lose what heads are judged by.
-//! Instance identifiers, paths and host names outside of URIs, of profiles and of the headers named in
-//! `hiding/headers.rs` are not hidden.
+//! A message goes on in the form in which it was read, so that its receiver reads what was judged: JSON, forms, bodies
+//! of several parts and the request line are written again, and a peer's headers that no API has are left out. What
+//! only some servers would read is malformed: members twice, texts with NUL, paths with dots or encoded slashes, values
+//! encoded again and again, multipart bodies with something around the parts, tokens in tokens. A prefix in a peer's
+//! `3gpp-Sbi-Target-apiRoot`, which comes before the API's path, is one that the configuration has.
+//!
+//! Not looked into: NAS and NGAP messages within multipart bodies, and values of PLMN IDs as names of members. Trailers
+//! lose what heads are judged by. Instance identifiers, paths and host names outside of URIs, of profiles and of the
+//! headers named in `hiding/headers.rs` are not hidden.
 
 mod body;
 mod context;
@@ -39,6 +42,8 @@ mod headers;
 mod hiding;
 mod identity;
 mod judge;
+mod media;
+mod members;
 mod network;
 mod patch;
 mod path;
@@ -48,28 +53,29 @@ mod rates;
 mod refusal;
 mod rule;
 mod shed;
-mod source;
 mod target;
 mod uri;
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
-use http::{HeaderMap, HeaderValue, request, response};
+use http::header::ACCEPT_ENCODING;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, Uri, request, response};
 
 pub(crate) use self::context::SERVICES;
 use self::context::Service;
 pub use self::context::{Asked, Context, RevealedTarget};
 use self::fields::{Kind, Text};
-use self::hiding::{Edits, Pseudonyms, Translation, Way};
+use self::hiding::{Pseudonyms, Translation, Way};
 use self::judge::{Judge, Scope};
 use self::network::Sides;
 pub use self::rates::RateLimits;
 pub use self::refusal::{Refusal, Verdict};
 pub use self::rule::{Rule, RuleSet, UnknownRule};
 pub use self::shed::{LoadShed, UnderWay};
-use crate::config::{ApiRule, Configuration, Peer, TargetPattern};
+use self::target::Targets;
+use crate::config::{ApiRule, Configuration, Peer};
 use crate::names::{Fqdn, NetworkDomain, PlmnSet};
 
 /// The rules of a configuration.
@@ -78,7 +84,7 @@ pub struct Guard {
     domains: Box<[NetworkDomain]>,
     public: Box<[Fqdn]>,
     pseudonyms: Pseudonyms,
-    targets: Option<Box<[TargetPattern]>>,
+    targets: Targets,
     log_only: RuleSet,
     inspected_body: usize,
     json_depth: u32,
@@ -128,7 +134,10 @@ impl Guard {
             domains,
             public: [local.fqdn.clone()].into_iter().chain(telescopic).collect(),
             pseudonyms: Pseudonyms::new(secret, &domain).map_err(|_| NoGuard::Secret)?,
-            targets: configuration.sbi.allowed_targets.clone().map(Into::into),
+            targets: Targets {
+                names: configuration.sbi.allowed_targets.clone().map(Into::into),
+                prefixes: configuration.sbi.target_prefixes.clone().into(),
+            },
             log_only,
             inspected_body: usize::try_from(guard.inspected_body).unwrap_or(usize::MAX),
             json_depth: guard.json_depth,
@@ -159,7 +168,7 @@ impl Guard {
         if of_peer.hides_topology {
             hiding::hide_request(&mut parts.headers);
         }
-        finish(judge, &mut parts.headers, body)
+        finish(judge, &mut parts.headers, body, false)
     }
 
     /// Judges a request of the peer, before it goes to an own network function, and takes it from the peer's rate.
@@ -186,14 +195,15 @@ impl Guard {
         judge.translation = translation;
         let path = self.request(&mut judge, parts)?;
         if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
-            let claimed = format!("{} {}", parts.method, service.name());
+            // With what there is to allow: the operator needs it to tune `apis`.
+            let claimed = format!("{} {}", parts.method, path::first_segment(&path));
             judge.against(Rule::Api, "path", &claimed)?;
         }
-        let allowed = self.targets.as_deref();
-        if target::judge(&mut judge, &mut parts.headers, allowed, translation.as_ref())? {
+        let targets = Some(&self.targets);
+        if target::judge(&mut judge, &mut parts.headers, targets, translation.as_ref())? {
             parts.extensions.insert(RevealedTarget);
         }
-        finish(judge, &mut parts.headers, body)
+        finish(judge, &mut parts.headers, body, false)
     }
 
     /// Judges the answer of an own network function to a request of the peer, and hides names of the inside in it.
@@ -261,7 +271,8 @@ impl Guard {
             log_only: self.log_only,
             rule: Rule::PlmnInHeader,
             translation: None,
-            edits: Edits::default(),
+            knows_members: direction == Direction::Incoming && service.is_known(),
+            placed: Vec::new(),
             logged: Vec::new(),
         }
     }
@@ -276,31 +287,43 @@ impl Guard {
         }
     }
 
-    /// Judges the head of a request, and gives its path as it is to be understood.
+    /// Judges the head of a request, and gives its path as it is to be understood. The request line goes on as it was
+    /// understood.
     fn request(
         &self,
         judge: &mut Judge<'_>,
         parts: &mut request::Parts,
     ) -> Result<String, Refusal> {
-        // Nobody looks into what is compressed, so nobody is asked for it.
+        if !ApiRule::METHODS.contains(&parts.method) {
+            return Err(Refusal::new(Rule::Api, "method", parts.method.as_str()));
+        }
+        // What is compressed isn't looked into, so it isn't asked for.
         parts.headers.remove(ACCEPT_ENCODING);
-        headers::judge_request(judge, &parts.headers)?;
-        let Some(path) = path::canonical(parts.uri.path()) else {
-            return Err(Refusal::new(Rule::Malformed, "path", ""));
-        };
-        let scope = Scope { name: "path", side: None, text: Text::Plain };
+        headers::judge_request(judge, &mut parts.headers)?;
+        let malformed = || Refusal::new(Rule::Malformed, "path", "");
+        let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
+        let scope = Scope { name: "path", side: None, text: Text::Plain, is_map: false };
         for segment in path.split('/') {
             if let Some(identity) = identity::Identity::of(segment) {
                 judge.identity(scope, segment, identity)?;
             }
         }
+        let mut line = String::with_capacity(path.len());
+        path::write(&mut line, &path);
         if let Some(query) = parts.uri.query() {
             judge.rule = Rule::PlmnInQuery;
             judge.kind.is_query = true;
-            query::judge(judge, query)?;
+            let query = query::judge(judge, query)?;
             judge.kind.is_query = false;
+            if !query.is_empty() {
+                line.push('?');
+                line.push_str(&query);
+            }
         }
-        Ok(path.into_owned())
+        let mut uri = std::mem::take(&mut parts.uri).into_parts();
+        uri.path_and_query = Some(PathAndQuery::try_from(line).map_err(|_| malformed())?);
+        parts.uri = Uri::from_parts(uri).map_err(|_| malformed())?;
+        Ok(path)
     }
 
     /// Whether a body with these headers is looked into: then it is collected, up to
@@ -355,35 +378,26 @@ fn response(
     parts: &mut response::Parts,
     body: Option<&mut Bytes>,
 ) -> Result<Verdict, Refusal> {
-    headers::judge_response(&mut judge, &parts.headers)?;
-    if judge.is_incoming && parts.status.is_redirection() {
-        headers::judge_redirection(&mut judge, &parts.headers)?;
-    }
+    let is_error = parts.status.is_client_error() || parts.status.is_server_error();
+    judge.knows_members &= !is_error;
+    headers::judge_response(&mut judge, &mut parts.headers)?;
     if let Some(translation) = judge.translation
-        && hiding::translate_location(&translation, &mut parts.headers).is_err()
+        && hiding::translate_places(&translation, &mut parts.headers).is_err()
     {
         judge.against(Rule::Topology, "location", "")?;
     }
-    finish(judge, &mut parts.headers, body)
+    finish(judge, &mut parts.headers, body, is_error)
 }
 
-/// Judges the body, and changes what is to be changed.
+/// Judges the body, which goes on as it was read.
 fn finish(
     mut judge: Judge<'_>,
     headers: &mut HeaderMap,
     body: Option<&mut Bytes>,
+    is_error: bool,
 ) -> Result<Verdict, Refusal> {
     judge.rule = Rule::PlmnInJson;
-    body::judge(&mut judge, headers, body.as_deref())?;
-    let edits = std::mem::take(&mut judge.edits);
-    if let Some(body) = body
-        && let Some(changed) = edits.applied(body)
-    {
-        *body = changed;
-        if headers.contains_key(CONTENT_LENGTH) {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-        }
-    }
+    body::judge(&mut judge, headers, body, is_error)?;
     Ok(judge.verdict())
 }
 

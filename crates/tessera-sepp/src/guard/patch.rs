@@ -1,48 +1,132 @@
-//! JSON Patch (RFC 6902): where a value goes to is in another member than the value.
+//! JSON Patch (RFC 6902), and the changes that notifications report (TS 29.571 §5.2.4.1): where a value goes to is in
+//! another member than the value.
+//!
+//! Each value is judged where it ends. What one operation puts somewhere and a later one copies or moves is judged at
+//! its last place too; what comes from a place that isn't in the message goes into no member of the table.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
+use serde::de::MapAccess;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::{Key, Text};
-use super::judge::{Judge, Scope, json};
+use super::fields::Text;
+use super::judge::json::{self, Names, Walk, write_string};
+use super::judge::{Judge, Scope};
+use super::members::Key;
 use super::network::Named;
-use super::source::Source;
 use super::{Refusal, Rule};
 
-/// Twice a member, and it is malformed.
-#[derive(Deserialize)]
-struct Operation<'a> {
-    #[serde(borrow)]
-    path: Option<&'a RawValue>,
-    #[serde(borrow)]
-    from: Option<&'a RawValue>,
-    #[serde(borrow)]
-    value: Option<&'a RawValue>,
+/// The scope of a whole patch.
+pub(super) const PATCH: Scope = Scope { text: Text::Change, ..json::OUTSIDE };
+
+/// More values than any patch puts somewhere: each is compared with each copy.
+const MOST_PLACED: usize = 256;
+
+/// A value that an operation put somewhere.
+pub(super) struct Placed {
+    place: Vec<String>,
+    value: Value,
 }
 
-/// Judges a whole patch.
-pub(super) fn judge(judge: &mut Judge<'_>, text: &str, source: Source) -> Result<(), Refusal> {
-    // As JSON first: how deep it is, and what stands where no patch has anything.
-    json::judge(judge, json::OUTSIDE, text, Source::Fixed)?;
-    let Ok(operations) = serde_json::from_str::<Vec<Operation<'_>>>(text) else {
-        return judge.against(Rule::Malformed, "patch", "is no JSON Patch");
-    };
-    for operation in operations {
-        let Some(path) = operation.path.and_then(pointer) else {
-            return judge.against(Rule::Malformed, "patch", "has no path");
-        };
-        let goes_to = follow(judge, &path);
-        if let Some(value) = operation.value {
-            value_at(judge, goes_to, value.get(), source)?;
+/// The members of an operation, in the order in which they go on; the last two are those of a change.
+const MEMBERS: [&str; 6] = ["op", "path", "from", "value", "origValue", "newValue"];
+const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
+
+/// Judges one operation, and writes it.
+pub(super) fn operation<'de, A: MapAccess<'de>>(
+    mut walk: Walk<'_, '_>,
+    mut members: A,
+) -> Result<(), A::Error> {
+    let mut found: [Option<&'de RawValue>; MEMBERS.len()] = [None; MEMBERS.len()];
+    let mut names = Names::default();
+    while let Some(name) = members.next_key::<Cow<'_, str>>()? {
+        let value = members.next_value::<&RawValue>()?;
+        if !names.insert(&name) {
+            let judged = walk.judge.against(Rule::Malformed, "a member twice", &name);
+            walk.settle(judged)?;
         }
-        // What is copied or moved to a place that names a network isn't in the message.
-        let is_named = matches!(goes_to, Place::Mcc(_) | Place::Mnc(_))
-            || matches!(goes_to, Place::In(scope) if scope.text == Text::Plmn);
-        if is_named && operation.from.is_some() {
-            judge.against(Rule::Malformed, "patch", &path)?;
+        match MEMBERS.iter().position(|known| *known == name) {
+            Some(at) => found[at] = Some(value),
+            // RFC 6902 §4: others are ignored, so they don't go on.
+            None => {
+                let judged = walk.judge.against(Rule::UnknownMember, "patch", &name);
+                walk.settle(judged)?;
+            }
         }
     }
+    let judged = write(&mut walk, &found);
+    walk.settle(judged)
+}
+
+fn write(
+    walk: &mut Walk<'_, '_>,
+    found: &[Option<&RawValue>; MEMBERS.len()],
+) -> Result<(), Refusal> {
+    let [op, path, from, value, original, new] = found;
+    let malformed = |why: &str| Refusal::new(Rule::Malformed, "patch", why);
+    let text = |raw: &Option<&RawValue>| raw.and_then(|raw| serde_json::from_str(raw.get()).ok());
+    let op: String = text(op).ok_or_else(|| malformed("has no op"))?;
+    if !OPERATIONS.iter().any(|known| op.eq_ignore_ascii_case(known)) {
+        return Err(malformed("has an unknown op"));
+    }
+    let path: String = text(path).ok_or_else(|| malformed("has no path"))?;
+    let pointer = pointer(&path).ok_or_else(|| malformed("has a path that is no JSON Pointer"))?;
+    let place = follow(walk.judge, &pointer)?;
+    walk.out.push_str("{\"op\":");
+    write_string(walk.out, &op);
+    walk.out.push_str(",\"path\":");
+    write_string(walk.out, &path);
+    if from.is_some() {
+        let from: String = text(from).ok_or_else(|| malformed("has a from that is no text"))?;
+        let source = self::pointer(&from).ok_or_else(|| malformed("has a bad from"))?;
+        follow(walk.judge, &source)?;
+        moved(walk, &source, &pointer, place)?;
+        walk.out.push_str(",\"from\":");
+        write_string(walk.out, &from);
+    }
+    for (name, value) in [("value", value), ("origValue", original), ("newValue", new)] {
+        let Some(value) = value else { continue };
+        walk.out.push_str(",\"");
+        walk.out.push_str(name);
+        walk.out.push_str("\":");
+        let before = walk.out.len();
+        value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
+        let value = serde_json::from_str(&walk.out[before..]).unwrap_or_default();
+        put(walk.judge, pointer.clone(), value)?;
+    }
+    walk.out.push('}');
     Ok(())
+}
+
+/// The tokens of a JSON Pointer (RFC 6901 §4).
+fn pointer(text: &str) -> Option<Vec<String>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let tokens = text.strip_prefix('/')?.split('/').map(|token| {
+        let mut plain = String::with_capacity(token.len());
+        let mut letters = token.chars();
+        while let Some(letter) = letters.next() {
+            plain.push(match letter {
+                '~' => match letters.next()? {
+                    '0' => '~',
+                    '1' => '/',
+                    _ => return None,
+                },
+                // Readers in C end a text there.
+                '\0' => return None,
+                letter => letter,
+            });
+        }
+        (!plain.is_empty()).then_some(plain)
+    });
+    tokens.collect()
+}
+
+/// An item of a list: which one, earlier operations may have changed.
+fn is_index(token: &str) -> bool {
+    token == "-" || token.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[derive(Clone, Copy)]
@@ -52,57 +136,151 @@ enum Place {
     Mnc(Scope),
 }
 
-fn pointer(raw: &RawValue) -> Option<String> {
-    serde_json::from_str::<String>(raw.get()).ok()
-}
-
-/// The scope behind a JSON Pointer (RFC 6901).
-fn follow(judge: &Judge<'_>, path: &str) -> Place {
-    let mut scope = json::OUTSIDE;
-    for token in path.split('/').skip(1) {
-        let name = token.replace("~1", "/").replace("~0", "~");
-        match Key::of(&name) {
-            Key::Mcc => return Place::Mcc(scope),
-            Key::Mnc => return Place::Mnc(scope),
-            Key::Known(field) => {
-                let side = judge.kind.side(field, scope.side);
-                scope = Scope { name: field.name, side: Some(side), text: field.text };
-            }
-            Key::Callback => scope.text = Text::Callback,
-            // An item of a list is what the list is.
-            _ if name == "-" || name.bytes().all(|byte| byte.is_ascii_digit()) => {}
-            _ => scope.text = Text::Plain,
+impl Place {
+    /// Whether something is known of the place: then nothing unseen goes there.
+    fn is_known(self) -> bool {
+        match self {
+            Self::In(scope) => scope.text != Text::Plain || scope.side.is_some(),
+            Self::Mcc(_) | Self::Mnc(_) => true,
         }
     }
-    Place::In(scope)
+}
+
+/// The scope behind a pointer.
+fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
+    let mut scope = json::OUTSIDE;
+    for token in pointer {
+        // An item of a list is what the list is.
+        if is_index(token) {
+            continue;
+        }
+        let plain = Scope { text: Text::Plain, is_map: false, ..scope };
+        scope = match judge.name_of_member(scope, token)? {
+            Key::Mcc => return Ok(Place::Mcc(scope)),
+            Key::Mnc => return Ok(Place::Mnc(scope)),
+            Key::Block => {
+                judge.against(Rule::EncBlockIndex, "patch", token)?;
+                plain
+            }
+            Key::Known(member) => {
+                let side = judge.kind.side(member, scope.side);
+                Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+            }
+            Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
+            Key::Addresses | Key::Unknown { .. } => plain,
+        };
+    }
+    Ok(Place::In(scope))
 }
 
 fn value_at(
     judge: &mut Judge<'_>,
     place: Place,
     value: &str,
-    source: Source,
+    depth: u32,
+    out: &mut String,
 ) -> Result<(), Refusal> {
-    let code = || serde_json::from_str::<String>(value).ok();
-    let padded = |text: &str| {
-        let mut digits = [b'0'; 3];
-        let is_code = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
-        digits[..text.len().min(3)].copy_from_slice(&text.as_bytes()[..text.len().min(3)]);
-        is_code.then_some((digits, text.len() as u8))
+    let (scope, is_country) = match place {
+        Place::In(scope) => return json::judge_into(judge, scope, value, depth, out),
+        Place::Mcc(scope) => (scope, true),
+        Place::Mnc(scope) => (scope, false),
     };
-    let (scope, named) = match place {
-        Place::In(scope) => return json::judge(judge, scope, value, source),
-        Place::Mcc(scope) => {
-            let code = code().and_then(|text| padded(&text)).filter(|(_, len)| *len == 3);
-            (scope, code.map(|(mcc, _)| Named::Country(mcc)))
+    let code = serde_json::from_str::<String>(value).unwrap_or_default();
+    let mut digits = [b'0'; 3];
+    let is_code = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_digit());
+    write_string(out, &code);
+    if !is_code || is_country && code.len() != 3 {
+        return judge.against(Rule::Malformed, scope.name, "mcc and mnc");
+    }
+    digits[..code.len()].copy_from_slice(code.as_bytes());
+    let named = match is_country {
+        true => Named::Country(digits),
+        false => Named::Code { mnc: digits, len: code.len() as u8 },
+    };
+    judge.network(scope, &named)
+}
+
+fn put(judge: &mut Judge<'_>, place: Vec<String>, value: Value) -> Result<(), Refusal> {
+    if judge.placed.len() >= MOST_PLACED {
+        return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
+    }
+    judge.placed.push(Placed { place, value });
+    Ok(())
+}
+
+/// Judges what is copied or moved from `from`, at the place where it ends.
+fn moved(
+    walk: &mut Walk<'_, '_>,
+    from: &[String],
+    to: &[String],
+    place: Place,
+) -> Result<(), Refusal> {
+    let mut is_seen = false;
+    let mut ends = Vec::new();
+    for placed in &walk.judge.placed {
+        let shared = placed.place.len().min(from.len());
+        if !fits(&placed.place[..shared], &from[..shared]) {
+            continue;
         }
-        Place::Mnc(scope) => (
-            scope,
-            code().and_then(|text| padded(&text)).map(|(mnc, len)| Named::Code { mnc, len }),
-        ),
-    };
-    match named {
-        Some(named) => judge.network(scope, &named),
-        None => judge.against(Rule::Malformed, scope.name, "mcc and mnc"),
+        if placed.place.len() <= from.len() {
+            // The source is in what was put there, whole unless other items stand around it.
+            is_seen |= !from[..shared].iter().any(|token| is_index(token));
+            let inner = values(&placed.value, &from[shared..]);
+            ends.extend(inner.into_iter().map(|value| (to.to_vec(), value.clone())));
+        } else {
+            let end = [to, &placed.place[shared..]].concat();
+            ends.push((end, placed.value.clone()));
+        }
+    }
+    if !is_seen && place.is_known() {
+        walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
+    }
+    for (end, value) in ends {
+        let place = follow(walk.judge, &end)?;
+        value_at(walk.judge, place, &value.to_string(), walk.left, &mut String::new())?;
+        put(walk.judge, end, value)?;
+    }
+    Ok(())
+}
+
+/// Whether two pointers may be the same place.
+fn fits(one: &[String], other: &[String]) -> bool {
+    one.iter().zip(other).all(|(one, other)| one == other || is_index(one) && is_index(other))
+}
+
+/// The values behind a pointer within a value: of a list, all items.
+fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
+    let Some((token, rest)) = pointer.split_first() else { return vec![value] };
+    match value {
+        Value::Array(items) if is_index(token) => {
+            items.iter().flat_map(|item| values(item, rest)).collect()
+        }
+        Value::Object(members) => {
+            members.get(token).map_or_else(Vec::new, |member| values(member, rest))
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_has_its_tokens_or_is_none() {
+        assert_eq!(pointer(""), Some(Vec::new()));
+        assert_eq!(pointer("/a~1b/~01/0").unwrap(), ["a/b", "~1", "0"]);
+        for text in ["a", "/", "/a//b", "/a/", "/~", "/~2", "/a\0"] {
+            assert_eq!(pointer(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_pointer_into_a_list_finds_every_item() {
+        let value = serde_json::json!([{"a": 1}, {"a": [2, 3]}, {"b": 4}]);
+        let tokens = |text: &str| pointer(text).unwrap();
+        assert_eq!(values(&value, &tokens("/0/a")).len(), 2);
+        assert_eq!(values(&value, &tokens("/1/a/-")).len(), 2);
+        assert!(values(&value, &tokens("/a")).is_empty());
     }
 }

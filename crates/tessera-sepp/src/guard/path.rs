@@ -27,6 +27,11 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     is_one.then_some(decoded)
 }
 
+/// A canonical path, as it goes on: what has no meaning of its own in a path is encoded (RFC 3986 §3.3).
+pub(super) fn write(out: &mut String, canonical: &str) {
+    percent::encode(out, canonical, b"/:@!$&()*+,=");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

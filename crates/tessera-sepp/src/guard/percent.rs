@@ -30,9 +30,37 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
 }
 
+/// Writes a text so that it stands for itself everywhere in a path, a query or a form: letters, digits and `-._~`, and
+/// these.
+pub(super) fn encode(out: &mut String, text: &str, also: &[u8]) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also.contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let digit = |half: u8| char::from(DIGITS[usize::from(half & 15)]);
+            out.extend(['%', digit(byte >> 4), digit(byte)]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        for text in ["", "a-b c", "{\"a\":[1,\"\u{e4}\"]}", "%2f&=;+/?#'"] {
+            let mut encoded = String::new();
+            encode(&mut encoded, text, b"");
+            assert_eq!(decode_form(&encoded).unwrap(), text);
+            assert!(
+                encoded
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"%-._~".contains(&byte))
+            );
+        }
+    }
 
     #[test]
     fn text_comes_out_or_nothing() {

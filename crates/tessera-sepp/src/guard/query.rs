@@ -2,80 +2,106 @@
 
 use std::borrow::Cow;
 
-use super::fields::{Key, Text};
-use super::identity::Identity;
+use super::fields::Text;
 use super::judge::{Judge, Scope, json};
-use super::source::Source;
+use super::members::Key;
 use super::{Refusal, Rule, percent};
 
 /// A scope for parameters that aren't known.
-const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain };
+const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, is_map: false };
 
 /// How often a value may be encoded: by the network function, and by a proxy on the way.
 const LAYERS: u32 = 3;
 
-/// Judges `a=b&c=d`, of a query or of a form.
-pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<(), Refusal> {
-    // Some readers part the pairs at semicolons too: what stands behind one is judged in both ways.
-    let behind = text.split('&').flat_map(|pair| pair.split(';').skip(1));
-    for pair in text.split('&').chain(behind).filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let (Some(name), Some(value)) = (percent::decode_form(name), percent::decode_form(value))
+/// Judges `a=b&c=d`, of a query or of a form, and gives it as it goes on: decoded and encoded once.
+pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal> {
+    let mut out = String::with_capacity(text.len());
+    for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+        let (raw_name, raw) = pair.split_once('=').unwrap_or((pair, ""));
+        let (Some(name), Some(value)) = (percent::decode_form(raw_name), percent::decode_form(raw))
         else {
             judge.against(Rule::Malformed, PARAMETER.name, pair)?;
             continue;
         };
-        parameter(judge, &name, &value)?;
+        let value = parameter(judge, &name, value)?;
+        if !out.is_empty() {
+            out.push('&');
+        }
+        percent::encode(&mut out, &name, b"");
+        out.push('=');
+        // A comma between the values of a list is none in one of them (TS 29.501 §5.3.13).
+        percent::encode(&mut out, &value, if raw.contains(',') { b"," } else { b"" });
     }
-    Ok(())
+    Ok(out)
 }
 
-/// Judges one parameter, decoded once, and as often more as it is encoded.
-pub(super) fn parameter(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
+/// Judges one parameter, decoded once, and as often more as it is encoded. Gives its value as it goes on.
+pub(super) fn parameter<'v>(
+    judge: &mut Judge<'_>,
+    name: &str,
+    value: Cow<'v, str>,
+) -> Result<Cow<'v, str>, Refusal> {
+    let first = once(judge, name, &value)?;
     let mut name = Cow::Borrowed(name);
-    let mut value = Cow::Borrowed(value);
-    for _ in 0..LAYERS {
-        once(judge, &name, &value)?;
-        if !name.contains('%') && !value.contains('%') {
-            return Ok(());
+    let mut inner = value.clone();
+    for _ in 1..LAYERS {
+        if !name.contains('%') && !inner.contains('%') {
+            return Ok(first.map_or(value, Cow::Owned));
         }
-        // A `%` that stands for itself ends it: whoever decodes once more fails there too.
-        let (Some(next_name), Some(next_value)) = (again(&name), again(&value)) else {
-            return Ok(());
+        // A `%` that stands for itself ends it: a reader that decodes once more fails there too.
+        let (Some(next_name), Some(next)) = (again(&name), again(&inner)) else {
+            return Ok(first.map_or(value, Cow::Owned));
         };
-        (name, value) = (next_name, next_value);
+        (name, inner) = (next_name, next);
+        once(judge, &name, &inner)?;
     }
-    judge.against(Rule::Malformed, PARAMETER.name, "encoded again and again")
+    judge.against(Rule::Malformed, PARAMETER.name, "encoded again and again")?;
+    Ok(first.map_or(value, Cow::Owned))
 }
 
 fn again(text: &str) -> Option<Cow<'static, str>> {
     percent::decode(text).map(|text| Cow::Owned(text.into_owned()))
 }
 
-fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
-    let scope = match Key::of(name) {
-        Key::Known(field) => {
-            let side = judge.kind.side(field, None);
-            Scope { name: field.name, side: Some(side), text: field.text }
-        }
-        Key::Callback => Scope { text: Text::Callback, ..PARAMETER },
-        // Half a PLMN ID of its own is in no API.
-        Key::Mcc | Key::Mnc => return judge.against(Rule::Malformed, PARAMETER.name, name),
-        Key::Block => return judge.against(Rule::EncBlockIndex, PARAMETER.name, name),
-        Key::Addresses | Key::Other => PARAMETER,
-    };
-    if let Some(identity) = Identity::of(name) {
-        judge.identity(scope, name, identity)?;
+fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>, Refusal> {
+    if name.contains('\0') || value.contains('\0') {
+        // Readers in C end a text there.
+        judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
     }
+    let scope = match judge.name_of_member(PARAMETER, name)? {
+        Key::Known(member) => {
+            let side = judge.kind.side(member, None);
+            Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+        }
+        Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },
+        // Half a PLMN ID of its own is in no API.
+        Key::Mcc | Key::Mnc => {
+            return judge.against(Rule::Malformed, PARAMETER.name, name).map(|()| None);
+        }
+        Key::Block => {
+            return judge.against(Rule::EncBlockIndex, PARAMETER.name, name).map(|()| None);
+        }
+        Key::Addresses | Key::Unknown { .. } => PARAMETER,
+    };
     let text = value.trim_start();
     match text.as_bytes().first() {
-        Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text, Source::Fixed),
+        Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
         // It may be encoded once more.
-        Some(_) if scope.text == Text::Plmn && value.contains('%') => Ok(()),
-        Some(_) if scope.text == Text::Plmn => {
-            value.split(',').try_for_each(|value| judge.text(scope, value.trim(), Source::Fixed))
-        }
-        Some(_) => value.split(',').try_for_each(|value| judge.text(scope, value, Source::Fixed)),
-        None => Ok(()),
+        Some(_) if scope.text.is_string() && value.contains('%') => Ok(None),
+        Some(_) if value.contains(',') => list(judge, scope, value),
+        Some(_) => judge.text(scope, value),
+        None => Ok(None),
     }
+}
+
+/// Values with commas between them (TS 29.501 §5.3.13).
+fn list(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<Option<String>, Refusal> {
+    let mut is_new = false;
+    let mut out = Vec::new();
+    for item in value.split(',') {
+        let new = judge.text(scope, item)?;
+        is_new |= new.is_some();
+        out.push(new.map_or(Cow::Borrowed(item), Cow::Owned));
+    }
+    Ok(is_new.then(|| out.join(",")))
 }

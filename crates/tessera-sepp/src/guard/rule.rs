@@ -65,6 +65,8 @@ rules! {
     PlmnInToken = "plmn-in-token", FORBIDDEN, "PLMNID_MISMATCH", "the access token names another network";
     /// A request for an access token does.
     PlmnInTokenRequest = "plmn-in-token-request", FORBIDDEN, "PLMNID_MISMATCH", "the request for an access token names another network";
+    /// A member or parameter is in no API of roaming (`members.txt`).
+    UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that its API doesn't have";
     /// A SUPI, SUCI or GUTI is of neither network.
     UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber is of another network";
     /// A URI to call back is not in the sender's network.

@@ -1,6 +1,10 @@
 //! Absolute URIs in messages.
+//!
+//! Receivers read URIs by RFC 3986 or by WHATWG's URL standard, and strangely by neither. What counts as a URI here is
+//! the part of both grammars that both read as the same scheme, host, port, path, query and fragment, letter by letter;
+//! a test holds that against an implementation of the URL standard.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// The parts of an `http` or `https` URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,42 +23,57 @@ pub(super) enum Host<'a> {
     Address(IpAddr),
 }
 
-/// What a text is.
+/// What a text is that may be a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look<'a> {
     NoUri,
-    /// It begins like one, and programs would read different hosts from it.
+    /// Some readers take it for an `http` URI, and would read different ones.
     Unclear,
     Uri(HttpUri<'a>),
 }
 
 impl<'a> HttpUri<'a> {
-    pub(super) fn look(text: &'a str) -> Look<'a> {
-        // What is left out in front by lenient parsers.
-        let trimmed = text.trim_start_matches(|c: char| c <= ' ');
-        let Some(len) = scheme_len(trimmed) else { return Look::NoUri };
-        let (scheme, rest) = trimmed.split_at(len);
+    /// Reads a text that is a URI, and nothing around it.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let (scheme, rest) = text.split_at(scheme_len(text)?);
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
-        let is_clear = trimmed.len() == text.len()
-            && authority.bytes().all(|b| {
-                b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b':' | b'[' | b']')
-            });
-        let parts = if is_clear { split(authority) } else { None };
-        match parts {
-            Some((host, port)) => Look::Uri(Self { scheme, host, port, rest }),
-            None => Look::Unclear,
+        let (host, port) = split(authority)?;
+        is_rest(rest).then_some(Self { scheme, host, port, rest })
+    }
+
+    /// Looks at a text that may be anything.
+    pub(super) fn look(text: &'a str) -> Look<'a> {
+        // The URL standard leaves out controls and spaces in front, and tabs and line feeds everywhere.
+        let mut letters = text
+            .trim_start_matches(|letter| letter <= ' ')
+            .bytes()
+            .filter(|byte| !matches!(byte, b'\t' | b'\n' | b'\r'));
+        let begins = b"http".iter().all(|expected| {
+            letters.next().is_some_and(|letter| letter.to_ascii_lowercase() == *expected)
+        });
+        let is_http = begins
+            && match letters.next() {
+                Some(b':') => true,
+                Some(b's' | b'S') => letters.next() == Some(b':'),
+                _ => false,
+            };
+        match Self::parse(text) {
+            Some(uri) => Look::Uri(uri),
+            None if is_http => Look::Unclear,
+            None => Look::NoUri,
         }
     }
 }
 
 /// The length of `http://` or `https://` at the front, in any case.
 fn scheme_len(text: &str) -> Option<usize> {
-    ["http://", "https://"].iter().map(|scheme| scheme.len()).find(|&len| {
-        text.get(..len).is_some_and(|start| {
-            start.eq_ignore_ascii_case("http://") || start.eq_ignore_ascii_case("https://")
+    ["http://", "https://"]
+        .iter()
+        .find(|scheme| {
+            text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         })
-    })
+        .map(|scheme| scheme.len())
 }
 
 /// Host and port of an authority without user information.
@@ -65,24 +84,76 @@ pub(super) fn split(authority: &str) -> Option<(Host<'_>, Option<u16>)> {
             (Host::Address(IpAddr::V6(address.parse().ok()?)), port)
         }
         None => {
-            let end = authority.find(':').unwrap_or(authority.len());
-            let (name, port) = authority.split_at(end);
-            let host =
-                name.parse().map_or(Host::Name(name), |address| Host::Address(IpAddr::V4(address)));
-            (host, port)
+            let (name, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+            (host(name)?, port)
         }
     };
     let port = match port.strip_prefix(':') {
-        Some("") => None,
-        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Some(digits.parse().ok()?)
+        // `:080` and `:` are ports to some readers alone.
+        Some(digits) => {
+            let is_port = digits.bytes().all(|byte| byte.is_ascii_digit())
+                && !digits.starts_with('0')
+                && digits.len() <= 5;
+            Some(digits.parse().ok().filter(|_| is_port)?)
         }
-        Some(_) => return None,
         None if port.is_empty() => None,
         None => return None,
     };
-    let has_host = !matches!(host, Host::Name(""));
-    has_host.then_some((host, port))
+    Some((host, port))
+}
+
+fn host(name: &str) -> Option<Host<'_>> {
+    if is_number(name) {
+        // The URL standard also reads `127.1` and `0x7f.1`.
+        let address: Ipv4Addr = name.parse().ok()?;
+        return Some(Host::Address(IpAddr::V4(address)));
+    }
+    // A label `xn--` that is no IDNA is an error to some readers.
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && !label.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("xn--"))
+    };
+    let plain = name.strip_suffix('.').unwrap_or(name);
+    plain.split('.').all(is_label).then_some(Host::Name(name))
+}
+
+/// Whether the URL standard takes a host for an IPv4 address: its last label is a number, decimal or `0x`.
+pub(super) fn is_number(host: &str) -> bool {
+    let host = host.strip_suffix('.').unwrap_or(host);
+    let last = host.rsplit('.').next().unwrap_or_default();
+    let hex = last.strip_prefix("0x").or(last.strip_prefix("0X"));
+    !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit())
+        || hex.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether path, query and fragment are what both standards read in the same way: letters of RFC 3986 alone, without
+/// `'`, which the URL standard encodes in a query, and without dot segments.
+fn is_rest(rest: &str) -> bool {
+    const LETTERS: &[u8] = b"/-._~!$&()*+,;=:@?";
+    let mut bytes = rest.bytes();
+    let mut fragments = 0;
+    while let Some(byte) = bytes.next() {
+        let is_fine = match byte {
+            b'%' => [bytes.next(), bytes.next()]
+                .iter()
+                .all(|digit| digit.is_some_and(|digit| digit.is_ascii_hexdigit())),
+            b'#' => {
+                fragments += 1;
+                fragments == 1
+            }
+            byte => byte.is_ascii_alphanumeric() || LETTERS.contains(&byte),
+        };
+        if !is_fine {
+            return false;
+        }
+    }
+    let path = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
+    let is_dots = |segment: &str| {
+        let dots = segment.replace("%2e", ".").replace("%2E", ".");
+        matches!(&*dots, "." | "..")
+    };
+    !path.contains("/.") && !path.contains("/%2") || !path.split('/').any(is_dots)
 }
 
 #[cfg(test)]
@@ -91,21 +162,21 @@ mod tests {
 
     #[test]
     fn host_and_port_are_found() {
-        let Look::Uri(uri) = HttpUri::look("HTTPS://smf1.example:8080/a?b#c") else { panic!() };
+        let uri = HttpUri::parse("HTTPS://smf1.example:8080/a?b#c").unwrap();
         assert_eq!(
             (uri.scheme, uri.host, uri.port, uri.rest),
             ("HTTPS://", Host::Name("smf1.example"), Some(8080), "/a?b#c")
         );
-        let Look::Uri(uri) = HttpUri::look("http://[2001:db8::1]") else { panic!() };
+        let uri = HttpUri::parse("http://[2001:db8::1]").unwrap();
         assert_eq!(
             (uri.host, uri.port, uri.rest),
             (Host::Address("2001:db8::1".parse().unwrap()), None, "")
         );
-        let Look::Uri(uri) = HttpUri::look("http://amf_1:80") else { panic!() };
+        let uri = HttpUri::parse("http://amf_1:80").unwrap();
         assert_eq!(uri.host, Host::Name("amf_1"));
-        let Look::Uri(uri) = HttpUri::look("http://10.0.0.1:80") else { panic!() };
+        let uri = HttpUri::parse("http://10.0.0.1:80").unwrap();
         assert_eq!(uri.host, Host::Address("10.0.0.1".parse().unwrap()));
-        for text in ["", "httpx://a", "ftp://a/", "mailto:http://", "é"] {
+        for text in ["", "httpx://a", "ftp://a/", "mailto:http://", "é", "htt", "httpss://a"] {
             assert_eq!(HttpUri::look(text), Look::NoUri, "{text}");
         }
     }
@@ -120,12 +191,37 @@ mod tests {
             "http://a%2eb/",
             "http://a:b:c/",
             "http://a:99999/",
+            "http://a:080/",
+            "http://a:/",
             " http://a/",
             "\thttp://a/",
+            "ht\ttp://a/",
+            "http\n://a/",
+            "http:/a/",
+            "http:a/",
+            "HTTP:\\\\a",
+            "https:a",
+            "http://127.1/",
+            "http://0x7f.0.0.1/",
+            "http://1.2.3.4.5/",
+            "http://1.2.3.04/",
+            "http://xn--a/",
+            "http://a..b/",
             "http://[::1/",
             "http://[::1]x/",
+            "http://[::1%25eth0]/",
             "http://ä.org/",
             "http://a b/",
+            "http://a/../b",
+            "http://a/b/%2e%2E",
+            "http://a/./b",
+            "http://a/b c",
+            "http://a/b\\c",
+            "http://a/b#c#d",
+            "http://a/?'",
+            "http://a/%4",
+            "http://a/\u{e4}",
+            "http://a/b\t",
         ] {
             assert_eq!(HttpUri::look(text), Look::Unclear, "{text:?}");
         }

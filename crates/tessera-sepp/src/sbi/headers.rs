@@ -32,10 +32,13 @@ pub fn remove_routing(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what some servers believe of a proxy before them, and no peer is one: another method or path than those
-/// that were judged, another address.
-pub fn remove_believed(headers: &mut HeaderMap) {
-    const BEGINNINGS: [&str; 6] = [
+/// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
+/// (RFC 9110 §6.5.1); and what servers believe of a proxy in front of them. Some have `_` for `-`.
+pub fn remove_claims(trailers: &mut HeaderMap) {
+    const NAMES: [&str; 6] =
+        ["authorization", "content-encoding", "content-type", "forwarded", "host", "location"];
+    const BEGINNINGS: [&str; 7] = [
+        "3gpp-sbi-",
         "x-http-method",
         "x-method-override",
         "x-forwarded-",
@@ -43,27 +46,11 @@ pub fn remove_believed(headers: &mut HeaderMap) {
         "x-rewrite-",
         "x-real-ip",
     ];
-    headers.remove(http::header::FORWARDED);
-    let is_believed = |name: &HeaderName| {
-        let name = name.as_str();
-        name.starts_with("x-") && BEGINNINGS.iter().any(|start| name.starts_with(start))
+    let is_claim = |name: &&HeaderName| {
+        let name = name.as_str().replace('_', "-");
+        NAMES.contains(&&*name) || BEGINNINGS.iter().any(|start| name.starts_with(start))
     };
-    while let Some(name) = headers.keys().find(|name| is_believed(name)).cloned() {
-        headers.remove(name);
-    }
-}
-
-/// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
-/// (RFC 9110 §6.5.1).
-pub fn remove_claims(trailers: &mut HeaderMap) {
-    use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION};
-    for name in [AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, LOCATION] {
-        trailers.remove(name);
-    }
-    remove_believed(trailers);
-    while let Some(name) =
-        trailers.keys().find(|name| name.as_str().starts_with("3gpp-sbi-")).cloned()
-    {
+    while let Some(name) = trailers.keys().find(is_claim).cloned() {
         trailers.remove(name);
     }
 }

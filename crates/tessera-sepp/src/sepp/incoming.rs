@@ -82,7 +82,6 @@ impl Sepp {
         let left = time::left(&parts.headers, live.policy.response_time, SystemTime::now);
         let deadline = Deadline::after(left.map_err(|_| problems::TIMED_OUT)?);
         passing::pass_on(&mut parts)?;
-        headers::remove_believed(&mut parts.headers);
         let refuse_target = |_| {
             reject(Some(&association), Offence::Target);
             problems::BAD_TARGET

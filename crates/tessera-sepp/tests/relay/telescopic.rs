@@ -66,7 +66,7 @@ async fn what_was_created_is_found_through_this_sepp_and_named_as_it_is_there() 
     let world = world().await;
     let port = world.visited.sbi_address.port();
     let through = format!("http://udm-n999070-p8000-h.{DOMAIN}:{port}");
-    let json = format!(r#"{{"monitoredResourceUri":"{through}/nudm-sdm/v2/y"}}"#);
+    let json = format!(r#"{{"monitoredResourceUris":["{through}/nudm-sdm/v2/y"]}}"#);
     let asked = crate::world::request(Method::POST, "/nudm-sdm/v2/imsi-999700000000001/created")
         .header("content-type", "application/json")
         .body(Body::full(Bytes::from(json.clone())))

@@ -15,7 +15,9 @@ async fn a_request_crosses_and_its_answer_comes_back() {
         .header("3gpp-sbi-correlation-info", "imsi-999700000000001");
     let response = world.ask(empty(request)).await;
     assert_eq!(response.status(), 200);
-    assert_eq!(response.headers()["x-of-function"], "yes");
+    assert_eq!(response.headers()["etag"], "yes");
+    // No API has it.
+    assert!(!response.headers().contains_key("x-of-function"));
     assert_eq!(response.headers()["content-type"], "application/json");
     assert_eq!(text(response).await, AM_DATA_BODY);
     let (method, uri, headers) = world.udm.last();
@@ -37,7 +39,7 @@ async fn a_request_crosses_and_its_answer_comes_back() {
 #[tokio::test]
 async fn each_method_and_status_is_the_functions() {
     let world = World::new(Words::default()).await;
-    let body = r#"{"a":1}"#;
+    let body = r#"{"priority":1}"#;
     for (method, end, status, answered) in [
         (Method::POST, "created", 201, body),
         (Method::PUT, "echo", 200, body),
@@ -70,7 +72,7 @@ async fn trailers_pass_in_both_directions() {
         "x-after".parse::<http::HeaderName>().unwrap(),
         HeaderValue::from_static("all"),
     )]);
-    let data = Bytes::from_static(b"{\"a\":1}");
+    let data = Bytes::from_static(b"{\"priority\":1}");
     let body = Body::from(Collected { data: data.clone(), trailers: Some(trailers) });
     let request = request(Method::PUT, "/nudm-sdm/v2/imsi-999700000000001/echo")
         .header("content-type", "application/json")
@@ -85,7 +87,8 @@ async fn trailers_pass_in_both_directions() {
 /// The path of the apiRoot stands before the API's.
 #[tokio::test]
 async fn a_prefix_of_the_api_root_is_kept() {
-    let world = World::new(Words::default()).await;
+    let words = Words { home_sbi: "target-prefixes = [\"/deployed/here\"]", ..Words::default() };
+    let world = World::new(words).await;
     let mut asked = empty(request(Method::GET, AM_DATA));
     let root =
         HeaderValue::from_static("http://UDM.5gc.mnc070.mcc999.3gppnetwork.org:8000/deployed/here");

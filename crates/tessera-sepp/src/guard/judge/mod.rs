@@ -4,11 +4,12 @@ pub(super) mod json;
 pub(super) mod token;
 
 use super::fields::{Kind, Text};
-use super::hiding::{Edits, Translation};
+use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
+use super::members::Key;
 use super::network::{Named, Side, Sides};
-use super::source::Source;
-use super::uri::{Host, HttpUri, Look};
+use super::patch::Placed;
+use super::uri::{self, Host, HttpUri, Look};
 use super::{Refusal, Rule, RuleSet, Verdict, network};
 
 /// What is known of a message, and what was found.
@@ -22,7 +23,10 @@ pub(super) struct Judge<'a> {
     /// What a network of the wrong side offends against, where the judge looks now.
     pub(super) rule: Rule,
     pub(super) translation: Option<Translation<'a>>,
-    pub(super) edits: Edits,
+    /// Whether names that no API of roaming has are against a rule here.
+    pub(super) knows_members: bool,
+    /// What the patch that is judged now has put somewhere.
+    pub(super) placed: Vec<Placed>,
     pub(super) logged: Vec<Refusal>,
 }
 
@@ -35,6 +39,8 @@ pub(super) struct Scope {
     pub(super) side: Option<Side>,
     /// What strings are.
     pub(super) text: Text,
+    /// The names in it are data.
+    pub(super) is_map: bool,
 }
 
 /// As many messages of rules that only log are kept of one message.
@@ -90,40 +96,65 @@ impl Judge<'_> {
         self.offence(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
     }
 
-    /// A text, whatever it is.
-    pub(super) fn text(&mut self, scope: Scope, text: &str, source: Source) -> Result<(), Refusal> {
-        match scope.text {
-            Text::Plmn => return self.plmn(scope, text),
-            Text::Token => return token::judge(self, text),
-            Text::Name => return self.name(scope, text, source),
-            Text::Plain | Text::Callback | Text::Uri => {}
+    /// The name of a member, or a token of a pointer to one.
+    pub(super) fn name_of_member(&mut self, around: Scope, name: &str) -> Result<Key, Refusal> {
+        if let Some(identity) = Identity::of(name) {
+            self.identity(around, name, identity)?;
         }
+        let key = Key::of(name);
+        if matches!(key, Key::Unknown { .. }) && self.knows_members && !around.is_map {
+            self.against(Rule::UnknownMember, around.name, name)?;
+        }
+        Ok(key)
+    }
+
+    /// A text, whatever it is. Gives the text that goes on in its place, if another one does.
+    pub(super) fn text(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
+        match scope.text {
+            Text::Plmn => self.plmn(scope, text).map(|()| None),
+            Text::Token => token::judge(self, text).map(|()| None),
+            Text::Name | Text::Host => self.name(scope, text),
+            Text::Subscriber => self.subscriber(scope, text).map(|()| None),
+            Text::Uri | Text::Callback => match HttpUri::parse(text) {
+                Some(uri) => self.uri(scope, text, uri),
+                None => self.against(Rule::CallbackUri, scope.name, text).map(|()| None),
+            },
+            Text::Reference if !is_relative(text) => match HttpUri::parse(text) {
+                Some(uri) => self.uri(scope, text, uri),
+                // Another scheme than those that its reader follows, such as `tel:`.
+                None if HttpUri::look(text) == Look::NoUri => Ok(None),
+                None => self.against(Rule::CallbackUri, scope.name, text).map(|()| None),
+            },
+            Text::Reference => Ok(None),
+            Text::Plain => self.plain(scope, text),
+            Text::Change => {
+                self.against(Rule::Malformed, scope.name, "is no change").map(|()| None)
+            }
+        }
+    }
+
+    fn plain(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         match text.as_bytes().first() {
             Some(b'h' | b'H' | ..=b' ') => match HttpUri::look(text) {
                 Look::NoUri => {}
-                Look::Unclear if self.is_followed(scope) => {
-                    return self.against(Rule::CallbackUri, scope.name, text);
+                // What is only a sentence to read begins like one too.
+                Look::Unclear if self.is_incoming && self.kind.is_request => {
+                    return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
                 }
                 Look::Unclear => {}
-                Look::Uri(uri) => return self.uri(scope, text, uri, source),
+                Look::Uri(uri) => return self.uri(scope, text, uri),
             },
-            // A host without a scheme (RFC 3986 §4.2).
-            Some(b'/' | b'\\')
-                if scope.text != Text::Plain && text[1..].starts_with(['/', '\\']) =>
-            {
-                return self.against(Rule::CallbackUri, scope.name, text);
-            }
             Some(b'i' | b'I' | b's' | b'S' | b'5' | b'n' | b'N') => {
                 if let Some(identity) = Identity::of(text) {
-                    return self.identity(scope, text, identity);
+                    return self.identity(scope, text, identity).map(|()| None);
                 }
             }
             _ => {}
         }
         if has_network_name(text) {
-            return self.names(scope, text);
+            self.names(scope, text)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     /// A text that is a PLMN ID.
@@ -138,81 +169,98 @@ impl Judge<'_> {
         self.against(Rule::Malformed, scope.name, text)
     }
 
+    /// A text that is a SUPI or SUCI (TS 29.571 §5.3.2).
+    fn subscriber(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
+        const OTHER: [&str; 3] = ["nai-", "gci-", "gli-"];
+        if let Some(identity) = Identity::of(text) {
+            return self.identity(scope, text, identity);
+        }
+        let is_other = OTHER.iter().any(|start| {
+            text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
+        });
+        if is_other || !(self.is_incoming && self.kind.is_request) {
+            return self.names(scope, text);
+        }
+        self.against(Rule::UeIdentity, scope.name, &Identity::masked(text))
+    }
+
     /// Names of networks somewhere in a text.
     pub(super) fn names(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
         network::all_in(text).try_for_each(|named| self.network(scope, &named))
     }
 
     /// A domain name.
-    fn name(&mut self, scope: Scope, text: &str, source: Source) -> Result<(), Refusal> {
-        if let Some(translation) = self.translation {
+    fn name(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
+        let mut hidden = None;
+        if let Some(translation) = self.translation
+            && scope.text == Text::Name
+            && !(translation.way == Way::Hide && scope.name == PUBLIC)
+        {
             match translation.name(text) {
-                Ok(Some(name)) => self.edits.replace(text, name, source),
+                Ok(Some(name)) => hidden = Some(name),
                 // An own function that repeats the name would have it hidden: then the peer could reach whatever it is.
                 Ok(None) if self.is_incoming && self.kind.is_request && is_of_no_network(text) => {
-                    return self.against(Rule::Topology, scope.name, text);
+                    self.against(Rule::Topology, scope.name, text)?;
                 }
                 Ok(None) => {}
-                Err(_) => return self.against(Rule::Topology, scope.name, text),
+                Err(_) => self.against(Rule::Topology, scope.name, text)?,
             }
         }
-        self.names(scope, text)
+        // An own function would connect to it.
+        if self.is_incoming && (uri::is_number(text) || text.contains(':')) {
+            self.against(Rule::Target, scope.name, text)?;
+        }
+        self.names(scope, text)?;
+        Ok(hidden)
     }
 
-    /// A URI: to call back it is of the sender; any that an own function may follow leads to one of both ends, not to
-    /// an address of the inside or to a third.
+    /// A URI: to call back it is of the sender; any that a function may follow leads to one of both ends, not to an
+    /// address of the inside or to a third.
     fn uri(
         &mut self,
         scope: Scope,
         text: &str,
         uri: HttpUri<'_>,
-        source: Source,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<String>, Refusal> {
+        let side = self.kind.uri(scope.text);
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
                 // A peer that has an own function called back by another own one.
                 Ok(Some(_))
                     if self.is_incoming && self.kind.is_request && scope.text == Text::Callback =>
                 {
-                    return self.names_another(Rule::CallbackUri, scope, Side::Sender, text);
+                    self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
+                    return Ok(None);
                 }
                 Ok(Some(authority)) => {
-                    let start = uri.scheme.len();
-                    self.edits.replace(
-                        &text[start..text.len() - uri.rest.len()],
-                        authority,
-                        source,
-                    );
-                    return Ok(());
+                    return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
                 }
                 Ok(None) => {}
-                Err(_) => return self.against(Rule::Topology, scope.name, text),
+                Err(_) => return self.against(Rule::Topology, scope.name, text).map(|()| None),
             }
         }
         let named = match uri.host {
             Host::Name(name) => Named::of_domain(name),
             Host::Address(_) => None,
         };
-        let side = match scope.text {
-            Text::Callback => Side::Sender,
-            _ => Side::Either,
-        };
         let is_fine = match named {
-            Some(named) if self.kind.is_request => self.sides.allow(side, &named),
-            Some(named) => self.sides.allow(Side::Either, &named),
-            // An address or another name: an own function may have it, and peers answer with theirs. A peer that asks
-            // for calls to one could reach into this network.
-            None => !(self.is_incoming && self.kind.is_request),
+            Some(named) => self.sides.allow(side, &named),
+            // An address or another name: an own function may have it. A peer that asks for calls to one, or answers
+            // with one, could reach into this network. What a function gave itself comes back in answers, and there
+            // are sentences that have a URI.
+            None if self.kind.is_request => !self.is_incoming,
+            None => !self.is_incoming || matches!(scope.text, Text::Callback | Text::Plain),
         };
-        if is_fine {
-            return Ok(());
+        if !is_fine {
+            self.names_another(Rule::CallbackUri, scope, side, text)?;
         }
-        self.names_another(Rule::CallbackUri, scope, side, text)
+        Ok(None)
     }
 
-    /// Whether an own function may follow a URI here: what is only a sentence to read has one too.
-    fn is_followed(&self, scope: Scope) -> bool {
-        scope.text != Text::Plain || self.is_incoming && self.kind.is_request
+    /// Whether lists of addresses of functions don't go on.
+    pub(super) fn hides_addresses(&self) -> bool {
+        self.kind.service.has_profiles()
+            && self.translation.is_some_and(|translation| translation.way == Way::Hide)
     }
 
     /// A subscriber.
@@ -237,6 +285,12 @@ impl Judge<'_> {
         }
         self.names_another(Rule::UeIdentity, scope, side, &Identity::masked(text))
     }
+}
+
+/// A reference without scheme and host.
+fn is_relative(text: &str) -> bool {
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#".contains(&byte);
+    !text.starts_with("//") && text.bytes().all(is_path)
 }
 
 fn is_of_no_network(name: &str) -> bool {

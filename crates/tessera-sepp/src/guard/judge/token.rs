@@ -1,4 +1,4 @@
-//! Access tokens (TS 29.510 §6.3.5.2.4): what they claim is compared, before anybody knows whether they are genuine.
+//! Access tokens (TS 29.510 §6.3.5.2.4): what they claim is compared, before their signature is checked.
 //! That is for the function that is asked (TS 33.501 §13.4.1.2).
 
 use base64::Engine;
@@ -7,14 +7,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::json;
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
-use crate::guard::source::Source;
 use crate::guard::{Refusal, Rule};
 
-const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain };
+const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain, is_map: false };
 
 /// Judges a JWS in compact form.
 pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
-    // No claim is a token. Whoever puts one into another wants this to go down and down.
+    // No claim is a token: one within another would lead down without end.
     if judge.rule == Rule::PlmnInToken {
         return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
     }
@@ -22,8 +21,10 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
         return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
     };
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
-    let judged = json::judge(judge, CLAIMS, &claims, Source::Fixed);
-    judge.rule = around;
+    // An issuer adds claims of its own (RFC 7519 §4.3).
+    let knows_members = std::mem::take(&mut judge.knows_members);
+    let judged = json::judge(judge, CLAIMS, &claims).map(|_| ());
+    (judge.rule, judge.knows_members) = (around, knows_members);
     judged
 }
 

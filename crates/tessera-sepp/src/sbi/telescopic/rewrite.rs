@@ -118,7 +118,7 @@ fn in_parts(
     exchange: impl Fn(&[u8]) -> Option<Bytes>,
 ) -> Option<Bytes> {
     let (mut written, mut copied) = (Vec::new(), 0);
-    for Part { content_type, content, at } in multipart::parts(body, boundary)? {
+    for Part { content_type, content, at, .. } in multipart::parts(body, boundary)? {
         if !is_json_type(content_type.split(';').next().unwrap_or_default().trim()) {
             continue;
         }

@@ -1,0 +1,57 @@
+//! Lists of addresses in profiles of functions, which a peer doesn't see.
+
+use std::net::IpAddr;
+
+use serde_json::{Map, Value};
+
+use super::super::uri::Host;
+use super::{NotOurs, Translation};
+
+/// What one object had of them.
+#[derive(Default)]
+pub(in super::super) struct Addresses {
+    first: Option<(IpAddr, Option<u16>)>,
+    /// The object has a name.
+    pub(in super::super) has_name: bool,
+}
+
+/// The member for other networks (TS 29.510 §6.1.6.2.2), which is not hidden.
+pub(in super::super) const PUBLIC: &str = "interPlmnFqdn";
+
+impl Addresses {
+    /// Takes the addresses out of `ipv4Addresses`, `ipv6Addresses` or `ipEndPoints`. None if nothing is left.
+    pub(in super::super) fn take(&mut self, value: Value) -> Option<Value> {
+        let Value::Array(mut items) = value else { return None };
+        for item in &mut items {
+            match item {
+                Value::String(text) => self.note(Some(text), None),
+                Value::Object(end) => self.take_end(end),
+                _ => {}
+            }
+        }
+        items.retain(|item| item.as_object().is_some_and(|end| !end.is_empty()));
+        (!items.is_empty()).then_some(Value::Array(items))
+    }
+
+    fn take_end(&mut self, end: &mut Map<String, Value>) {
+        let port = end.get("port").and_then(Value::as_u64);
+        let port = port.and_then(|port| u16::try_from(port).ok());
+        for member in ["ipv4Address", "ipv6Address"] {
+            let address = end.remove(member);
+            self.note(address.as_ref().and_then(Value::as_str), port);
+        }
+    }
+
+    fn note(&mut self, text: Option<&str>, port: Option<u16>) {
+        self.first = self.first.or_else(|| Some((text?.parse().ok()?, port)));
+    }
+
+    /// The name that stands for the first address, if the object has no name.
+    pub(in super::super) fn name(
+        &self,
+        translation: &Translation<'_>,
+    ) -> Result<Option<String>, NotOurs> {
+        let Some((address, port)) = self.first.filter(|_| !self.has_name) else { return Ok(None) };
+        translation.pseudonyms.hide(translation.peer, Host::Address(address), port).map(Some)
+    }
+}

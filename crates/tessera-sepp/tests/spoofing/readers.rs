@@ -1,0 +1,372 @@
+//! What receivers read otherwise than a judge: each has one reading, or is refused.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, Response};
+use tessera_sepp::guard::{Asked, Rule, Verdict};
+
+use crate::message::{guard, incoming, passes, request, with};
+
+const OWN: &str = "http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x";
+
+fn rule(text: &str) -> Option<Rule> {
+    incoming(&guard(""), text).err().map(|refusal| refusal.rule)
+}
+
+/// The path, the query and the body that go on, without hiding.
+fn sent(text: &str) -> (String, String) {
+    let guard = guard("");
+    let (mut parts, mut body) = request(text);
+    passes(with(|context| guard.incoming_request(context, &mut parts, Some(&mut body))));
+    (parts.uri.to_string(), String::from_utf8(body.into()).unwrap())
+}
+
+#[test]
+fn each_api_takes_its_own_types_alone() {
+    for kind in [
+        "application/x-www-form-urlencoded",
+        "text/plain",
+        "application/json-patch+json",
+        "application/json; charset=utf-16",
+        "application/jsonx",
+        "",
+    ] {
+        let text = format!(
+            "POST /nnrf-disc/v1/x\ncontent-type: {kind}\n\n{{\"requesterPlmnList\":[{{\"mcc\":\"999\",\"mnc\":\"70\"}}]}}"
+        );
+        assert_eq!(rule(&text), Some(Rule::ContentType), "{kind}");
+    }
+    let form = "POST /oauth2/token\ncontent-type: application/x-www-form-urlencoded; a=b\n\n\
+                grant_type=client_credentials&scope=a%20b+c;d&nfType=AMF";
+    let (_, body) = sent(form);
+    assert_eq!(body, "grant_type=client_credentials&scope=a%20b%20c%3Bd&nfType=AMF");
+    assert_eq!(rule("POST /oauth2/token\n\n{}"), Some(Rule::ContentType));
+}
+
+#[test]
+fn a_body_goes_on_as_it_was_read() {
+    for (body, expected) in [
+        (
+            r#" { "nf\u0054ype" : "A\u004dF\n" , "priority":1.50 } "#,
+            r#"{"nfType":"AMF\n","priority":1.5}"#,
+        ),
+        (
+            "[1e2,-0.0,18446744073709551615,9007199254740993]",
+            "[100.0,-0.0,18446744073709551615,9007199254740993]",
+        ),
+        ("[18446744073709551616]", "[1.8446744073709552e+19]"),
+        (
+            "[\"\\u00e4\\ud83d\\ude00\\/\",{},[],null,true]",
+            "[\"\u{e4}\u{1f600}/\",{},[],null,true]",
+        ),
+    ] {
+        assert_eq!(sent(&format!("POST /nnrf-nfm/v1/x\n\n{body}")).1, expected);
+    }
+    for body in [
+        "{\"requesterPlmnList\\u0000\":[{\"mcc\":\"999\",\"mnc\":\"70\"}]}",
+        "{\"nfType\":\"AMF\\u0000x\"}",
+        "\u{feff}{}",
+        "{}\0",
+        "{}x",
+        "{}{}",
+        "[1,]",
+        "{\"nfType\":1,}",
+        "// x\n{}",
+        "['a']",
+        "[NaN]",
+        "[1e999]",
+        "[01]",
+        "[\"\\ud800\"]",
+        "[\"a\tb\"]",
+        "{\"nfType\":\"AMF\",\"nfType\":\"SMF\"}",
+        "{\"nfType\":\"AMF\",\"NFTYPE\":\"SMF\"}",
+        "{\"\u{17f}upi\":\"\",\"supi\":\"imsi-999700000000001\"}",
+    ] {
+        let text = format!("POST /nnrf-nfm/v1/x\n\n{body}");
+        assert_eq!(rule(&text), Some(Rule::Malformed), "{body:?}");
+    }
+}
+
+#[test]
+fn the_request_line_goes_on_as_it_was_read() {
+    let (uri, _) = sent(
+        "GET /nnrf-disc/v1/%6ef-instances?target-nf-type=U%44M&snssais=%5B%7B%22sst%22:%201%7D%5D&service-names=a,b+c;d",
+    );
+    assert_eq!(
+        uri,
+        "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&snssais=%5B%7B%22sst%22%3A1%7D%5D&service-names=a,b%20c%3Bd"
+    );
+    assert_eq!(rule("GET /nnrf-disc/v1/x?target-nf-type%00=UDM"), Some(Rule::Malformed));
+}
+
+#[test]
+fn methods_are_those_of_3gpp() {
+    for method in ["TRACE", "get", "CONNECT", "PROPFIND", "POST2"] {
+        let guard = guard("[peer.visited.guard]\napis = [\"nudm-sdm\"]");
+        let (mut parts, _) = request("GET /nudm-sdm/v2/imsi-999700000000001/am-data");
+        parts.method = Method::from_bytes(method.as_bytes()).unwrap();
+        let verdict = with(|context| guard.incoming_request(context, &mut parts, None));
+        let refusal = verdict.unwrap_err();
+        assert_eq!((refusal.rule, &*refusal.claimed), (Rule::Api, method));
+    }
+}
+
+#[test]
+fn a_refused_service_is_named_and_cut() {
+    let claimed = |path: &str| incoming(&guard(""), &format!("GET {path}")).unwrap_err().claimed;
+    assert_eq!(&*claimed("/nudr-dr/v1/subscription-data"), "GET nudr-dr");
+    assert_eq!(&*claimed("/%6eudr-dr/v1/x"), "GET nudr-dr");
+    assert_eq!(claimed(&format!("/{}", "x".repeat(5_000))).len(), 120);
+}
+
+#[test]
+fn a_uri_is_one_or_is_refused() {
+    let subscribe = |uri: &str| {
+        let uri = serde_json::to_string(uri).unwrap();
+        rule(&format!("POST /nnrf-nfm/v1/subscriptions\n\n{{\"nfStatusNotificationUri\":{uri}}}"))
+    };
+    assert_eq!(subscribe("http://amf.5gc.mnc001.mcc001.3gppnetwork.org:7777/a/b?c=d"), None);
+    for uri in [
+        "10.0.0.1:8080/x",
+        "http:/10.0.0.1/x",
+        "http:10.0.0.1/x",
+        "http:\\\\10.0.0.1/x",
+        "ht\ttp://10.0.0.1/x",
+        "ftp://10.0.0.1/x",
+        "gopher://10.0.0.1:6379/_INFO",
+        "dict://10.0.0.1/x",
+        "file:///etc/passwd",
+        "unix:/run/x",
+        "nrf.5gc.mnc070.mcc999.3gppnetwork.org",
+        "//10.0.0.1/x",
+        "/x",
+        "",
+        "http://amf.5gc.mnc001.mcc001.3gppnetwork.org@10.0.0.1/",
+        "http://10.0.0.1#.5gc.mnc001.mcc001.3gppnetwork.org/",
+        "http://amf.5gc.mnc001.mcc001.3gppnetwork.org/../x",
+        OWN,
+    ] {
+        assert_eq!(subscribe(uri), Some(Rule::CallbackUri), "{uri}");
+    }
+    // The other end of a list, and of an object, is a URI as well.
+    for body in [
+        r#"{"monitoredResourceUris":["http:/10.0.0.1/"]}"#,
+        r#"{"callbackReference":1}"#,
+        r#"{"hSmfUri":["file:///x"]}"#,
+        r#"{"x2NotifyUri":"file:///x"}"#,
+        r#"{"note":"http:\\\\10.0.0.1/"}"#,
+        r#"{"type":"file:///x","instance":"http:/10.0.0.1"}"#,
+    ] {
+        let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
+        let text = format!("POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n{body}");
+        let refusal = incoming(&guard, &text).unwrap_err();
+        assert!(matches!(refusal.rule, Rule::CallbackUri | Rule::Malformed), "{body}: {refusal}");
+    }
+}
+
+#[test]
+fn members_that_no_api_has_are_refused_or_logged() {
+    let text = "POST /nnrf-nfm/v1/subscriptions\n\n{\"reqPlmnSecret\":1}";
+    let refusal = incoming(&guard(""), text).unwrap_err();
+    assert_eq!((refusal.rule, &*refusal.claimed), (Rule::UnknownMember, "reqPlmnSecret"));
+    let lenient = guard("[guard]\nlog-only = [\"unknown-member\"]");
+    assert_eq!(incoming(&lenient, text).unwrap().logged, [refusal]);
+    assert_eq!(rule("GET /nnrf-disc/v1/nf-instances?target-secret=1"), Some(Rule::UnknownMember));
+    // Names that are data, and an API that an operator added.
+    let map = "POST /nudm-sdm/v2/x\n\n{\"dnnConfigurations\":{\"internet\":{\"iwkEpsInd\":true}}}";
+    assert_eq!(rule(map), None);
+    assert_eq!(rule(&map.replace("iwkEpsInd", "iwkEps2")), Some(Rule::UnknownMember));
+    let added = guard("[peer.visited.guard]\napis = [\"nown-api\"]");
+    passes(incoming(&added, "POST /nown-api/v1/x\n\n{\"some\":1}"));
+}
+
+#[test]
+fn a_subscriber_at_an_nrf_is_of_the_senders_network() {
+    for member in [
+        r#""reqPlmnList":[{"mcc":"999","mnc":"70"}]"#,
+        r#""reqSnpnList":[{"mcc":"999","mnc":"70","nid":"000007ed9d5"}]"#,
+        r#""reqPerPlmnSnssais":[{"plmnId":{"mcc":"999","mnc":"70"},"sNssaiList":[]}]"#,
+        r#""reqNfFqdn":"amf.5gc.mnc070.mcc999.3gppnetwork.org""#,
+    ] {
+        let text = format!("POST /nnrf-nfm/v1/subscriptions\n\n{{{member}}}");
+        assert_eq!(rule(&text), Some(Rule::PlmnInJson), "{member}");
+    }
+}
+
+#[test]
+fn a_patch_is_judged_where_its_values_end() {
+    let patch = |operations: &str| {
+        rule(&format!(
+            "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n[{operations}]"
+        ))
+    };
+    let here = "http://amf.5gc.mnc001.mcc001.3gppnetwork.org/x";
+    let add =
+        |path: &str, value: &str| format!(r#"{{"op":"add","path":"{path}","value":{value}}}"#);
+    let to = |op: &str, from: &str, path: &str| {
+        format!(r#"{{"op":"{op}","from":"{from}","path":"{path}"}}"#)
+    };
+    let both = |uri: &str| format!("\"{uri}\"");
+    assert_eq!(patch(&add("/nfStatusNotificationUri", &both(here))), None);
+    assert_eq!(patch(&add("/nfStatusNotificationUri", &both(OWN))), Some(Rule::CallbackUri));
+    for op in ["copy", "move"] {
+        // What the patch put somewhere, whole or in part, directly or by a third place.
+        for (put, from) in [
+            (add("/validityTime", &both(OWN)), "/validityTime"),
+            (add("/load", &format!("{{\"priority\":{}}}", both(OWN))), "/load/priority"),
+            (add("/load", &format!("[{}]", both(OWN))), "/load/0"),
+            (add("/load/-", &both(OWN)), "/load/3"),
+        ] {
+            let direct = format!("{put},{}", to(op, from, "/nfStatusNotificationUri"));
+            assert!(patch(&direct).is_some(), "{direct}");
+            let by_third = format!(
+                "{put},{},{}",
+                to(op, from, "/locality"),
+                to(op, "/locality", "/nfStatusNotificationUri")
+            );
+            assert!(patch(&by_third).is_some(), "{by_third}");
+        }
+        let whole =
+            format!("{},{}", add("/load/mcc", "\"208\""), to(op, "/load", "/reqPlmnList/0"));
+        assert!(patch(&whole).is_some(), "{whole}");
+        let unseen = to(op, "/locality", "/nfStatusNotificationUri");
+        assert_eq!(patch(&unseen), Some(Rule::Malformed));
+        assert_eq!(patch(&to(op, "/locality", "/load")), None);
+        let honest = format!(
+            "{},{}",
+            add("/locality", &both(here)),
+            to(op, "/locality", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&honest), None);
+    }
+    for bad in [
+        r#"{"op":"add","path":"nfStatus","value":1}"#,
+        r#"{"op":"add","path":"/nfStatus/","value":1}"#,
+        r#"{"op":"eval","path":"/nfStatus","value":1}"#,
+        r#"{"op":"add","op":"copy","path":"/nfStatus","value":1}"#,
+        r#"{"path":"/nfStatus","value":1}"#,
+        r#"{"op":"add","value":1}"#,
+        "1",
+    ] {
+        assert!(patch(bad).is_some(), "{bad}");
+    }
+    let many = vec![add("/load", "1"); 1_000].join(",");
+    assert_eq!(patch(&many), Some(Rule::Malformed));
+}
+
+#[test]
+fn changes_in_a_notification_are_judged_where_they_are() {
+    let change = |path: &str| {
+        rule(&format!(
+            "POST /namf-callback/v1/x\n\n{{\"notifyItems\":[{{\"resourceId\":\"imsi-001010000000001\",\"changes\":[\
+             {{\"newValue\":\"{OWN}\",\"op\":\"REPLACE\",\"path\":\"{path}\"}}]}}]}}"
+        ))
+    };
+    assert_eq!(change("/callbackReference"), Some(Rule::CallbackUri));
+}
+
+#[test]
+fn headers_that_servers_read_as_others_dont_pass() {
+    let judged = |name: &str| {
+        let guard = guard("");
+        let (mut parts, _) = request("GET /nudm-sdm/v2/imsi-999700000000001/am-data");
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        parts.headers.insert(name.clone(), HeaderValue::from_static("208-93"));
+        let verdict = with(|context| guard.incoming_request(context, &mut parts, None));
+        verdict.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
+    };
+    for name in ["3gpp_sbi_originating_network_id", "3gpp-sbi-asserted_plmn_id", "content_type"] {
+        assert_eq!(judged(name), Err(Rule::Malformed), "{name}");
+    }
+    for name in [
+        "x_http_method_override",
+        "x-http-method-override",
+        "http-method-override",
+        "ssl-client-cert",
+        "x-ssl-client-verify",
+        "x-forwarded-host",
+        "alt-svc",
+        "x-anything",
+    ] {
+        assert_eq!(judged(name), Ok(false), "{name}");
+    }
+    assert_eq!(judged("if-none-match"), Ok(true));
+}
+
+#[test]
+fn a_peers_answer_leads_into_its_own_network() {
+    let guard = guard("");
+    let judged = |status: u16, name: &'static str, value: &str| {
+        let (question, _) = request("POST /nudm-uecm/v1/x");
+        let answer = Response::builder().status(status).header(name, value).body(()).unwrap();
+        let (mut parts, ()) = answer.into_parts();
+        let verdict = with(|context| {
+            guard.incoming_response(context, Asked::of(&question), &mut parts, None)
+        });
+        verdict.map(|_| parts.headers.contains_key(name)).map_err(|refusal| refusal.rule)
+    };
+    let here = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org/nudm-uecm/v1/x";
+    for status in [200, 201, 204, 303, 308, 404] {
+        for name in ["location", "content-location"] {
+            for uri in [OWN, "http://10.0.0.1:8080/x", "//10.0.0.1/x", "file:///x", "a:b"] {
+                assert_eq!(judged(status, name, uri), Err(Rule::CallbackUri), "{status} {uri}");
+            }
+            assert_eq!(judged(status, name, here), Ok(true));
+            assert_eq!(judged(status, name, "/nudm-uecm/v1/x"), Ok(true));
+        }
+    }
+    for (name, around) in [
+        ("3gpp-sbi-target-apiroot", ""),
+        ("3gpp-sbi-binding", "bl=nf-instance; uriApiRoot="),
+        ("3gpp-sbi-producer-id", "nfinst=1; a="),
+        ("www-authenticate", "Bearer realm="),
+    ] {
+        let ask = |uri: &str| judged(201, name, &format!("{around}\"{uri}\""));
+        assert_eq!(ask(OWN), Err(Rule::CallbackUri), "{name}");
+        assert_eq!(ask("http%3A%2F%2F10.0.0.1%2F"), Err(Rule::CallbackUri), "{name}");
+        assert_eq!(ask(here), Ok(true), "{name}");
+    }
+    assert_eq!(judged(200, "alt-svc", "h2=\"10.0.0.1:80\""), Ok(false));
+}
+
+#[test]
+fn the_content_of_an_answer_leads_into_the_peers_network() {
+    let guard = guard("");
+    let judged = |status: u16, kind: &str, content: &str| {
+        let (question, _) = request("POST /npcf-ue-policy-control/v1/policies");
+        let answer = Response::builder().status(status).header("content-type", kind);
+        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+        let mut body = Bytes::copy_from_slice(content.as_bytes());
+        let verdict: Result<Verdict, _> = with(|context| {
+            guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+        });
+        verdict.map(|_| body.len()).map_err(|refusal| refusal.rule)
+    };
+    let json = "application/json";
+    for member in ["resourceUri", "targetSepp", "targetScp", "nrfUri"] {
+        for uri in [OWN, "http://10.0.0.1/", "ftp://10.0.0.1"] {
+            let content = format!("{{\"{member}\":\"{uri}\"}}");
+            assert_eq!(judged(307, json, &content), Err(Rule::CallbackUri), "{content}");
+        }
+    }
+    assert!(judged(200, json, r#"{"fqdn":"10.0.0.1"}"#).is_err());
+    assert!(judged(200, json, r#"{"unheardOf":1}"#).is_err());
+    // A problem may have members of its own, and a proxy on the way has pages for people.
+    assert_eq!(judged(503, "application/problem+json", r#"{"unheardOf":1}"#), Ok(15));
+    assert_eq!(judged(503, "text/html", "<html>"), Ok(0));
+    assert_eq!(judged(200, "text/html", "<html>"), Err(Rule::ContentType));
+}
+
+#[test]
+fn a_part_that_is_read_by_its_place_is_no_json() {
+    let judged = |content: &str| {
+        rule(&format!(
+            "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\
+             --b\r\ncontent-type: application/json\r\n\r\n{{}}\r\n--b\r\n\
+             content-type: application/vnd.3gpp.ngap\r\ncontent-id: n2\r\n\r\n{content}\r\n--b--\r\n"
+        ))
+    };
+    assert_eq!(judged("\u{0}\u{1}{"), None);
+    for content in ["{\"supi\":1}", "\u{feff}{\"supi\":1}", "x {\"supi\" :1} y"] {
+        assert_eq!(judged(content), Some(Rule::Malformed), "{content}");
+    }
+}
