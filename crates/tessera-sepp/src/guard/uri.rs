@@ -226,4 +226,122 @@ mod tests {
             assert_eq!(HttpUri::look(text), Look::Unclear, "{text:?}");
         }
     }
+
+    /// Texts from pieces at which readers differ.
+    fn texts() -> impl Iterator<Item = String> {
+        const SCHEMES: [&str; 8] =
+            ["http://", "HTTPS://", "http:/", "http:", "ht\ttp://", " http://", "//", "ftp://"];
+        const AUTHORITIES: [&str; 26] = [
+            "a.example",
+            "A.Example.",
+            "a_b",
+            "a..b",
+            "a@b",
+            "a%62",
+            "xn--a",
+            "xn--bcher-kva.example",
+            "\u{e4}.example",
+            "127.0.0.1",
+            "127.1",
+            "0x7f.1",
+            "010.0.0.1",
+            "1.2.3.4.5",
+            "256.1.1.1",
+            "[::1]",
+            "[::FFFF:1.2.3.4]",
+            "[::1",
+            "a:80",
+            "a:0080",
+            "a:",
+            "a:99999",
+            "a:8 0",
+            "",
+            "a\\b",
+            "1.2.3.4.",
+        ];
+        const RESTS: [&str; 22] = [
+            "",
+            "/",
+            "/a/b",
+            "/a/../b",
+            "/a/./b",
+            "/a/%2e%2e/b",
+            "/.a",
+            "/a..",
+            "//b",
+            "/a?b=c&d",
+            "?b",
+            "/a?'",
+            "/a#b",
+            "/a#b#c",
+            "/a b",
+            "/a\\b",
+            "/a\tb",
+            "/%zz",
+            "/%41",
+            "/\u{e4}",
+            "/a;b=c",
+            "/..",
+        ];
+        SCHEMES.into_iter().flat_map(|scheme| {
+            AUTHORITIES.into_iter().flat_map(move |authority| {
+                RESTS.into_iter().map(move |rest| format!("{scheme}{authority}{rest}"))
+            })
+        })
+    }
+
+    /// RFC 3986 appendix B, as a reader that takes apart and checks nothing.
+    fn rfc(text: &str) -> (String, String, String) {
+        let (scheme, rest) = text.split_once("://").unwrap();
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (scheme, authority) = (scheme.to_ascii_lowercase(), rest[..end].to_ascii_lowercase());
+        (scheme, authority, rest[end..].to_owned())
+    }
+
+    #[test]
+    fn both_standards_read_the_same_uri() {
+        let mut count = 0;
+        for text in texts() {
+            let whatwg = url::Url::parse(&text);
+            let Some(uri) = HttpUri::parse(&text) else {
+                // What a reader of the URL standard takes for such a URI is not passed over.
+                let is_http = whatwg.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+                assert!(!is_http || HttpUri::look(&text) == Look::Unclear, "{text:?}");
+                continue;
+            };
+            count += 1;
+            let url = whatwg.unwrap_or_else(|error| panic!("{text:?}: {error}"));
+            let (scheme, authority, rest) = rfc(&text);
+            assert_eq!(url.scheme(), scheme, "{text:?}");
+            assert_eq!((url.username(), url.password()), ("", None), "{text:?}");
+            let port = uri.port.map(|port| format!(":{port}")).unwrap_or_default();
+            let host = match uri.host {
+                Host::Name(name) => name.to_ascii_lowercase(),
+                Host::Address(IpAddr::V4(address)) => address.to_string(),
+                Host::Address(IpAddr::V6(address)) => format!("[{address}]"),
+            };
+            let read = match uri.host {
+                // The same address may be written in several ways.
+                Host::Address(_) => url.host_str().unwrap().parse::<Ipv4Addr>().map_or_else(
+                    |_| {
+                        let inner = url.host_str().unwrap().trim_matches(['[', ']']);
+                        format!("[{}]", inner.parse::<std::net::Ipv6Addr>().unwrap())
+                    },
+                    |address| address.to_string(),
+                ),
+                Host::Name(_) => url.host_str().unwrap().to_owned(),
+            };
+            assert_eq!(read, host, "{text:?}");
+            if let Host::Name(_) = uri.host {
+                assert_eq!(authority, format!("{host}{port}"), "{text:?}");
+            }
+            let default = if scheme == "https" { 443 } else { 80 };
+            assert_eq!(url.port_or_known_default(), Some(uri.port.unwrap_or(default)), "{text:?}");
+            assert_eq!(uri.rest, rest, "{text:?}");
+            // Without a path there is the root.
+            let rest = if rest.starts_with('/') { rest } else { format!("/{rest}") };
+            assert_eq!(&url[url::Position::BeforePath..], rest, "{text:?}");
+        }
+        assert!(count > 100, "{count}");
+    }
 }
