@@ -26,6 +26,7 @@ pub struct TrustAnchor {
 pub struct TrustAnchors {
     anchors: Vec<TrustAnchor>,
     by_domain: HashMap<NetworkDomain, usize>,
+    own: HashSet<NetworkDomain>,
 }
 
 impl TrustAnchors {
@@ -46,7 +47,14 @@ impl TrustAnchors {
                 }
             }
         }
-        Ok(Self { anchors, by_domain })
+        Ok(Self { anchors, by_domain, own: HashSet::new() })
+    }
+
+    /// No peer's certificate may name these networks: they are this SEPP's own.
+    #[must_use]
+    pub fn with_own(mut self, plmns: &PlmnSet) -> Self {
+        self.own = plmns.iter().map(NetworkDomain::from).collect();
+        self
     }
 
     /// The anchor of this name.
@@ -70,6 +78,12 @@ impl TrustAnchors {
         // Wildcards are no names of SEPPs, but they too claim networks.
         let domains: HashSet<_> =
             names.iter().filter_map(|name| NetworkDomain::of_name(name)).collect();
+        if let Some(own) = domains.intersection(&self.own).next() {
+            return Err(PeerRejected {
+                alert: AlertDescription::ACCESS_DENIED,
+                reason: format!("the certificate names {own}, which is this SEPP's own network"),
+            });
+        }
         let anchor = self.anchor_of(&domains)?;
         let expires_at = anchor.verifier.verify_without_names(question)?;
         let is_named = |plmn: &_| domains.contains(&NetworkDomain::from(*plmn));

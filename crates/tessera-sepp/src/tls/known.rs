@@ -27,6 +27,7 @@ pub(super) fn load(configuration: &Configuration, own: &Own) -> Result<KnownPeer
     }
     let settings = |error: &dyn std::fmt::Display| ProgramError::settings(error.to_string());
     let anchors = TrustAnchors::new(anchors).map_err(|error| settings(&error))?;
+    let anchors = anchors.with_own(&configuration.local.plmns);
     let peers = configuration.peer.values().map(|peer| known(peer, configuration)).collect();
     KnownPeers::new(anchors, peers, &own.epoch()).map_err(|error| settings(&error))
 }

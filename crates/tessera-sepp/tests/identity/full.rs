@@ -90,6 +90,11 @@ fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
             AlertDescription::CERTIFICATE_UNKNOWN,
         ),
         (
+            "of its peer's network too",
+            visited.issue(&[VISITED, HOME], |_| ()),
+            AlertDescription::ACCESS_DENIED,
+        ),
+        (
             "of no network",
             visited.issue(&["sepp.example.org"], |_| ()),
             AlertDescription::UNKNOWN_CA,
