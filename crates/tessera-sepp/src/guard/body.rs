@@ -23,7 +23,7 @@ fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Judges a body, and puts into its place what was read. Without one, what the headers say of it. `is_error`: it is an
+/// Judges a body, and puts into its place what was read. Of one that isn't looked into, its coding. `is_error`: it is an
 /// answer whose status alone counts.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
@@ -34,28 +34,20 @@ pub(super) fn judge(
     if let Some(coding) = unread_coding(headers) {
         return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
-    let is_without = body.as_ref().is_none_or(|body| body.is_empty());
-    let content_type = match only(headers) {
-        Ok(None) if is_without => return Ok(()),
-        Ok(content_type) => content_type.unwrap_or_default().to_owned(),
-        Err(why) => why.to_owned(),
-    };
+    let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
+    let content_type = only(headers).map_or_else(str::to_owned, str::to_owned);
     let media = Media::of(&content_type)
         .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
     let Some(media) = media else {
-        return match body {
-            // The page of a proxy on the way, for people. Programs read the status.
-            Some(body) if is_error => {
-                *body = Bytes::new();
-                headers.remove(CONTENT_TYPE);
-                set_length(headers, 0);
-                Ok(())
-            }
-            None if !judge.kind.is_request => Ok(()),
-            _ => judge.against(Rule::ContentType, "content-type", &content_type),
-        };
+        if !is_error {
+            return judge.against(Rule::ContentType, "content-type", &content_type);
+        }
+        // The page of a proxy on the way, for people. Programs read the status.
+        *body = Bytes::new();
+        headers.remove(CONTENT_TYPE);
+        set_length(headers, 0);
+        return Ok(());
     };
-    let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
     let read = match media {
         Media::Form => form(judge, body)?.map(|text| (media.name().to_owned(), text.into_bytes())),
         Media::Multipart => parts(judge, &content_type, body)?,
@@ -81,14 +73,14 @@ fn set_length(headers: &mut HeaderMap, length: usize) {
     }
 }
 
-/// The `content-type`, if there is one alone.
-fn only(headers: &HeaderMap) -> Result<Option<&str>, &'static str> {
+/// The `content-type`, if there is one alone; else why not.
+fn only(headers: &HeaderMap) -> Result<&str, &'static str> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     match (values.next(), values.next()) {
-        (None, _) => Ok(None),
+        (None, _) => Err("none"),
         // Which one would count?
         (Some(_), Some(_)) => Err("two types"),
-        (Some(value), None) => value.to_str().map(Some).map_err(|_| "not ASCII"),
+        (Some(value), None) => value.to_str().map_err(|_| "not ASCII"),
     }
 }
 

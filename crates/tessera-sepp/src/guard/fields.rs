@@ -115,6 +115,7 @@ pub(super) static FIELDS: &[Field] = {
         field("globalRanNodeId", Either, Anyone, Plain),
         field("lastVisitedTai", Anyone, Anyone, Plain),
         // Whose subscriber it is.
+        field("3GPPIMSIMCCMNC", Either, Anyone, Plmn),
         field("homePlmnId", Either, Anyone, Plmn),
         field("homePlmn", Either, Anyone, Plmn),
         field("hplmnId", Either, Anyone, Plmn),

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use http::header::{ALT_SVC, AUTHORIZATION, CONTENT_LOCATION, LOCATION};
+use http::header::{
+    ALT_SVC, AUTHORIZATION, CONTENT_LOCATION, LOCATION, SERVER, USER_AGENT, VIA, WARNING,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::Text;
@@ -56,6 +58,11 @@ fn is_standard(name: &str) -> bool {
     name.starts_with("3gpp-sbi-") || STANDARD.contains(&name)
 }
 
+/// What is only for people to read.
+fn is_talk(name: &HeaderName) -> bool {
+    [USER_AGENT, SERVER, VIA, WARNING].contains(name)
+}
+
 const fn scope(name: &'static str, side: Side) -> Scope {
     Scope { name, side: Some(side), text: Text::Plain, is_map: false }
 }
@@ -93,6 +100,9 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
             if *name != TARGET && !rest.starts_with("discovery-") {
                 uris(judge, Side::Either, text)?;
             }
+        } else if judge.is_incoming && !is_talk(name) {
+            let text = text(judge, name, value)?;
+            uris(judge, Side::Either, text)?;
         }
     }
     Ok(())
@@ -115,9 +125,9 @@ pub(super) fn judge_response(
                 judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
                 uris(judge, Side::Sender, text)?;
             }
-            "user-agent" | "server" | "via" => {}
-            _ if judge.is_incoming && *name != LOCATION && *name != CONTENT_LOCATION => {
-                let text = value.to_str().unwrap_or_default();
+            "location" | "content-location" => {}
+            _ if judge.is_incoming && !is_talk(name) => {
+                let text = text(judge, name, value)?;
                 uris(judge, Side::Sender, text)?;
             }
             _ => {}

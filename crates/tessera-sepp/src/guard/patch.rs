@@ -23,10 +23,15 @@ pub(super) const PATCH: Scope = Scope { text: Text::Change, ..json::OUTSIDE };
 /// More values than any patch puts somewhere: each is compared with each copy.
 const MOST_PLACED: usize = 256;
 
+/// As long are all of them together, in bytes of JSON: copies of copies would make a short patch long to judge.
+const LONGEST_PLACED: usize = 512 << 10;
+
 /// A value that an operation put somewhere.
 pub(super) struct Placed {
     place: Vec<String>,
     value: Value,
+    /// In bytes.
+    len: usize,
 }
 
 /// The members of an operation, in the order in which they go on; the last two are those of a change.
@@ -92,8 +97,9 @@ fn write(
         walk.out.push_str("\":");
         let before = walk.out.len();
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
+        let len = walk.out.len() - before;
         let value = serde_json::from_str(&walk.out[before..]).unwrap_or_default();
-        put(walk.judge, pointer.clone(), value)?;
+        put(walk.judge, Placed { place: pointer.clone(), value, len })?;
     }
     walk.out.push('}');
     Ok(())
@@ -200,11 +206,12 @@ fn value_at(
     judge.network(scope, &named)
 }
 
-fn put(judge: &mut Judge<'_>, place: Vec<String>, value: Value) -> Result<(), Refusal> {
-    if judge.placed.len() >= MOST_PLACED {
+fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
+    let len: usize = judge.placed.iter().map(|placed| placed.len).sum();
+    if judge.placed.len() >= MOST_PLACED || len + placed.len > LONGEST_PLACED {
         return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
     }
-    judge.placed.push(Placed { place, value });
+    judge.placed.push(placed);
     Ok(())
 }
 
@@ -237,8 +244,9 @@ fn moved(
     }
     for (end, value) in ends {
         let place = follow(walk.judge, &end)?;
-        value_at(walk.judge, place, &value.to_string(), walk.left, &mut String::new())?;
-        put(walk.judge, end, value)?;
+        let mut text = String::new();
+        value_at(walk.judge, place, &value.to_string(), walk.left, &mut text)?;
+        put(walk.judge, Placed { place: end, value, len: text.len() })?;
     }
     Ok(())
 }

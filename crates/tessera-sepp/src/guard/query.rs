@@ -83,7 +83,13 @@ fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>
         }
         Key::Addresses | Key::Unknown { .. } => PARAMETER,
     };
-    let text = value.trim_start();
+    // Some readers skip more in front of JSON than white space.
+    let is_json = |text: &str| text.starts_with(['{', '[', '"']);
+    let text = value.trim_ascii_start();
+    let skipped = value.trim_start_matches(|letter: char| !letter.is_ascii_graphic());
+    if !is_json(text) && (is_json(skipped) || value.contains('{')) {
+        judge.against(Rule::Malformed, PARAMETER.name, "JSON behind something else")?;
+    }
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
         // It may be encoded once more.

@@ -79,7 +79,7 @@ fn a_body_goes_on_as_it_was_read() {
         "[\"a\tb\"]",
         "{\"nfType\":\"AMF\",\"nfType\":\"SMF\"}",
         "{\"nfType\":\"AMF\",\"NFTYPE\":\"SMF\"}",
-        "{\"\u{17f}upi\":\"\",\"supi\":\"imsi-999700000000001\"}",
+        "{\"\u{17f}upi\":\"imsi-999700000000002\",\"supi\":\"imsi-999700000000001\"}",
     ] {
         let text = format!("POST /nnrf-nfm/v1/x\n\n{body}");
         assert_eq!(rule(&text), Some(Rule::Malformed), "{body:?}");
@@ -95,7 +95,53 @@ fn the_request_line_goes_on_as_it_was_read() {
         uri,
         "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&snssais=%5B%7B%22sst%22%3A1%7D%5D&service-names=a,b%20c%3Bd"
     );
-    assert_eq!(rule("GET /nnrf-disc/v1/x?target-nf-type%00=UDM"), Some(Rule::Malformed));
+    for query in [
+        "target-nf-type%00=UDM",
+        "tai=%EF%BB%BF%7B%22plmnId%22:%7B%22mcc%22:%22208%22,%22mnc%22:%2293%22%7D%7D",
+        "tai=%01%7B%22plmnId%22:%7B%22mcc%22:%22208%22,%22mnc%22:%2293%22%7D%7D",
+        "tai=x%7B%22plmnId%22:%7B%22mcc%22:%22208%22,%22mnc%22:%2293%22%7D%7D",
+    ] {
+        assert_eq!(rule(&format!("GET /nnrf-disc/v1/x?{query}")), Some(Rule::Malformed), "{query}");
+    }
+}
+
+#[test]
+fn a_network_has_its_codes_once_however_their_names_are_written() {
+    for twice in ["m-cc", "M_CC", "mcc", "m_nc"] {
+        let text = format!(
+            "POST /nnrf-nfm/v1/subscriptions\n\n{{\"reqPlmnList\":[{{\"mcc\":\"999\",\"mnc\":\"70\",\"{twice}\":\"001\"}}]}}"
+        );
+        assert_eq!(rule(&text), Some(Rule::Malformed), "{twice}");
+    }
+}
+
+#[test]
+fn addresses_of_a_peers_functions_do_not_go_on() {
+    let guard = guard("");
+    let (question, _) = request("GET /nnrf-disc/v1/nf-instances");
+    let answer = Response::builder().header("content-type", "application/json");
+    let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+    let mut body = Bytes::from_static(
+        br#"{"nfInstances":[{"fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","ipv4Addresses":["10.0.0.1"],
+            "nfServices":[{"ipEndPoints":[{"ipv4Address":"10.0.0.1","port":80}]}]}]}"#,
+    );
+    passes(with(|context| {
+        guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
+    }));
+    let expected = r#"{"nfInstances":[{"fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","nfServices":[{"ipEndPoints":[{"port":80}]}]}]}"#;
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn copies_of_copies_are_bounded() {
+    let long = "x".repeat(100_000);
+    let copy = r#"{"op":"copy","from":"/load","path":"/load"}"#;
+    let copies = vec![copy; 20].join(",");
+    let text = format!(
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{{\"op\":\"add\",\"path\":\"/load\",\"value\":\"{long}\"}},{copies}]"
+    );
+    assert_eq!(rule(&text), Some(Rule::Malformed));
 }
 
 #[test]
@@ -154,7 +200,9 @@ fn a_uri_is_one_or_is_refused() {
         r#"{"hSmfUri":["file:///x"]}"#,
         r#"{"x2NotifyUri":"file:///x"}"#,
         r#"{"note":"http:\\\\10.0.0.1/"}"#,
-        r#"{"type":"file:///x","instance":"http:/10.0.0.1"}"#,
+        r#"{"type":"file:///x"}"#,
+        r#"{"instance":"http:/10.0.0.1"}"#,
+        r#"{"resourceId":"//10.0.0.1/x"}"#,
     ] {
         let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
         let text = format!("POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n{body}");

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
-use crate::guard::hiding::Addresses;
+use crate::guard::hiding::{Addresses, Way};
 use crate::guard::members::{Key, fold_case};
 use crate::guard::network::{Named, Side};
 use crate::guard::patch;
@@ -226,13 +226,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 break;
             };
             let scope = match key {
-                Key::Mcc => {
-                    codes.mcc = members.next_value_seed(CodeOf(&mut self))?;
-                    is_first = false;
-                    continue;
-                }
-                Key::Mnc => {
-                    codes.mnc = members.next_value_seed(CodeOf(&mut self))?;
+                Key::Mcc | Key::Mnc => {
+                    let code = members.next_value_seed(CodeOf(&mut self))?;
+                    codes.put(matches!(key, Key::Mcc), code);
                     is_first = false;
                     continue;
                 }
@@ -242,7 +238,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                     self.settle(judged)?;
                     plain
                 }
-                Key::Addresses if self.judge.hides_addresses() => {
+                Key::Addresses if self.judge.leaves_out_addresses() => {
                     let kept = addresses.take(members.next_value::<Value>()?);
                     match kept {
                         None => self.out.truncate(before),
@@ -272,8 +268,8 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             members.next_value_seed(self.within(scope))?;
         }
         let name = match self.judge.translation {
-            Some(translation) => addresses.name(&translation),
-            None => Ok(None),
+            Some(translation) if translation.way == Way::Hide => addresses.name(&translation),
+            _ => Ok(None),
         };
         match name {
             Ok(None) => {}
@@ -329,11 +325,16 @@ enum Code {
     #[default]
     Absent,
     Digits([u8; 3], u8),
-    /// It is no text of two or three digits.
+    /// It is no text of two or three digits, or stands there twice: `mcc` and `m-cc`.
     Unclear,
 }
 
 impl Codes {
+    fn put(&mut self, is_country: bool, found: Code) {
+        let code = if is_country { &mut self.mcc } else { &mut self.mnc };
+        *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
+    }
+
     fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
         let named = match (self.mcc, self.mnc) {
             (Code::Absent, Code::Absent) => return Ok(()),

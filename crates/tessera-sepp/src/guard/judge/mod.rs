@@ -119,13 +119,7 @@ impl Judge<'_> {
                 Some(uri) => self.uri(scope, text, uri),
                 None => self.against(Rule::CallbackUri, scope.name, text).map(|()| None),
             },
-            Text::Reference if !is_relative(text) => match HttpUri::parse(text) {
-                Some(uri) => self.uri(scope, text, uri),
-                // Another scheme than those that its reader follows, such as `tel:`.
-                None if HttpUri::look(text) == Look::NoUri => Ok(None),
-                None => self.against(Rule::CallbackUri, scope.name, text).map(|()| None),
-            },
-            Text::Reference => Ok(None),
+            Text::Reference => self.reference(scope, text),
             Text::Plain => self.plain(scope, text),
             Text::Change => {
                 self.against(Rule::Malformed, scope.name, "is no change").map(|()| None)
@@ -257,10 +251,26 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Whether lists of addresses of functions don't go on.
-    pub(super) fn hides_addresses(&self) -> bool {
-        self.kind.service.has_profiles()
-            && self.translation.is_some_and(|translation| translation.way == Way::Hide)
+    /// A reference: a URI, or something that no function follows.
+    fn reference(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
+        const SCHEMES: [&str; 5] = ["about:", "sip:", "sips:", "tel:", "urn:"];
+        if let Some(uri) = HttpUri::parse(text) {
+            return self.uri(scope, text, uri);
+        }
+        let is_other = SCHEMES.iter().any(|scheme| {
+            text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        });
+        if is_other || is_relative(text) {
+            return self.names(scope, text).map(|()| None);
+        }
+        self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
+    }
+
+    /// Whether lists of addresses of functions don't go on: an own one's because they are hidden, a peer's because they
+    /// are of its inside, and the same addresses here are of other machines.
+    pub(super) fn leaves_out_addresses(&self) -> bool {
+        let hides = || self.translation.is_some_and(|translation| translation.way == Way::Hide);
+        self.is_incoming || self.kind.service.has_profiles() && hides()
     }
 
     /// A subscriber.
