@@ -35,12 +35,15 @@ pub(super) fn judge(
         return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
     let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
-    let content_type = only(headers).map_or_else(str::to_owned, str::to_owned);
-    let media = Media::of(&content_type)
+    let content_type = only(headers);
+    let media = content_type
+        .ok()
+        .and_then(Media::of)
         .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
     let Some(media) = media else {
         if !is_error {
-            return judge.against(Rule::ContentType, "content-type", &content_type);
+            let claimed = content_type.unwrap_or_else(|why| why);
+            return judge.against(Rule::ContentType, "content-type", claimed);
         }
         // The page of a proxy on the way, for people. Programs read the status.
         *body = Bytes::new();
@@ -49,19 +52,25 @@ pub(super) fn judge(
         return Ok(());
     };
     let read = match media {
-        Media::Form => form(judge, body)?.map(|text| (media.name().to_owned(), text.into_bytes())),
-        Media::Multipart => parts(judge, &content_type, body)?,
-        Media::Patch => json_text(judge, patch::PATCH, body)?
-            .map(|text| (media.name().to_owned(), text.into_bytes())),
-        _ => json_text(judge, json::OUTSIDE, body)?
-            .map(|text| (media.name().to_owned(), text.into_bytes())),
+        Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
+        Media::Multipart => {
+            let content_type = content_type.unwrap_or_default();
+            parts(judge, content_type, body)?
+                .map(|(content_type, bytes)| (Some(content_type), bytes))
+        }
+        Media::Patch => json_text(judge, patch::PATCH, body)?.map(|text| (None, text.into_bytes())),
+        _ => json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes())),
     };
     // None where a rule that only logs lets pass what can't be read.
     let Some((content_type, bytes)) = read else { return Ok(()) };
-    headers.remove(CONTENT_ENCODING);
-    if let Ok(content_type) = HeaderValue::from_str(&content_type) {
+    let content_type = match content_type {
+        Some(multipart) => HeaderValue::try_from(multipart).ok(),
+        None => Some(HeaderValue::from_static(media.name())),
+    };
+    if let Some(content_type) = content_type {
         headers.insert(CONTENT_TYPE, content_type);
     }
+    headers.remove(CONTENT_ENCODING);
     set_length(headers, bytes.len());
     *body = Bytes::from(bytes);
     Ok(())

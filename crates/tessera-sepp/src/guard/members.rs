@@ -4,6 +4,9 @@
 //! without case, `-` and `_`: `requesterPlmnList` of JSON is `requester-plmn-list` of a query, and some network
 //! functions read JSON without case.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use super::fields::{self, Field, Text, Whose};
@@ -38,21 +41,17 @@ pub(super) struct Member {
     pub(super) is_map: bool,
 }
 
-/// The longest name that is known; a test holds it against the table.
-const LONGEST: usize = 45;
+/// By the hash of its folded name, which is believed: a peer could make another name with the hash of a known one, and
+/// its receiver would not know it.
+type Index = HashMap<u64, Member, BuildHasherDefault<Hashed>>;
 
-/// By their letters, in order.
-type OfLength = Vec<(Box<str>, Member)>;
-
-static BY_LENGTH: LazyLock<[OfLength; LONGEST + 1]> = LazyLock::new(|| {
-    let mut index = [const { Vec::new() }; LONGEST + 1];
-    let mut put = |member: Member| {
-        let name: Box<str> = fold(member.name).collect();
-        let Some(of_length) = index.get_mut(name.len()) else { return };
-        match of_length.binary_search_by(|(other, _): &(Box<str>, Member)| other.cmp(&name)) {
-            Err(at) => of_length.insert(at, (name, member)),
-            Ok(at) => of_length[at].1.merge(member),
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index::default();
+    let mut put = |member: Member| match index.entry(Folded::of(member.name).hash) {
+        Entry::Vacant(free) => {
+            free.insert(member);
         }
+        Entry::Occupied(mut taken) => taken.get_mut().merge(member),
     };
     fields::FIELDS.iter().map(Member::from).for_each(&mut put);
     lines("member ").filter_map(Member::read).for_each(put);
@@ -103,53 +102,113 @@ impl From<&Field> for Member {
 }
 
 impl Key {
+    #[cfg(test)]
     pub(super) fn of(name: &str) -> Self {
-        let mut buffer = [0; LONGEST];
-        let mut len = 0;
-        for letter in fold(name) {
-            let Some(place) = buffer.get_mut(len) else { return Self::unknown(name) };
-            *place = u8::try_from(letter).unwrap_or_default();
-            len += 1;
-        }
-        let plain = &buffer[..len];
-        match plain {
+        Self::of_folded(name, &Folded::of(name))
+    }
+
+    pub(super) fn of_folded(name: &str, folded: &Folded) -> Self {
+        match &folded.letters[..folded.len] {
             b"mcc" => return Self::Mcc,
             b"mnc" => return Self::Mnc,
             b"encblockindex" => return Self::Block,
             b"ipv4addresses" | b"ipv6addresses" | b"ipendpoints" => return Self::Addresses,
             _ => {}
         }
-        let of_length = BY_LENGTH.get(len).map_or(&[][..], Vec::as_slice);
-        match of_length.binary_search_by(|(other, _)| other.as_bytes().cmp(plain)) {
-            Ok(at) => Self::Known(&of_length[at].1),
-            Err(_) => Self::unknown(name),
-        }
+        INDEX.get(&folded.hash).map_or_else(|| Self::unknown(name), Self::Known)
     }
 
     fn unknown(name: &str) -> Self {
         const ENDS: [&str; 6] = ["uri", "url", "callback", "notifuris", "uris", "urls"];
-        let name: String = fold(name).collect();
+        let name: String = fold_case(name).filter(|letter| !matches!(letter, '-' | '_')).collect();
         Self::Unknown { is_callback: ENDS.iter().any(|end| name.ends_with(end)) }
     }
 }
 
-/// The letters that are compared.
-fn fold(name: &str) -> impl Iterator<Item = char> + '_ {
-    name.chars().filter(|letter| !matches!(letter, '-' | '_')).map(fold_case)
+/// A name as it is compared.
+pub(super) struct Folded {
+    /// The letters, without `-` and `_`, of a name that has at most so many.
+    letters: [u8; Self::SHORT],
+    /// 0 if there are more.
+    len: usize,
+    /// Of the letters.
+    hash: u64,
+    /// Of all of the name, without case alone.
+    pub(super) whole: u64,
+}
+
+impl Folded {
+    /// The longest name that isn't in the table.
+    const SHORT: usize = "encblockindex".len();
+
+    pub(super) fn of(name: &str) -> Self {
+        let mut folded = Self { letters: [0; Self::SHORT], len: 0, hash: 0, whole: 0 };
+        let mut count = 0;
+        if name.is_ascii() {
+            name.bytes().for_each(|byte| folded.push(byte.to_ascii_lowercase(), &mut count));
+        } else {
+            fold_case(name).for_each(|letter| {
+                let mut buffer = [0; 4];
+                let bytes = letter.encode_utf8(&mut buffer).as_bytes();
+                bytes.iter().for_each(|byte| folded.push(*byte, &mut count));
+            });
+        }
+        folded.len = if count <= Self::SHORT { count } else { 0 };
+        folded.whole ^= folded.hash;
+        folded
+    }
+
+    fn push(&mut self, byte: u8, count: &mut usize) {
+        if matches!(byte, b'-' | b'_') {
+            // Where it stands, and which.
+            self.whole = mix(mix(self.whole, byte), *count as u8);
+            return;
+        }
+        self.hash = mix(self.hash, byte);
+        if let Some(place) = self.letters.get_mut(*count) {
+            *place = byte;
+        }
+        *count += 1;
+    }
+}
+
+/// Two names with one hash are taken for the same name twice: a peer that makes such names has its own message refused.
+fn mix(hash: u64, byte: u8) -> u64 {
+    (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+/// A key that is a hash already.
+#[derive(Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = mix(self.0, *byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// Without case, as lenient readers compare: Go's encoding/json folds by Unicode, so that U+017F is an `s` and
 /// U+212A a `k`.
-pub(super) fn fold_case(letter: char) -> char {
-    match letter {
+fn fold_case(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().map(|letter| match letter {
         '\u{17f}' => 's',
         '\u{212a}' => 'k',
         letter => letter.to_ascii_lowercase(),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     fn known(name: &str) -> &'static Member {
@@ -195,6 +254,13 @@ mod tests {
             "-",
         ];
         let mut count = 0;
+        let letters = |member: &Member| -> String {
+            fold_case(member.name).filter(|letter| !matches!(letter, '-' | '_')).collect()
+        };
+        let names: HashSet<_> = INDEX.values().map(letters).collect();
+        let in_table: HashSet<_> =
+            lines("member ").filter_map(Member::read).map(|it| letters(&it)).collect();
+        assert!(in_table.is_subset(&names), "two names have one hash");
         for line in lines("member ") {
             let words: Vec<_> = line.split(' ').collect();
             assert!(kinds.contains(&words[1]) && words.len() <= 3, "{line}");
@@ -202,8 +268,6 @@ mod tests {
             count += 1;
         }
         assert!(count > 3_000, "{count}");
-        let longest = lines("member ").map(|line| fold(line.split(' ').next().unwrap()).count());
-        assert_eq!(longest.max(), Some(LONGEST));
     }
 
     #[test]

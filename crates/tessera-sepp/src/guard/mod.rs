@@ -308,7 +308,8 @@ impl Guard {
                 judge.identity(scope, segment, identity)?;
             }
         }
-        let mut line = String::with_capacity(path.len());
+        let mut line =
+            String::with_capacity(2 * parts.uri.path_and_query().map_or(0, |it| it.as_str().len()));
         path::write(&mut line, &path);
         if let Some(query) = parts.uri.query() {
             judge.rule = Rule::PlmnInQuery;
@@ -319,6 +320,9 @@ impl Guard {
                 line.push('?');
                 line.push_str(&query);
             }
+        }
+        if parts.uri.path_and_query().is_some_and(|now| now.as_str() == line) {
+            return Ok(path);
         }
         let mut uri = std::mem::take(&mut parts.uri).into_parts();
         uri.path_and_query = Some(PathAndQuery::try_from(line).map_err(|_| malformed())?);

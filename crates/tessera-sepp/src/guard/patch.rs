@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::fields::Text;
 use super::judge::json::{self, Names, Walk, write_string};
 use super::judge::{Judge, Scope};
-use super::members::Key;
+use super::members::{Folded, Key};
 use super::network::Named;
 use super::{Refusal, Rule};
 
@@ -47,7 +47,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
     let mut names = Names::default();
     while let Some(name) = members.next_key::<Cow<'_, str>>()? {
         let value = members.next_value::<&RawValue>()?;
-        if !names.insert(&name) {
+        if !names.insert(Folded::of(&name).whole) {
             let judged = walk.judge.against(Rule::Malformed, "a member twice", &name);
             walk.settle(judged)?;
         }
@@ -161,7 +161,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
             continue;
         }
         let plain = Scope { text: Text::Plain, is_map: false, ..scope };
-        scope = match judge.name_of_member(scope, token)? {
+        scope = match judge.name_of_member(scope, token, &Folded::of(token))? {
             Key::Mcc => return Ok(Place::Mcc(scope)),
             Key::Mnc => return Ok(Place::Mnc(scope)),
             Key::Block => {

@@ -34,14 +34,20 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
 /// these.
 pub(super) fn encode(out: &mut String, text: &str, also: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also.contains(&byte) {
-            out.push(char::from(byte));
-        } else {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also.contains(&byte);
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
+        let (plain, after) = rest.split_at(at);
+        out.push_str(plain);
+        let len = after.chars().next().map_or(1, char::len_utf8);
+        for byte in after[..len].bytes() {
             let digit = |half: u8| char::from(DIGITS[usize::from(half & 15)]);
             out.extend(['%', digit(byte >> 4), digit(byte)]);
         }
+        rest = &after[len..];
     }
+    out.push_str(rest);
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::fields::Text;
 use super::judge::{Judge, Scope, json};
-use super::members::Key;
+use super::members::{Folded, Key};
 use super::{Refusal, Rule, percent};
 
 /// A scope for parameters that aren't known.
@@ -15,7 +15,7 @@ const LAYERS: u32 = 3;
 
 /// Judges `a=b&c=d`, of a query or of a form, and gives it as it goes on: decoded and encoded once.
 pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal> {
-    let mut out = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len() + 16);
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
         let (raw_name, raw) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(name), Some(value)) = (percent::decode_form(raw_name), percent::decode_form(raw))
@@ -29,8 +29,15 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
         }
         percent::encode(&mut out, &name, b"");
         out.push('=');
-        // A comma between the values of a list is none in one of them (TS 29.501 §5.3.13).
-        percent::encode(&mut out, &value, if raw.contains(',') { b"," } else { b"" });
+        // A comma between the values of a list is none in one of them (TS 29.501 §5.3.13). Of the other letters that need
+        // not be encoded (RFC 3986 §3.4), those stay that were not.
+        let also: &[u8] = match (raw.contains(','), raw.contains(':')) {
+            (true, true) => b",:",
+            (true, false) => b",",
+            (false, true) => b":",
+            (false, false) => b"",
+        };
+        percent::encode(&mut out, &value, also);
     }
     Ok(out)
 }
@@ -68,7 +75,7 @@ fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>
         // Readers in C end a text there.
         judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
     }
-    let scope = match judge.name_of_member(PARAMETER, name)? {
+    let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
         Key::Known(member) => {
             let side = judge.kind.side(member, None);
             Scope { name: member.name, side, text: member.text, is_map: member.is_map }

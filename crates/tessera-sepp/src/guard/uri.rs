@@ -58,10 +58,9 @@ impl<'a> HttpUri<'a> {
                 Some(b's' | b'S') => letters.next() == Some(b':'),
                 _ => false,
             };
-        match Self::parse(text) {
-            Some(uri) => Look::Uri(uri),
-            None if is_http => Look::Unclear,
-            None => Look::NoUri,
+        match is_http {
+            true => Self::parse(text).map_or(Look::Unclear, Look::Uri),
+            false => Look::NoUri,
         }
     }
 }

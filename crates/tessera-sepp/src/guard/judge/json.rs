@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -11,7 +10,7 @@ use serde_json::Value;
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
-use crate::guard::members::{Key, fold_case};
+use crate::guard::members::{Folded, Key};
 use crate::guard::network::{Named, Side};
 use crate::guard::patch;
 use crate::guard::{Refusal, Rule};
@@ -289,27 +288,31 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 }
 
-/// The names of one object, without case: readers take the first or the last of two, and some have no case.
+/// The names of one object, by their hashes without case: readers take the first or the last of two, and some have no
+/// case.
 #[derive(Default)]
 pub(in crate::guard) struct Names {
-    few: Vec<u64>,
+    few: [u64; Self::FEW],
+    len: usize,
     many: HashSet<u64>,
 }
 
 impl Names {
-    const FEW: usize = 32;
+    const FEW: usize = 16;
 
     /// Whether a name is new.
-    pub(in crate::guard) fn insert(&mut self, name: &str) -> bool {
-        let mut hasher = DefaultHasher::new();
-        name.chars().map(fold_case).for_each(|letter| (letter as u32).hash(&mut hasher));
-        let hash = hasher.finish();
-        if self.few.len() < Self::FEW {
-            let is_new = !self.few.contains(&hash);
-            self.few.push(hash);
-            return is_new;
+    pub(in crate::guard) fn insert(&mut self, name: u64) -> bool {
+        if self.few[..self.len].contains(&name) {
+            return false;
         }
-        !self.few.contains(&hash) && self.many.insert(hash)
+        match self.few.get_mut(self.len) {
+            Some(place) => {
+                *place = name;
+                self.len += 1;
+                true
+            }
+            None => self.many.insert(name),
+        }
     }
 }
 
@@ -394,11 +397,12 @@ struct KeyOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
 impl KeyOf<'_, '_, '_> {
     fn judge<E: Error>(self, name: &str) -> Result<Key, E> {
         let Self(walk, names) = self;
-        if !names.insert(name) {
+        let folded = Folded::of(name);
+        if !names.insert(folded.whole) {
             let judged = walk.judge.against(Rule::Malformed, "a member twice", name);
             walk.settle(judged)?;
         }
-        let judged = walk.judge.name_of_member(walk.scope, name);
+        let judged = walk.judge.name_of_member(walk.scope, name, &folded);
         walk.out.push(':');
         walk.settle(judged)
     }

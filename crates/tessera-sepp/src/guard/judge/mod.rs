@@ -6,7 +6,7 @@ pub(super) mod token;
 use super::fields::{Kind, Text};
 use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
-use super::members::Key;
+use super::members::{Folded, Key};
 use super::network::{Named, Side, Sides};
 use super::patch::Placed;
 use super::uri::{self, Host, HttpUri, Look};
@@ -97,11 +97,16 @@ impl Judge<'_> {
     }
 
     /// The name of a member, or a token of a pointer to one.
-    pub(super) fn name_of_member(&mut self, around: Scope, name: &str) -> Result<Key, Refusal> {
+    pub(super) fn name_of_member(
+        &mut self,
+        around: Scope,
+        name: &str,
+        folded: &Folded,
+    ) -> Result<Key, Refusal> {
         if let Some(identity) = Identity::of(name) {
             self.identity(around, name, identity)?;
         }
-        let key = Key::of(name);
+        let key = Key::of_folded(name, folded);
         if matches!(key, Key::Unknown { .. }) && self.knows_members && !around.is_map {
             self.against(Rule::UnknownMember, around.name, name)?;
         }
