@@ -36,7 +36,7 @@ impl Function {
     pub const API_ROOT: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
 
     /// The header with the name of a request: no two are called the same.
-    pub const NAME: &str = "x-request-name";
+    pub const NAME: &str = "3gpp-sbi-correlation-info";
 
     /// What `am-data` is answered: as long as in a real registration.
     pub const AM_DATA: &str = r#"{"gpsis":["msisdn-491700000001"],"subscribedUeAmbr":{"uplink":"1 Gbps","downlink":"1 Gbps"},"nssai":{"defaultSingleNssais":[{"sst":1}]}}"#;
@@ -107,7 +107,7 @@ async fn answer(request: Request<Body>) -> Response<Body> {
         Response::builder()
             .status(status)
             .header("content-type", "application/json")
-            .header("x-of-function", "yes")
+            .header("etag", "yes")
             .body(Body::full(Bytes::from_static(text.as_bytes())))
     };
     let path = request.uri().path().to_owned();

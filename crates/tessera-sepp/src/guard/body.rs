@@ -9,9 +9,10 @@ use super::media::{self, Media};
 use super::{Refusal, Rule, patch, query};
 use crate::multipart::{self, Part};
 
-/// Whether a body with these headers is looked into.
-pub(super) fn is_inspected(headers: &HeaderMap) -> bool {
-    unread_coding(headers).is_none()
+/// Whether a body with these headers is looked into. `passes_others`: types that no API has aren't refused.
+pub(super) fn is_inspected(headers: &HeaderMap, passes_others: bool) -> bool {
+    let is_other = || only(headers).ok().and_then(Media::of).is_none();
+    unread_coding(headers).is_none() && !(passes_others && is_other())
 }
 
 /// A coding that isn't read here. `identity` is none (RFC 9110 §12.5.3): servers read the body as it is.
@@ -34,8 +35,16 @@ pub(super) fn judge(
     if let Some(coding) = unread_coding(headers) {
         return judge.against(Rule::ContentCoding, "content-encoding", coding);
     }
-    let Some(body) = body.filter(|body| !body.is_empty()) else { return Ok(()) };
     let content_type = only(headers);
+    let Some(body) = body.filter(|body| !body.is_empty()) else {
+        // There is none, or it isn't looked into.
+        let claimed = content_type.unwrap_or_else(|why| why);
+        let is_typed = judge.kind.is_request && headers.contains_key(CONTENT_TYPE);
+        return match is_typed && Media::of(claimed).is_none() {
+            true => judge.against(Rule::ContentType, "content-type", claimed),
+            false => Ok(()),
+        };
+    };
     let media = content_type
         .ok()
         .and_then(Media::of)

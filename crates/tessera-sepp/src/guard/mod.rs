@@ -333,7 +333,7 @@ impl Guard {
     /// Whether a body with these headers is looked into: then it is collected, up to
     /// [`inspected_body`](Self::inspected_body). Others stream through.
     pub fn inspects(&self, headers: &HeaderMap) -> bool {
-        body::is_inspected(headers)
+        body::is_inspected(headers, self.log_only.contains(Rule::ContentType))
     }
 
     /// Up to which length bodies are looked into, in bytes.

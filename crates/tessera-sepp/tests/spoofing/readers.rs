@@ -93,7 +93,7 @@ fn the_request_line_goes_on_as_it_was_read() {
     );
     assert_eq!(
         uri,
-        "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&snssais=%5B%7B%22sst%22%3A1%7D%5D&service-names=a,b%20c%3Bd"
+        "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&snssais=%5B%7B%22sst%22:1%7D%5D&service-names=a,b%20c%3Bd"
     );
     for query in [
         "target-nf-type%00=UDM",

@@ -18,8 +18,8 @@ fn curl_asks_as_a_network_function() {
             curl(&[&[version, "-H", TARGET, "-w", "\n%{http_code}"], more, &[&url]].concat())
         };
         assert_eq!(ask(&[], "am-data"), format!("{}\n200", Function::AM_DATA), "{version}");
-        let json = ["-H", "content-type: application/json", "-d", r#"{"a":1}"#];
-        assert_eq!(ask(&json, "created"), "{\"a\":1}\n201", "{version}");
+        let json = ["-H", "content-type: application/json", "-d", r#"{"priority":1}"#];
+        assert_eq!(ask(&json, "created"), "{\"priority\":1}\n201", "{version}");
         assert_eq!(ask(&["-X", "DELETE"], "nothing"), "\n204", "{version}");
         assert!(ask(&[], "missing").ends_with("\n404"), "{version}");
         // A function on the way to nowhere is told.

@@ -30,14 +30,14 @@ fn each_method_and_status_crosses_and_the_files_are_right() {
         assert!(origin.to_str().unwrap().starts_with("001-01"), "{origin:?}");
     }
     // Of headers the function's own come back too.
-    assert_eq!(world.ask(Method::GET, "am-data").1.headers["x-of-function"], "yes");
+    assert_eq!(world.ask(Method::GET, "am-data").1.headers["etag"], "yes");
 }
 
 #[test]
 fn a_large_body_crosses_both_ways() {
     let guard = "[guard]\nlog-only = [\"body-length\", \"content-type\"]\n";
     let world = World::start(SEPP, Words { home: guard, visited: guard, ..Words::default() });
-    let json = Bytes::from(format!("{{\"long\":\"{}\"}}", "x".repeat(200 << 10)));
+    let json = Bytes::from(format!("{{\"supportedFeatures\":\"{}\"}}", "x".repeat(200 << 10)));
     let piece = (0..3 << 20).map(|n: u32| (n.wrapping_mul(2_654_435_761) >> 24) as u8);
     for (kind, body) in
         [("application/json", json), ("application/octet-stream", piece.collect::<Bytes>())]
