@@ -1,7 +1,7 @@
 //! What happens on N32, told twice: counted in metrics, and as security events in the log.
 //!
 //! A security event is one line of the target [`SECURITY`], with the fields `event` (`refused`, `would_refuse`,
-//! `n32c_refused`, `n32c_failed`, `association`, `n32f_error`, `connection_refused`), `rule`, `peer`, `association`,
+//! `n32c_refused`, `n32c_failed`, `association`, `n32f_error`, `n32f_reach`, `connection_refused`), `rule`, `peer`, `association`,
 //! `direction`, `field`, `claimed` and `allowed`, where they are known. Subscribers are masked. Each kind has at most
 //! 100 lines a second: metrics count all.
 
@@ -11,6 +11,7 @@ pub use crate::mask::Masked;
 use crate::metrics::{self, Direction, Metrics, Role};
 use crate::n32c::association::{self, Event};
 use crate::n32c::{AssociationId, State};
+use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 use crate::sepp::observer::{self, Offence, Rejected, Relayed};
 
@@ -54,6 +55,10 @@ impl observer::Observer for Events {
         if relayed.resent {
             peer.repeated();
         }
+    }
+
+    fn reaches(&self, peer: &Fqdn, reach: &Reach) {
+        self.reached(peer, reach);
     }
 
     fn rejected(&self, rejected: &Rejected<'_>) {
@@ -105,6 +110,32 @@ impl observer::Observer for Events {
                 allowed,
                 "a message would have been refused, and its rule only logs"
             );
+        }
+    }
+}
+
+impl Events {
+    fn reached(&self, peer: &Fqdn, reach: &Reach) {
+        let metrics = self.metrics.peer(peer);
+        let name = peer.as_str();
+        let state = reach.as_str();
+        match reach {
+            Reach::Unknown => metrics.no_reach(),
+            Reach::Reachable => {
+                metrics.reach(true);
+                tracing::info!(target: SECURITY, event = "n32f_reach", peer = name, state, "N32-f can be reached");
+            }
+            Reach::Unreachable { reason } => {
+                metrics.reach(false);
+                tracing::warn!(
+                    target: SECURITY,
+                    event = "n32f_reach",
+                    peer = name,
+                    state,
+                    "N32-f can't be reached: {}",
+                    Masked(reason)
+                );
+            }
         }
     }
 }

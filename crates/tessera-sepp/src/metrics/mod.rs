@@ -34,6 +34,7 @@ use crate::reconnection::Mode;
 /// | metric | labels | tells |
 /// |---|---|---|
 /// | `sepp_n32c_handshakes_total` | `peer`, `role`: [`Role`], `result`: [`Result`], `reason` | exchanges of capabilities; the reason is empty where one succeeded |
+/// | `sepp_n32f_reachable` | `peer` | 1 while N32-f to a peer with an association can be reached, 0 while it can't |
 /// | `sepp_n32_association_state` | `peer` | 0 will be established, 1 established, 2 terminated, 3 the last attempt failed |
 /// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes with peers that connect; the peer is empty where it wasn't known yet |
 /// | `sepp_tls_handshake_seconds` | `mode` | how long those took that succeeded |
@@ -60,6 +61,7 @@ pub struct Metrics(Arc<Inner>);
 struct Inner {
     n32c_handshakes: Counters,
     association_state: Family<Labels, Gauge>,
+    reachable: Family<Labels, Gauge>,
     tls_handshakes: Counters,
     tls_durations: Vec<Durations>,
     early_data: Vec<Labelled<EarlyDataResult>>,
@@ -119,6 +121,10 @@ impl Metrics {
             association_state: gauges(
                 "n32_association_state",
                 "0 will be established, 1 established, 2 terminated, 3 the last attempt failed",
+            ),
+            reachable: gauges(
+                "n32f_reachable",
+                "1 while N32-f to a peer with an association can be reached, 0 while it can't",
             ),
             unknown: by_modes(&tls_handshakes, &unknown),
             tls_handshakes,
@@ -254,6 +260,17 @@ impl PeerMetrics {
     /// What is with the peer now: 0 will be established, 1 established, 2 terminated, 3 the last attempt failed.
     pub fn association_state(&self, state: u8) {
         self.state.set(state.into());
+    }
+
+    /// Whether N32-f to the peer can be reached.
+    pub fn reach(&self, is_reachable: bool) {
+        let gauge = self.all.reachable.get_or_create_owned(&self.labels);
+        gauge.set(i64::from(is_reachable));
+    }
+
+    /// Nothing is known of the way to the peer any more.
+    pub fn no_reach(&self) {
+        self.all.reachable.remove(&self.labels);
     }
 
     /// Counts a handshake that is complete, with its early data.

@@ -14,6 +14,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
@@ -41,6 +42,7 @@ use crate::guard::{Guard, LoadShed};
 use crate::load::Loaded;
 use crate::metrics::{CountedVault, Metrics, ReloadResult};
 use crate::n32c::State;
+use crate::n32f::reach::Reach;
 use crate::sbi;
 use crate::sepp::Sepp;
 use crate::sepp::assembled::Assembled;
@@ -132,6 +134,7 @@ impl RunningSepp {
         let cares = vec![
             tokio::spawn(drop_never(keep_stores(stores.clone()))),
             tokio::spawn(drop_never(keep_looking(shared.clone(), associated, certificate))),
+            tokio::spawn(drop_never(keep_reaching(shared.clone()))),
         ];
         let nrf = registration::begin(&effective, &shared);
         let listeners = listeners.run(&shared, functions.as_ref(), configuration);
@@ -374,6 +377,7 @@ async fn keep_looking(
     let mut ages = CertificateAges::default();
     let mut changes = shared.sepp.associations().watch();
     let mut reloads = shared.reloads.subscribe();
+    let mut ways = shared.sepp.watch_ways();
     loop {
         let configuration = shared.configuration();
         let associations = shared.sepp.associations();
@@ -381,16 +385,32 @@ async fn keep_looking(
         let files = shared.tls.ages();
         ages.look(&configuration, &files, associations, &shared.metrics, &certificate, now);
         let peers = associations.peers();
-        let is_there = peers.iter().any(|peer| matches!(peer.state, State::Established(_)));
+        let established: Vec<_> =
+            peers.iter().filter(|peer| matches!(peer.state, State::Established(_))).collect();
+        let is_unreachable =
+            |fqdn: &_| matches!(shared.sepp.reach(fqdn), (Reach::Unreachable { .. }, _));
+        let is_there = established.iter().any(|peer| !is_unreachable(&peer.fqdn));
         if is_there || !configuration.peer.values().any(|peer| peer.initiate) {
             associated.holds();
         } else {
-            associated.fails("none is established");
+            associated.fails(match established.len() {
+                0 => "none is established",
+                _ => "no peer can be reached on N32-f",
+            });
         }
         tokio::select! {
             _ = changes.changed() => shared.sepp.close_ended(),
             _ = reloads.changed() => {}
+            _ = ways.changed() => {}
             () = tokio::time::sleep(certificates::EVERY) => {}
         }
+    }
+}
+
+/// Looks every second whether peers can be reached.
+async fn keep_reaching(shared: Arc<Shared>) -> Infallible {
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shared.sepp.look_at_ways();
     }
 }

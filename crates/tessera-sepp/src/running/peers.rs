@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use super::shared::Shared;
 use crate::config::{EarlyData, Peer};
 use crate::n32c::{Association, State};
+use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 
 /// How long a peer may take to hear that it is drained.
@@ -78,7 +79,13 @@ impl Shared {
         });
         let peer = |(name, peer): (&String, &Peer)| {
             let state = states.iter().find(|status| status.fqdn == peer.fqdn);
-            of_peer(name, peer, state.map(|status| &status.state))
+            let (reach, since) = self.sepp.reach(&peer.fqdn);
+            let mut value = of_peer(name, peer, state.map(|status| &status.state));
+            value["n32f"] = json!({ "state": reach.as_str(), "seconds": since.as_secs() });
+            if let Reach::Unreachable { reason } = reach {
+                value["n32f"]["reason"] = json!(&*reason);
+            }
+            value
         };
         shown.map(peer).collect()
     }

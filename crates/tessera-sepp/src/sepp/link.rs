@@ -1,17 +1,20 @@
 //! N32-f to one peer.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
 
 use http::uri::Authority;
 use tessera_proxy::http::client::{Pool, PoolOptions};
+use tokio::time::Instant;
 
 use super::connects::Connects;
 use super::places;
 use crate::config::Peer;
 use crate::n32c::{Association, AssociationId, Associations};
+use crate::n32f::reach::Reachability;
 
-/// The connections of N32-f to a peer, as long as one association holds: under the next one they are made anew, so
-/// that each is judged by the association that it carries requests for.
+/// The connections of N32-f to a peer, as long as one association holds: under the next one others are opened, so that
+/// each is judged by the association that it carries requests for.
 pub(super) struct Link {
     association: AssociationId,
     pub(super) pool: Pool,
@@ -24,11 +27,25 @@ pub(super) struct Slot {
     peer: Peer,
     options: PoolOptions,
     link: RwLock<Option<Arc<Link>>>,
+    reach: Mutex<Reachability>,
 }
+
+/// The longest time for which an address that failed isn't tried, the longest time between two questions whether a quiet
+/// connection still leads to its peer, of which three make one, and the longest time for the answer: a peer that is gone
+/// is to be seen gone in 15 s, and back in 5.
+const BACK_OFF: Duration = Duration::from_secs(2);
+const KEEP_ALIVE: Duration = Duration::from_secs(2);
+const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
 
 impl Slot {
     pub(super) fn new(peer: &Peer, options: PoolOptions) -> Self {
-        Self { peer: peer.clone(), options, link: RwLock::new(None) }
+        let reach = Mutex::new(Reachability::new(Instant::now()));
+        Self { peer: peer.clone(), options, link: RwLock::new(None), reach }
+    }
+
+    /// What is known of the way to the peer.
+    pub(super) fn reach(&self) -> MutexGuard<'_, Reachability> {
+        self.reach.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a peer of another configuration is reached in the same way.
@@ -68,7 +85,9 @@ impl Slot {
         let connect = connects.n32f(&self.peer.fqdn, name)?;
         // A quiet connection is asked three times as seldom as one with calls: still as often as both agreed.
         let mut options = self.options.clone();
-        options.keep_alive = options.keep_alive.min(association.keep_alive / 3);
+        options.keep_alive = KEEP_ALIVE.min(association.keep_alive / 3);
+        options.keep_alive_answer = KEEP_ALIVE_ANSWER;
+        options.back_off.1 = BACK_OFF;
         Some(Link {
             association: association.id,
             pool: Pool::new(connect, addresses.ok()?, options),

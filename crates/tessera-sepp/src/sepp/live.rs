@@ -53,6 +53,11 @@ impl Live {
         self.slots.get(peer.get())?.link(association, &*self.connects)
     }
 
+    /// The slot of a peer.
+    pub(super) fn slot(&self, peer: PeerIndex) -> Option<&Arc<Slot>> {
+        self.slots.get(peer.get())
+    }
+
     /// Ends the connections of N32-f whose association holds no more.
     pub(super) fn close_ended(&self, associations: &Associations) {
         self.slots.iter().for_each(|slot| slot.close_unless(associations));

@@ -10,6 +10,7 @@
 //! | `forgotten` | peers that were restarted |
 //! | `look` | bodies that are looked into, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to own network functions |
+//! | `reaching` | whether peers can be reached on N32-f |
 //! | [`connects`] | makes them: with TLS in a program, as they like in tests |
 //! | [`observer`] | is told what happens, for metrics and security events |
 //! | [`transport`] | carries N32-c to peers |
@@ -30,6 +31,7 @@ pub mod observer;
 mod outgoing;
 mod places;
 pub mod policy;
+mod reaching;
 mod route;
 pub mod transport;
 
@@ -40,6 +42,7 @@ use tessera_kit::ProgramError;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::Call;
 use tessera_proxy::http::deadline::Deadline;
+use tokio::sync::watch;
 
 use self::connects::Connects;
 use self::live::Live;
@@ -58,6 +61,8 @@ pub struct Sepp {
     associations: Arc<Associations>,
     connects: Arc<dyn Connects>,
     observer: Arc<dyn Observer>,
+    /// Told when a peer can be reached, or can't any more.
+    ways: watch::Sender<()>,
 }
 
 impl Sepp {
@@ -73,7 +78,8 @@ impl Sepp {
         observer: Arc<dyn Observer>,
     ) -> Result<Self, ProgramError> {
         let live = Live::new(config, guard, connects.clone(), None)?;
-        Ok(Self { live: RwLock::new(Arc::new(live)), associations, connects, observer })
+        let (live, ways) = (RwLock::new(Arc::new(live)), watch::Sender::new(()));
+        Ok(Self { live, associations, connects, observer, ways })
     }
 
     /// Goes on with another configuration: requests that begin from now on. Associations aren't touched.

@@ -7,6 +7,7 @@ use tessera::resume::Verdict;
 
 use crate::guard::Refusal;
 use crate::n32c::AssociationId;
+use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 
 /// Is told what happens. It is asked in the middle of requests: it waits for nothing.
@@ -19,6 +20,11 @@ pub trait Observer: Send + Sync {
     /// A request or a response was refused, or would have been by a rule that only logs.
     fn rejected(&self, rejected: &Rejected<'_>) {
         let _ = rejected;
+    }
+
+    /// A peer can be reached on N32-f, or can't any more.
+    fn reaches(&self, peer: &Fqdn, reach: &Reach) {
+        let _ = (peer, reach);
     }
 }
 

@@ -81,7 +81,10 @@ impl Sepp {
         }
         let request = Request::from_parts(parts, body);
         let answer = link.pool.call(request, call).await;
-        let answer = answer.map_err(|error| exchange.failed(live, &error))?;
+        let answer = answer.map_err(|error| {
+            self.note_call(live, peer, &error);
+            exchange.failed(live, &error)
+        })?;
         exchange.was_early = answer.was_early();
         exchange.resent = answer.resent;
         let response = self.heed(&association, answer.response, deadline).await?;

@@ -115,6 +115,11 @@ impl Policy {
         self.peers.get(index.0)
     }
 
+    /// Each peer.
+    pub fn all(&self) -> impl Iterator<Item = (PeerIndex, &PeerPolicy)> {
+        self.peers.iter().enumerate().map(|(index, peer)| (PeerIndex(index), peer))
+    }
+
     /// Whether a network is this peer's.
     pub fn is_of(&self, index: PeerIndex, domain: &NetworkDomain) -> bool {
         self.routes.leads_to(domain, index)

@@ -5,6 +5,7 @@ mod early;
 mod fleet;
 mod killed;
 mod programs;
+mod reach;
 mod relay;
 mod reloaded;
 mod strangers;

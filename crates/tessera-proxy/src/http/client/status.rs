@@ -8,6 +8,8 @@ use super::Target;
 pub struct PoolStatus {
     /// Connections that get calls.
     pub connections: usize,
+    /// Those of them whose handshake is complete, and whose server owes no answer to PING.
+    pub ready: usize,
     /// Connections that are being opened.
     pub opening: usize,
     /// Calls that have a place on a connection, until their response's end.

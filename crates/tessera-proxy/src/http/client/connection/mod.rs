@@ -149,6 +149,10 @@ impl Connection {
         self.calls.load(Ordering::Relaxed)
     }
 
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.standing(), Standing::Ready | Standing::Old) && !self.is_suspect()
+    }
+
     pub(super) fn is_suspect(&self) -> bool {
         self.is_suspect.load(Ordering::Relaxed)
     }

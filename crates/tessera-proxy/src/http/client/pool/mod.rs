@@ -148,6 +148,14 @@ impl Pool {
         }
     }
 
+    /// Opens a connection if there is none, without early data: whether the peer can be reached.
+    ///
+    /// # Errors
+    /// Why it can't.
+    pub async fn probe(&self, deadline: Deadline) -> Result<(), CallError> {
+        self.inner.acquire_now(Early::Never, None, deadline).await.map(drop)
+    }
+
     /// Uses these addresses from now on. Connections to others get no call any more.
     pub fn set_targets(&self, targets: Vec<Target>) {
         self.inner.set_targets(targets);
@@ -311,6 +319,7 @@ impl Inner {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         PoolStatus {
             connections: state.connections.len(),
+            ready: state.connections.iter().filter(|connection| connection.is_ready()).count(),
             opening: state.opening,
             in_use: state.connections.iter().map(|connection| connection.in_use()).sum(),
             waiting: state.queue.len(),

@@ -1,0 +1,95 @@
+//! Whether peers can be reached on N32-f: by the connections that are open, by requests, and by probes where there are
+//! neither.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tessera_proxy::http::client::{CallError, CallErrorKind, Sent};
+use tessera_proxy::http::deadline::Deadline;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::Sepp;
+use super::link::Slot;
+use super::live::Live;
+use super::policy::PeerIndex;
+use crate::n32f::reach::Reach;
+use crate::names::Fqdn;
+
+/// How long a probe takes at most: connecting to each address of a peer.
+const PROBE: Duration = Duration::from_secs(5);
+
+impl Sepp {
+    /// Looks after the ways to all peers: to be called every second. A way without a connection is probed.
+    pub fn look_at_ways(self: &Arc<Self>) {
+        let live = self.live();
+        let now = Instant::now();
+        for (peer, policy) in live.policy.all() {
+            let Some(slot) = live.slot(peer) else { continue };
+            let association = self.associations().established(&policy.fqdn);
+            let Some(association) = association else {
+                self.note(slot, &policy.fqdn, Reach::Unknown);
+                continue;
+            };
+            // Where the peer has no address, it connects itself.
+            let Some(link) = live.link(peer, &association) else { continue };
+            let status = link.pool.status();
+            if status.ready > 0 {
+                self.note(slot, &policy.fqdn, Reach::Reachable);
+            } else if status.connections == 0 && slot.reach().begin_probe(now) {
+                let (sepp, slot, fqdn) = (self.clone(), slot.clone(), policy.fqdn.clone());
+                tokio::spawn(async move {
+                    let probed = link.pool.probe(Deadline::after(PROBE)).await;
+                    slot.reach().end_probe(Instant::now());
+                    match probed {
+                        Ok(()) => sepp.note(&slot, &fqdn, Reach::Reachable),
+                        Err(error) => sepp.note_failure(&slot, &fqdn, &error),
+                    }
+                });
+            }
+        }
+    }
+
+    /// A request to a peer that got no answer: whether that is because the peer can't be reached.
+    pub(super) fn note_call(&self, live: &Live, peer: PeerIndex, error: &CallError) {
+        if let (Some(slot), Some(policy)) = (live.slot(peer), live.policy.peer(peer)) {
+            self.note_failure(slot, &policy.fqdn, error);
+        }
+    }
+
+    fn note_failure(&self, slot: &Slot, peer: &Fqdn, error: &CallError) {
+        let is_way = match error.kind {
+            CallErrorKind::Unreachable => true,
+            // It may be the peer's function that takes its time.
+            CallErrorKind::DeadlineExceeded => error.sent == Sent::Nothing,
+            _ => false,
+        };
+        if is_way {
+            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            self.note(slot, peer, Reach::Unreachable { reason: reason.into() });
+        }
+    }
+
+    fn note(&self, slot: &Slot, peer: &Fqdn, reach: Reach) {
+        if slot.reach().set(reach.clone(), Instant::now()) {
+            self.observer().reaches(peer, &reach);
+            self.ways.send_replace(());
+        }
+    }
+
+    /// Is told when a peer can be reached, or can't any more.
+    pub fn watch_ways(&self) -> watch::Receiver<()> {
+        self.ways.subscribe()
+    }
+
+    /// What is known of the way to a peer, and for how long.
+    pub fn reach(&self, peer: &Fqdn) -> (Reach, Duration) {
+        let live = self.live();
+        let slot = live.policy.named(peer).and_then(|peer| live.slot(peer));
+        slot.map_or((Reach::Unknown, Duration::ZERO), |slot| {
+            let way = slot.reach();
+            (way.reach().clone(), way.since().elapsed())
+        })
+    }
+}
