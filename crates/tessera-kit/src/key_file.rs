@@ -1,13 +1,14 @@
 //! Files with a key under which a directory is sealed.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::str;
 
 use zeroize::Zeroizing;
 
 use crate::error::ProgramError;
+use crate::files::{in_time, open, read_whole};
 use crate::hex;
 use crate::setting::SettingFile;
 
@@ -23,20 +24,63 @@ pub fn read(
     things: &str,
     directory: &Path,
 ) -> Result<FileKey, ProgramError> {
+    let found = find(file, directory)?;
+    key_of(&found, file, things)
+}
+
+/// The same of a file that only its owner may read.
+pub(crate) fn read_private(
+    file: SettingFile<'_>,
+    things: &str,
+    directory: &Path,
+) -> Result<FileKey, ProgramError> {
+    let found = find(file, directory)?;
+    if found.mode & 0o077 != 0 {
+        return Err(ProgramError::settings(format!(
+            "{0}: others can read this key (mode {mode:04o}); chmod 600 {0}",
+            file.path.display(),
+            mode = found.mode
+        )));
+    }
+    key_of(&found, file, things)
+}
+
+/// What is known of a file.
+struct KeyCandidate {
+    is_in_directory: bool,
+    mode: u32,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+fn find(file: SettingFile<'_>, directory: &Path) -> Result<KeyCandidate, ProgramError> {
+    let (path, directory) = (file.path.to_owned(), directory.to_owned());
+    let found = in_time(move || {
+        let (mut file, metadata) = open(&path)?;
+        let bytes = read_whole(&mut file, MAX_FILE_LEN)?;
+        let places = (fs::canonicalize(&path), fs::canonicalize(directory));
+        let is_in_directory =
+            matches!(places, (Ok(key), Ok(directory)) if key.starts_with(&directory));
+        Ok(KeyCandidate { is_in_directory, mode: metadata.permissions().mode() & 0o7777, bytes })
+    });
+    found.map_err(|error| ProgramError::input(file, &error))
+}
+
+fn key_of(
+    found: &KeyCandidate,
+    file: SettingFile<'_>,
+    things: &str,
+) -> Result<FileKey, ProgramError> {
     let SettingFile { setting, path } = file;
     let wrong = |what: &str| {
         Err(ProgramError::settings(format!("{}: {what} after {setting}", path.display())))
     };
-    if let (Ok(key), Ok(directory)) = (fs::canonicalize(path), fs::canonicalize(directory))
-        && key.starts_with(directory)
-    {
+    if found.is_in_directory {
         return wrong(&format!(
             "the key lies beside the {things}, and goes wherever they go; name one that lies elsewhere, \
              such as below $XDG_RUNTIME_DIR,",
         ));
     }
-    let bytes = read_file(path).map_err(|error| ProgramError::input(file, &error))?;
-    let Some(key) = parse(&bytes) else {
+    let Some(key) = parse(&found.bytes) else {
         return wrong(
             "not a key: 32 bytes, or 64 hexadecimal digits; `openssl rand -hex 32` writes one; check the path",
         );
@@ -57,29 +101,6 @@ fn parse(bytes: &[u8]) -> Option<FileKey> {
         key.copy_from_slice((digits.len() == LEN).then_some(&*digits)?);
     }
     Some(key)
-}
-
-/// No more than a key can have; it may be a pipe.
-fn read_file(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
-    // Read where it stays: a vector that grows leaves secrets in the memory that it gives back.
-    let mut bytes = Zeroizing::new(vec![0; MAX_FILE_LEN]);
-    let len = read_into(&mut File::open(path)?, &mut bytes)?;
-    bytes.truncate(len);
-    Ok(bytes)
-}
-
-/// Reads to the end, or as much as there is room for; returns how many bytes.
-pub(crate) fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut len = 0;
-    while let Some(room @ [_, ..]) = bytes.get_mut(len..) {
-        match file.read(room) {
-            Ok(0) => break,
-            Ok(count) => len += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len)
 }
 
 /// The length of a key, in bytes.

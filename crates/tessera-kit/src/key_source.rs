@@ -1,7 +1,5 @@
 //! Where a key that somebody else keeps comes from.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
@@ -43,24 +41,16 @@ impl KeySource {
         things: &str,
         directory: &Path,
     ) -> Result<FileKey, ProgramError> {
-        let path = match self {
+        match self {
             Self::File(path) => {
-                let file = SettingFile { setting, path };
-                let metadata =
-                    fs::metadata(path).map_err(|error| ProgramError::input(file, &error))?;
-                let mode = metadata.permissions().mode() & 0o7777;
-                if metadata.is_file() && mode & 0o077 != 0 {
-                    return Err(ProgramError::settings(format!(
-                        "{0}: others can read this key (mode {mode:04o}); chmod 600 {0}",
-                        path.display()
-                    )));
-                }
-                path.clone()
+                key_file::read_private(SettingFile { setting, path }, things, directory)
             }
-            // Who may read it is the service manager's to say.
-            Self::Credential(name) => credential(setting, name)?,
-        };
-        key_file::read(SettingFile { setting, path: &path }, things, directory)
+            // The service manager decides which users may read it.
+            Self::Credential(name) => {
+                let path = credential(setting, name)?;
+                key_file::read(SettingFile { setting, path: &path }, things, directory)
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@
 //! | [`cached_certificates`] | certificates that travel once: caches that are kept in files |
 //! | [`live`] | a configuration from files that is loaded again while connections are made with it |
 //! | [`psk`] | external PSKs in files |
+//! | [`files`] | files that settings name: regular ones, of bounded length, read in time |
 //! | [`names`] | groups and suites by their names |
 //! | [`key_file`], [`KeySource`] | keys under which directories are sealed |
 //! | [`state`] | ticket keys and one-time keys that survive a restart |
@@ -49,6 +50,7 @@ pub mod clock;
 pub mod credential;
 mod error;
 pub mod facts;
+pub mod files;
 pub mod hex;
 pub mod inherited;
 pub mod key_file;

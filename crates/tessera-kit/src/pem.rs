@@ -1,18 +1,15 @@
 //! Certificates, keys and revocation lists in PEM files (RFC 7468).
 
-use std::fs;
-use std::io;
 use std::path::Path;
 
+use crate::error::ProgramError;
+use crate::files::read;
+use crate::setting::SettingFile;
 use pki_types::pem::{self, PemObject};
 use pki_types::{
     CertificateDer, CertificateRevocationListDer, PrivateKeyDer, SubjectPublicKeyInfoDer,
 };
 use tessera_aws_lc::SigningKey;
-use zeroize::Zeroizing;
-
-use crate::error::ProgramError;
-use crate::setting::SettingFile;
 
 /// The certificates of a file, in their order; at least one.
 ///
@@ -94,7 +91,7 @@ pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramEr
 /// All of one kind, as DER; `none` says what to do where there is none.
 fn all<T: PemObject + AsRef<[u8]>>(
     file: SettingFile<'_>,
-    max_len: u64,
+    max_len: usize,
     none: fn(&str) -> String,
 ) -> Result<Vec<Vec<u8>>, ProgramError> {
     all_of::<T>(file, &read(file, max_len)?, none)
@@ -113,22 +110,11 @@ fn all_of<T: PemObject + AsRef<[u8]>>(
     }
 }
 
-/// Keys are among what is read: the bytes are wiped when they are dropped.
-fn read(file: SettingFile<'_>, max_len: u64) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
-    let read = || {
-        if fs::metadata(file.path)?.len() > max_len {
-            return Err(io::Error::other("too long for a PEM file"));
-        }
-        fs::read(file.path)
-    };
-    read().map(Zeroizing::new).map_err(|error| ProgramError::input(file, &error))
-}
-
 /// All roots of an operating system are a quarter of it.
-const MAX_LEN: u64 = 1024 * 1024;
+const MAX_LEN: usize = 1024 * 1024;
 
 /// The revocation lists of large authorities have tens of megabytes.
-const MAX_LISTS_LEN: u64 = 128 * 1024 * 1024;
+const MAX_LISTS_LEN: usize = 128 * 1024 * 1024;
 
 fn find(bytes: &[u8], what: &[u8]) -> bool {
     bytes.windows(what.len()).any(|window| window == what)

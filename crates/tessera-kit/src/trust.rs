@@ -11,6 +11,7 @@ use tessera_webpki::{
 };
 
 use crate::error::ProgramError;
+use crate::files::in_time;
 use crate::pem;
 use crate::setting::SettingFile;
 
@@ -74,7 +75,7 @@ fn with_lists(
 /// # Errors
 /// If the system has no roots.
 pub fn system(otherwise: &str) -> Result<WebPkiVerifier, ProgramError> {
-    tessera_tokio::system_verifier().map_err(|error| {
+    in_time(tessera_tokio::system_verifier).map_err(|error| {
         ProgramError::settings(format!(
             "the system's trust store: {error}; install it (the package ca-certificates), or name \
              roots with {otherwise}"

@@ -127,7 +127,7 @@ fn the_error_about_a_file_without_a_key_says_what_to_do() {
 fn pem_files_that_are_too_long_are_not_read() {
     let file = TestFile::new(&"x".repeat(1024 * 1024 + 1));
     let why = refusal(pem::certificates(file.setting()));
-    assert!(why.contains("too long for a PEM file"), "{why}");
+    assert!(why.contains("too long: at most 1048576 bytes belong here"), "{why}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera_kit::signals::{self, Hangups};
-use tessera_kit::{ProgramError, open_files, runtime};
+use tessera_kit::{ProgramError, files, open_files, runtime};
 use tessera_tokio::{Gate, Limits};
 use tokio::task::spawn_blocking;
 
@@ -175,7 +175,8 @@ async fn reload_on<R: Running>(
         hangups.next().await;
         supervisor.reloading();
         let shared = product.clone();
-        let reloaded = spawn_blocking(move || shared.reload()).await;
+        let reload = move || files::within(files::RELOAD_LIMIT, || shared.reload());
+        let reloaded = spawn_blocking(reload).await;
         let reloaded =
             reloaded.unwrap_or_else(|error| Err(ProgramError::failed("the reload", error)));
         if let Err(error) = reloaded {

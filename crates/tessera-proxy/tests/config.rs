@@ -268,7 +268,12 @@ fn a_file_that_cannot_be_read_is_named() {
     // Reading the memory of a process at 0 fails, also for root, whom no permission stops.
     let unreadable = Path::new("/proc/self/mem");
     assert!(load_error::<Configuration>(unreadable).contains("error"));
-    assert_eq!(load_error::<Configuration>(Path::new("/dev/zero")), ": it is longer than 16 MiB");
+    let long = file("long.toml", &vec![b'\n'; 16 * 1024 * 1024 + 1]);
+    let why = load_error::<Configuration>(&long);
+    assert_eq!(why, ": too long: at most 16777216 bytes belong here");
+    fs::remove_file(long).unwrap();
+    let why = ": this is a pipe, a device or a socket, and a regular file is needed";
+    assert_eq!(load_error::<Configuration>(Path::new("/dev/zero")), why);
 }
 
 #[test]

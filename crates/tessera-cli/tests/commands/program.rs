@@ -51,6 +51,12 @@ pub(crate) fn signal(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
 }
 
+/// Puts a pipe in the place of a file.
+pub(crate) fn replace_by_pipe(path: &str) {
+    std::fs::remove_file(path).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
 /// A server whose facts are read, ended with this value.
 pub(crate) struct Server {
     child: Child,

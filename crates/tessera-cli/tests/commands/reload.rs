@@ -15,7 +15,7 @@ use tessera_tokio::{Connector, MemorySessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::program::{P256, Pki, Server, facts, stderr, tessera};
+use crate::program::{P256, Pki, Server, facts, replace_by_pipe, stderr, tessera};
 
 pub(crate) const LOCALHOST: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
 pub(crate) const CLIENT: &str = "subjectAltName=DNS:client.example";
@@ -162,6 +162,10 @@ fn files_that_can_not_be_used_at_sighup_change_nothing_and_are_named() {
         check(file, "no such file");
         fs::write(&path, vec![b'x'; 2 * 1024 * 1024]).unwrap();
         check(file, "too long");
+        replace_by_pipe(&path);
+        assert_failed(&live.reload(), 1, file, "this is a pipe");
+        fs::remove_file(&path).unwrap();
+        check(file, "no such file");
     }
     let swapped = [&fs::read(live.pki.path("root.pem")).unwrap()[..], &whole_chain].concat();
     fs::write(&chain, swapped).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::P256;
+use crate::program::{P256, replace_by_pipe};
 use crate::world::{HOME, UDM, World, udm};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
@@ -63,4 +63,36 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
     assert_eq!(visited.end().code(), Some(0));
     assert_eq!(home.end().code(), Some(0));
+}
+
+/// Opening a pipe waits for its other end: one in the place of a file would block this reload and all later ones.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
+    let world = World::new();
+    let [home, visited] = world.start(udm().await);
+    // A SEQUENCE, as far as anybody looks at a response before a handshake.
+    let staple = world.files.write("staple", "0\0");
+    let good = world.text(&world.visited, &world.home, "");
+    let with_staple = good.replace("[listen]", &format!("ocsp = \"{staple}\"\n[listen]"));
+    let file = world.write(&world.visited, &with_staple);
+    let (own, roots) = (world.visited.pki.path("sepp.pem"), world.home.pki.path("root.pem"));
+    for path in [&own, &roots, &staple, &file] {
+        let kept = fs::read(path).unwrap();
+        replace_by_pipe(path);
+        visited.signal("-HUP");
+        let told = visited.says("not reloaded");
+        assert_eq!((told["level"].as_str(), told["file"].as_str()), (Some("ERROR"), Some(&**path)));
+        assert!(told["message"].as_str().unwrap().contains("this is a pipe"), "{told}");
+        fs::remove_file(path).unwrap();
+        fs::write(path, kept).unwrap();
+    }
+    let metrics = world.ask(&world.visited, "GET", "/metrics");
+    assert!(metrics.contains("sepp_reload_total{result=\"failed\"} 4\n"), "{metrics}");
+
+    world.write(&world.visited, &good);
+    visited.signal("-HUP");
+    visited.says("reloaded");
+    for running in [home, visited] {
+        assert_eq!(running.end().code(), Some(0));
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::P256;
+use crate::program::{P256, replace_by_pipe};
 use crate::running::{Running, Stage, ask, backend};
 
 #[test]
@@ -101,4 +101,39 @@ fn a_server_that_is_not_named_any_more_is_refused_after_a_reload() {
     client.says("reloaded");
     assert_eq!(ask(entrance, "three").unwrap(), "three");
     assert_eq!(client.end().code(), Some(0));
+}
+
+/// Opening a pipe waits for its other end: one in the place of a file would block this reload and all later ones.
+#[test]
+fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
+    let stage = Stage::new();
+    let section = stage.server("a", backend(""), "");
+    let file = stage.write("server", &[&section]);
+    let server = Running::start(&file);
+    let [address] = server.addresses();
+    let client = Running::start(&stage.write("client", &[&stage.client("a", address, "")]));
+    let [entrance] = client.addresses();
+    for path in ["server.pem", "server.key", "root.pem"].map(|name| stage.pki.path(name)) {
+        let kept = fs::read(&path).unwrap();
+        replace_by_pipe(&path);
+        server.signal("-HUP");
+        let told = server.says("not reloaded");
+        assert_eq!((told["level"].as_str(), told["file"].as_str()), (Some("ERROR"), Some(&*path)));
+        assert!(told["message"].as_str().unwrap().contains("this is a pipe"), "{told}");
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, kept).unwrap();
+    }
+    replace_by_pipe(&file);
+    server.signal("-HUP");
+    assert_eq!(server.says("not reloaded")["file"], file);
+    let failed = "tessera_tunnel_reloads_total{tunnel=\"a\",role=\"server\",result=\"failed\"} 4\n";
+    let metrics = stage.ask("server", "/metrics");
+    assert!(metrics.contains(failed), "{metrics}");
+
+    fs::remove_file(&file).unwrap();
+    stage.write("server", &[&section.replace("client.example", "another.example")]);
+    server.signal("-HUP");
+    server.says("reloaded");
+    assert!(ask(entrance, "the client is not named any more").is_err());
+    assert_eq!(server.end().code(), Some(0));
 }

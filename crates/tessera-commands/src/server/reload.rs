@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
-use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 use tessera_kit::live::{Changes, LiveConfig};
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::signals::Hangups;
+use tessera_kit::{ProgramError, files};
 use tessera_tokio::Acceptor;
 use tokio::task::spawn_blocking;
 
@@ -24,7 +24,8 @@ pub(super) async fn on(
     loop {
         hangups.next().await;
         let shared = live.clone();
-        let reloaded = spawn_blocking(move || shared.reload()).await;
+        let reload = move || files::within(files::RELOAD_LIMIT, || shared.reload());
+        let reloaded = spawn_blocking(reload).await;
         let reloaded = reloaded
             .unwrap_or_else(|error| Err(ProgramError::failed("loading the files again", error)));
         match reloaded {

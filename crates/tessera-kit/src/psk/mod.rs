@@ -2,13 +2,10 @@
 
 mod named_key;
 
-use std::fs;
-
-use zeroize::Zeroizing;
-
 pub use named_key::NamedKey;
 
 use crate::error::ProgramError;
+use crate::files;
 use crate::setting::SettingFile;
 
 /// The keys of a file, at least one, each with the number of its line: one a line; empty lines and those that
@@ -18,8 +15,7 @@ use crate::setting::SettingFile;
 /// If the file can't be read, has no key in it, or a line is none.
 pub fn read(file: SettingFile<'_>) -> Result<Vec<(usize, NamedKey)>, ProgramError> {
     let path = file.path;
-    let text = fs::read_to_string(path).map(Zeroizing::new);
-    let text = text.map_err(|error| ProgramError::input(file, &error))?;
+    let text = files::read_text(file, MAX_LEN)?;
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let keys: Result<Vec<_>, _> = lines
@@ -51,3 +47,6 @@ pub fn read_into(keys: &mut Vec<NamedKey>, file: SettingFile<'_>) -> Result<(), 
     }
     Ok(())
 }
+
+/// A hundred thousand keys.
+const MAX_LEN: usize = 16 * 1024 * 1024;

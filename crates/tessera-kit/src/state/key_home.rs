@@ -10,7 +10,7 @@ use tessera_vault::StateKey;
 use zeroize::Zeroizing;
 
 use crate::error::ProgramError;
-use crate::key_file::read_into;
+use crate::files::read_into;
 use crate::{hex, volatile};
 
 /// A file with the key of one directory, or with two while it changes. It is locked, so that two servers

@@ -6,12 +6,11 @@ mod place;
 mod values;
 
 use std::fmt::Display;
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
-use tessera_kit::ProgramError;
+use tessera_kit::{ProgramError, files};
 use toml::de::DeTable;
 
 pub use self::values::{ByteLength, FilePath, Seconds};
@@ -68,13 +67,11 @@ impl Document {
     /// Reads the file.
     ///
     /// # Errors
-    /// If it can't be read, is not UTF-8, or is longer than 16 MiB.
+    /// If it can't be read, is no regular file, is not UTF-8, or is longer than 16 MiB.
     pub fn read(path: &Path) -> Result<Self, ProgramError> {
-        let bytes = read(path).map_err(|error| unreadable(path, &error))?;
-        if bytes.len() > LONGEST {
-            return Err(ProgramError::in_file(path, "it is longer than 16 MiB"));
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
+        let bytes = files::read_path(path, LONGEST);
+        let mut bytes = bytes.map_err(|error| unreadable(path, &error))?;
+        let text = String::from_utf8(std::mem::take(&mut *bytes)).map_err(|error| {
             let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
             let line = explain::line_at_end(valid.unwrap_or_default());
             ProgramError::in_line(path, line, "this is not UTF-8, as all TOML is: save it as UTF-8")
@@ -156,14 +153,8 @@ pub fn key_of(error: &str) -> Option<(Vec<&str>, &str)> {
     Some((tables.into_iter().chain(key.split('.')).collect(), what))
 }
 
-/// As much is read of a file: a wrong path may name something without an end.
+/// The longest configuration, in bytes.
 const LONGEST: usize = 16 * 1024 * 1024;
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
 
 fn unreadable(path: &Path, error: &io::Error) -> ProgramError {
     let what = match error.kind() {

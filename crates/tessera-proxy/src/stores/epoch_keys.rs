@@ -1,17 +1,18 @@
 //! Epoch keys in a file: what was put into etcd is gone when its epoch's key is.
 
-use std::fs;
 use std::time::Duration;
 
-use tessera_kit::{ProgramError, SettingFile, hex};
+use tessera_kit::{ProgramError, SettingFile, files, hex};
 use tessera_vault::EpochKey;
 use zeroize::Zeroizing;
 
 /// Reads the file.
 pub(super) fn read(file: SettingFile<'_>) -> Result<Zeroizing<String>, ProgramError> {
-    let text = fs::read_to_string(file.path).map(Zeroizing::new);
-    text.map_err(|error| ProgramError::input(file, &error))
+    files::read_text(file, MAX_LEN)
 }
+
+/// Ten thousand keys.
+const MAX_LEN: usize = 1024 * 1024;
 
 /// The epoch keys of its text, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch, and the
 /// key has 32 bytes. Each wraps for so many seconds, and opens for an hour after that, as long as a one-time key lives.

@@ -1,10 +1,8 @@
 //! What this SEPP shows of itself, in both roles.
 
-use std::fs;
-
 use tessera::Role;
 use tessera::auth::{Credential, VerifierDigest, VerifierPolicy};
-use tessera_kit::{ProgramError, SettingFile, credential};
+use tessera_kit::{ProgramError, SettingFile, credential, files};
 
 use crate::config::Local;
 use crate::identity::Listener;
@@ -73,8 +71,8 @@ impl Own {
 
 /// A whole OCSPResponse (RFC 6960 §4.2.1), DER, as responders give it.
 fn ocsp_response(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
-    let bytes = fs::read(file.path).map_err(|error| ProgramError::input(file, &error))?;
-    if bytes.len() > MAX_OCSP || !is_sequence(&bytes) {
+    let bytes = files::read(file, MAX_OCSP)?.to_vec();
+    if !is_sequence(&bytes) {
         return Err(ProgramError::in_file(
             file.path,
             format_args!(

@@ -1,0 +1,206 @@
+//! Files that settings name: regular ones, of bounded length, read within the time of a reload.
+
+use std::cell::Cell;
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
+use zeroize::Zeroizing;
+
+use crate::error::ProgramError;
+use crate::setting::SettingFile;
+
+/// Reads a file that a setting names, up to `max_len` bytes. Keys may be in it: the bytes are wiped when they are
+/// dropped.
+///
+/// # Errors
+/// If it can't be read, is not a regular file, or is longer.
+pub fn read(file: SettingFile<'_>, max_len: usize) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
+    let bytes = read_path(file.path, max_len);
+    bytes.map_err(|error| ProgramError::input(file, &error))
+}
+
+/// The same for text in UTF-8.
+///
+/// # Errors
+/// As of [`read`], or if it is none.
+pub fn read_text(file: SettingFile<'_>, max_len: usize) -> Result<Zeroizing<String>, ProgramError> {
+    let mut bytes = read(file, max_len)?;
+    String::from_utf8(std::mem::take(&mut *bytes)).map(Zeroizing::new).map_err(|error| {
+        drop(Zeroizing::new(error.into_bytes()));
+        ProgramError::in_file(file.path, "this is not UTF-8; save it as UTF-8")
+    })
+}
+
+/// The same for a file that no setting names.
+///
+/// # Errors
+/// If it can't be read, is not a regular file, or is longer.
+pub fn read_path(path: &Path, max_len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    let path = path.to_owned();
+    in_time(move || read_whole(&mut open(&path)?.0, max_len))
+}
+
+/// Runs a reload whose reads of files end after `limit`, with an error: a file system that doesn't answer (NFS, FUSE)
+/// blocks neither this reload nor the next one. It holds for this thread.
+pub fn within<T>(limit: Duration, reload: impl FnOnce() -> T) -> T {
+    /// Puts the earlier one back, also if the reload panics.
+    struct Restore(Option<Instant>);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            DEADLINE.set(self.0);
+        }
+    }
+
+    let _restore = Restore(DEADLINE.replace(Instant::now().checked_add(limit)));
+    reload()
+}
+
+/// How long reads of this thread may still take; `None`: without a limit.
+#[must_use]
+pub fn time_left() -> Option<Duration> {
+    Some(DEADLINE.get()?.saturating_duration_since(Instant::now()))
+}
+
+/// How long a reload may read files: plenty for a busy disk, and less than a supervisor waits (`TimeoutStartSec=`).
+pub const RELOAD_LIMIT: Duration = Duration::from_secs(20);
+
+thread_local! {
+    /// When reads of this thread fail; `None`: never.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Does what asks file systems. Under a deadline another thread does it: a system call that a file system doesn't answer
+/// can't be left. What comes too late is dropped.
+pub(crate) fn in_time<T: Send + 'static>(
+    ask: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    /// Threads that still wait, or have just ended.
+    static WAITING: AtomicUsize = AtomicUsize::new(0);
+
+    struct Waits;
+
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            WAITING.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    let Some(left) = time_left() else { return ask() };
+    if WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+        WAITING.fetch_sub(1, Ordering::Relaxed);
+        return Err(io::Error::other(
+            "earlier reloads still wait for a file system that does not answer",
+        ));
+    }
+    let waits = Waits;
+    let (answer, answered) = mpsc::sync_channel(1);
+    thread::Builder::new().name("files".to_owned()).spawn(move || {
+        let _waits = waits;
+        // The deadline may have passed.
+        let _ = answer.send(ask());
+    })?;
+    answered.recv_timeout(left).unwrap_or_else(|_| {
+        let what = "its file system did not answer in the time of a reload";
+        Err(io::Error::new(io::ErrorKind::TimedOut, what))
+    })
+}
+
+/// So many reads wait at most; each holds a thread.
+const MOST_WAITING: usize = 16;
+
+/// Opens a file to be read. Links are followed. Opening a pipe or a device doesn't wait for its other end: it is
+/// refused.
+pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other(NOT_REGULAR));
+    }
+    Ok((file, metadata))
+}
+
+/// Of pipes, devices and sockets.
+const NOT_REGULAR: &str = "this is a pipe, a device or a socket, and a regular file is needed";
+
+/// All of it, if it is no longer.
+pub(crate) fn read_whole(file: &mut File, max_len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    let expected = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    let too_long = || io::Error::other(format!("too long: at most {max_len} bytes belong here"));
+    if expected > max_len {
+        return Err(too_long());
+    }
+    // A vector that grows by itself leaves secrets in the memory that it gives back. One byte more shows the end.
+    let mut bytes = Zeroizing::new(vec![0; expected + 1]);
+    let mut len = 0;
+    loop {
+        len += read_into(file, bytes.get_mut(len..).unwrap_or_default())?;
+        if len > max_len {
+            return Err(too_long());
+        }
+        if len < bytes.len() {
+            bytes.truncate(len);
+            return Ok(bytes);
+        }
+        let mut longer = Zeroizing::new(vec![0; bytes.len().saturating_mul(2).min(max_len + 1)]);
+        longer.iter_mut().zip(bytes.iter()).for_each(|(to, from)| *to = *from);
+        bytes = longer;
+    }
+}
+
+/// Reads to the end, or as much as there is room for; returns how many bytes.
+pub(crate) fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while let Some(room @ [_, ..]) = bytes.get_mut(len..) {
+        match file.read(room) {
+            Ok(0) => break,
+            Ok(count) => len += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => (),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// One test: the count of reads that wait is the process's.
+    #[test]
+    fn a_file_system_that_does_not_answer_ends_one_reload_and_no_other_until_too_many_wait() {
+        let (answers, asked) = mpsc::channel::<()>();
+        let asked = Arc::new(Mutex::new(asked));
+        let hangs = || {
+            let asked = asked.clone();
+            move || {
+                // Until the end of the test.
+                let _ = asked.lock().map(|asked| asked.recv());
+                Ok(1)
+            }
+        };
+        let late = within(Duration::from_millis(20), || in_time(hangs()).unwrap_err());
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(within(Duration::from_secs(60), || in_time(|| Ok(2)).unwrap()), 2);
+        assert_eq!(time_left(), None);
+
+        let refused = (0..=MOST_WAITING).find_map(|_| {
+            let error = within(Duration::ZERO, || in_time(hangs()).unwrap_err());
+            (error.kind() != io::ErrorKind::TimedOut).then(|| error.to_string())
+        });
+        assert!(refused.is_some_and(|error| error.contains("earlier reloads")));
+        drop(answers);
+    }
+}
