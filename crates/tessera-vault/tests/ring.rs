@@ -223,7 +223,7 @@ fn a_ring_refuses_unusable_keys_and_keeps_its_old_ones() {
 }
 
 #[test]
-fn errors_of_a_ring_name_the_key_and_not_its_secret() {
+fn errors_of_a_ring_name_the_key_by_its_id() {
     let error = RingError::TimesOutOfOrder {
         id: [0xab; 16],
         first: KeyTime::KnownFrom,
