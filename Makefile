@@ -57,6 +57,8 @@ check:
 	conformance/vectors/check
 	testing/tls12/run -m unittest discover --quiet testing/tls12
 	scripts/package
+	scripts/deb-contents
+	scripts/third-party
 
 ## unit               the tests of all crates
 unit:
