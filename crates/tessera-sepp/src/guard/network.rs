@@ -206,6 +206,24 @@ mod tests {
         assert!(Named::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
     }
 
+    /// TS 23.003 §28.2: the home domain is the end of a name; an operator may name its hosts as it likes.
+    #[test]
+    fn of_several_networks_in_a_host_the_last_is_its_domain() {
+        let named =
+            Named::of_domain("smf.mnc070.mcc999.5gc.mnc001.mcc001.3gppnetwork.org").unwrap();
+        assert!(named.is_in(&set(&["001-01"])) && !named.is_in(&set(&["999-70"])));
+        assert_eq!(Named::of_domain("mnc001.mcc001.example"), None);
+    }
+
+    #[test]
+    fn subscribers_of_networks_with_three_digits_are_known() {
+        let (short, long) = (set(&["310-26"]), set(&["310-260"]));
+        let sides = Sides { sender: &long, receiver: &short };
+        assert!(sides.allow_digits(Side::Sender, "310260123456789"));
+        assert!(!sides.allow_digits(Side::Sender, "310261123456789"));
+        assert!(sides.allow_digits(Side::Receiver, "310261123456789"));
+    }
+
     #[test]
     fn sides_are_told_apart() {
         let (sender, receiver) = (set(&["001-01"]), set(&["999-70"]));
