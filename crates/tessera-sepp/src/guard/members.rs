@@ -41,22 +41,43 @@ pub(super) struct Member {
     pub(super) is_map: bool,
 }
 
-/// By the hash of its folded name, which is believed: a peer could make another name with the hash of a known one, and
-/// its receiver would not know it.
-type Index = HashMap<u64, Member, BuildHasherDefault<Hashed>>;
-
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index::default();
+/// What is known by the hash of a folded name, which is believed: a peer could make another name with the hash of a known
+/// one, and its receiver would not know it.
+static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLock::new(|| {
+    let mut index = HashMap::default();
+    for (name, known) in [
+        ("mcc", Known::Mcc),
+        ("mnc", Known::Mnc),
+        ("encBlockIndex", Known::Block),
+        ("ipv4Addresses", Known::Addresses),
+        ("ipv6Addresses", Known::Addresses),
+        ("ipEndPoints", Known::Addresses),
+    ] {
+        index.insert(Folded::of(name).hash, known);
+    }
     let mut put = |member: Member| match index.entry(Folded::of(member.name).hash) {
         Entry::Vacant(free) => {
-            free.insert(member);
+            free.insert(Known::Member(member));
         }
-        Entry::Occupied(mut taken) => taken.get_mut().merge(member),
+        Entry::Occupied(mut taken) => {
+            if let Known::Member(earlier) = taken.get_mut() {
+                earlier.merge(member);
+            }
+        }
     };
     fields::FIELDS.iter().map(Member::from).for_each(&mut put);
     lines("member ").filter_map(Member::read).for_each(put);
     index
 });
+
+/// What the index has.
+enum Known {
+    Mcc,
+    Mnc,
+    Block,
+    Addresses,
+    Member(Member),
+}
 
 /// The lines of the table that begin so, without that.
 pub(super) fn lines(start: &'static str) -> impl Iterator<Item = &'static str> {
@@ -108,14 +129,14 @@ impl Key {
     }
 
     pub(super) fn of_folded(name: &str, folded: &Folded) -> Self {
-        match &folded.letters[..folded.len] {
-            b"mcc" => return Self::Mcc,
-            b"mnc" => return Self::Mnc,
-            b"encblockindex" => return Self::Block,
-            b"ipv4addresses" | b"ipv6addresses" | b"ipendpoints" => return Self::Addresses,
-            _ => {}
+        match INDEX.get(&folded.hash) {
+            Some(Known::Member(member)) => Self::Known(member),
+            Some(Known::Mcc) => Self::Mcc,
+            Some(Known::Mnc) => Self::Mnc,
+            Some(Known::Block) => Self::Block,
+            Some(Known::Addresses) => Self::Addresses,
+            None => Self::unknown(name),
         }
-        INDEX.get(&folded.hash).map_or_else(|| Self::unknown(name), Self::Known)
     }
 
     fn unknown(name: &str) -> Self {
@@ -125,50 +146,33 @@ impl Key {
     }
 }
 
-/// A name as it is compared.
+/// A name as it is compared, by its hashes.
 pub(super) struct Folded {
-    /// The letters, without `-` and `_`, of a name that has at most so many.
-    letters: [u8; Self::SHORT],
-    /// 0 if there are more.
-    len: usize,
-    /// Of the letters.
+    /// Of the letters, without case, `-` and `_`.
     hash: u64,
     /// Of all of the name, without case alone.
     pub(super) whole: u64,
 }
 
 impl Folded {
-    /// The longest name that isn't in the table.
-    const SHORT: usize = "encblockindex".len();
-
     pub(super) fn of(name: &str) -> Self {
-        let mut folded = Self { letters: [0; Self::SHORT], len: 0, hash: 0, whole: 0 };
-        let mut count = 0;
+        let (mut hash, mut between) = (0, 0);
+        let mut push = |byte: u8| {
+            if matches!(byte, b'-' | b'_') {
+                // Which it is, and where it stands.
+                between = mix(mix(between, byte), hash as u8);
+            } else {
+                hash = mix(hash, byte);
+            }
+        };
         if name.is_ascii() {
-            name.bytes().for_each(|byte| folded.push(byte.to_ascii_lowercase(), &mut count));
+            name.bytes().for_each(|byte| push(byte.to_ascii_lowercase()));
         } else {
             fold_case(name).for_each(|letter| {
-                let mut buffer = [0; 4];
-                let bytes = letter.encode_utf8(&mut buffer).as_bytes();
-                bytes.iter().for_each(|byte| folded.push(*byte, &mut count));
+                letter.encode_utf8(&mut [0; 4]).bytes().for_each(&mut push);
             });
         }
-        folded.len = if count <= Self::SHORT { count } else { 0 };
-        folded.whole ^= folded.hash;
-        folded
-    }
-
-    fn push(&mut self, byte: u8, count: &mut usize) {
-        if matches!(byte, b'-' | b'_') {
-            // Where it stands, and which.
-            self.whole = mix(mix(self.whole, byte), *count as u8);
-            return;
-        }
-        self.hash = mix(self.hash, byte);
-        if let Some(place) = self.letters.get_mut(*count) {
-            *place = byte;
-        }
-        *count += 1;
+        Self { hash, whole: hash ^ between }
     }
 }
 
@@ -254,13 +258,15 @@ mod tests {
             "-",
         ];
         let mut count = 0;
-        let letters = |member: &Member| -> String {
-            fold_case(member.name).filter(|letter| !matches!(letter, '-' | '_')).collect()
+        let letters = |name: &str| -> String {
+            fold_case(name).filter(|letter| !matches!(letter, '-' | '_')).collect()
         };
-        let names: HashSet<_> = INDEX.values().map(letters).collect();
-        let in_table: HashSet<_> =
-            lines("member ").filter_map(Member::read).map(|it| letters(&it)).collect();
-        assert!(in_table.is_subset(&names), "two names have one hash");
+        let of_fields = fields::FIELDS.iter().map(|field| field.name);
+        let of_table = lines("member ").filter_map(|line| line.split(' ').next());
+        let special =
+            ["mcc", "mnc", "encblockindex", "ipv4addresses", "ipv6addresses", "ipendpoints"];
+        let names: HashSet<_> = of_fields.chain(of_table).chain(special).map(letters).collect();
+        assert_eq!(names.len(), INDEX.len(), "two names have one hash");
         for line in lines("member ") {
             let words: Vec<_> = line.split(' ').collect();
             assert!(kinds.contains(&words[1]) && words.len() <= 3, "{line}");
