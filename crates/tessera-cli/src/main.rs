@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Serve(arguments) => {
             guard_memory();
+            warnings::show();
             ended(tessera_commands::serve(&(*arguments).into()))
         }
         Command::Connect(arguments) => {

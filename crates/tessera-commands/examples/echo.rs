@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         write_timeout: Duration::from_secs(30),
         state: None,
         state_key: None,
+        state_witness: None,
         handshake_timeout: Duration::from_secs(10),
         common: Common::default(),
     };

@@ -40,6 +40,12 @@ impl ServeOptions {
         if self.state_key.is_some() && self.state.is_none() {
             return wrong("--state-key is the key of a state: add --state DIR");
         }
+        if self.state_witness.is_some() && self.state_key.is_none() {
+            return wrong(
+                "--state-witness has nothing to notice: a key that the program keeps itself opens no old copy of the \
+                 state; leave it out, or add --state-key FILE",
+            );
+        }
         if self.write_certificate.is_some() && self.uses_psks_alone() {
             return wrong(
                 "--write-certificate has nothing to write: with PSKs and no --name there is no \

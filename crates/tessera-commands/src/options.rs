@@ -129,6 +129,8 @@ pub struct ServeOptions {
     pub state: Option<PathBuf>,
     /// Where the key of that directory is; in the runtime directory without.
     pub state_key: Option<KeySource>,
+    /// The directory of a witness, which notices a state that was put back; nothing does without.
+    pub state_witness: Option<PathBuf>,
 }
 
 /// How clients are answered.

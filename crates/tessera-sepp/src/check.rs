@@ -41,7 +41,13 @@ pub fn check(file: &Path) -> Result<(), ProgramError> {
 fn summary(configuration: &Configuration) -> Result<Summary, ProgramError> {
     Stores::check(&configuration.tickets.stores())?;
     // A state belongs to the process that runs: keys that are in memory are as good to check with.
-    let alone = StoresSection { name: "tickets", state: None, state_key: None, fleet: None };
+    let alone = StoresSection {
+        name: "tickets",
+        state: None,
+        state_key: None,
+        state_witness: None,
+        fleet: None,
+    };
     let (stores, _) = Stores::open(&alone)?;
     let tls = N32Tls::open(configuration, &stores, Arc::new(NoAssociations))?;
     sbi::tls::listener(&configuration.sbi)?;

@@ -29,7 +29,8 @@ pub(crate) fn of(configuration: &Configuration, file: &Path) -> Confinement {
     configuration.guard.hidden_names_key.iter().for_each(|source| needs.key(source));
     let tickets = &configuration.tickets;
     if let Some(directory) = &tickets.state {
-        needs.state(directory, tickets.state_key.as_ref());
+        let witness = tickets.state_witness.as_deref();
+        needs.state(directory, tickets.state_key.as_ref(), witness);
     }
     if let Some(fleet) = &tickets.fleet {
         let etcd = &fleet.etcd;

@@ -68,6 +68,7 @@ fn of_server(kept: &mut Kept, running: &ServerSection, wanted: &mut ServerSectio
     kept.key("forward", &running.forward, &mut wanted.forward);
     kept.key("state", &running.state, &mut wanted.state);
     kept.key("state-key", &running.state_key, &mut wanted.state_key);
+    kept.key("state-witness", &running.state_witness, &mut wanted.state_witness);
     kept.key("tcp-fast-open", &running.tcp_fast_open, &mut wanted.tcp_fast_open);
     kept.key("limits", &running.limits, &mut wanted.limits);
     kept.key("fleet", &running.fleet, &mut wanted.fleet);

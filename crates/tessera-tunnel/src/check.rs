@@ -102,7 +102,13 @@ fn of_process(process: &Process) -> Table {
 fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError> {
     Stores::check(&section.stores(&format!("server.{name}")))?;
     // A state belongs to the process that runs: keys that are in memory are as good to check with.
-    let alone = ServerSection { state: None, state_key: None, fleet: None, ..section.clone() };
+    let alone = ServerSection {
+        state: None,
+        state_key: None,
+        state_witness: None,
+        fleet: None,
+        ..section.clone()
+    };
     let (stores, _) = Stores::open(&alone.stores(&format!("server.{name}")))?;
     let config = tls::server(name, section, &stores)?;
     let mut table = Table::new(format!("[server.{name}]"));

@@ -25,7 +25,8 @@ fn of_server(needs: &mut Needs, section: &ServerSection) {
     needs.file(section.key.as_deref());
     of_peers(needs, &section.peers);
     if let Some(directory) = &section.state {
-        needs.state(directory, section.state_key.as_ref());
+        let witness = section.state_witness.as_deref();
+        needs.state(directory, section.state_key.as_ref(), witness);
     }
     if let Some(fleet) = &section.fleet {
         of_fleet(needs, fleet);

@@ -120,6 +120,12 @@ pub(crate) struct ServeArguments {
           value_parser = values::state_key)]
     state_key: Option<KeySource>,
 
+    /// Notices with this directory where the state was put back as it was earlier (from a backup), which brings
+    /// one-time keys back that were taken: with --state-key nothing else does. It belongs on another file system,
+    /// that isn't put back with it. Where it doesn't know the state, one-time keys are destroyed: clients resume.
+    #[arg(long, value_name = "DIR", requires = "state_key", help_heading = STATE)]
+    state_witness: Option<PathBuf>,
+
     /// How long a handshake may take: 500ms, 10s, or a number of seconds.
     #[arg(long, value_name = "TIME", default_value = "10s", help_heading = LIMITS,
           value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
@@ -177,6 +183,7 @@ impl From<ServeArguments> for ServeOptions {
             handshake_timeout: arguments.handshake_timeout,
             state: arguments.state,
             state_key: arguments.state_key,
+            state_witness: arguments.state_witness,
             common: Common {
                 cache_certificates: arguments.cache_certificates,
                 ..arguments.common.into()

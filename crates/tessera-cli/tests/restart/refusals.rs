@@ -191,6 +191,70 @@ fn the_key_of_a_state_is_taken_from_where_it_is_said_to_be() {
     tells(&refuses(serve.env(RUNTIME_DIRECTORY, "/proc")), &["on a disk", "--state-key"]);
 }
 
+/// What a user is told at the start.
+fn warned(place: &Place, options: &[&str]) -> (String, String) {
+    let mut child = place.serve(options);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let told: Vec<_> = lines.take(2).collect::<io::Result<_>>().unwrap();
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    (told[1].clone(), stderr(&output))
+}
+
+#[test]
+fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
+    let place = Place::new();
+    let key = place.files.path("key");
+    fs::write(&key, [7; 32]).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let (state, copy) = (place.files.path("state"), place.files.path("copy"));
+    let copied = |from: &str, to: &str| {
+        let _ = fs::remove_dir_all(to);
+        assert!(Command::new("cp").args(["-a", from, to]).status().unwrap().success());
+    };
+    // Nobody warns where an old copy doesn't open.
+    let (found, told) = warned(&place, &[]);
+    assert!(found.contains(r#""old_copies":"refused""#) && told.is_empty(), "{found} {told}");
+    fs::remove_dir_all(&state).unwrap();
+
+    let alone = ["--state-key", key.as_str()];
+    warned(&place, &alone);
+    copied(&state, &copy);
+    for _ in 0..2 {
+        let (found, told) = warned(&place, &alone);
+        assert!(found.contains(r#""found":"closed""#) && found.contains("unnoticed"), "{found}");
+        tells(&told, &["warning: ", &state, "not noticed", "executed twice", "`state-witness`"]);
+        copied(&copy, &state);
+    }
+
+    let witness = place.files.path("witness");
+    let witnessed = [&alone[..], &["--state-witness", &witness]].concat();
+    for _ in 0..2 {
+        let (found, told) = warned(&place, &witnessed);
+        assert!(found.contains(r#""found":"closed""#) && told.is_empty(), "{found} {told}");
+    }
+    copied(&state, &copy);
+    warned(&place, &witnessed);
+    for _ in 0..2 {
+        copied(&copy, &state);
+        let (found, told) = warned(&place, &witnessed);
+        assert!(found.contains(r#""found":"rolled-back""#), "{found}");
+        tells(&told, &["warning: ", &state, "its witness knows it otherwise"]);
+    }
+
+    let wrong = |directory: &str, words: &[&str]| {
+        tells(&place.refuses(&[&alone[..], &["--state-witness", directory]].concat()), words);
+    };
+    fs::set_permissions(&witness, fs::Permissions::from_mode(0o777)).unwrap();
+    wrong(&witness, &["others can write", "chmod go-w"]);
+    wrong(&key, &["a directory is needed", "--state-witness"]);
+    wrong(&place.state("witness"), &["lies in the state"]);
+    let told = place.refuses(&["--state-witness", &witness]);
+    tells(&told, &["--state-key"]);
+}
+
 /// Runs with the state's directory on a file system of its own.
 fn mounted(place: &Place, options: &str) -> Command {
     fs::create_dir(place.files.path("state")).unwrap();

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use tessera_kit::ProgramError;
 use tessera_kit::cached_certificates::KeptClients;
 use tessera_kit::clock::unix;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
+use tessera_kit::{ProgramError, SettingFile};
 use tessera_vault::{
     Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
     StateOptions,
@@ -49,7 +49,12 @@ impl Stores {
             return Ok((Self { ring, vault, register, state: None, certificates }, None));
         };
         let state_options = StateOptions { limits: Limits::new(CAPACITY), rotation };
-        let key = StateKeySetting { setting: "--state-key", source: options.state_key.as_ref() };
+        let witness = options.state_witness.as_deref();
+        let key = StateKeySetting {
+            setting: "--state-key",
+            source: options.state_key.as_ref(),
+            witness: witness.map(|path| SettingFile { setting: "--state-witness", path }),
+        };
         let Opened { state, found } = state::open(directory, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
         Ok((Self { ring, vault, register, state, certificates }, Some(found)))

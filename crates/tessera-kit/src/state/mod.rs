@@ -1,20 +1,23 @@
 //! The state of a server that survives a restart, with its key from where the settings say.
 
+mod found;
 mod key_home;
+mod witness;
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
-use serde::Serialize;
-use tessera_vault::{PreviousLife, ServerState, StateError, StateKey, StateOptions};
+use tessera_vault::{ServerState, StateError, StateKey, StateOptions, Witness};
 
+use self::found::OldCopies;
+pub use self::found::StateFound;
 use self::key_home::{KeyHome, NOTE, Note};
 use crate::clock::unix;
 use crate::error::ProgramError;
 use crate::key_source::KeySource;
-use crate::report::Fact;
+use crate::setting::SettingFile;
 
 /// A state that this server owns, and what it found there.
 pub struct Opened {
@@ -43,31 +46,46 @@ pub struct StateKeySetting<'a> {
     /// What it says. Without it the program keeps a key of its own in memory that outlives it and not the
     /// power.
     pub source: Option<&'a KeySource>,
+    /// The directory of a witness ([`FileWitness`](tessera_vault::FileWitness)), which notices a state that was put back
+    /// as it was. A key of the program's own opens no earlier copy, and needs none.
+    pub witness: Option<SettingFile<'a>>,
 }
 
-/// Opens the state of a directory.
+/// Opens the state of a directory. What its owner should look at is in the log.
 ///
 /// # Errors
-/// If its key can't be had, or the state can't be opened with it. Nothing was changed then.
+/// If its key or its witness can't be had, or the state can't be opened with them. Nothing was changed then.
 pub fn open(
     directory: &Path,
     key: StateKeySetting<'_>,
     options: StateOptions,
 ) -> Result<Opened, ProgramError> {
-    match key.source {
+    let opened = match key.source {
         None => open_with_own_key(directory, key.setting, options),
-        Some(source) => {
-            let key = StateKey::new(source.read(key.setting, "state", directory)?);
-            let opened = open_state(directory, &[key], options, Way::AsItIs)?;
-            // It has been a key of our own, perhaps, and is none any more.
-            opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(ProgramError::failed(directory.join(NOTE).display(), error))
-                }
-                _ => Ok(()),
-            })
-        }
+        Some(source) => open_with_key(directory, key, source, options),
+    }?;
+    for warning in opened.found.warnings() {
+        log::warn!("{warning}");
     }
+    Ok(opened)
+}
+
+fn open_with_key(
+    directory: &Path,
+    setting: StateKeySetting<'_>,
+    source: &KeySource,
+    options: StateOptions,
+) -> Result<Opened, ProgramError> {
+    let key = StateKey::new(source.read(setting.setting, "state", directory)?);
+    let witness = setting.witness.map(|file| witness::open(file, directory)).transpose()?;
+    let opened = open_state(directory, &[key], options, Way::AsItIs(witness))?;
+    // It has been a key of our own, perhaps, and is none any more.
+    opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(ProgramError::failed(directory.join(NOTE).display(), error))
+        }
+        _ => Ok(()),
+    })
 }
 
 /// With a key that this program makes at each start, and that ends with the power.
@@ -79,9 +97,9 @@ fn open_with_own_key(
     let home = KeyHome::open(directory, setting)?;
     let mut keys = home.keys()?;
     let way = match keys.len() {
-        0 if !directory.join("ring").exists() => Way::AsItIs,
+        0 if !directory.join("ring").exists() => Way::OwnKey,
         0 => key_is_gone(directory, setting, &home)?,
-        _ => Way::AsItIs,
+        _ => Way::OwnKey,
     };
     let are_new = keys.is_empty();
     if keys.len() < 2 {
@@ -99,10 +117,12 @@ fn open_with_own_key(
 }
 
 /// How to open.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    AsItIs,
-    /// What there is can't be opened by anybody any more.
+    /// Under a key that stays the same.
+    AsItIs(Option<Arc<dyn Witness>>),
+    /// Under a key of this program's, another one at each start.
+    OwnKey,
+    /// The same, and the key of what there is is gone.
     Afresh,
 }
 
@@ -139,60 +159,28 @@ fn open_state(
     way: Way,
 ) -> Result<Opened, ProgramError> {
     let provider = tessera_aws_lc::provider();
+    let (is_afresh, old_copies) = match &way {
+        Way::AsItIs(None) => (false, OldCopies::Unnoticed),
+        Way::AsItIs(Some(_)) => (false, OldCopies::Noticed),
+        Way::OwnKey => (false, OldCopies::Refused),
+        Way::Afresh => (true, OldCopies::Refused),
+    };
     let state = match way {
-        Way::AsItIs => ServerState::open(directory, keys, &provider, options, unix()),
+        Way::AsItIs(Some(witness)) => {
+            ServerState::open_witnessed(directory, keys, witness, &provider, options, unix())
+        }
+        Way::AsItIs(None) | Way::OwnKey => {
+            ServerState::open(directory, keys, &provider, options, unix())
+        }
         Way::Afresh => ServerState::open_afresh(directory, keys, &provider, options, unix()),
     };
     let state = state.map_err(|error| ProgramError::settings(error.to_string()))?;
-    let found = StateFound::new(directory, state.previous_life(), way);
+    let before = (!is_afresh).then(|| state.previous_life());
+    let found = StateFound::new(directory, before, old_copies);
     Ok(Opened { state, found })
 }
 
 fn new_key() -> Result<StateKey, ProgramError> {
     StateKey::generate(&tessera_aws_lc::provider())
         .map_err(|error| ProgramError::failed("a key for the state", error))
-}
-
-/// What was in the directory.
-#[derive(Debug, Clone, Serialize)]
-pub struct StateFound {
-    directory: String,
-    found: &'static str,
-    one_time_keys: usize,
-}
-
-impl Fact for StateFound {
-    const EVENT: &'static str = "state";
-}
-
-impl StateFound {
-    fn new(directory: &Path, before: PreviousLife, way: Way) -> Self {
-        let (found, one_time_keys) = match before {
-            _ if way == Way::Afresh => ("key-gone", 0),
-            PreviousLife::Closed { secrets } => ("closed", secrets),
-            PreviousLife::Crashed => ("crashed", 0),
-            _ => ("nothing", 0),
-        };
-        let directory = directory.display().to_string();
-        Self { directory, found, one_time_keys }
-    }
-}
-
-/// One line for people.
-impl fmt::Display for StateFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "state in {}: ", self.directory)?;
-        match self.found {
-            "closed" => write!(f, "ticket keys and {} one-time keys are there again", self.one_time_keys),
-            "crashed" => f.write_str(
-                "ticket keys are there again; the server before did not end properly, and its one-time \
-                 keys are lost",
-            ),
-            "key-gone" => f.write_str(
-                "begun afresh, since its key has ended with the power or is another machine's: clients \
-                 make full handshakes",
-            ),
-            _ => f.write_str("new"),
-        }
-    }
 }

@@ -83,9 +83,10 @@ impl Needs {
         self.confinement.write.extend(there.filter(|path| path.exists()).take(1));
     }
 
-    /// A directory with a state, and where its key is: `None` is the runtime directory.
-    pub fn state(&mut self, directory: &Path, key: Option<&KeySource>) {
+    /// A directory with a state, where its key is (`None` is the runtime directory), and that of its witness.
+    pub fn state(&mut self, directory: &Path, key: Option<&KeySource>, witness: Option<&Path>) {
         self.directory(directory);
+        witness.into_iter().for_each(|directory| self.directory(directory));
         match key {
             Some(source) => self.key(source),
             None => {

@@ -17,6 +17,8 @@ pub struct StoresSection<'c> {
     pub state: Option<&'c Path>,
     /// Where the key of that directory is; `None`: the program keeps one in the runtime directory.
     pub state_key: Option<&'c KeySource>,
+    /// The directory of a witness, which notices a state that was put back; `None`: nothing does.
+    pub state_witness: Option<&'c Path>,
     /// What several servers behind one name share.
     pub fleet: Option<&'c Fleet>,
 }
@@ -41,6 +43,13 @@ impl StoresSection<'_> {
             return Some((
                 "state-key",
                 "there is no `state` that it could open: name one, or leave it out",
+            ));
+        }
+        if self.state_witness.is_some() && self.state_key.is_none() {
+            return Some((
+                "state-witness",
+                "a key that the program keeps itself opens no old copy of the state: leave it out, or name a \
+                 `state-key`",
             ));
         }
         self.fleet?.find_contradiction(self.state.is_some())

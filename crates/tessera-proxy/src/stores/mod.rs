@@ -14,7 +14,7 @@ use std::time::Duration;
 use tessera::resume::{Receipts, TicketKeys, Vault};
 use tessera_kit::clock::unix;
 use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
-use tessera_kit::{ProgramError, hex};
+use tessera_kit::{ProgramError, SettingFile, hex};
 use tessera_tokio::Answers;
 use tessera_vault::{
     EpochKey, Limits, MemoryVault, RotatingRing, Rotation, ServerState, StateOptions,
@@ -66,7 +66,14 @@ impl Stores {
             None => None,
             Some(directory) => {
                 let setting = &format!("[{}] state-key", section.name);
-                let key = StateKeySetting { setting, source: section.state_key };
+                let witness = &format!("[{}] state-witness", section.name);
+                let key = StateKeySetting {
+                    setting,
+                    source: section.state_key,
+                    witness: section
+                        .state_witness
+                        .map(|path| SettingFile { setting: witness, path }),
+                };
                 let options = StateOptions { limits: Limits::new(CAPACITY), rotation: ROTATION };
                 Some(state::open(directory, key, options)?)
             }

@@ -21,6 +21,10 @@ pub struct Tickets {
     /// Where the key of that directory is. Default: the program keeps one in the runtime directory.
     #[serde(deserialize_with = "values::some_key")]
     pub state_key: Option<KeySource>,
+    /// A directory on another file system, by which a state is noticed that was put back as it was earlier. Default:
+    /// none.
+    #[serde(deserialize_with = "values::some_path")]
+    pub state_witness: Option<PathBuf>,
     /// `[tickets.fleet]`: what several servers behind one name share. Default: nothing.
     pub fleet: Option<Fleet>,
 }
@@ -32,6 +36,7 @@ impl Tickets {
             name: "tickets",
             state: self.state.as_deref(),
             state_key: self.state_key.as_ref(),
+            state_witness: self.state_witness.as_deref(),
             fleet: self.fleet.as_ref(),
         }
     }
@@ -39,6 +44,12 @@ impl Tickets {
 
 impl Default for Tickets {
     fn default() -> Self {
-        Self { lifetime: Duration::from_secs(7_200), state: None, state_key: None, fleet: None }
+        Self {
+            lifetime: Duration::from_secs(7_200),
+            state: None,
+            state_key: None,
+            state_witness: None,
+            fleet: None,
+        }
     }
 }

@@ -167,7 +167,13 @@ impl Sepp {
     fn start(files: &std::path::Path, text: String, listeners: [TcpListener; 3]) -> Self {
         let config: Configuration =
             Document::from_text(&files.join("sepp.toml"), text).parse().unwrap();
-        let section = StoresSection { name: "tickets", state: None, state_key: None, fleet: None };
+        let section = StoresSection {
+            name: "tickets",
+            state: None,
+            state_key: None,
+            state_witness: None,
+            fleet: None,
+        };
         let (stores, _) = Stores::open(&section).unwrap();
         let guard = Arc::new(Guard::new(&config, &[7; 32]).unwrap());
         let seen = Arc::new(Seen::default());

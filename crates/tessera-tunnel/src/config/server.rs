@@ -38,6 +38,10 @@ pub struct ServerSection {
     /// Where the key of that directory is. Default: the program keeps one in the runtime directory.
     #[serde(default, deserialize_with = "values::some_key")]
     pub state_key: Option<KeySource>,
+    /// A directory on another file system, by which a state is noticed that was put back as it was earlier. Default:
+    /// none.
+    #[serde(default, deserialize_with = "values::some_path")]
+    pub state_witness: Option<PathBuf>,
     /// Networks whose connections begin with a PROXY header (version 2): `10.0.0.0/8`, `::1`, `unix` for all that come
     /// over a Unix socket. From these it is required; what others send is never read as one.
     #[serde(default)]
@@ -80,6 +84,7 @@ impl ServerSection {
             early: Early::default(),
             state: None,
             state_key: None,
+            state_witness: None,
             accept_proxy_from: TrustedNetworks::default(),
             send_proxy: false,
             send_proxy_identity: false,
@@ -98,6 +103,7 @@ impl ServerSection {
             name: label,
             state: self.state.as_deref(),
             state_key: self.state_key.as_ref(),
+            state_witness: self.state_witness.as_deref(),
             fleet: self.fleet.as_ref(),
         }
     }

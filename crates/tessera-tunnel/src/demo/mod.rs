@@ -128,6 +128,7 @@ impl Stage {
             peers: peers(&files, CLIENT),
             state: Some(files.path("state")),
             state_key: Some(KeySource::File(files.path("state.key"))),
+            state_witness: Some(files.path("witness")),
             ..ServerSection::new(FREE, DialAddress::Tcp(backend.address))
         };
         let metrics = Metrics::register(&admin::Metrics::new());

@@ -97,6 +97,7 @@ fn needs_restart(now: &ServerSection, next: &ServerSection) -> Option<&'static s
         ("tcp-fast-open", now.tcp_fast_open != next.tcp_fast_open),
         ("state", now.state != next.state),
         ("state-key", now.state_key != next.state_key),
+        ("state-witness", now.state_witness != next.state_witness),
         ("limits", now.limits != next.limits),
         ("fleet", now.fleet != next.fleet),
     ];

@@ -69,9 +69,23 @@ impl Witness for FileWitness {
         new: &Mark,
     ) -> io::Result<Witnessed> {
         let name: String = vault.iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = self.dir.join(name);
+        let failed =
+            |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        self.replace_in(&path, expected, new).map_err(failed)
+    }
+}
+
+impl FileWitness {
+    fn replace_in(
+        &self,
+        path: &Path,
+        expected: Option<&Mark>,
+        new: &Mark,
+    ) -> io::Result<Witnessed> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let mut file = options.open(self.dir.join(name))?;
+        let mut file = options.open(path)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return Ok(Witnessed::Differs),
             Err(TryLockError::Error(error)) => return Err(error),

@@ -51,6 +51,8 @@ pub enum StateProblem {
     HoldsOtherFiles,
     /// The key can't be one.
     Key(RingError),
+    /// Its witness can't be asked.
+    Witness(io::Error),
     /// The file system refused.
     Io(io::Error),
 }
@@ -62,6 +64,8 @@ impl StateError {
 
     pub(super) fn io(directory: &Path, file: &'static str, error: io::Error) -> Self {
         let problem = match error.downcast::<StateProblem>() {
+            // It lies elsewhere.
+            Ok(problem @ StateProblem::Witness(_)) => return Self::new(directory, "", problem),
             Ok(problem) => problem,
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock => StateProblem::InUse,
@@ -147,6 +151,7 @@ impl fmt::Display for StateProblem {
                 "this directory holds files that belong to no state; use one of its own",
             ),
             Self::Key(error) => write!(f, "the key of the state is unusable: {error}"),
+            Self::Witness(error) => write!(f, "its witness can't be asked: {error}"),
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::NotFound => {
                     f.write_str("the directory that it should be in does not exist; make it")

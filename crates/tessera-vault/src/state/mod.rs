@@ -19,7 +19,7 @@ use crate::directory::OwnedDirectory;
 use crate::keys::{RotatingRing, Rotation, TicketKey, WrappingKeys, WrappingPurpose};
 use crate::memory::home::incarnation_in;
 use crate::memory::snapshot::MAGIC as SNAPSHOT_MAGIC;
-use crate::memory::{Limits, MemoryVault, Restored};
+use crate::memory::{Limits, Mark, MemoryVault, Restored, Witness, Witnessed};
 use crate::state::key::wrapping_keys;
 use crate::state::ring_file::{RingFile, read_ring};
 
@@ -55,8 +55,9 @@ pub use key::StateKey;
 /// the directory's key is destroyed.
 ///
 /// A directory that is put back as it was after an earlier [`close`](Self::close), together with the key of
-/// then, brings taken one-time keys back: a flight may be accepted twice. With another key at each start, and
-/// the old one destroyed, it opens no more.
+/// then, brings taken one-time keys back: a flight may be accepted twice, and nothing in the directory shows it.
+/// With another key at each start, and the old one destroyed, it opens no more. With a [`Witness`]
+/// ([`open_witnessed`](Self::open_witnessed)) it is noticed.
 ///
 /// | file | what it is for |
 /// |---|---|
@@ -102,6 +103,10 @@ pub enum PreviousLife {
         /// How many.
         secrets: usize,
     },
+    /// The directory is not as its witness knows it: it was put back, or is a copy, or was used without the witness.
+    /// The ticket keys in it count. Its one-time keys are gone, and the vault is a new one: clients resume, and early
+    /// data of before is refused, with the verdict `unknown`.
+    RolledBack,
     /// The ticket keys of a server that ended without [`ServerState::close`]. Its one-time keys are gone:
     /// clients resume, and early data of before is refused, with the verdict `lost` if the directory knows
     /// the life that the ticket is from.
@@ -125,7 +130,24 @@ impl ServerState {
         options: StateOptions,
         now: Duration,
     ) -> Result<Self, StateError> {
-        Self::open_directory(dir, keys, provider, options, now, false)
+        Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(None))
+    }
+
+    /// Like [`open`](Self::open), if `witness` knows the directory as it is. One that was put back as it was earlier,
+    /// or copied, is [`PreviousLife::RolledBack`]. So is one that was used without this witness, or whose server
+    /// crashed between the witness and the directory.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and those of the witness.
+    pub fn open_witnessed(
+        dir: &Path,
+        keys: &[StateKey],
+        witness: Arc<dyn Witness>,
+        provider: &Provider,
+        options: StateOptions,
+        now: Duration,
+    ) -> Result<Self, StateError> {
+        Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(Some(witness)))
     }
 
     /// Like [`open`](Self::open) for a directory whose state is of no use any more, such as one whose key
@@ -140,7 +162,7 @@ impl ServerState {
         options: StateOptions,
         now: Duration,
     ) -> Result<Self, StateError> {
-        Self::open_directory(dir, keys, provider, options, now, true)
+        Self::open_directory(dir, keys, provider, options, now, Begin::Afresh)
     }
 
     fn open_directory(
@@ -149,7 +171,7 @@ impl ServerState {
         provider: &Provider,
         options: StateOptions,
         now: Duration,
-        afresh: bool,
+        begin: Begin,
     ) -> Result<Self, StateError> {
         let failed = |file: &'static str| move |error| StateError::io(dir, file, error);
         check_directory(dir)?;
@@ -159,7 +181,10 @@ impl ServerState {
         let ring_keys = ring_keys.map_err(unusable)?;
         let keys = wrapping_keys(provider, WrappingPurpose::Snapshot, keys).map_err(unusable)?;
 
-        let ring = if afresh { None } else { find_ring(&directory, &ring_keys)? };
+        let (ring, witness) = match begin {
+            Begin::AsItIs(witness) => (find_ring(&directory, &ring_keys)?, witness.map(reported)),
+            Begin::Afresh => (None, None),
+        };
         if ring.is_none() {
             remove_all(&directory).map_err(failed(""))?;
         } else {
@@ -169,9 +194,16 @@ impl ServerState {
         let tickets: Vec<TicketKey> = ring.map(|ring| ring.keys).unwrap_or_default();
         let limits = options.limits;
         let refuse = || Err(StateProblem::Damaged.into());
-        let (vault, restored) =
-            MemoryVault::open_owned(directory.clone(), None, limits, provider, &keys, now, refuse)
-                .map_err(failed("snapshot"))?;
+        let (vault, restored) = MemoryVault::open_owned(
+            directory.clone(),
+            witness,
+            limits,
+            provider,
+            &keys,
+            now,
+            refuse,
+        )
+        .map_err(failed("snapshot"))?;
         let missing = || StateError::new(dir, "state", StateProblem::Missing);
         let life = vault.incarnation().ok_or_else(missing)?;
         let file = RingFile { directory: directory.clone(), keys: ring_keys, life };
@@ -185,6 +217,7 @@ impl ServerState {
         }
         let previous_life = match restored {
             _ if is_new => PreviousLife::None,
+            Restored::RolledBack => PreviousLife::RolledBack,
             Restored::Secrets(secrets) => PreviousLife::Closed { secrets },
             _ => PreviousLife::Crashed,
         };
@@ -238,6 +271,34 @@ impl ServerState {
         self.ring.write_last().map_err(failed("ring"))?;
         vault
     }
+}
+
+/// What to make of a directory.
+enum Begin {
+    /// What is in it counts, if this witness knows it.
+    AsItIs(Option<Arc<dyn Witness>>),
+    /// What is in it is removed.
+    Afresh,
+}
+
+/// A witness whose failures are its own, and not the directory's.
+fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
+    struct Reported(Arc<dyn Witness>);
+
+    impl Witness for Reported {
+        fn replace(
+            &self,
+            vault: &[u8; 16],
+            expected: Option<&Mark>,
+            new: &Mark,
+        ) -> io::Result<Witnessed> {
+            self.0
+                .replace(vault, expected, new)
+                .map_err(|error| StateProblem::Witness(error).into())
+        }
+    }
+
+    Arc::new(Reported(witness))
 }
 
 /// The files of a state; `key-was` is for notes of whoever keeps its key.

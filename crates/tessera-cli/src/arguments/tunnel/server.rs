@@ -42,6 +42,11 @@ pub(crate) struct ServerArguments {
           help_heading = STATE)]
     state_key: Option<KeySource>,
 
+    /// A directory on another file system, by which the server notices a state that was put back as it was
+    /// earlier. With --state-key nothing else does.
+    #[arg(long, value_name = "DIRECTORY", requires = "state_key", help_heading = STATE)]
+    state_witness: Option<PathBuf>,
+
     /// Networks whose connections begin with a PROXY header (version 2), separated by commas; `unix` for Unix
     /// sockets. From these it is required.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',', help_heading = PROXY)]
@@ -98,6 +103,7 @@ impl ServerArguments {
             early: shared.early.into(),
             state: self.state,
             state_key: self.state_key,
+            state_witness: self.state_witness,
             accept_proxy_from: TrustedNetworks::new(self.accept_proxy_from),
             send_proxy: self.send_proxy,
             send_proxy_identity: self.send_proxy_identity,

@@ -23,6 +23,7 @@ const UNSEEN: &[(&str, &str)] = &[
         "no option asks for it; a client made with the library can",
     ),
     ("state.found \"key-gone\"", "the machine was started again"),
+    ("state.old_copies \"refused\"", "`restart` has the directory in memory for its key"),
     ("connection.peer_certificate_missed \"expired\"", "a certificate expires"),
     ("connection.peer_certificate_missed \"same-id\"", "two chains in 16,384 have one id"),
     (
@@ -204,6 +205,24 @@ impl Stage {
             if found == "nothing" {
                 self.end(server);
             }
+        }
+        // Then a witness knows it, and knows no other that has its place.
+        let witness = self.path("witness");
+        let witnessed = [&options[..], &["--state-witness", &witness]].concat();
+        for (options, found, old_copies) in [
+            (&witnessed[..], "crashed", "noticed"),
+            (&options[..], "closed", "unnoticed"),
+            (&witnessed[..], "rolled-back", "noticed"),
+        ] {
+            let server = self.serve(options);
+            let fact = server.next();
+            assert_eq!(
+                (&fact["found"], &fact["old_copies"]),
+                (&found.into(), &old_copies.into()),
+                "{fact}"
+            );
+            self.facts.borrow_mut().push(fact);
+            self.end(server);
         }
     }
 

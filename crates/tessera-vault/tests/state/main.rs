@@ -2,7 +2,9 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod put_back;
 
 use std::collections::BTreeMap;
 use std::fs;
