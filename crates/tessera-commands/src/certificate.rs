@@ -1,14 +1,19 @@
-//! This side's certificate: from files, or made afresh.
+//! This side's certificate: from files, or made by this program.
 
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
 use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::str;
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
-use tessera_kit::{ProgramError, SettingFile, credential};
+use tessera_kit::{ProgramError, SettingFile, credential, files};
+use zeroize::Zeroizing;
 
 use crate::options::CertificateFiles;
 
@@ -19,14 +24,21 @@ pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, ProgramError>
     credential::load(certificate, SettingFile { setting: "--key", path: key })
 }
 
-/// A certificate that was made for one run of a server.
+/// A certificate that this program made.
 pub(crate) struct Fresh {
     pub(crate) credential: Credential,
     pub(crate) pem: String,
+    /// It stays the same over restarts.
+    pub(crate) is_kept: bool,
 }
 
-/// Makes a self-signed certificate for these names, good for 30 days.
-pub(crate) fn make(names: &[String], listen: IpAddr) -> Result<Fresh, ProgramError> {
+/// Makes a self-signed certificate for these names, which doesn't end. With a state it is made once: clients that
+/// trusted it come back to the next server.
+pub(crate) fn make(
+    names: &[String],
+    listen: IpAddr,
+    state: Option<&Path>,
+) -> Result<Fresh, ProgramError> {
     let names = match names {
         [] => {
             let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
@@ -37,6 +49,69 @@ pub(crate) fn make(names: &[String], listen: IpAddr) -> Result<Fresh, ProgramErr
         }
         names => names.to_vec(),
     };
+    let Some(directory) = state else { return Ok(generate(names)?.0) };
+    let path = directory.join(KEPT);
+    let title = format!("names {}", names.join(" "));
+    if let Some(kept) = kept(&path, &title)? {
+        return Ok(kept);
+    }
+    let (made, key) = generate(names)?;
+    keep(&path, &[&title, "\n", &made.pem, &key])?;
+    Ok(Fresh { is_kept: true, ..made })
+}
+
+/// In the directory of the state, with its private key.
+const KEPT: &str = "certificate.pem";
+
+/// The certificate that an earlier server made, if it is for these names.
+fn kept(path: &Path, title: &str) -> Result<Option<Fresh>, ProgramError> {
+    let text = match files::read_path(path, MAX_LEN) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(|error| unusable(path, &error))?,
+    };
+    let text = str::from_utf8(&text).map_err(|error| unusable(path, &error))?;
+    let (found, rest) = text.split_once('\n').unwrap_or_default();
+    if found.starts_with("names ") && found != title {
+        return Ok(None);
+    }
+    let file = SettingFile { setting: "--state", path };
+    let credential = credential::load(file, file).map_err(|error| match error {
+        ProgramError::File { what, .. } => unusable(path, &what),
+        other => other,
+    })?;
+    let pem = rest.split_inclusive(END).next().unwrap_or_default();
+    Ok(Some(Fresh { credential, pem: format!("{pem}\n"), is_kept: true }))
+}
+
+fn keep(path: &Path, parts: &[&str]) -> Result<(), ProgramError> {
+    let new = path.with_extension("pem.new");
+    let write = || {
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => (),
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        parts.iter().try_for_each(|part| file.write_all(part.as_bytes()))?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    write().map_err(|error| ProgramError::output(SettingFile { setting: "--state", path }, &error))
+}
+
+fn unusable(path: &Path, why: &dyn Display) -> ProgramError {
+    let what =
+        "remove this file, and another certificate is made, which clients have to trust anew";
+    ProgramError::in_file(path, format_args!("{why}; {what}"))
+}
+
+/// Of the certificate; its key follows.
+const END: &str = "-----END CERTIFICATE-----";
+
+/// More than a certificate with as many names as fit a command line.
+const MAX_LEN: usize = 4 * 1024 * 1024;
+
+/// A new certificate, and its key as PEM.
+fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>), ProgramError> {
     let first = names.first().cloned().unwrap_or_default();
     let failed = |error: rcgen::Error| {
         ProgramError::settings(format!("no certificate can be made for these names: {error}"))
@@ -51,7 +126,8 @@ pub(crate) fn make(names: &[String], listen: IpAddr) -> Result<Fresh, ProgramErr
         .map_err(|error| ProgramError::failed("the key that was made", error))?;
     let chain = vec![certificate.der().to_vec()];
     let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(signer)));
-    Ok(Fresh { credential, pem: certificate.pem() })
+    let made = Fresh { credential, pem: certificate.pem(), is_kept: false };
+    Ok((made, Zeroizing::new(key.serialize_pem())))
 }
 
 impl Fresh {

@@ -107,7 +107,7 @@ pub(crate) struct ServeArguments {
     ticket_lifetime: Duration,
 
     /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients
-    /// nothing. Ended by a signal other than Ctrl-C and SIGTERM, the one-time keys are lost: clients resume,
+    /// nothing; and, where none is given, the certificate that is made, with its key. Ended by a signal other than Ctrl-C and SIGTERM, the one-time keys are lost: clients resume,
     /// and their early data is refused once. One server, one directory; no backups of it.
     #[arg(long, value_name = "DIR", help_heading = STATE)]
     state: Option<PathBuf>,

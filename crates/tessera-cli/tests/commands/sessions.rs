@@ -1,9 +1,11 @@
 //! Coming back, in a process of its own each time.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::Value;
 use tessera_test_peers::Directory;
 
-use crate::program::{Server, facts, stderr};
+use crate::program::{Server, facts, run, stderr, tessera};
 
 #[test]
 fn connect_resumes_a_session_of_an_earlier_process() {
@@ -41,6 +43,49 @@ fn connect_resumes_wrapped_sessions_with_their_key_alone() {
         assert!(resumed == false && told.contains("warning: ") && told.contains(why), "{told}");
     }
     assert_eq!(with(&raw).0, true);
+}
+
+#[test]
+fn a_certificate_that_serve_makes_stays_in_its_state_and_clients_come_back() {
+    let directory = Directory::new();
+    let [state, sessions] = ["state", "sessions"].map(|name| directory.path(name));
+    let key = directory.write("key", "a5".repeat(32));
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&key, private.clone()).unwrap();
+    let (written, kept) = (directory.path("written.pem"), format!("{state}/certificate.pem"));
+    let options = ["--state", &state, "--state-key", &key, "--write-certificate", &written];
+    let server = Server::start(&options);
+    let (address, fingerprint) = (server.address.clone(), server.fingerprint.clone());
+    assert_eq!(server.facts(&["--sessions", &sessions])["psk"], Value::Null);
+    server.end();
+    let mode = std::fs::metadata(&kept).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, private.mode() & 0o777);
+    let root = std::fs::read_to_string(&written).unwrap();
+
+    let server = Server::listening(&address, &options);
+    assert_eq!(server.fingerprint, fingerprint);
+    assert_eq!(server.facts(&["--sessions", &sessions])["psk"], "resumption");
+    let output = server.connect(&["--json", "-", "--ca", &written], "hello\n");
+    assert_eq!(facts(&output)["psk"], Value::Null);
+    assert_eq!(std::fs::read_to_string(&written).unwrap(), root);
+    server.end();
+
+    // For other names there is another certificate.
+    let others = [&options[..], &["--name", "other.example"]].concat();
+    let server = Server::start(&others);
+    assert_ne!(server.fingerprint, fingerprint);
+    let fingerprint = server.fingerprint.clone();
+    server.end();
+    let server = Server::start(&others);
+    assert_eq!(server.fingerprint, fingerprint);
+    server.end();
+
+    let text = std::fs::read_to_string(&kept).unwrap();
+    std::fs::write(&kept, &text[..text.len() / 2]).unwrap();
+    let output = run(tessera().args(["serve", "--listen", "127.0.0.1:0"]).args(&others), "");
+    assert_eq!(output.status.code(), Some(2));
+    let told = stderr(&output);
+    assert!(told.contains(&kept) && told.contains("remove this file"), "{told}");
 }
 
 /// A session remembers that its server was accepted: what was accepted without looking must not open

@@ -25,7 +25,7 @@ pub(super) struct Configured {
     pub(super) fresh: Option<Fresh>,
 }
 
-/// The configuration again, with what its files hold now. A certificate that was made for this run stays.
+/// The configuration again, with what its files hold now. A certificate that this program made stays.
 pub(super) fn configure_again(
     options: &ServeOptions,
     lasting: &ServerConfig,
@@ -53,7 +53,8 @@ pub(super) fn configure(
     let common = &options.common;
     let fresh = match &common.certificates {
         None if !options.uses_psks_alone() => {
-            Some(certificate::make(&options.names, options.listen.ip())?)
+            let state = options.state.as_deref();
+            Some(certificate::make(&options.names, options.listen.ip(), state)?)
         }
         _ => None,
     };

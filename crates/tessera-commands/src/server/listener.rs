@@ -86,6 +86,7 @@ async fn serve_with(
         address,
         fingerprint: certificate.map(|der| fingerprint(der)),
         self_signed: fresh.is_some(),
+        is_kept: fresh.as_ref().is_some_and(|fresh| fresh.is_kept),
         fast_open: fast_open.as_ref().map(|done| if done.is_ok() { "on" } else { "off" }),
         fast_open_lacks: fast_open.and_then(Result::err).map(|error| error.to_string()),
     });
@@ -177,6 +178,9 @@ struct Listening {
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
+    /// For people alone: the fact that tells of the state names its directory.
+    #[serde(skip)]
+    is_kept: bool,
     /// Whether data in SYNs is taken; `None` where nobody asked for it.
     fast_open: Option<&'static str>,
     /// Why it isn't.
@@ -193,9 +197,11 @@ impl fmt::Display for Listening {
         if let Some(fingerprint) = &self.fingerprint {
             write!(f, "\ncertificate SHA-256 {fingerprint}")?;
             if self.self_signed {
+                let how =
+                    if self.is_kept { "made once, kept in the state" } else { "made for this run" };
                 write!(
                     f,
-                    " (made for this run)\ntrust it with: tessera connect {} --fingerprint {fingerprint}",
+                    " ({how})\ntrust it with: tessera connect {} --fingerprint {fingerprint}",
                     self.address
                 )?;
             }

@@ -301,13 +301,16 @@ fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
     Arc::new(Reported(witness))
 }
 
-/// The files of a state; `key-was` is for notes of whoever keeps its key.
-const OURS: [&str; 9] = [
+/// The files of a state. `key-was` is for notes of whoever keeps its key, `certificate.pem` for a certificate of the
+/// server's that belongs to no other directory.
+const OURS: [&str; 11] = [
     "lock",
     "ring",
     "state",
     "snapshot",
     "key-was",
+    "certificate.pem",
+    "certificate.pem.new",
     "ring.new",
     "state.new",
     "snapshot.new",
