@@ -71,13 +71,18 @@ impl PeerVerifier for Explained {
                 // webpki says so too where another root has the issuer's name.
                 let unknown =
                     [AlertDescription::UNKNOWN_CA, AlertDescription::UNSUPPORTED_CERTIFICATE];
-                if unknown.contains(&rejected.alert) {
-                    let fingerprint = fingerprint_of(question);
-                    rejected.reason.push_str(&format!(
-                        "; trust its issuer with --ca FILE, or, if this is the right certificate, \
-                         itself with --fingerprint {fingerprint}"
-                    ));
-                }
+                let advice = if unknown.contains(&rejected.alert) {
+                    "trust its issuer with --ca FILE"
+                } else if self.0.verify_without_names(question).is_ok() {
+                    "check the name, which --server-name sets"
+                } else {
+                    return Reply::Now(Err(rejected));
+                };
+                let fingerprint = fingerprint_of(question);
+                rejected.reason.push_str(&format!(
+                    "; {advice}, or, if this is the right certificate, trust it itself with --fingerprint \
+                     {fingerprint}"
+                ));
                 Reply::Now(Err(rejected))
             }
             other => other,

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
@@ -15,6 +16,15 @@ pub(crate) fn reject(alert: AlertDescription, reason: impl Into<String>) -> Peer
 /// What is wrong with a certificate or its chain.
 pub(crate) fn certificate(error: &Error) -> PeerRejected {
     reject(of_certificate(error), format!("certificate: {}", words(error)))
+}
+
+/// What is wrong with a certificate whose server was to have this name.
+pub(crate) fn certificate_for(name: &str, error: &Error) -> PeerRejected {
+    let mut rejected = certificate(error);
+    if matches!(error, Error::CertNotValidForName(_)) {
+        rejected.reason.push_str(&format!("; not for {}", shown(name)));
+    }
+    rejected
 }
 
 /// What is wrong with a CertificateVerify.
@@ -43,7 +53,9 @@ pub(crate) fn words(error: &Error) -> String {
         Error::CertNotValidForName(context) if context.presented.is_empty() => {
             "it names no server: names stand in subjectAltName, and the common name (CN) does not count"
         }
-        Error::CertNotValidForName(_) => "it is for other names",
+        Error::CertNotValidForName(context) => {
+            return format!("it is for other names: {}", names(&context.presented));
+        }
         Error::CertRevoked => "it was revoked",
         Error::UnknownRevocationStatus => "no revocation list says whether it was revoked",
         Error::CaUsedAsEndEntity => "it is an authority's own",
@@ -63,6 +75,36 @@ pub(crate) fn words(error: &Error) -> String {
     };
     words.into()
 }
+
+/// The names of a certificate, as webpki gives them: `DnsName("a.example")`.
+fn names(presented: &[String]) -> String {
+    let mut names: Vec<_> =
+        presented.iter().take(MOST_NAMES).map(|name| shown(inner(name))).collect();
+    if presented.len() > MOST_NAMES {
+        names.push(format!("{} more", presented.len() - MOST_NAMES));
+    }
+    names.join(", ")
+}
+
+fn inner(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
+    inner.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(inner)
+}
+
+/// A name for people. A peer may have put anything into it.
+fn shown(name: &str) -> String {
+    let mut shown: String = name.chars().take(LONGEST_NAME).flat_map(char::escape_debug).collect();
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// So many names of a certificate are shown.
+const MOST_NAMES: usize = 5;
+
+/// The characters of a name that are shown.
+const LONGEST_NAME: usize = 64;
 
 fn of_certificate(error: &Error) -> AlertDescription {
     match error {

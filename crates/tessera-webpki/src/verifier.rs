@@ -276,7 +276,8 @@ fn for_server(
     };
     let parsed = ServerName::try_from(name.as_str())
         .map_err(|_| ours("the server name is neither a DNS name nor an IP address"))?;
-    certificate.verify_is_valid_for_subject_name(&parsed).map_err(|e| alerts::certificate(&e))?;
+    let valid = certificate.verify_is_valid_for_subject_name(&parsed);
+    valid.map_err(|e| alerts::certificate_for(name, &e))?;
     Ok(name.as_bytes().to_vec())
 }
 

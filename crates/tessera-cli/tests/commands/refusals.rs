@@ -41,7 +41,9 @@ fn connect_refuses_a_certificate_for_another_name() {
     let [root, certificate, key] = ["root.pem", "server.pem", "server.key"].map(|it| pki.path(it));
     let server = Server::start(&["--certificate", &certificate, "--key", &key]);
     let wrong = ["connect", &server.address, "--ca", &root, "--server-name", "other.example"];
-    refused(&wrong, 1, &["not accepted"]);
+    let names = "it is for other names: localhost, 127.0.0.1; not for other.example";
+    let own = server.fingerprint.as_str();
+    refused(&wrong, 1, &["not accepted", names, "--server-name", "--fingerprint", own]);
 }
 
 /// As old tutorials make them.

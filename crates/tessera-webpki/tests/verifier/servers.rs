@@ -58,6 +58,35 @@ fn a_server_certificate_for_another_name_is_refused() {
 }
 
 #[test]
+fn a_refusal_for_its_names_has_the_certificates_and_the_one_that_was_asked_for() {
+    use rcgen::SanType::{DnsName, IpAddress, URI};
+
+    let root = root("root");
+    let reason = |names: Vec<rcgen::SanType>| {
+        let mut params = server_params();
+        params.subject_alt_names = names;
+        let question = with(Peer::new(&params, &root).as_server(), |it| {
+            it.server_name = Some("other.example".into())
+        });
+        judge(&trusting(&root), &question).unwrap_err().reason
+    };
+    let dns = |name: &str| DnsName(name.try_into().unwrap());
+    let names = vec![
+        dns("a.example"),
+        IpAddress("2001:db8::1".parse().unwrap()),
+        URI("urn:b".try_into().unwrap()),
+    ];
+    let expected =
+        "certificate: it is for other names: a.example, 2001:db8::1, urn:b; not for other.example";
+    assert_eq!(reason(names), expected);
+    // What a peer writes there stays bounded, and changes no terminal.
+    let hostile = format!("\u{1b}[2J\r\n\"{}", "x".repeat(300));
+    let told = reason(vec![dns(&hostile); 100]);
+    assert!(told.len() < 1000 && told.contains("95 more"), "{told}");
+    assert!(told.contains(r#"\u{1b}[2J\r\n\"xxx"#) && !told.contains(char::is_control), "{told}");
+}
+
+#[test]
 fn a_question_without_a_valid_name_or_time_accepts_no_server() {
     let root = root("root");
     let good = Peer::new(&server_params(), &root).as_server();
