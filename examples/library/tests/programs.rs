@@ -4,10 +4,14 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tessera_example_library::acceptor;
 use tessera_test_peers::{Directory, http};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 
 /// An authority and a server's certificate, as PEM files.
 struct Files {
@@ -93,29 +97,93 @@ fn the_client_with_tonic_has_its_second_call_early() {
     assert_eq!(ask(env!("CARGO_BIN_EXE_tonic-client"), &files, &server), EARLY);
 }
 
-/// Each piece of Rust on the page is a piece of a program, but for its indentation.
+/// What the README's client meets: a server that sends back what comes, as `tessera serve` does.
+#[tokio::test]
+async fn the_readmes_client_sends_its_second_greeting_early() {
+    let files = Files::new();
+    let acceptor = acceptor(files.chain.as_ref(), files.key.as_ref()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        loop {
+            let (socket, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept_early(socket).await.unwrap();
+            let mut greeting = Vec::new();
+            stream.read_to_end(&mut greeting).await.unwrap();
+            stream.write_all(&greeting).await.unwrap();
+            stream.shutdown().await.unwrap();
+        }
+    });
+    let client = env!("CARGO_BIN_EXE_twice");
+    let output = tokio::process::Command::new(client).args([&files.root, &address]).output();
+    let output = output.await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "hello, early data: NotOffered\nhello, early data: Accepted\n");
+}
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A file of the repository.
+fn page(name: &str) -> String {
+    fs::read_to_string(format!("{HERE}/../../{name}")).unwrap()
+}
+
+/// The pieces of Rust on a page.
+fn pieces(page: &str) -> impl Iterator<Item = &str> {
+    page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next())
+}
+
+/// A program without what is said of it at its top.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let code = text.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
+    code.map(|line| format!("{line}\n")).collect()
+}
+
 #[test]
-fn the_page_shows_the_programs_as_they_are() {
-    let here = env!("CARGO_MANIFEST_DIR");
-    let page = fs::read_to_string(format!("{here}/../../docs/library.md")).unwrap();
-    let sources = [fs::read_dir(format!("{here}/src")), fs::read_dir(format!("{here}/src/bin"))];
-    let files = sources.into_iter().flat_map(Result::unwrap).map(|file| file.unwrap().path());
-    let programs = files.filter(|path| path.extension().is_some_and(|it| it == "rs"));
-    let programs: Vec<_> = programs.map(|path| flat(&fs::read_to_string(path).unwrap())).collect();
-    let mut count = 0;
-    for block in page.split("```rust\n").skip(1) {
-        let block = flat(block.split("```").next().unwrap());
-        assert!(programs.iter().any(|program| program.contains(&block)), "in no program:\n{block}");
-        count += 1;
+fn the_pages_have_each_program_whole_and_nothing_else() {
+    let [readme, library] = ["README.md", "docs/library.md"].map(page);
+    let files = ["src", "src/bin"].map(|it| fs::read_dir(format!("{HERE}/{it}")).unwrap());
+    let files = files.into_iter().flatten().map(|file| file.unwrap().path());
+    let files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|it| it == "rs")).collect();
+    let codes: Vec<_> = files.iter().map(|path| code(path)).collect();
+    for piece in pieces(&library) {
+        assert!(codes.iter().any(|code| code.contains(piece)), "in no program:\n{piece}");
     }
-    assert!(count >= 5, "{count} pieces");
-    // And each program stands on the page.
-    for name in fs::read_dir(format!("{here}/src/bin")).unwrap() {
-        let name = name.unwrap().file_name().into_string().unwrap();
-        assert!(page.contains(&name), "{name}");
+    for (path, code) in files.iter().zip(&codes) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let page = if name == "twice.rs" { &readme } else { &library };
+        // The library is explained piece by piece.
+        let is_whole = pieces(page).any(|piece| piece == code);
+        assert!(is_whole || name == "lib.rs", "{name} does not stand there whole");
+        assert!(library.contains(name), "{name} is not named");
     }
 }
 
-fn flat(code: &str) -> String {
-    code.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+/// A package that was made with the page's commands has what the programs need.
+#[test]
+fn the_page_adds_every_dependency_with_its_features() {
+    let page = page("docs/library.md");
+    let commands = page.lines().filter(|line| line.contains("cargo add "));
+    let commands: Vec<Vec<_>> =
+        commands.map(|line| line.split([' ', '/', ';']).collect()).collect();
+    let manifest = fs::read_to_string(format!("{HERE}/Cargo.toml")).unwrap();
+    let dependencies =
+        manifest.split("[dependencies]\n").nth(1).unwrap().split("\n[").next().unwrap();
+    let mut count = 0;
+    for line in dependencies.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let name = line.split([' ', '.']).next().unwrap();
+        let is_named = |word: &&str| word.split('@').next() == Some(name);
+        let command = commands.iter().find(|words| words.iter().any(is_named)).expect(name);
+        let features =
+            line.split("features = [").nth(1).unwrap_or_default().split(']').next().unwrap();
+        for feature in features.split([',', '"', ' ']).filter(|feature| !feature.is_empty()) {
+            let added = command.iter().flat_map(|word| word.split(',')).any(|it| it == feature);
+            assert!(added, "{name} without {feature}");
+        }
+        count += 1;
+    }
+    assert!(count > 10, "{count} dependencies");
 }
