@@ -8,12 +8,14 @@ use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::resume::{
     ClientSession, ExternalPsk, OneTimeKeyGuard, OpenTicket, PskKind, SessionState, TicketKeys,
+    Vault,
 };
 use tessera::wire::{
-    AlertDescription, CipherSuite, ContentType, HandshakeType, NamedGroup, SignatureScheme,
+    AlertDescription, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
+    SignatureScheme,
 };
 use tessera::{Destination, Error, ServerConfig};
-use tessera_harness::{Mode, Pair, Scene, at, message, to, vec16};
+use tessera_harness::{Mode, Pair, Scene, at, message, messages, open_all, to, vec16};
 use tessera_null_provider::provider;
 
 fn scene() -> Scene {
@@ -37,6 +39,45 @@ fn a_one_time_key_ends_with_its_ticket() {
     assert_eq!(pair.to_client.sessions.len(), 2);
     let later = at(11).unix.expect("a clock");
     assert_eq!(vault.purge(later), 2);
+}
+
+#[test]
+fn a_server_that_does_not_resume_issues_no_tickets() {
+    let issued = |change: fn(&mut ServerConfig)| {
+        let mut scene = scene();
+        change(&mut scene.server);
+        let mut pair = start(&scene, None);
+        pair.run();
+        assert!(pair.to_client.complete && pair.to_server.complete);
+        (pair.to_client.sessions.len(), scene.vault.len())
+    };
+    assert_eq!(issued(|_| ()), (2, 2));
+    assert_eq!(issued(|server| server.policy.resumption = false), (0, 0));
+    // Nor do tickets that end as they begin.
+    assert_eq!(issued(|server| server.policy.max_authentication_age = Duration::ZERO), (0, 0));
+}
+
+/// RFC 8446 §4.6.1: the extension early_data means that early data may come.
+#[test]
+fn a_ticket_without_early_data_has_no_extension_for_it() {
+    for (mode, expected) in [(Mode::PskDhe, false), (Mode::Replayable, true)] {
+        let scene = Scene::new(provider(), mode);
+        let mut pair = start(&scene, None);
+        pair.run();
+        let opened = open_all(&pair.server_sent, &mut scene.server_sealers());
+        let sent = opened.iter().filter(|(_, typ, _)| *typ == ContentType::HANDSHAKE);
+        let tickets: Vec<_> = sent
+            .flat_map(|(_, _, content)| messages(content))
+            .filter(|message| message[0] == HandshakeType::NEW_SESSION_TICKET.0)
+            .collect();
+        assert_eq!(tickets.len(), 2);
+        for ticket in tickets {
+            // Its last extension here; it has four bytes.
+            let early_data = ExtensionType::EARLY_DATA.0.to_be_bytes();
+            let has = ticket[ticket.len() - 8..].starts_with(&[&early_data[..], &[0, 4]].concat());
+            assert_eq!(has, expected, "{mode:?}");
+        }
+    }
 }
 
 /// A ticket that began with an external PSK says so, and falls with it.

@@ -1,10 +1,13 @@
 //! A sealed ticket with its forward-secret one, where not all is as it should be (docs/0rtt-fs.md,
 //! section 7.1).
 
-use tessera::handshake::EarlyDataStatus;
-use tessera::resume::{PskKind, Vault, Verdict};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tessera::handshake::{EarlyDataStatus, Reply};
+use tessera::resume::{OpenTicket, PskKind, SessionState, TicketKeys, Vault, Verdict};
 use tessera::wire::{CipherSuite, ContentType, ExtensionType};
-use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
+use tessera_harness::{Hello, Mode, Pair, Scene, UnsealedTickets, at, plain, records};
 
 /// Early data belongs to the suite of its session: another one of the same hash is not enough.
 #[test]
@@ -72,4 +75,31 @@ fn with_hello(edit: Edit) -> (Pair, usize) {
     hello.bind(1, scene.suite(), &psk, "res binder");
     pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
     (pair, keys - scene.vault.len())
+}
+
+/// Keeps what the ticket keys were asked to open.
+#[derive(Default)]
+struct Opened(Mutex<Vec<Vec<u8>>>);
+
+impl TicketKeys for Opened {
+    fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
+        UnsealedTickets.seal(session, unix)
+    }
+
+    fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
+        self.0.lock().expect("no test has panicked").push(question.identity.clone());
+        UnsealedTickets.open(question)
+    }
+}
+
+/// A question may wait for another machine: there is one for a pair.
+#[test]
+fn ticket_keys_are_asked_for_the_sealed_ticket_alone() {
+    let mut scene = Scene::new(tessera_null_provider::provider(), Mode::FsDhe);
+    let keys = Arc::new(Opened::default());
+    scene.server.tickets = Some(keys.clone());
+    let session = scene.session().expect("a session");
+    let ticket = session.ticket.clone();
+    scene.start(Some(session), at(0)).run();
+    assert_eq!(*keys.0.lock().expect("no test has panicked"), [ticket]);
 }

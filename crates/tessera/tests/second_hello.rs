@@ -93,6 +93,37 @@ fn second_hello() -> (Pair, Hello) {
     (pair, hello)
 }
 
+/// RFC 8446 §4.1.2: PSKs that don't fit the suite may go; the one that the server found fits.
+#[test]
+fn a_second_client_hello_keeps_the_psk_that_was_found() {
+    tessera_harness::about_records!();
+    type Edit = fn(&mut Hello);
+    let edits: [(Edit, AlertDescription); 2] = [
+        (|hello| hello.remove(ExtensionType::PRE_SHARED_KEY), AlertDescription::MISSING_EXTENSION),
+        (
+            |hello| hello.set_identities(&[(b"another".to_vec(), 0)], 32),
+            AlertDescription::ILLEGAL_PARAMETER,
+        ),
+    ];
+    for (edit, expected) in edits {
+        let mut scene = Scene::new(provider(), Mode::PskDhe);
+        let session = scene.session();
+        // Its group is gone, so the server asks for another share.
+        let used = session.as_ref().and_then(|session| session.group);
+        scene.server.groups.retain(|group| Some(*group) != used);
+        let mut pair = scene.start(session, at(0));
+        pair.client_to_server();
+        pair.server_to_client();
+        let sent = records(&pair.intercept_client());
+        let hello = sent.iter().find(|record| record[0] == ContentType::HANDSHAKE.0);
+        let mut hello = Hello::read(&hello.expect("a second ClientHello")[5..]);
+        edit(&mut hello);
+        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
+        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+        assert_eq!(alert, Some(expected));
+    }
+}
+
 /// RFC 8446 §4.2: extensions come in any order. wolfSSL 5.5 shuffles them between its two ClientHellos.
 #[test]
 fn a_second_client_hello_may_have_its_extensions_in_another_order() {
