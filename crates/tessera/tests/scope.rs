@@ -334,6 +334,22 @@ fn a_configuration_upholds_connections_whose_verifier_counts_there() {
 }
 
 #[test]
+fn a_configuration_keeps_sessions_where_every_verifier_counts_in_the_same_epoch() {
+    let one = scene(Mode::PskDhe, required(LAX));
+    let mut both = at_listener(&one, required(STRICT));
+    both.server.also_resume_peers_accepted_by = vec![LAX.policy()];
+    let mut new_epoch = one.clone();
+    new_epoch.server.policy_epoch = 1;
+    let keeps = |later: &Scene, earlier: &Scene| {
+        let checked = |scene: &Scene| scene.server.clone().checked().expect("it can work");
+        checked(later).keeps_sessions_of(&checked(earlier))
+    };
+    assert!(keeps(&one, &one) && keeps(&both, &one) && keeps(&new_epoch, &new_epoch));
+    assert!(!keeps(&one, &both), "one of two has gone");
+    assert!(!keeps(&new_epoch, &one) && !keeps(&one, &new_epoch));
+}
+
+#[test]
 fn a_connection_of_nobody_rests_on_the_epoch_of_its_session_alone() {
     let scene = scene(Mode::FsDhe, ClientAuthentication::None);
     let mut full = scene.start(None, at(0));
