@@ -118,3 +118,19 @@ impl Tls {
         Ok(value)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_length_of_a_header_that_is_too_long() {
+        let header = Header {
+            identity: Some(vec![0; 1 << 16]),
+            authority: Some("db".into()),
+            ..Header::default()
+        };
+        let Err(HeaderError::TooLong { len, limit }) = header.write() else { panic!() };
+        assert_eq!((len, limit), (16 + (1 << 16) + 2, 65_551));
+    }
+}

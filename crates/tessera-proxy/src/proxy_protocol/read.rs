@@ -68,3 +68,30 @@ fn looks_like(begin: &[u8]) -> LooksLike {
         _ => LooksLike::Unknown,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncWriteExt, duplex};
+
+    use super::*;
+
+    /// Wherever a sender's packets end, the first bytes of a length too.
+    #[tokio::test]
+    async fn a_header_in_two_pieces_is_read() {
+        let header = Header { flight: Some(vec![7; 300]), ..Header::default() };
+        let bytes = header.write().unwrap();
+        for at in 1..bytes.len() {
+            let (mut near, mut far) = duplex(1000);
+            let (first, second) = bytes.split_at(at);
+            near.write_all(first).await.unwrap();
+            let reading = read_header(&mut far, HeaderLimits::default());
+            let writing = async {
+                // The first piece has been read by then.
+                tokio::task::yield_now().await;
+                near.write_all(second).await.unwrap();
+            };
+            let (read, ()) = tokio::join!(reading, writing);
+            assert_eq!(read.unwrap(), header, "{at}");
+        }
+    }
+}

@@ -171,3 +171,16 @@ impl fmt::Display for NetworkError {
 }
 
 impl std::error::Error for NetworkError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_shown_as_they_are_configured() {
+        let networks = ["10.0.0.0/8", "unix"].map(|text| text.parse().unwrap());
+        let trusted = TrustedNetworks::new(networks);
+        assert_eq!(trusted.to_string(), "10.0.0.0/8, unix");
+        assert!(!trusted.is_empty());
+    }
+}
