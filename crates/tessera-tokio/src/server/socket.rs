@@ -108,3 +108,77 @@ impl<IO: ResetOnClose> ResetOnClose for ClientSocket<IO> {
         self.timed.reset_on_close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::server::{Gate, Limits};
+
+    /// Keeps what it was called for, and waits for nothing.
+    #[derive(Clone, Default)]
+    struct Recorder(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Recorder {
+        fn note<T>(&self, call: &'static str, result: T) -> Poll<io::Result<T>> {
+            self.0.lock().unwrap().push(call);
+            Poll::Ready(Ok(result))
+        }
+    }
+
+    impl AsyncWrite for Recorder {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            data: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.note("write", data.len())
+        }
+
+        fn poll_write_vectored(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            slices: &[IoSlice<'_>],
+        ) -> Poll<io::Result<usize>> {
+            self.note("write_vectored", slices.iter().map(|slice| slice.len()).sum())
+        }
+
+        fn is_write_vectored(&self) -> bool {
+            true
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.note("flush", ())
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.note("shutdown", ())
+        }
+    }
+
+    impl ResetOnClose for Recorder {
+        fn reset_on_close(&self) {
+            let _ = self.note("reset", ());
+        }
+    }
+
+    #[tokio::test]
+    async fn everything_reaches_the_socket_below_and_what_is_written_counts() {
+        let io = Recorder::default();
+        let vacancy = Gate::new(Limits::default()).vacancy().await;
+        let (mut socket, _handshake) = vacancy.admit(io.clone(), Origin::LOCAL).unwrap();
+        assert_eq!(socket.write(b"four").await.unwrap(), 4);
+        assert!(socket.is_write_vectored());
+        let slices = [IoSlice::new(b"and"), IoSlice::new(b"three")];
+        assert_eq!(socket.write_vectored(&slices).await.unwrap(), 8);
+        assert_eq!(socket.sent(), 12);
+        socket.flush().await.unwrap();
+        socket.shutdown().await.unwrap();
+        socket.reset_on_close();
+        let calls = ["write", "write_vectored", "flush", "shutdown", "reset"];
+        assert_eq!(*io.0.lock().unwrap(), calls);
+    }
+}
