@@ -53,11 +53,27 @@ pub enum Rule {
     Ended,
     /// The message is one.
     Malformed,
-    /// The request is one of N32-c.
-    Request,
 }
 
 impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::UnknownPeer,
+        Self::Sender,
+        Self::Anchor,
+        Self::Plmn,
+        Self::TargetPlmn,
+        Self::Purpose,
+        Self::N32fAddress,
+        Self::Capability,
+        Self::Prins,
+        Self::Params,
+        Self::Context,
+        Self::HandshakeId,
+        Self::Ended,
+        Self::Malformed,
+    ];
+
     /// Its name in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -75,15 +91,13 @@ impl Rule {
             Self::HandshakeId => "handshake-id",
             Self::Ended => "ended",
             Self::Malformed => "malformed",
-            Self::Request => "request",
         }
     }
 
-    fn status(self) -> StatusCode {
+    /// The status of the answer to it.
+    pub fn status(self) -> StatusCode {
         match self {
-            Self::TargetPlmn | Self::HandshakeId | Self::Malformed | Self::Request => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::TargetPlmn | Self::HandshakeId | Self::Malformed => StatusCode::BAD_REQUEST,
             Self::Params => StatusCode::CONFLICT,
             Self::Context => StatusCode::NOT_FOUND,
             Self::Capability | Self::Prins => StatusCode::NOT_IMPLEMENTED,
@@ -92,7 +106,8 @@ impl Rule {
         }
     }
 
-    fn cause(self) -> Option<Cause> {
+    /// The cause in that, if there is one.
+    pub fn cause(self) -> Option<Cause> {
         Some(match self {
             Self::Sender => Cause::MandatoryIeIncorrect,
             Self::TargetPlmn | Self::N32fAddress | Self::HandshakeId => Cause::OptionalIeIncorrect,
@@ -101,9 +116,7 @@ impl Rule {
             Self::Params | Self::Capability => Cause::RequestedParamMismatch,
             Self::Context => Cause::ContextNotFound,
             Self::Malformed => Cause::InvalidMsgFormat,
-            Self::UnknownPeer | Self::Anchor | Self::Prins | Self::Ended | Self::Request => {
-                return None;
-            }
+            Self::UnknownPeer | Self::Anchor | Self::Prins | Self::Ended => return None,
         })
     }
 }

@@ -16,6 +16,7 @@ use tessera_sepp::config::{
 };
 use tessera_sepp::guard::Rule;
 use tessera_sepp::metrics::{Certificate, Direction, Metrics, ReloadResult, Result, Role};
+use tessera_sepp::n32c::association as n32c;
 
 use crate::keys::keys_of;
 
@@ -84,14 +85,11 @@ fn every_rule_is_there_with_its_answer() {
         let row = format!("| `{rule}` | {} `{}` |", rule.status().as_u16(), rule.cause());
         assert!(PAGE.contains(&row), "{row}");
     }
-    // Those of N32-c, from where their names are given.
-    let source = include_str!("../../src/n32c/refusal.rs");
-    let names =
-        source.lines().filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \""));
-    let names: Vec<_> = names.map(|(_, name)| name.trim_end_matches("\",")).collect();
-    assert!(names.len() > 10, "{names:?}");
-    for name in names {
-        assert!(section("## Rules").contains(&format!("`{name}`")), "{name}");
+    for rule in n32c::Rule::ALL {
+        assert!(section("## Rules").contains(&format!("`{rule}`")), "{rule}");
+        let cause = rule.cause().map(|cause| format!(" `{}`", cause.as_str())).unwrap_or_default();
+        let row = format!("| `{rule}` | {}{cause} |", rule.status().as_u16());
+        assert!(section("## Statuses and causes").contains(&row), "{row}");
     }
 }
 
