@@ -1,7 +1,7 @@
 //! From start to end.
 
 use crate::program::tessera;
-use crate::world::{HOME, UDM, VISITED, World, udm};
+use crate::world::{HOME, UDM, VISITED, World, answer_to, udm};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
@@ -11,7 +11,7 @@ async fn two_processes_agree_relay_tell_and_part() {
     let [home, visited] = world.start(udm().await);
     let answer = world.request(&world.visited, "GET", UDM, AM_DATA);
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(answer.ends_with(&format!("GET {AM_DATA}")), "{answer}");
+    assert!(answer.ends_with(&answer_to("GET", AM_DATA)), "{answer}");
 
     // Refused at home: the API is none of roaming. One line, and no more of the subscriber than the network.
     let answer = world.request(&world.visited, "GET", UDM, "/nudr-dr/v1/imsi-999700000000001");

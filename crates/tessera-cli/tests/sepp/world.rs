@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
+use http::header::CONTENT_TYPE;
 use http::{Request, Response};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
@@ -136,8 +137,11 @@ pub(crate) async fn udm() -> SocketAddr {
         loop {
             let (socket, _) = listener.accept().await.unwrap();
             let answer = async |request: Request<Body>| {
-                let text = format!("{} {}", request.method(), request.uri().path());
-                Response::new(Body::full(text.into()))
+                let json = answer_to(request.method().as_str(), request.uri().path());
+                Response::builder()
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(Body::full(json.into()))
+                    .unwrap()
             };
             let options = options.clone();
             tokio::spawn(async move {
@@ -147,4 +151,9 @@ pub(crate) async fn udm() -> SocketAddr {
         }
     });
     address
+}
+
+/// AccessAndMobilitySubscriptionData (TS 29.503) that has what was asked.
+pub(crate) fn answer_to(method: &str, path: &str) -> String {
+    format!(r#"{{"sharedAmDataIds":["{method} {path}"]}}"#)
 }
