@@ -181,12 +181,18 @@ fn elsewhere(
 
 /// URIs anywhere in a header, as it stands there and decoded once.
 fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
-    if !judge.is_incoming || !value.contains([':', '%']) {
+    if !judge.is_incoming || !value.bytes().any(|byte| matches!(byte, b':' | b'%')) {
         return Ok(());
     }
-    let decoded = percent::decode(value).unwrap_or(Cow::Borrowed(""));
+    let decoded = match percent::decode(value) {
+        Some(Cow::Owned(decoded)) => decoded,
+        _ => String::new(),
+    };
     for text in [value, &decoded] {
-        let tokens = text.split(|letter: char| " \t,;\"'<>()=".contains(letter));
+        let is_between = |letter: char| {
+            matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
+        };
+        let tokens = text.split(is_between);
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
                 Look::NoUri => true,

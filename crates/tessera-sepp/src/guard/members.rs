@@ -45,17 +45,10 @@ pub(super) struct Member {
 /// one, and its receiver would not know it.
 static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLock::new(|| {
     let mut index = HashMap::default();
-    for (name, known) in [
-        ("mcc", Known::Mcc),
-        ("mnc", Known::Mnc),
-        ("encBlockIndex", Known::Block),
-        ("ipv4Addresses", Known::Addresses),
-        ("ipv6Addresses", Known::Addresses),
-        ("ipEndPoints", Known::Addresses),
-    ] {
-        index.insert(Folded::of(name).hash, known);
+    for (name, known) in SPECIAL {
+        index.insert(hashes(name).0, known);
     }
-    let mut put = |member: Member| match index.entry(Folded::of(member.name).hash) {
+    let mut put = |member: Member| match index.entry(hashes(member.name).0) {
         Entry::Vacant(free) => {
             free.insert(Known::Member(member));
         }
@@ -69,6 +62,15 @@ static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLo
     lines("member ").filter_map(Member::read).for_each(put);
     index
 });
+
+const SPECIAL: [(&str, Known); 6] = [
+    ("mcc", Known::Mcc),
+    ("mnc", Known::Mnc),
+    ("encBlockIndex", Known::Block),
+    ("ipv4Addresses", Known::Addresses),
+    ("ipv6Addresses", Known::Addresses),
+    ("ipEndPoints", Known::Addresses),
+];
 
 /// What the index has.
 enum Known {
@@ -129,7 +131,7 @@ impl Key {
     }
 
     pub(super) fn of_folded(name: &str, folded: &Folded) -> Self {
-        match INDEX.get(&folded.hash) {
+        match folded.known {
             Some(Known::Member(member)) => Self::Known(member),
             Some(Known::Mcc) => Self::Mcc,
             Some(Known::Mnc) => Self::Mnc,
@@ -146,52 +148,77 @@ impl Key {
     }
 }
 
-/// A name as it is compared, by its hashes.
+/// A name as it is compared.
+#[derive(Clone, Copy)]
 pub(super) struct Folded {
-    /// Of the letters, without case, `-` and `_`.
-    hash: u64,
-    /// Of all of the name, without case alone.
+    known: Option<&'static Known>,
+    /// The hash of all of the name, without case alone.
     pub(super) whole: u64,
 }
 
+/// The names of the index as the OpenAPI files spell them, which nearly all messages do.
+static SPELLED: LazyLock<HashMap<&'static str, Folded, BuildHasherDefault<Hashed>>> =
+    LazyLock::new(|| {
+        let of_table = lines("member ").filter_map(|line| line.split(' ').next());
+        let special = SPECIAL.iter().map(|(name, _)| *name);
+        special.chain(of_table).map(|name| (name, Folded::hashed(name))).collect()
+    });
+
 impl Folded {
     pub(super) fn of(name: &str) -> Self {
-        let (mut hash, mut between) = (0, 0);
-        let mut push = |byte: u8| {
-            if matches!(byte, b'-' | b'_') {
-                // Which it is, and where it stands.
-                between = mix(mix(between, byte), hash as u8);
-            } else {
-                hash = mix(hash, byte);
-            }
-        };
-        if name.is_ascii() {
-            name.bytes().for_each(|byte| push(byte.to_ascii_lowercase()));
-        } else {
-            fold_case(name).for_each(|letter| {
-                letter.encode_utf8(&mut [0; 4]).bytes().for_each(&mut push);
-            });
-        }
-        Self { hash, whole: hash ^ between }
+        SPELLED.get(name).copied().unwrap_or_else(|| Self::hashed(name))
+    }
+
+    fn hashed(name: &str) -> Self {
+        let (hash, whole) = hashes(name);
+        Self { known: INDEX.get(&hash), whole }
     }
 }
 
-/// Two names with one hash are taken for the same name twice: a peer that makes such names has its own message refused.
-fn mix(hash: u64, byte: u8) -> u64 {
-    (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(0x517c_c1b7_2722_0a95)
+/// The hash of a name's letters without case, `-` and `_`, and that of the whole without case alone.
+fn hashes(name: &str) -> (u64, u64) {
+    let (mut hash, mut between) = (0, 0);
+    let mut push = |byte: u8| {
+        if matches!(byte, b'-' | b'_') {
+            // Which it is, and where it stands.
+            between = mix(mix(between, u64::from(byte)), hash & 0xff);
+        } else {
+            hash = mix(hash, u64::from(byte));
+        }
+    };
+    if name.is_ascii() {
+        name.bytes().for_each(|byte| push(byte.to_ascii_lowercase()));
+    } else {
+        fold_case(name).for_each(|letter| {
+            letter.encode_utf8(&mut [0; 4]).bytes().for_each(&mut push);
+        });
+    }
+    (hash, hash ^ between)
 }
 
-/// A key that is a hash already.
+/// Two names with one hash are taken for the same name twice: a peer that makes such names has its own message refused.
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
+}
+
+/// Of a text, eight bytes at a time; of what is a hash already, nothing.
 #[derive(Default)]
 struct Hashed(u64);
 
 impl Hasher for Hashed {
+    /// The low bits, which a table takes, come from high ones, on which every letter has its effect.
     fn finish(&self) -> u64 {
-        self.0
+        self.0.rotate_left(26)
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = mix(self.0, *byte));
+        let (words, rest) = bytes.as_chunks();
+        words.iter().for_each(|word| self.0 = mix(self.0, u64::from_le_bytes(*word)));
+        rest.iter().for_each(|byte| self.0 = mix(self.0, u64::from(*byte)));
+    }
+
+    fn write_u8(&mut self, byte: u8) {
+        self.0 = mix(self.0, u64::from(byte));
     }
 
     fn write_u64(&mut self, hash: u64) {
@@ -263,8 +290,7 @@ mod tests {
         };
         let of_fields = fields::FIELDS.iter().map(|field| field.name);
         let of_table = lines("member ").filter_map(|line| line.split(' ').next());
-        let special =
-            ["mcc", "mnc", "encblockindex", "ipv4addresses", "ipv6addresses", "ipendpoints"];
+        let special = SPECIAL.iter().map(|(name, _)| *name);
         let names: HashSet<_> = of_fields.chain(of_table).chain(special).map(letters).collect();
         assert_eq!(names.len(), INDEX.len(), "two names have one hash");
         for line in lines("member ") {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::percent;
+use super::percent::{self, Letters};
 
 /// What stands between the first slash and the second.
 pub(super) fn first_segment(path: &str) -> &str {
@@ -18,18 +18,18 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let inner = decoded.strip_prefix('/')?;
     // A slash at the end is another resource in some servers and the same one in others.
     let segments_are_clear = inner.split('/').all(is_clear);
-    let is_ambiguous =
-        |byte: u8| byte == b'\\' || byte == b'%' || byte == b';' || byte.is_ascii_control();
+    let is_ambiguous = |byte: u8| matches!(byte, b'\\' | b'%' | b';') || byte.is_ascii_control();
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
     let is_one = segments_are_clear
         && !decoded.bytes().any(is_ambiguous)
-        && slashes(&decoded) == slashes(path);
+        && (matches!(decoded, Cow::Borrowed(_)) || slashes(&decoded) == slashes(path));
     is_one.then_some(decoded)
 }
 
 /// A canonical path, as it goes on: what has no meaning of its own in a path is encoded (RFC 3986 §3.3).
 pub(super) fn write(out: &mut String, canonical: &str) {
-    percent::encode(out, canonical, b"/:@!$&()*+,=");
+    const PLAIN: Letters = Letters::UNRESERVED.and(b"/:@!$&()*+,=");
+    percent::encode(out, canonical, PLAIN);
 }
 
 #[cfg(test)]

@@ -30,16 +30,36 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// Writes a text so that it stands for itself everywhere in a path, a query or a form: letters, digits and `-._~`, and
-/// these.
-pub(super) fn encode(out: &mut String, text: &str, also: &[u8]) {
+/// Letters of ASCII.
+#[derive(Clone, Copy)]
+pub(super) struct Letters(u128);
+
+impl Letters {
+    /// Those that stand for themselves everywhere in a path, a query or a form (RFC 3986 §2.3).
+    pub(super) const UNRESERVED: Self =
+        Self(0).and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
+
+    pub(super) const fn and(mut self, letters: &[u8]) -> Self {
+        let mut rest = letters;
+        while let [letter, after @ ..] = rest {
+            self.0 |= 1 << *letter;
+            rest = after;
+        }
+        self
+    }
+
+    pub(super) fn has(self, byte: u8) -> bool {
+        byte.is_ascii() && self.0 >> byte & 1 == 1
+    }
+}
+
+/// Writes a text, of which these letters stand for themselves.
+pub(super) fn encode(out: &mut String, text: &str, plain: Letters) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) || also.contains(&byte);
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| !is_plain(byte)) {
-        let (plain, after) = rest.split_at(at);
-        out.push_str(plain);
+    while let Some(at) = rest.bytes().position(|byte| !plain.has(byte)) {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
         let len = after.chars().next().map_or(1, char::len_utf8);
         for byte in after[..len].bytes() {
             let digit = |half: u8| char::from(DIGITS[usize::from(half & 15)]);
@@ -58,7 +78,7 @@ mod tests {
     fn what_is_encoded_is_decoded() {
         for text in ["", "a-b c", "{\"a\":[1,\"\u{e4}\"]}", "%2f&=;+/?#'"] {
             let mut encoded = String::new();
-            encode(&mut encoded, text, b"");
+            encode(&mut encoded, text, Letters::UNRESERVED);
             assert_eq!(decode_form(&encoded).unwrap(), text);
             assert!(
                 encoded

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::fields::Text;
 use super::judge::{Judge, Scope, json};
 use super::members::{Folded, Key};
-use super::{Refusal, Rule, percent};
+use super::percent::{self, Letters};
+use super::{Refusal, Rule};
 
 /// A scope for parameters that aren't known.
 const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, is_map: false };
@@ -27,17 +28,15 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
         if !out.is_empty() {
             out.push('&');
         }
-        percent::encode(&mut out, &name, b"");
+        percent::encode(&mut out, &name, Letters::UNRESERVED);
         out.push('=');
         // A comma between the values of a list is none in one of them (TS 29.501 §5.3.13). Of the other letters that need
         // not be encoded (RFC 3986 §3.4), those stay that were not.
-        let also: &[u8] = match (raw.contains(','), raw.contains(':')) {
-            (true, true) => b",:",
-            (true, false) => b",",
-            (false, true) => b":",
-            (false, false) => b"",
-        };
-        percent::encode(&mut out, &value, also);
+        let mut plain = Letters::UNRESERVED;
+        for letter in raw.bytes().filter(|byte| matches!(byte, b',' | b':')) {
+            plain = plain.and(&[letter]);
+        }
+        percent::encode(&mut out, &value, plain);
     }
     Ok(out)
 }
