@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue};
 
 use super::judge::{Judge, Scope, json};
 use super::media::{self, Media};
-use super::{Refusal, Rule, patch, query};
+use super::{Refusal, Rule, query};
 use crate::multipart::{self, Part};
 
 /// Whether a body with these headers is looked into. `passes_others`: types that no API has aren't refused.
@@ -67,7 +67,9 @@ pub(super) fn judge(
             parts(judge, content_type, body)?
                 .map(|(content_type, bytes)| (Some(content_type), bytes))
         }
-        Media::Patch => json_text(judge, patch::PATCH, body)?.map(|text| (None, text.into_bytes())),
+        Media::Patch => {
+            json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
+        }
         _ => json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes())),
     };
     // None where a rule that only logs lets pass what can't be read.

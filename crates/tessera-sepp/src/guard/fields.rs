@@ -1,7 +1,6 @@
 //! Whose network a member, a parameter or a claim may name. What else a member holds is in `members.txt`.
 
 use super::context::Service;
-use super::members::Member;
 use super::network::Side;
 
 /// Whose network a member names: in a request and in a response it is another's often.
@@ -202,14 +201,14 @@ impl Kind {
         if self.is_request { Side::Either } else { Side::Anyone }
     }
 
-    /// Who may be named by this member, below what it stands in.
-    pub(super) fn side(self, member: &Member, around: Option<Side>) -> Option<Side> {
+    /// Whom a member may name that has this in the table, below what it stands in.
+    pub(super) fn side(self, whose: Option<[Whose; 2]>, around: Option<Side>) -> Option<Side> {
         let serving = || match (self.is_request, self.service.is_asked_of_home()) {
             (true, true) => Side::Sender,
             (true, false) => Side::Either,
             (false, _) => Side::Anyone,
         };
-        let Some(whose) = member.whose else { return around };
+        let Some(whose) = whose else { return around };
         Some(match whose[usize::from(!self.is_request)] {
             Whose::Sender => Side::Sender,
             Whose::Receiver => Side::Receiver,

@@ -45,7 +45,6 @@ mod judge;
 mod media;
 mod members;
 mod network;
-mod patch;
 mod path;
 mod percent;
 mod query;

@@ -76,7 +76,7 @@ fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>
     }
     let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
         Key::Known(member) => {
-            let side = judge.kind.side(member, None);
+            let side = judge.kind.side(member.whose, None);
             Scope { name: member.name, side, text: member.text, is_map: member.is_map }
         }
         Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },

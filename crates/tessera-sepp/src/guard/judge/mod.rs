@@ -3,12 +3,12 @@
 pub(super) mod json;
 pub(super) mod token;
 
+use self::json::patch::Placed;
 use super::fields::{Kind, Text};
 use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
 use super::members::{Folded, Key};
 use super::network::{Named, Side, Sides};
-use super::patch::Placed;
 use super::uri::{self, Host, HttpUri, Look};
 use super::{Refusal, Rule, RuleSet, Verdict, network};
 

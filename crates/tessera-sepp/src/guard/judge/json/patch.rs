@@ -10,15 +10,15 @@ use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::Text;
-use super::judge::json::{self, Names, Walk, write_string};
-use super::judge::{Judge, Scope};
-use super::members::{Folded, Key};
-use super::network::Named;
-use super::{Refusal, Rule};
+use super::{Names, OUTSIDE, Walk, judge_into, write_string};
+use crate::guard::fields::Text;
+use crate::guard::judge::{Judge, Scope};
+use crate::guard::members::{Folded, Key};
+use crate::guard::network::Named;
+use crate::guard::{Refusal, Rule};
 
 /// The scope of a whole patch.
-pub(super) const PATCH: Scope = Scope { text: Text::Change, ..json::OUTSIDE };
+pub(in crate::guard) const PATCH: Scope = Scope { text: Text::Change, ..OUTSIDE };
 
 /// More values than any patch puts somewhere: each is compared with each copy.
 const MOST_PLACED: usize = 256;
@@ -27,7 +27,7 @@ const MOST_PLACED: usize = 256;
 const LONGEST_PLACED: usize = 512 << 10;
 
 /// A value that an operation put somewhere.
-pub(super) struct Placed {
+pub(in crate::guard) struct Placed {
     place: Vec<String>,
     value: Value,
     /// In bytes.
@@ -154,7 +154,7 @@ impl Place {
 
 /// The scope behind a pointer.
 fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
-    let mut scope = json::OUTSIDE;
+    let mut scope = OUTSIDE;
     for token in pointer {
         // An item of a list is what the list is.
         if is_index(token) {
@@ -169,7 +169,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
                 plain
             }
             Key::Known(member) => {
-                let side = judge.kind.side(member, scope.side);
+                let side = judge.kind.side(member.whose, scope.side);
                 Scope { name: member.name, side, text: member.text, is_map: member.is_map }
             }
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
@@ -187,7 +187,7 @@ fn value_at(
     out: &mut String,
 ) -> Result<(), Refusal> {
     let (scope, is_country) = match place {
-        Place::In(scope) => return json::judge_into(judge, scope, value, depth, out),
+        Place::In(scope) => return judge_into(judge, scope, value, depth, out),
         Place::Mcc(scope) => (scope, true),
         Place::Mnc(scope) => (scope, false),
     };

@@ -1,20 +1,21 @@
 //! JSON, in one pass and without a tree. serde_json reads it: what it doesn't take is malformed. What was read is
 //! written again, so that every receiver reads the same.
 
+mod codes;
+pub(in crate::guard) mod patch;
+
 use std::collections::HashSet;
 use std::fmt::{self, Write as _};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use self::codes::{CodeOf, Codes};
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
 use crate::guard::members::{Folded, Key};
-use crate::guard::network::{Named, Side};
-use crate::guard::patch;
 use crate::guard::{Refusal, Rule};
-use crate::names::PlmnId;
 
 /// A scope for what is not in any member yet.
 pub(in crate::guard) const OUTSIDE: Scope =
@@ -257,7 +258,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 }
                 Key::Known(member) => {
                     addresses.has_name |= member.text == Text::Name;
-                    let side = self.judge.kind.side(member, self.scope.side);
+                    let side = self.judge.kind.side(member.whose, self.scope.side);
                     Scope { name: member.name, side, text: member.text, is_map: member.is_map }
                 }
                 Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
@@ -313,81 +314,6 @@ impl Names {
             }
             None => self.many.insert(name),
         }
-    }
-}
-
-/// What an object has of a PLMN ID.
-#[derive(Default)]
-struct Codes {
-    mcc: Code,
-    mnc: Code,
-}
-
-#[derive(Default, Clone, Copy)]
-enum Code {
-    #[default]
-    Absent,
-    Digits([u8; 3], u8),
-    /// It is no text of two or three digits, or stands there twice: `mcc` and `m-cc`.
-    Unclear,
-}
-
-impl Codes {
-    fn put(&mut self, is_country: bool, found: Code) {
-        let code = if is_country { &mut self.mcc } else { &mut self.mnc };
-        *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
-    }
-
-    fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
-        let named = match (self.mcc, self.mnc) {
-            (Code::Absent, Code::Absent) => return Ok(()),
-            (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
-                plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
-            }
-            // A change of one of both.
-            (Code::Digits(mcc, 3), Code::Absent) => Some(Named::Country(mcc)),
-            (Code::Absent, Code::Digits(mnc, len)) => Some(Named::Code { mnc, len }),
-            _ => None,
-        };
-        match named {
-            Some(named) => judge.network(scope, &named),
-            None if judge.side(scope) == Side::Anyone => Ok(()),
-            None => judge.against(Rule::Malformed, scope.name, "mcc and mnc"),
-        }
-    }
-}
-
-fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
-    PlmnId::new(std::str::from_utf8(mcc).ok()?, std::str::from_utf8(mnc).ok()?).ok()
-}
-
-/// The value of `mcc` or `mnc`: a string.
-struct CodeOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>);
-
-impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
-    type Value = Code;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for CodeOf<'_, '_, '_> {
-    type Value = Code;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("digits")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
-        write_string(self.0.out, text);
-        let mut digits = [b'0'; 3];
-        let is_one = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_one {
-            return Ok(Code::Unclear);
-        }
-        digits[..text.len()].copy_from_slice(text.as_bytes());
-        Ok(Code::Digits(digits, text.len() as u8))
     }
 }
 

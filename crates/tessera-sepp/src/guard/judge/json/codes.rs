@@ -1,0 +1,86 @@
+//! `mcc` and `mnc` of one object, which are a PLMN ID together (TS 29.571 §5.4.4.3).
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+
+use super::{Walk, write_string};
+use crate::guard::judge::{Judge, Scope};
+use crate::guard::network::{Named, Side};
+use crate::guard::{Refusal, Rule};
+use crate::names::PlmnId;
+
+/// What an object has of a PLMN ID.
+#[derive(Default)]
+pub(super) struct Codes {
+    mcc: Code,
+    mnc: Code,
+}
+
+#[derive(Default, Clone, Copy)]
+pub(super) enum Code {
+    #[default]
+    Absent,
+    Digits([u8; 3], u8),
+    /// It is no text of two or three digits, or stands there twice: `mcc` and `m-cc`.
+    Unclear,
+}
+
+impl Codes {
+    pub(super) fn put(&mut self, is_country: bool, found: Code) {
+        let code = if is_country { &mut self.mcc } else { &mut self.mnc };
+        *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
+    }
+
+    pub(super) fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
+        let named = match (self.mcc, self.mnc) {
+            (Code::Absent, Code::Absent) => return Ok(()),
+            (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
+                plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
+            }
+            // A change of one of both.
+            (Code::Digits(mcc, 3), Code::Absent) => Some(Named::Country(mcc)),
+            (Code::Absent, Code::Digits(mnc, len)) => Some(Named::Code { mnc, len }),
+            _ => None,
+        };
+        match named {
+            Some(named) => judge.network(scope, &named),
+            None if judge.side(scope) == Side::Anyone => Ok(()),
+            None => judge.against(Rule::Malformed, scope.name, "mcc and mnc"),
+        }
+    }
+}
+
+fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
+    PlmnId::new(std::str::from_utf8(mcc).ok()?, std::str::from_utf8(mnc).ok()?).ok()
+}
+
+/// The value of `mcc` or `mnc`: a string.
+pub(super) struct CodeOf<'k, 'w, 'j>(pub(super) &'k mut Walk<'w, 'j>);
+
+impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
+    type Value = Code;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for CodeOf<'_, '_, '_> {
+    type Value = Code;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("digits")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
+        write_string(self.0.out, text);
+        let mut digits = [b'0'; 3];
+        let is_one = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_one {
+            return Ok(Code::Unclear);
+        }
+        digits[..text.len()].copy_from_slice(text.as_bytes());
+        Ok(Code::Digits(digits, text.len() as u8))
+    }
+}
