@@ -150,6 +150,9 @@ impl Summary {
             Some(targets) => joined(targets.iter()),
         };
         table.row("peers reach", targets);
+        if !sbi.target_prefixes.is_empty() {
+            table.row("with prefixes", joined(sbi.target_prefixes.iter()));
+        }
         if let Some(domain) = &sbi.telescopic_domain {
             table.row("telescopic names", format_args!("*.{domain}"));
         }

@@ -82,7 +82,11 @@ async fn two_processes_agree_relay_tell_and_part() {
 #[test]
 fn a_file_that_can_run_is_summed_up() {
     let world = World::new();
-    let text = world.text(&world.home, &world.visited, "reconnection = { risky-psk-ke = true }\n");
+    let text = world.text(
+        &world.home,
+        &world.visited,
+        "reconnection = { risky-psk-ke = true }\n[sbi]\ntarget-prefixes = [\"/core1\"]\n",
+    );
     let file = world.write(&world.home, &text);
     let output = tessera().args(["sepp", "check", &file]).output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
@@ -92,6 +96,7 @@ fn a_file_that_can_run_is_summed_up() {
         format!("{HOME} for 999-70"),
         format!("[peer.visited] {VISITED}"),
         "(b) psk_ke, a risk".to_owned(),
+        "/core1".to_owned(),
         "[peer.visited] reconnection.risky-psk-ke: whoever gets".to_owned(),
         "this SEPP's certificate ends within 2 days".to_owned(),
     ] {
