@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-relay captures
+	tunnel-cost sepp sepp-receivers sepp-relay captures
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -25,6 +25,7 @@ RUN_connect-rate = bench/connect-rate
 RUN_idle-connections = bench/idle-connections
 RUN_tunnel-cost = bench/tunnel-cost all
 RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test sepp -- --ignored --nocapture --test-threads 1
+RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 
@@ -89,6 +90,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## idle-connections   what idle and hostile connections cost; see bench/README.md
 ## tunnel-cost        tunnels beside stunnel and HAProxy; needs root; see bench/README.md
 ## sepp               Envoy as a peer of a SEPP; needs ENVOY, the program
+## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
 $(EVIDENCE):

@@ -48,7 +48,9 @@ pub(super) fn judge(
     let media = content_type
         .ok()
         .and_then(Media::of)
-        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
+        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media))
+        // TS 29.501 §4.6.1.1: a PATCH has JSON Patch or a merge patch.
+        .filter(|media| !judge.is_patch || matches!(media, Media::Patch | Media::MergePatch));
     let Some(media) = media else {
         if !is_error {
             let claimed = content_type.unwrap_or_else(|why| why);
@@ -60,6 +62,10 @@ pub(super) fn judge(
         set_length(headers, 0);
         return Ok(());
     };
+    if media == Media::MergePatch && body.trim_ascii_start().first() != Some(&b'{') {
+        // What is no object replaces the whole resource (RFC 7396 §2), or is a list of changes to some.
+        judge.against(Rule::Malformed, "content", "is no merge patch of an object")?;
+    }
     let read = match media {
         Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
         Media::Multipart => {

@@ -123,6 +123,7 @@ pub(super) fn judge_response(
             "3gpp-sbi-producer-id" | "3gpp-sbi-binding" => {
                 let text = text(judge, name, value)?;
                 judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
+                binding(judge, Side::Sender, text)?;
                 uris(judge, Side::Sender, text)?;
             }
             "location" | "content-location" => {}
@@ -136,6 +137,7 @@ pub(super) fn judge_response(
     if judge.is_incoming {
         places(judge, headers, "location", &LOCATION)?;
         places(judge, headers, "content-location", &CONTENT_LOCATION)?;
+        places(judge, headers, TARGET, &HeaderName::from_static(TARGET))?;
     }
     Ok(())
 }
@@ -150,15 +152,38 @@ fn places(
 ) -> Result<(), Refusal> {
     for value in headers.get_all(name) {
         let text = value.to_str().unwrap_or("not ASCII");
-        let is_fine = match HttpUri::parse(text) {
-            Some(uri) => is_of(judge, Side::Sender, &uri),
-            // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
-            None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
-                uri.rest == text && text.starts_with('/') && !text.starts_with("//")
-            }),
-        };
-        if !is_fine {
-            elsewhere(judge, field, Side::Sender, text)?;
+        place(judge, field, Side::Sender, text)?;
+    }
+    Ok(())
+}
+
+fn place(
+    judge: &mut Judge<'_>,
+    field: &'static str,
+    side: Side,
+    text: &str,
+) -> Result<(), Refusal> {
+    let is_fine = match HttpUri::parse(text) {
+        Some(uri) => is_of(judge, side, &uri),
+        // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
+        None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
+            uri.rest == text && text.starts_with('/') && !text.starts_with("//")
+        }),
+    };
+    if is_fine { Ok(()) } else { elsewhere(judge, field, side, text) }
+}
+
+/// The parameters of a binding that are URIs by their names: `callback-uri-prefix` (TS 29.500 §5.2.3.2.5).
+fn binding(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
+    if !judge.is_incoming {
+        return Ok(());
+    }
+    for part in value.split([';', ',']) {
+        let Some((name, uri)) = part.split_once('=') else { continue };
+        if name.to_ascii_lowercase().contains("uri") {
+            let uri = uri.trim().trim_matches('"');
+            let uri = percent::decode(uri).unwrap_or(Cow::Borrowed(uri));
+            place(judge, "3gpp-sbi-binding", side, &uri)?;
         }
     }
     Ok(())
@@ -189,13 +214,20 @@ fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
         _ => String::new(),
     };
     for text in [value, &decoded] {
+        // The host is behind the `@`, and what stands in front of it may have commas (RFC 3986 §3.2.1).
+        let authorities =
+            text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '#']).next());
+        if let Some(authority) = authorities.into_iter().find(|authority| authority.contains('@')) {
+            elsewhere(judge, "header", side, authority)?;
+        }
         let is_between = |letter: char| {
             matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
         };
         let tokens = text.split(is_between);
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
-                Look::NoUri => true,
+                // No API has URIs of other schemes in a header.
+                Look::NoUri => !token.contains("://"),
                 Look::Unclear => false,
                 Look::Uri(uri) => is_of(judge, side, &uri),
             };
@@ -226,8 +258,10 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         }
         "client-credentials" | "source-nf-client-credentials" => token::judge(judge, value.trim()),
         "access-token" => bearer(judge, value),
-        "routing-binding" => judge.names(scope("3gpp-sbi-routing-binding", Side::Either), value),
-        "binding" => judge.names(scope("3gpp-sbi-binding", Side::Either), value),
+        "routing-binding" | "binding" => {
+            binding(judge, Side::Either, value)?;
+            judge.names(scope("3gpp-sbi-binding", Side::Either), value)
+        }
         "nf-peer-info" => peer_info(judge, value),
         _ => Ok(()),
     }

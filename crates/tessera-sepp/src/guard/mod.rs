@@ -60,7 +60,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use http::header::ACCEPT_ENCODING;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, Uri, request, response};
+use http::{HeaderMap, Method, Uri, request, response};
 
 pub(crate) use self::context::SERVICES;
 use self::context::Service;
@@ -272,6 +272,7 @@ impl Guard {
             translation: None,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
+            is_patch: false,
             logged: Vec::new(),
         }
     }
@@ -296,6 +297,7 @@ impl Guard {
         if !ApiRule::METHODS.contains(&parts.method) {
             return Err(Refusal::new(Rule::Api, "method", parts.method.as_str()));
         }
+        judge.is_patch = judge.is_incoming && parts.method == Method::PATCH;
         // What is compressed isn't looked into, so it isn't asked for.
         parts.headers.remove(ACCEPT_ENCODING);
         headers::judge_request(judge, &mut parts.headers)?;

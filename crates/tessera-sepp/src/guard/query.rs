@@ -47,29 +47,38 @@ pub(super) fn parameter<'v>(
     name: &str,
     value: Cow<'v, str>,
 ) -> Result<Cow<'v, str>, Refusal> {
-    let first = once(judge, name, &value)?;
-    let mut name = Cow::Borrowed(name);
-    let mut inner = value.clone();
+    let mut next = again(name, &value);
+    let first = once(judge, name, &value, next.is_none())?;
     for _ in 1..LAYERS {
-        if !name.contains('%') && !inner.contains('%') {
-            return Ok(first.map_or(value, Cow::Owned));
-        }
-        // A `%` that stands for itself ends it: a reader that decodes once more fails there too.
-        let (Some(next_name), Some(next)) = (again(&name), again(&inner)) else {
-            return Ok(first.map_or(value, Cow::Owned));
-        };
-        (name, inner) = (next_name, next);
-        once(judge, &name, &inner)?;
+        let Some((name, inner)) = next else { return Ok(first.map_or(value, Cow::Owned)) };
+        next = again(&name, &inner);
+        once(judge, &name, &inner, next.is_none())?;
     }
-    judge.against(Rule::Malformed, PARAMETER.name, "encoded again and again")?;
+    if next.is_some() {
+        judge.against(Rule::Malformed, PARAMETER.name, "encoded again and again")?;
+    }
     Ok(first.map_or(value, Cow::Owned))
 }
 
-fn again(text: &str) -> Option<Cow<'static, str>> {
-    percent::decode(text).map(|text| Cow::Owned(text.into_owned()))
+/// Both decoded once more. None if they aren't encoded; a `%` that stands for itself ends it, as a reader that decodes
+/// once more fails there too.
+fn again(name: &str, value: &str) -> Option<(String, String)> {
+    let is_encoded = name.contains('%') || value.contains('%');
+    let decoded = |text| percent::decode(text).map(Cow::into_owned);
+    is_encoded.then(|| Some((decoded(name)?, decoded(value)?))).flatten()
 }
 
-fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>, Refusal> {
+/// Judges a parameter as it stands; `is_last`: it isn't encoded once more.
+fn once(
+    judge: &mut Judge<'_>,
+    name: &str,
+    value: &str,
+    is_last: bool,
+) -> Result<Option<String>, Refusal> {
+    // Some readers decode a query before they take it apart.
+    if name.contains(['&', '=']) || value.split('&').skip(1).any(|pair| pair.contains('=')) {
+        judge.against(Rule::Malformed, PARAMETER.name, "a parameter in a parameter")?;
+    }
     if name.contains('\0') || value.contains('\0') {
         // Readers in C end a text there.
         judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
@@ -98,8 +107,7 @@ fn once(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<Option<String>
     }
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
-        // It may be encoded once more.
-        Some(_) if scope.text.is_string() && value.contains('%') => Ok(None),
+        Some(_) if scope.text.is_string() && !is_last => Ok(None),
         Some(_) if value.contains(',') => list(judge, scope, value),
         Some(_) => judge.text(scope, value),
         None => Ok(None),

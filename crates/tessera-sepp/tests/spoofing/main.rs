@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod corpus;
+mod grammar;
 mod hiding;
 mod limits;
 mod message;
 mod readers;
+mod receivers;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};

@@ -279,6 +279,14 @@ fn a_patch_is_judged_where_its_values_end() {
         let unseen = to(op, "/locality", "/nfStatusNotificationUri");
         assert_eq!(patch(&unseen), Some(Rule::Malformed));
         assert_eq!(patch(&to(op, "/locality", "/load")), None);
+        // It covers what the patch put there.
+        let covered = format!(
+            "{},{},{}",
+            add("/locality", &both(here)),
+            to(op, "/load", "/locality"),
+            to(op, "/locality", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&covered), Some(Rule::Malformed), "{covered}");
         let honest = format!(
             "{},{}",
             add("/locality", &both(here)),
@@ -368,12 +376,58 @@ fn a_peers_answer_leads_into_its_own_network() {
         ("3gpp-sbi-producer-id", "nfinst=1; a="),
         ("www-authenticate", "Bearer realm="),
     ] {
-        let ask = |uri: &str| judged(201, name, &format!("{around}\"{uri}\""));
+        let quote = if around.is_empty() { "" } else { "\"" };
+        let ask = |uri: &str| judged(201, name, &format!("{around}{quote}{uri}{quote}"));
         assert_eq!(ask(OWN), Err(Rule::CallbackUri), "{name}");
         assert_eq!(ask("http%3A%2F%2F10.0.0.1%2F"), Err(Rule::CallbackUri), "{name}");
         assert_eq!(ask(here), Ok(true), "{name}");
     }
     assert_eq!(judged(200, "alt-svc", "h2=\"10.0.0.1:80\""), Ok(false));
+    for (name, value) in [
+        ("3gpp-sbi-target-apiroot", "//10.0.0.1/x"),
+        ("3gpp-sbi-target-apiroot", "gopher://10.0.0.1:6379/_INFO"),
+        ("3gpp-sbi-binding", "bl=nf-instance; uri=file:///etc/passwd"),
+        ("3gpp-sbi-binding", "bl=nf-instance; callback-uri-prefix=[fd00::1]/x"),
+        ("3gpp-sbi-producer-id", "a=http://smf.5gc.mnc001.mcc001.3gppnetwork.org,@10.0.0.1/x"),
+    ] {
+        assert_eq!(judged(201, name, value), Err(Rule::CallbackUri), "{name}: {value}");
+    }
+    let prefix = "bl=nf-set; callback-uri-prefix=/core1";
+    assert_eq!(judged(201, "3gpp-sbi-binding", prefix), Ok(true));
+}
+
+#[test]
+fn a_parameter_is_not_hidden_in_another_one() {
+    for query in [
+        "x=1%26requester-plmn-list%3D1",
+        "x%26supi=1",
+        "x%3D1=2",
+        "x=1%2526requester-plmn-list%253D1",
+        // The URI is hidden until the last layer, and a reader stops where it can't decode.
+        "hnrf-uri=http%253a%252F%252F10.0.0.1%252F%2525zz",
+    ] {
+        let line = format!("GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&{query}");
+        assert!(rule(&line).is_some(), "{query}");
+    }
+    assert_eq!(rule("GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM%26AMF"), None);
+}
+
+#[test]
+fn a_change_has_a_type_of_changes() {
+    let guard = guard("");
+    let judged = |kind: &str, content: &str| {
+        let (mut parts, _) =
+            request("PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access");
+        parts.headers.insert("content-type", kind.parse().unwrap());
+        let mut body = Bytes::copy_from_slice(content.as_bytes());
+        with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)))
+            .map_err(|refusal| refusal.rule)
+    };
+    let merge = "application/merge-patch+json";
+    assert!(judged(merge, r#"{"purgeFlag":true}"#).is_ok());
+    assert_eq!(judged("application/json", r#"{"purgeFlag":true}"#).err(), Some(Rule::ContentType));
+    let list = r#"[{"op":"copy","from":"/a","path":"/guami"}]"#;
+    assert_eq!(judged(merge, list).err(), Some(Rule::Malformed));
 }
 
 #[test]

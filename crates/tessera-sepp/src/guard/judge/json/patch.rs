@@ -29,7 +29,8 @@ const LONGEST_PLACED: usize = 512 << 10;
 /// A value that an operation put somewhere.
 pub(in crate::guard) struct Placed {
     place: Vec<String>,
-    value: Value,
+    /// None if it comes from a place that isn't in the message.
+    value: Option<Value>,
     /// In bytes.
     len: usize,
 }
@@ -98,7 +99,7 @@ fn write(
         let before = walk.out.len();
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
         let len = walk.out.len() - before;
-        let value = serde_json::from_str(&walk.out[before..]).unwrap_or_default();
+        let value = Some(serde_json::from_str(&walk.out[before..]).unwrap_or_default());
         put(walk.judge, Placed { place: pointer.clone(), value, len })?;
     }
     walk.out.push('}');
@@ -222,31 +223,38 @@ fn moved(
     to: &[String],
     place: Place,
 ) -> Result<(), Refusal> {
-    let mut is_seen = false;
+    let (mut is_seen, mut is_unseen) = (false, false);
     let mut ends = Vec::new();
     for placed in &walk.judge.placed {
         let shared = placed.place.len().min(from.len());
         if !fits(&placed.place[..shared], &from[..shared]) {
             continue;
         }
+        let Some(value) = &placed.value else {
+            is_unseen = true;
+            continue;
+        };
         if placed.place.len() <= from.len() {
             // The source is in what was put there, whole unless other items stand around it.
             is_seen |= !from[..shared].iter().any(|token| is_index(token));
-            let inner = values(&placed.value, &from[shared..]);
+            let inner = values(value, &from[shared..]);
             ends.extend(inner.into_iter().map(|value| (to.to_vec(), value.clone())));
         } else {
             let end = [to, &placed.place[shared..]].concat();
-            ends.push((end, placed.value.clone()));
+            ends.push((end, value.clone()));
         }
     }
-    if !is_seen && place.is_known() {
-        walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
+    if !is_seen || is_unseen {
+        if place.is_known() {
+            walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
+        }
+        put(walk.judge, Placed { place: to.to_vec(), value: None, len: 0 })?;
     }
     for (end, value) in ends {
         let place = follow(walk.judge, &end)?;
         let mut text = String::new();
         value_at(walk.judge, place, &value.to_string(), walk.left, &mut text)?;
-        put(walk.judge, Placed { place: end, value, len: text.len() })?;
+        put(walk.judge, Placed { place: end, value: Some(value), len: text.len() })?;
     }
     Ok(())
 }

@@ -1,0 +1,100 @@
+//! What may not stand in a place.
+
+use super::random::Random;
+use super::{Kind, Lie, uris};
+
+/// What a place holds, and so what would be a lie there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The sender's network: the own one and a third are lies.
+    Sender,
+    /// The sender's network, by a serving network name.
+    Serving,
+    /// One of both: a third is a lie.
+    Either,
+    /// A subscriber of the receiver's: the sender's and a third's are lies.
+    Subscriber,
+    /// A subscriber of one of both.
+    Guest,
+    /// A name of the sender's.
+    Name,
+    /// A name of one of both.
+    NameOfEither,
+    /// A URI of the sender's.
+    Uri,
+    /// A URI of one of both.
+    UriOfEither,
+}
+
+/// A value, before it is spelled.
+#[derive(Debug, Clone)]
+pub enum Value {
+    Network { mcc: &'static str, mnc: &'static str },
+    Text(String),
+}
+
+impl Place {
+    /// What it is, what stands there, and what receivers must not find in this member.
+    pub fn lie(self, random: &mut Random, member: &'static str) -> (String, Value, Lie) {
+        const THIRD: (&str, &str) = ("208", "93");
+        let network = |(mcc, mnc): (&'static str, &'static str)| {
+            let value = vec![format!("{mcc}-{mnc:0>3}")];
+            (Kind::Network, value)
+        };
+        let of_sender = [THIRD, THIRD, ("999", "70"), ("001", "02"), ("310", "410")];
+        let (what, value, (kind, values)) = match self {
+            Self::Sender | Self::Either => {
+                let codes = if self == Self::Either { THIRD } else { *random.pick(&of_sender) };
+                (String::new(), Value::Network { mcc: codes.0, mnc: codes.1 }, network(codes))
+            }
+            Self::Serving => {
+                let codes = *random.pick(&of_sender);
+                let name = format!("5G:mnc{:0>3}.mcc{}.3gppnetwork.org", codes.1, codes.0);
+                (String::new(), Value::Text(name), network(codes))
+            }
+            Self::Subscriber | Self::Guest => {
+                let most = if self == Self::Guest { 3 } else { 5 };
+                let (text, digits) = [
+                    ("imsi-208930000000001", "20893"),
+                    ("suci-0-208-93-0000-0-0-0000000001", "20893"),
+                    ("IMSI-208930000000001", "20893"),
+                    ("imsi-001010000000001", "00101"),
+                    ("suci-0-001-01-0000-0-0-0000000001", "00101"),
+                ][random.below(most)];
+                (String::new(), Value::Text(text.into()), (Kind::Subscriber, vec![digits.into()]))
+            }
+            Self::Name | Self::NameOfEither => {
+                let names = [
+                    ("smf.5gc.mnc093.mcc208.3gppnetwork.org", THIRD),
+                    ("SMF.5GC.MNC093.MCC208.3GPPNETWORK.ORG", THIRD),
+                    ("smf.5gc.mnc093.mcc208.3gppnetwork.org.", THIRD),
+                    ("smf.mnc001.mcc001.5gc.mnc093.mcc208.3gppnetwork.org", THIRD),
+                    ("nrf.5gc.mnc070.mcc999.3gppnetwork.org", ("999", "70")),
+                ];
+                let (text, codes) = names[random.below(if self == Self::Name { 5 } else { 4 })];
+                (String::new(), Value::Text(text.into()), network(codes))
+            }
+            Self::Uri | Self::UriOfEither => {
+                let (what, uri, values) = loop {
+                    let (what, uri, values) = uris::hostile(random);
+                    if self == Self::Uri || !uri.contains(uris::OWN) {
+                        break (what, uri, values);
+                    }
+                };
+                (format!("URI with {what}"), Value::Text(uri), (Kind::Host, values))
+            }
+        };
+        (what, value, Lie { member, kind, values })
+    }
+
+    /// What may stand there.
+    pub fn honest(self) -> Value {
+        Value::Text(match self {
+            Self::Sender | Self::Either => return Value::Network { mcc: "001", mnc: "01" },
+            Self::Serving => "5G:mnc001.mcc001.3gppnetwork.org".into(),
+            Self::Subscriber | Self::Guest => "imsi-999700000000001".into(),
+            Self::Name | Self::NameOfEither => uris::PEER.into(),
+            Self::Uri | Self::UriOfEither => format!("http://{}:8080/x", uris::PEER),
+        })
+    }
+}

@@ -1,0 +1,211 @@
+//! What passes the guard is read by other programs, as network functions read it: none may find a network, a subscriber
+//! or an address that the guard refuses elsewhere.
+//!
+//! Each program reads lines: `name NAME` of members, parameters and headers that count; then for each message `message
+//! NUMBER`, `path`, `resource` (what a patch is applied to), `header NAME VALUE` and `body`, in hexadecimal. It prints a
+//! line for all that it finds: `NUMBER NAME network|subscriber|host VALUE`.
+
+mod program;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
+
+use bytes::Bytes;
+use tessera_sepp::guard::{Asked, Guard, Rule};
+
+use self::program::Program;
+use crate::grammar::{self, Hostile, Kind, Lie, Message};
+use crate::message::{guard, with};
+
+#[test]
+fn what_passes_shows_a_reader_in_c_nothing_hostile() {
+    judge(&[Program::c()], 1);
+}
+
+#[test]
+#[ignore = "needs Go and Node.js: make evidence-sepp-receivers"]
+fn what_passes_shows_readers_in_c_go_and_javascript_nothing_hostile() {
+    let programs = [Program::c(), Program::go(), Program::node()];
+    for seed in 1..=10 {
+        println!("seed {seed}:");
+        judge(&programs, seed);
+    }
+}
+
+/// All services that the corpus asks, so that other rules judge them.
+const APIS: &str = r#"guard = { apis = [
+    "nnrf-disc", "nnrf-nfm", "oauth2", "nausf-auth", "nudm-uecm", "nudm-sdm", "nudm-ueau", "nudm-ee", "namf-comm",
+    "namf-callback", "nsmf-pdusession", "nsmf-event-exposure", "nsmsf-sms", "nnssf-nsselection",
+    "npcf-am-policy-control", "nchf-convergedcharging",
+] }"#;
+
+/// A guard that refuses everything would pass the test below.
+#[test]
+fn the_same_messages_without_a_lie_pass() {
+    let guard = guard(APIS);
+    let honest = grammar::honest();
+    assert!(honest.len() >= 50, "{}", honest.len());
+    let refused: Vec<_> = honest
+        .iter()
+        .filter_map(|(what, message)| Some(format!("{what}: {:?}", passed(&guard, message).err()?)))
+        .collect();
+    assert!(refused.is_empty(), "{}", refused.join("\n"));
+}
+
+/// What goes on of a message, or the rule against it.
+fn passed(guard: &Guard, message: &Message) -> Result<Message, Rule> {
+    let mut body = message.body();
+    let mut request = message.request().unwrap();
+    let asked = Asked::of(&request);
+    let headers;
+    let judged = match message.response() {
+        Some(mut response) => {
+            let seen = looked_into(guard, &response.headers, &mut body);
+            let judged =
+                with(|context| guard.incoming_response(context, asked, &mut response, seen));
+            headers = response.headers;
+            judged
+        }
+        None => {
+            let seen = looked_into(guard, &request.headers, &mut body);
+            let judged = with(|context| guard.incoming_request(context, &mut request, seen));
+            headers = request.headers;
+            judged
+        }
+    };
+    drop(judged.map_err(|refusal| refusal.rule)?);
+    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.as_str().to_owned(), value.as_bytes().to_vec())
+    };
+    Ok(Message {
+        path: request.uri.to_string(),
+        headers: headers.iter().map(header).collect(),
+        body: body.into(),
+        ..message.clone()
+    })
+}
+
+/// As the relay does: of what isn't looked into the guard sees nothing.
+fn looked_into<'b>(
+    guard: &Guard,
+    headers: &http::HeaderMap,
+    body: &'b mut Bytes,
+) -> Option<&'b mut Bytes> {
+    Some(body).filter(|body| !body.is_empty() && guard.inspects(headers))
+}
+
+/// Members of vendors and of newer releases pass with this: the rules about what is known judge them all the same.
+const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
+
+fn judge(programs: &[Program], seed: u64) {
+    let corpus = grammar::corpus(seed);
+    let names: HashSet<_> = corpus.iter().map(|hostile| hostile.lie.member).collect();
+    let mut names: Vec<_> = names.into_iter().collect();
+    names.sort_unstable();
+
+    let [strict, lenient] = ["", ANY_MEMBER].map(|more| passing(&corpus, more));
+    let all: Messages = corpus.iter().map(|hostile| hostile.message.clone()).enumerate().collect();
+    // A guard that judges, and lets a message go on as it came.
+    let unchanged: Messages = lenient.keys().map(|number| (*number, all[number].clone())).collect();
+    let columns = [
+        ("without a guard", &all),
+        ("as it came", &unchanged),
+        ("any member", &lenient),
+        ("judged", &strict),
+    ];
+    let titles = columns.map(|(title, messages)| format!("{title}, {} pass", messages.len()));
+    println!("lies found by      {}", titles.map(|title| format!("{title:>28}")).concat());
+    let mut by_any = [const { BTreeSet::new() }; 4];
+    let mut wrong = BTreeMap::new();
+    for program in programs {
+        let found = columns.map(|(_, messages)| lies(&corpus, &program.reads(&names, messages)));
+        let counts = found.each_ref().map(|found| format!("{:>28}", found.len()));
+        println!("{:<19}{}", program.name, counts.concat());
+        // It can judge: else this test is empty.
+        let [without, ..] = &found;
+        assert!(2 * without.len() > corpus.len(), "{} finds too few lies", program.name);
+        for (any, found) in by_any.iter_mut().zip(&found) {
+            any.extend(found.keys().copied());
+        }
+        for (found, (_, messages)) in found.into_iter().zip(columns).skip(2) {
+            for (number, line) in found {
+                let shown = || shown(program, &corpus[number], &messages[&number], &line);
+                wrong.entry(number).or_insert_with(shown);
+            }
+        }
+    }
+    let counts = by_any.map(|any| format!("{:>28}", any.len()));
+    println!("{:<19}{}", "any of them", counts.concat());
+    let wrong: Vec<_> = wrong.into_values().collect();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+type Messages = BTreeMap<usize, Message>;
+
+/// What goes on of the messages that pass; prints which rules refuse the others.
+fn passing(corpus: &[Hostile], more: &str) -> Messages {
+    let guard = guard(&format!("{APIS}\n{more}"));
+    let mut refused = BTreeMap::<&str, usize>::new();
+    let mut passing = Messages::new();
+    for (number, hostile) in corpus.iter().enumerate() {
+        match passed(&guard, &hostile.message) {
+            Ok(message) => drop(passing.insert(number, message)),
+            Err(rule) => *refused.entry(rule.name()).or_default() += 1,
+        }
+    }
+    let count = corpus.len() - passing.len();
+    let mode = if more.is_empty() { "by default" } else { "where any member passes" };
+    println!("{count} of {} hostile messages are refused {mode}: {refused:?}", corpus.len());
+    passing
+}
+
+/// The messages in whose reading the lie is found, and the line.
+fn lies(corpus: &[Hostile], lines: &str) -> BTreeMap<usize, String> {
+    let mut found = BTreeMap::new();
+    for line in lines.lines() {
+        let mut words = line.split(' ');
+        let mut word = || words.next().unwrap_or_default();
+        let (number, member, kind, value) = (word(), word(), word(), word());
+        let number: usize = number.parse().unwrap_or_else(|_| panic!("a receiver wrote {line:?}"));
+        if corpus[number].lie.is(member, kind, value) {
+            found.entry(number).or_insert_with(|| line.to_owned());
+        }
+    }
+    found
+}
+
+impl Lie {
+    fn is(&self, member: &str, kind: &str, value: &str) -> bool {
+        let is_value = |lie: &String| match self.kind {
+            Kind::Subscriber => value.starts_with(lie.as_str()),
+            Kind::Network | Kind::Host => value == lie,
+        };
+        let expected = match self.kind {
+            Kind::Network => "network",
+            Kind::Subscriber => "subscriber",
+            Kind::Host => "host",
+        };
+        self.member == member && expected == kind && self.values.iter().any(is_value)
+    }
+}
+
+fn shown(program: &Program, hostile: &Hostile, after: &Message, line: &str) -> String {
+    let Hostile { what, lie, message } = hostile;
+    let name = program.name;
+    format!(
+        "{what}\n  {name} finds: {line}\n  the lie: {lie:?}\n  as it came: {message}\n  as it goes on: {after}"
+    )
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.path)?;
+        if let Some(status) = self.status {
+            write!(f, " {status}")?;
+        }
+        for (name, value) in &self.headers {
+            write!(f, ", {name}: {}", value.escape_ascii())?;
+        }
+        write!(f, ", {}", self.body.escape_ascii())
+    }
+}

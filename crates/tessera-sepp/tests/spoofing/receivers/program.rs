@@ -1,0 +1,122 @@
+//! The programs that read: each is one file next to this one, and gets all messages at once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::process::Command;
+use std::time::Duration;
+
+use tessera_test_peers::{Directory, Network, Process};
+
+use crate::grammar::Message;
+
+pub struct Program {
+    pub name: &'static str,
+    path: String,
+    arguments: Vec<String>,
+    /// What it is made of, while it runs.
+    _directory: Directory,
+}
+
+/// Longer than the slowest reads.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Program {
+    /// Made with Debian's libcjson, as open5gs is.
+    pub fn c() -> Self {
+        let compile = |source: &str, program: &str| {
+            let mut command = Command::new("cc");
+            command.args(["-O1", "-o", program, source, "-lcjson"]);
+            command
+        };
+        Self::compiled("C, cJSON", ("receiver.c", include_str!("receiver.c")), compile, LIBCJSON)
+    }
+
+    pub fn go() -> Self {
+        let compile = |source: &str, program: &str| {
+            let mut command = Command::new("go");
+            command.args(["build", "-o", program, source]).env("GO111MODULE", "off");
+            command
+        };
+        let source = ("receiver.go", include_str!("receiver.go"));
+        Self::compiled("Go, encoding/json", source, compile, "it takes Go 1.22 or later")
+    }
+
+    pub fn node() -> Self {
+        let version = Command::new("node").arg("--version").output();
+        assert!(
+            version.is_ok_and(|version| version.status.success()),
+            "node can't be started: this test takes Node.js 20 or later"
+        );
+        let directory = Directory::new();
+        let source = directory.write("receiver.js", include_str!("receiver.js"));
+        Self {
+            name: "Node.js, URL",
+            path: "node".into(),
+            arguments: vec![source],
+            _directory: directory,
+        }
+    }
+
+    fn compiled(
+        name: &'static str,
+        (file, source): (&str, &str),
+        compile: impl Fn(&str, &str) -> Command,
+        lack: &str,
+    ) -> Self {
+        let directory = Directory::new();
+        let (source, path) = (directory.write(file, source), directory.path("receiver"));
+        let mut command = compile(&source, &path);
+        let compiler = command.get_program().to_string_lossy().into_owned();
+        let output = command
+            .output()
+            .unwrap_or_else(|error| panic!("{compiler} can't be started ({error}): {lack}"));
+        assert!(
+            output.status.success(),
+            "{compiler} can't compile {file}: {lack}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Self { name, path, arguments: Vec::new(), _directory: directory }
+    }
+
+    /// What it prints of these messages.
+    pub fn reads(&self, names: &[&str], messages: &BTreeMap<usize, Message>) -> String {
+        let mut input = String::new();
+        for name in names {
+            let _ = writeln!(input, "name {name}");
+        }
+        for (number, message) in messages {
+            write(&mut input, *number, message);
+        }
+        let mut process =
+            Process::start_compiled(self.name, &self.path, Network::None, &self.arguments);
+        process.tell(&input).end_input();
+        let succeeded = process.ends_within(PATIENCE);
+        assert!(succeeded, "{} failed: {}", self.name, process.stderr());
+        process.stdout()
+    }
+}
+
+const LIBCJSON: &str = "run scripts/setup-tests, or install Debian's package libcjson-dev";
+
+fn write(input: &mut String, number: usize, message: &Message) {
+    let _ = writeln!(input, "message {number}");
+    if message.status.is_none() {
+        let _ = writeln!(input, "path {}", hex(message.path.as_bytes()));
+    }
+    if let Some(resource) = message.resource {
+        let _ = writeln!(input, "resource {}", hex(resource.as_bytes()));
+    }
+    for (name, value) in &message.headers {
+        let _ = writeln!(input, "header {} {}", hex(name.as_bytes()), hex(value));
+    }
+    if !message.body.is_empty() {
+        let _ = writeln!(input, "body {}", hex(&message.body));
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
