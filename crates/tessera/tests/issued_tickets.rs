@@ -8,7 +8,7 @@ use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::Reply;
 use tessera::resume::{
     ClientSession, ExternalPsk, OneTimeKeyGuard, OpenTicket, PskKind, SessionState, TicketKeys,
-    Vault,
+    Vault, Verdict,
 };
 use tessera::wire::{
     AlertDescription, CipherSuite, ContentType, ExtensionType, HandshakeType, NamedGroup,
@@ -101,11 +101,12 @@ fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     scene.server.external_psks.clear();
     let withdrawn = connect(&scene.server, destination(session()));
     assert_eq!(withdrawn.server.facts().psk, None);
+    assert_eq!(withdrawn.to_client.verdict, Some(Verdict::Burned));
     // The client knows as well, once it names the PSK no more.
     let forgotten = connect(&with_psk, to(session()));
     assert_eq!(forgotten.server.facts().psk, None);
     let known = connect(&with_psk, destination(session()));
-    assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "nobody took its key");
+    assert_eq!(known.server.facts().psk, Some(PskKind::Resumption), "its key was burned");
     assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
 }
 

@@ -324,10 +324,14 @@ fn refused_tickets_cost_a_round_trip_and_not_the_connection() {
             assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
             assert_eq!(pair.client.facts().psk, None);
             assert_eq!(pair.to_server.early_data, b"");
-            assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
-            // Two keys of the first connection, two of this one.
-            let keys = if matches!(mode, Mode::FsDhe | Mode::FsKe | Mode::FsPsk) { 4 } else { 0 };
-            assert_eq!(scene.vault.len(), keys);
+            // Two keys of the first connection, of which one is burned where its ticket was opened, two of this one.
+            let (verdict, keys) = match (mode, owner.no_ticket) {
+                (Mode::PskDhe | Mode::PskOnly, _) => (None, 0),
+                (Mode::Replayable, _) => (Some(Verdict::Unknown), 0),
+                (_, true) => (Some(Verdict::Unknown), 4),
+                (_, false) => (Some(Verdict::Burned), 3),
+            };
+            assert_eq!((pair.to_client.verdict, scene.vault.len()), (verdict, keys), "{mode:?}");
         }
     }
     let owner = Owner { vault_is_away: true, ..Owner::default() };

@@ -9,9 +9,11 @@ use tessera::auth::{
 use tessera::handshake::{
     Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
 };
-use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
+use tessera::resume::{
+    Absent, ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict,
+};
 use tessera::wire::{AlertDescription, ExtensionType, SignatureScheme};
-use tessera::{Error, ServerConfig};
+use tessera::{EarlyDataStatus, Error, ServerConfig};
 use tessera_harness::{Hello, Mode, Pair, Scene, at, credential, records};
 use tessera_null_provider::{NullVerifier, provider};
 
@@ -84,15 +86,17 @@ fn come_back(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Pair) {
     (pair.server.facts().psk, pair)
 }
 
-/// Nothing of the flight was executed, and its one-time key is where it was.
-fn assert_untouched(scene: &Scene, session: &ClientSession, pair: &Pair) {
+/// Nothing of the flight was executed, nobody can execute it any more, and the client knows.
+fn assert_burned(scene: &Scene, session: &ClientSession, pair: &Pair) {
     assert_eq!(pair.server.facts().psk, None);
     assert_eq!(pair.to_server.early_data, b"");
-    assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
-    if let Some(ticket) = &session.forward_secret {
-        let question = TakeSecret::new(ticket.handle, TakePurpose::Burn, None);
-        assert!(matches!(scene.vault.take(&question), Reply::Now(Taken::Taken(_))));
-    }
+    let Some(ticket) = &session.forward_secret else {
+        return assert!(pair.to_client.verdict.is_none_or(|verdict| verdict == Verdict::Unknown));
+    };
+    let offered = pair.client.facts().early_data != EarlyDataStatus::NotOffered;
+    assert_eq!(pair.to_client.verdict, offered.then_some(Verdict::Burned));
+    let question = TakeSecret::new(ticket.handle, TakePurpose::Accept, None);
+    assert!(matches!(scene.vault.take(&question), Reply::Now(Taken::Absent(Absent::Burned))));
 }
 
 fn copy(session: &ClientSession) -> ClientSession {
@@ -111,8 +115,26 @@ fn a_ticket_of_a_lax_listener_is_nothing_at_a_strict_one() {
         let alert = pair.to_server.error.as_ref().and_then(Error::alert);
         assert_eq!(alert, Some(AlertDescription::UNKNOWN_CA), "{mode:?}");
         assert_eq!(pair.server.facts().peer, None);
-        assert_untouched(&public, &session, &pair);
+        assert_burned(&public, &session, &pair);
     }
+}
+
+/// Whoever can't prove that the ticket is theirs burns nothing with it.
+#[test]
+fn an_altered_flight_burns_no_key_of_a_ticket_that_may_not_be_used() {
+    let public = scene(Mode::FsDhe, optional(LAX));
+    let session = session(&public);
+    let mut pair = at_listener(&public, required(STRICT)).start(Some(copy(&session)), at(1));
+    let mut flight = pair.intercept_client();
+    // The ClientHello ends with the sealed ticket's binder.
+    let end = records(&flight)[0].len();
+    flight[end - 1] ^= 1;
+    pair.deliver_to_server(&flight);
+    let alert = pair.to_server.error.as_ref().and_then(Error::alert);
+    assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
+    let ticket = session.forward_secret.as_ref().expect("a pair");
+    let question = TakeSecret::new(ticket.handle, TakePurpose::Burn, None);
+    assert!(matches!(public.vault.take(&question), Reply::Now(Taken::Taken(_))));
 }
 
 /// A configuration for one protocol, and another for the rest.
@@ -154,7 +176,7 @@ fn a_ticket_of_one_choice_of_the_chooser_is_nothing_at_another() {
         pair.run();
         let alert = pair.to_server.error.as_ref().and_then(Error::alert);
         assert_eq!(alert, Some(AlertDescription::UNKNOWN_CA), "{mode:?}");
-        assert_untouched(&scene, &session, &pair);
+        assert_burned(&scene, &session, &pair);
     }
 }
 
@@ -202,7 +224,7 @@ fn a_ticket_of_nobody_is_good_where_nobody_is_required() {
         pair.run();
         assert_eq!(pair.server.facts().psk.is_some(), resumes);
         if !resumes {
-            assert_untouched(&scene, &session, &pair);
+            assert_burned(&scene, &session, &pair);
         }
     }
 }
@@ -217,7 +239,7 @@ fn a_ticket_with_a_peer_is_nothing_where_no_client_is_asked() {
         let (psk, pair) = come_back(&there, copy(&session));
         assert_eq!(psk, None);
         assert_eq!(pair.server.facts().peer, None);
-        assert_untouched(&with_peers, &session, &pair);
+        assert_burned(&with_peers, &session, &pair);
     }
 }
 
@@ -233,7 +255,8 @@ fn an_owner_can_let_clients_of_other_verifiers_resume_by_name() {
     // The tickets of that connection are still those of the old verifier's client.
     let next = pair.to_client.sessions.pop().expect("a session");
     assert_eq!(come_back(&closed, copy(&next)).0, None);
-    assert_eq!(come_back(&new, next).0, Some(PskKind::ForwardSecret));
+    // Its one-time key was burned there.
+    assert_eq!(come_back(&new, next).0, Some(PskKind::Resumption));
     // It widens nothing else.
     let mut nobody = old.clone();
     nobody.server.client_authentication = optional(LAX);
@@ -252,7 +275,7 @@ fn a_new_epoch_of_the_servers_policy_ends_all_its_tickets() {
             scene.server.policy_epoch = 7;
             let (psk, pair) = come_back(&scene, copy(&old));
             assert_eq!(psk, None, "{mode:?}");
-            assert_untouched(&scene, &old, &pair);
+            assert_burned(&scene, &old, &pair);
             assert!(come_back(&scene, session(&scene)).0.is_some(), "its own are good");
         }
     }

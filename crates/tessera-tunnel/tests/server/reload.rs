@@ -3,6 +3,7 @@
 use std::fs;
 
 use rcgen::SanType;
+use tessera::resume::Verdict;
 use tessera_tokio::EarlyData;
 use tessera_tunnel::metrics::{Outcome, ReloadResult};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -78,4 +79,20 @@ async fn a_connection_ends_when_its_peer_is_not_allowed_any_more() {
     assert_eq!(metrics.connections.get(Outcome::Cut), 1);
     // The backend did not take it for a whole request.
     assert!(echo.seen().is_empty());
+}
+
+/// What it sent first is answered before anybody looks at its certificate, by a server that has proved itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_not_allowed_any_more_learns_that_nobody_executed_its_flight() {
+    let (files, echo) = (Files::new(), Echo::start().await);
+    let mut section = files.server(&echo.forward());
+    let server = Running::start(&section);
+    let client = Client::new(&files.client());
+    client.request(server.address, b"hello").await.unwrap();
+    section.peers.names = vec!["other.example".to_owned()];
+    assert!(server.end.reload(section).unwrap().peers);
+    let early = client.early(server.address, b"early").await;
+    assert!(matches!(early, EarlyData::Rejected { verdict: Verdict::Burned, .. }), "{early:?}");
+    server.stop().await;
+    assert_eq!(echo.seen(), [b"hello"]);
 }

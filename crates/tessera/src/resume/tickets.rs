@@ -107,6 +107,6 @@ pub enum ResumptionVerdict {
     Accept,
     /// Resume, but without early data.
     AcceptWithoutEarlyData,
-    /// Make a full handshake.
+    /// Make a full handshake. The one-time key of a forward-secret flight is burned.
     Refuse,
 }

@@ -14,6 +14,7 @@ mod real_adversary;
 mod restart;
 mod stage;
 mod streams;
+mod withdrawn;
 
 /// The program under test.
 const TESSERA: &str = env!("CARGO_BIN_EXE_tunnel-under-test");

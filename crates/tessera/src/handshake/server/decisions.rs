@@ -72,23 +72,23 @@ impl ReadClientHello {
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
         let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx)?;
-        // The first PSK that is known and may be used. A forward-secret one is taken below, when the
-        // ticket that names it is proved.
-        let psk = negotiation
+        // The first PSK that is known and may be used, or else one whose flight is to be burned. A forward-secret one
+        // is taken below, when the ticket that names it is proved.
+        let known = negotiation
             .find_psk(&mut answers.psk, ctx)
             .map_err(wait_for(|answers| &mut answers.psk.opened))?;
-        let suite = negotiation.choose_suite(psk)?;
+        let suite = negotiation.choose_suite(known)?;
         // RFC 8446 §4.1.4. A HelloRetryRequest comes before the take, which a retry would waste.
-        if negotiation.lacks_share(psk) {
-            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+        if negotiation.lacks_share(known) {
+            return Ok(retry_hello(&negotiation, suite, known, ctx)?);
         }
         // RFC 8446 §4.2.11.2: a wrong binder is forged, and fatal.
-        let proved = negotiation.prove(suite, psk, &mut answers.proved, ctx)?;
+        let proved = negotiation.prove(suite, known, &mut answers.proved, ctx)?;
         // The owner may refuse the PSK, which is proved now, or its early data.
         let verdict = negotiation
-            .accept_resumption(psk, &mut answers.resumption)
+            .accept_resumption(known, &mut answers.resumption)
             .map_err(wait_for(|answers| &mut answers.resumption))?;
-        let psk = psk.filter(|_| verdict != ResumptionVerdict::Refuse);
+        let psk = known.filter(|_| verdict != ResumptionVerdict::Refuse);
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
         }
@@ -96,10 +96,12 @@ impl ReadClientHello {
         negotiation
             .settle_receipts(psk, &mut answers.receipts, &mut answers.receipt)
             .map_err(wait_for(|answers| &mut answers.receipt))?;
-        // The take. From here on any fault in the flight means forgery, and is fatal.
+        // The take. From here on any fault in the flight means forgery, and is fatal. The key of a PSK that is refused
+        // is burned: its client learns that nobody executed the flight.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
+        let flight = PskInUse { psk: known, ..session };
         let one_time_key = negotiation
-            .take_one_time_key(session, &proved.covered, &mut answers.taken, ctx)
+            .take_one_time_key(flight, &proved.covered, &mut answers.taken, ctx)
             .map_err(wait_for(|answers| &mut answers.taken))?;
         let early_data = negotiation.answer_early_data(session, &one_time_key);
         // A lone ticket whose key is gone has no fallback but a full handshake.

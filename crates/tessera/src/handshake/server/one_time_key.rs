@@ -49,7 +49,8 @@ impl Negotiation<'_> {
         known: &mut Option<Taken>,
         ctx: &Context<'_>,
     ) -> Result<OneTimeKey, Pause<TakeSecret>> {
-        let Some(companion) = self.vouched(session) else { return Ok(OneTimeKey::None) };
+        let vouched = session.psk.and_then(|found| self.vouched(&found.psk));
+        let Some(companion) = vouched else { return Ok(OneTimeKey::None) };
         let acceptable =
             session.early_data && self.fits_early_data(session) && self.can_continue_after_take();
         let purpose = if acceptable { TakePurpose::Accept } else { TakePurpose::Burn };
@@ -80,8 +81,7 @@ impl Negotiation<'_> {
     }
 
     /// The one-time key that the sealed ticket vouches for.
-    fn vouched(&self, session: PskInUse<'_>) -> Option<Companion> {
-        let found = &session.psk?.psk;
+    pub(super) fn vouched(&self, found: &KnownPsk) -> Option<Companion> {
         let companion = found.session()?.companion?;
         if matches!(found, KnownPsk::Vouching(_)) {
             return Some(companion);

@@ -1,4 +1,4 @@
-//! A PSK that may go on, and the one that does.
+//! A PSK that this server knows, and the one that goes on.
 
 use crate::crypto::Suite;
 use crate::resume::KnownPsk;
@@ -7,6 +7,8 @@ use crate::resume::KnownPsk;
 pub(super) struct PskCandidate {
     pub(super) index: usize,
     pub(super) psk: KnownPsk,
+    /// Otherwise nothing may rest on it: it is here to have its flight's one-time key burned.
+    pub(super) is_usable: bool,
 }
 
 /// The PSK that goes on, if one does, and with what.

@@ -22,11 +22,15 @@ pub(super) struct PskSearch {
     /// What the identity at `next` stands for.
     pub(super) opened: Option<Option<SessionState>>,
     found: Option<PskCandidate>,
+    /// The first one that may not be used, and whose client sent a flight under it.
+    unusable: Option<PskCandidate>,
     is_over: bool,
 }
 
 impl Negotiation<'_> {
-    /// Goes through the identities until one is known and may be used.
+    /// Goes through the identities until one is known and may be used. Where none may be, it gives the one that names
+    /// the one-time key of the client's flight, if there is such: the key is burned, and the client learns that nobody
+    /// executed the flight.
     pub(super) fn find_psk<'s>(
         &self,
         search: &'s mut PskSearch,
@@ -50,12 +54,21 @@ impl Negotiation<'_> {
                     None => None,
                 },
             };
-            if let Some(psk) = known.filter(|psk| self.is_usable(psk)) {
-                search.found = Some(PskCandidate { index, psk });
+            let Some(psk) = known.filter(|psk| self.can_be_proved(psk)) else { continue };
+            let is_usable = self.is_usable(&psk);
+            // A lone identity asks for no verdict (docs/0rtt-fs.md §15.2), and its key stays for where it may be used.
+            let names_flight = matches!(psk, KnownPsk::Session(_)) && self.vouched(&psk).is_some();
+            let candidate = PskCandidate { index, psk, is_usable };
+            if is_usable {
+                search.found = Some(candidate);
                 break;
+            }
+            if names_flight && search.unusable.is_none() {
+                search.unusable = Some(candidate);
             }
         }
         search.is_over = true;
+        search.found = search.found.take().or(search.unusable.take());
         Ok(search.found.as_ref())
     }
 
@@ -117,14 +130,16 @@ impl Negotiation<'_> {
         Ok(Some(KnownPsk::Vouching(session)))
     }
 
+    /// Whether its binder can be checked in this handshake.
+    fn can_be_proved(&self, psk: &KnownPsk) -> bool {
+        let Some(suite) = self.config.provider.suite(psk.suite()) else { return false };
+        let fits_retry = self.retry.is_none_or(|retry| same_hash(retry.suite, suite));
+        fits_retry && self.has_mode(psk.kind()) && self.suite_for(suite).is_some()
+    }
+
     /// Everything that a resumption must not widen is checked here again.
     fn is_usable(&self, psk: &KnownPsk) -> bool {
         let config = &self.config;
-        let Some(suite) = config.provider.suite(psk.suite()) else { return false };
-        let fits_retry = self.retry.is_none_or(|retry| same_hash(retry.suite, suite));
-        if !fits_retry || !self.has_mode(psk.kind()) || self.suite_for(suite).is_none() {
-            return false;
-        }
         let Some(session) = psk.session() else { return true };
         let longest = config.policy.max_authentication_age;
         let fresh = self.now.unix.is_some_and(|unix| session.is_fresh(unix, longest));

@@ -9,12 +9,15 @@ use super::psk_candidate::PskCandidate;
 use crate::resume::{AcceptResumption, KnownPsk, ResumptionVerdict};
 
 impl Negotiation<'_> {
-    /// Asks the owner, where there is a PSK to ask about.
+    /// Asks the owner, where there is a PSK to ask about. One that may not be used is refused without a question.
     pub(super) fn accept_resumption(
         &self,
         psk: Option<&PskCandidate>,
         known: &mut Option<ResumptionVerdict>,
     ) -> Result<ResumptionVerdict, Pause<AcceptResumption>> {
+        if psk.is_some_and(|found| !found.is_usable) {
+            return Ok(ResumptionVerdict::Refuse);
+        }
         let (Some(judge), Some(found)) = (&self.config.judge, psk) else {
             return Ok(ResumptionVerdict::Accept);
         };
