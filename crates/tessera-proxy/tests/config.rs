@@ -140,7 +140,16 @@ fn relative_paths_start_at_the_directory_of_the_file() {
 #[test]
 fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
     for (text, expected) in [
-        ("sever.a = {}", "a.toml:1: there is no key `sever`; did you mean `server`?"),
+        ("sever.a = {}", "a.toml:1: there is no section [sever]; did you mean `server`?"),
+        // Something is missing in a section whose name comes first.
+        (
+            "[sever.pg]\nlisten = ':1'\n[server.pg.limits]\nidle = 1",
+            "a.toml:1: there is no section [sever]; did you mean `server`?",
+        ),
+        (
+            "[server.pg]\n[other]\nx = 1",
+            "a.toml:2: there is no section [other]; the sections are `process`, `server`",
+        ),
         (
             "\n[process]\n\nadmn = 'x'",
             "a.toml:4: [process] has no key `admn`; did you mean `admin`?",

@@ -23,6 +23,12 @@ fn a_key_that_is_not_known_has_its_line_and_the_nearest_one() {
     let told = refused(&stage.write("a.toml", &[&section]));
     assert!(told.contains("a.toml:7: ") && told.contains("forwards"), "{told}");
     assert!(told.contains("did you mean `forward`?"), "{told}");
+    let section = stage.server("a", backend(""), "").replacen("[server.a]", "[sever.a]", 1);
+    let told = refused(&stage.write("b.toml", &[&section]));
+    assert!(
+        told.contains("b.toml:5: there is no section [sever]; did you mean `server`?"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> 
 }
 
 /// What to write instead of `name`.
-fn instead(name: &str, known: &[&str], introduction: &str) -> String {
+pub(super) fn instead(name: &str, known: &[&str], introduction: &str) -> String {
     let near = known
         .iter()
         .map(|&known| (strsim::damerau_levenshtein(&folded(name), &folded(known)), known))
@@ -94,7 +94,7 @@ pub(super) fn line_at_end(before: &[u8]) -> usize {
 }
 
 /// A text without characters that command a terminal, or make a second line.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     let escaped = text
         .chars()
         .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() });

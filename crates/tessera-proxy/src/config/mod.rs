@@ -2,6 +2,7 @@
 
 pub mod de;
 mod explain;
+mod fields;
 mod place;
 mod values;
 
@@ -96,8 +97,12 @@ impl Document {
             return Err(ProgramError::in_file(&self.path, "there is no key in this file"));
         }
         let directory = self.path.parent().unwrap_or(Path::new(""));
-        values::with_directory(directory, || toml::from_str(&self.text))
-            .map_err(|error| self.explain(&error))
+        values::with_directory(directory, || toml::from_str(&self.text)).map_err(|error| {
+            match fields::unknown_at_top::<T>(root.get_ref()) {
+                Some((position, what)) => self.wrong_at(position, what),
+                None => self.explain(&error),
+            }
+        })
     }
 
     /// An error about a key, named by the tables that it is in and itself: `["server", "postgres", "listen"]`. Where
@@ -106,12 +111,14 @@ impl Document {
         let place = Place::named(key);
         let what = format!("{place}: {what}");
         match place.position(&self.text) {
-            Some(position) => {
-                let before = self.text.as_bytes().get(..position).unwrap_or_default();
-                ProgramError::in_line(&self.path, explain::line_at_end(before), what)
-            }
+            Some(position) => self.wrong_at(position, what),
             None => ProgramError::in_file(&self.path, what),
         }
+    }
+
+    fn wrong_at(&self, position: usize, what: String) -> ProgramError {
+        let before = self.text.as_bytes().get(..position).unwrap_or_default();
+        ProgramError::in_line(&self.path, explain::line_at_end(before), what)
     }
 
     /// An error about a key, as [`key_of`] reads it, with the line of the key. Others are as they are: they name
@@ -129,10 +136,7 @@ impl Document {
     fn explain(&self, error: &toml::de::Error) -> ProgramError {
         let what = explain::in_words(error, &self.text);
         match error.span() {
-            Some(span) => {
-                let before = self.text.as_bytes().get(..span.start).unwrap_or_default();
-                ProgramError::in_line(&self.path, explain::line_at_end(before), what)
-            }
+            Some(span) => self.wrong_at(span.start, what),
             None => ProgramError::in_file(&self.path, what),
         }
     }
