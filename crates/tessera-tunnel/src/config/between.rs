@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tessera_kit::ProgramError;
 
 use super::check::wrong;
-use super::{ListenAddress, Tunnels};
+use super::{DialAddress, ListenAddress, Tunnels};
 
 impl Tunnels {
     /// Finds what contradicts itself, in all sections and between them, without looking at a file.
@@ -16,7 +16,41 @@ impl Tunnels {
         self.server.iter().try_for_each(|(name, section)| section.check(name))?;
         self.client.iter().try_for_each(|(name, section)| section.check(name))?;
         self.check_addresses()?;
+        self.check_circles()?;
         self.check_directories()
+    }
+
+    /// Sections that lead to each other in a circle would carry each connection until there are no files left.
+    fn check_circles(&self) -> Result<(), ProgramError> {
+        let servers = self.server.iter().map(|(name, it)| Way {
+            section: ("server", name),
+            listen: &it.listen,
+            to: ("forward", &it.forward),
+        });
+        let clients = self.client.iter().map(|(name, it)| Way {
+            section: ("client", name),
+            listen: &it.listen,
+            to: ("connect", &it.connect),
+        });
+        let ways: Vec<_> = servers.chain(clients).collect();
+        for way in &ways {
+            let ((role, name), (key, address)) = (way.section, way.to);
+            let mut at = way;
+            for _ in &ways {
+                let Some(next) = ways.iter().find(|next| leads_to(at.to.1, next.listen)) else {
+                    break;
+                };
+                at = next;
+                if at.section == way.section {
+                    let what = format!(
+                        "{address} leads back to where this section listens, {}: name what every connection is for",
+                        way.listen
+                    );
+                    return wrong(role, name, key, what);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn check_addresses(&self) -> Result<(), ProgramError> {
@@ -63,6 +97,35 @@ impl Tunnels {
             }
         }
         Ok(())
+    }
+}
+
+/// Where a section takes connections from, and where it carries them, with its key for that.
+struct Way<'a> {
+    section: (&'static str, &'a String),
+    listen: &'a ListenAddress,
+    to: (&'static str, &'a DialAddress),
+}
+
+/// Whether a connection to there comes here, as far as addresses tell.
+fn leads_to(to: &DialAddress, listen: &ListenAddress) -> bool {
+    let is_loopback = |to: &DialAddress| match to {
+        DialAddress::Tcp(address) => address.ip().to_canonical().is_loopback(),
+        DialAddress::Name(name) => name.host == "localhost",
+        DialAddress::Unix(_) => false,
+    };
+    match (listen, to) {
+        (ListenAddress::Unix(here), DialAddress::Unix(there)) => here == there,
+        (ListenAddress::Name(here), DialAddress::Name(there)) => here == there,
+        (ListenAddress::Everywhere(port), _) => to.port() == Some(*port) && is_loopback(to),
+        (ListenAddress::Tcp(here), _) if to.port() == Some(here.port()) => {
+            let ip = here.ip().to_canonical();
+            let is_named = matches!(to, DialAddress::Tcp(to) if to.ip().to_canonical() == ip);
+            let is_local = ip.is_unspecified() && is_loopback(to);
+            let is_localhost = matches!(to, DialAddress::Name(_)) && ip.is_loopback();
+            is_named || is_local || is_localhost && is_loopback(to)
+        }
+        _ => false,
     }
 }
 
@@ -123,5 +186,55 @@ mod tests {
             section.listen = ":0".parse().unwrap();
         }
         tunnels.check().unwrap();
+    }
+
+    #[test]
+    fn sections_that_lead_in_a_circle_are_refused_by_what_they_lead_to() {
+        let server = |listen: &str, forward: &str| ServerSection {
+            listen: listen.parse().unwrap(),
+            forward: forward.parse().unwrap(),
+            ..tests::server()
+        };
+        let client = |listen: &str, connect: &str| ClientSection {
+            listen: listen.parse().unwrap(),
+            connect: connect.parse().unwrap(),
+            ..tests::client()
+        };
+        let alone = |section: ServerSection| Tunnels {
+            server: [("a".to_owned(), section)].into(),
+            ..Tunnels::default()
+        };
+        for (listen, forward) in [
+            (":8443", "127.0.0.1:8443"),
+            (":8443", "localhost:8443"),
+            ("0.0.0.0:8443", "127.0.0.2:8443"),
+            ("127.0.0.1:8443", "[::ffff:127.0.0.1]:8443"),
+            ("127.0.0.1:8443", "localhost:8443"),
+            ("192.0.2.1:8443", "192.0.2.1:8443"),
+            ("a.example:8443", "a.example:8443"),
+            ("unix:/run/a.sock", "unix:/run/a.sock"),
+        ] {
+            let error = alone(server(listen, forward)).check().unwrap_err().to_string();
+            assert!(error.starts_with("[server.a] forward: "), "{listen} {forward}: {error}");
+        }
+        for (listen, forward) in [
+            (":8443", "127.0.0.1:8444"),
+            (":8443", "192.0.2.1:8443"),
+            ("192.0.2.1:8443", "127.0.0.1:8443"),
+            ("127.0.0.1:8443", "127.0.0.2:8443"),
+            (":8443", "db:8443"),
+            ("unix:/run/a.sock", "unix:/run/b.sock"),
+        ] {
+            alone(server(listen, forward)).check().unwrap();
+        }
+        let mut both = alone(server(":8443", "127.0.0.1:5432"));
+        both.client.insert("b".into(), client("127.0.0.1:5432", "127.0.0.1:8443"));
+        let error = both.check().unwrap_err().to_string();
+        assert!(error.starts_with("[server.a] forward: 127.0.0.1:5432 leads back"), "{error}");
+        both.server.get_mut("a").unwrap().forward = "127.0.0.1:5433".parse().unwrap();
+        both.check().unwrap();
+        both.client.insert("b".into(), client("127.0.0.1:5432", "localhost:5432"));
+        let error = both.check().unwrap_err().to_string();
+        assert!(error.starts_with("[client.b] connect: localhost:5432 leads back"), "{error}");
     }
 }

@@ -173,7 +173,7 @@ fn a_flawed_configuration_ends_with_2_and_says_where() {
 fn a_taken_port_ends_the_program_and_says_which() {
     let (pki, backend) = (Pki::new(), Counting::start());
     let taken = backend.address();
-    let section = server_section(&pki, "db", &taken.to_string(), taken, "");
+    let section = server_section(&pki, "db", &taken.to_string(), free_address(), "");
     let mut tunnels = Tunnels::new(TESSERA, &section);
     let code = tunnels.fails();
     let stderr = tunnels.process().stderr();
