@@ -8,7 +8,7 @@ use tessera::resume::{FlightHandle, Verdict};
 use tessera::wire::AlertDescription;
 use tessera_kit::hex;
 use tessera_proxy::logging::{TRUSTED, tracing};
-use tessera_tokio::{EarlyDataOutcome, FirstFlightError, FirstFlightFailure};
+use tessera_tokio::EarlyDataOutcome;
 
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 
@@ -86,15 +86,11 @@ impl Judgement {
                 io::ErrorKind::TimedOut => Outcome::TimedOut,
                 _ => Outcome::LocalFailed,
             },
-            Ended::Server(error) => match FirstFlightError::of(error) {
-                // With the verdict burned too: what the program said is in the wrong protocol.
-                Some(error) if early.sent > 0 && is_final(error) => Outcome::ResetByVerdict,
-                _ if is_open => Outcome::ResetByVerdict,
-                _ if server.is_withdrawn => Outcome::Cut,
-                _ if server.handshake.is_none() => Outcome::HandshakeFailed,
-                _ if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
-                _ => Outcome::PeerFailed,
-            },
+            Ended::Server(_) if is_open => Outcome::ResetByVerdict,
+            Ended::Server(_) if server.is_withdrawn => Outcome::Cut,
+            Ended::Server(_) if server.handshake.is_none() => Outcome::HandshakeFailed,
+            Ended::Server(error) if error.kind() == io::ErrorKind::TimedOut => Outcome::TimedOut,
+            Ended::Server(_) => Outcome::PeerFailed,
         };
         let flight = early.flight.filter(|_| outcome == Outcome::ResetByVerdict);
         let cause = match ended {
@@ -114,7 +110,7 @@ impl Judgement {
     /// What happened, in a sentence.
     #[must_use]
     pub fn what(&self) -> &'static str {
-        use EarlyDataVerdict::{Burned, Used};
+        use EarlyDataVerdict::Used;
         match (self.outcome, self.verdict) {
             (Outcome::Completed, _) => "the connection ended in order",
             (Outcome::Unreachable, _) => "the server can't be reached; nothing was sent",
@@ -124,10 +120,6 @@ impl Judgement {
             (Outcome::ResetByVerdict, Some(Used)) => {
                 "the server had accepted this flight before; what the program sent first may have \
                  been executed, and is not sent again"
-            }
-            (Outcome::ResetByVerdict, Some(Burned)) => {
-                "the server chose another application protocol; nothing that the program sent was \
-                 executed"
             }
             (Outcome::ResetByVerdict, _) => {
                 "nobody knows whether what the program sent first was executed; it is not sent again"
@@ -167,7 +159,7 @@ impl Judgement {
     /// What to do; `None` if there is nothing.
     #[must_use]
     pub fn what_to_do(&self) -> Option<&'static str> {
-        use EarlyDataVerdict::{Burned, Used};
+        use EarlyDataVerdict::Used;
         match (self.outcome, self.verdict) {
             (Outcome::Unreachable, _) => Some(
                 "check that the server end runs and that its address in `connect` is right; the \
@@ -181,7 +173,6 @@ impl Judgement {
                 "check this end's `certificate` or PSK, and the `peers` of the server: its log says what it does not \
                  accept; until then every connection fails",
             ),
-            (Outcome::ResetByVerdict, Some(Burned)) => Some("the program may connect again"),
             (Outcome::ResetByVerdict, Some(Used)) => Some(
                 "look at the backend, by the flight's name if it keeps such, for what was executed \
                  before the program sends it again; where this comes often, somebody repeats \
@@ -220,14 +211,6 @@ impl Judgement {
             );
         }
     }
-}
-
-/// Whether the stream goes on with neither the handshake nor the data.
-fn is_final(error: &FirstFlightError) -> bool {
-    matches!(
-        error.reason(),
-        FirstFlightFailure::Rejected | FirstFlightFailure::OtherProtocol { .. }
-    )
 }
 
 /// An error with what is behind it.

@@ -48,6 +48,32 @@ fn what_may_have_been_executed_is_named_whoever_failed() {
     assert_ne!(used.what_to_do(), unknown.what_to_do());
 }
 
+/// The end of the process is no answer either.
+#[test]
+fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
+    for verdict in [Verdict::Used, Verdict::Unknown] {
+        let judged = Judgement::of(Ended::Cut, early(Some(verdict)));
+        assert_eq!(judged.outcome, Outcome::ResetByVerdict);
+        assert_eq!(judged.flight, Some(FlightHandle([7; 32])));
+        assert!(judged.what_to_do().unwrap().contains("flight's name"));
+    }
+    for closed in [Some(Verdict::Burned), None] {
+        let judged = Judgement::of(Ended::Cut, early(closed));
+        assert_eq!((judged.outcome, judged.flight), (Outcome::Cut, None));
+    }
+}
+
+/// Nobody executed it, whatever failed then.
+#[test]
+fn what_was_burned_is_no_flight_to_look_for() {
+    for (ended, outcome) in
+        [(Ended::Server as fn(_) -> _, Outcome::PeerFailed), (Ended::Local, Outcome::LocalFailed)]
+    {
+        let judged = judge(ended, io::ErrorKind::ConnectionReset, early(Some(Verdict::Burned)));
+        assert_eq!((judged.outcome, judged.flight), (outcome, None));
+    }
+}
+
 /// No answer is `unknown`, and so is an answer that isn't proven.
 #[test]
 fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
