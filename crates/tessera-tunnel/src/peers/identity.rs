@@ -11,20 +11,30 @@ pub(super) enum Named<'a> {
 
 /// The names that an identity as of `tessera_webpki` lists.
 pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = Named<'_>> {
-    // What begins otherwise is no list: a subject may hold any bytes.
-    let is_list = blob.starts_with(b"dns:") || blob.starts_with(b"uri:");
-    let text = std::str::from_utf8(blob).ok().filter(|_| is_list).unwrap_or_default();
+    let text = std::str::from_utf8(blob).ok().filter(|_| is_list(blob)).unwrap_or_default();
     text.split(' ').filter_map(|name| {
         let dns = name.strip_prefix("dns:").map(Named::Dns);
         dns.or_else(|| name.strip_prefix("uri:").map(Named::Uri))
     })
 }
 
+/// Whether it is a list of names, with a space between two. What begins otherwise is none: a subject may hold any bytes.
+fn is_list(blob: &[u8]) -> bool {
+    blob.starts_with(b"dns:") || blob.starts_with(b"uri:")
+}
+
 /// An identity as people read it. Whatever is not printable ASCII is written as `\xHH`: no peer writes what it likes
-/// into a terminal or a log.
+/// into a terminal or a log. So is a space, but between the names of a list: a subject or the name of a PSK could
+/// otherwise end in what reads as a name.
 #[must_use]
 pub fn identity(blob: &[u8]) -> String {
-    blob.escape_ascii().to_string()
+    let text = blob.escape_ascii().to_string();
+    if is_list(blob) { text } else { text.replace(' ', "\\x20") }
+}
+
+/// An identity as a backend reads it: names as they are, and anything else as [`identity`] has it.
+pub(crate) fn identity_for_backend(blob: Vec<u8>) -> Vec<u8> {
+    if is_list(&blob) { blob } else { identity(&blob).into_bytes() }
 }
 
 #[cfg(test)]
@@ -40,6 +50,20 @@ mod tests {
         );
         assert_eq!(all(b"subject:\x0c\x09 dns:admin.example"), []);
         assert_eq!(all(b"sha256:00 dns:admin.example"), []);
+    }
+
+    #[test]
+    fn what_is_no_list_of_names_has_no_space_for_a_backend_either() {
+        let names = b"dns:a.example uri:spiffe://x/it's";
+        assert_eq!(identity_for_backend(names.to_vec()), names);
+        for (blob, text) in [
+            (&b"subject:\x0c\x09 dns:admin.example"[..], r"subject:\x0c\t\x20dns:admin.example"),
+            (b"psk:a dns:admin.example", r"psk:a\x20dns:admin.example"),
+            (b"sha256:00", "sha256:00"),
+        ] {
+            assert_eq!(identity_for_backend(blob.to_vec()), text.as_bytes());
+            assert_eq!(identity(blob), text);
+        }
     }
 
     #[test]

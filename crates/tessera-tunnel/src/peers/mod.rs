@@ -23,6 +23,7 @@ use tessera_webpki::{Algorithms, KnownChains, PinnedKeyVerifier};
 
 use self::identity::Named;
 pub use self::identity::identity;
+pub(crate) use self::identity::identity_for_backend;
 pub use self::load::{allowed, psks};
 
 /// Accepts those whom a section of the configuration names.

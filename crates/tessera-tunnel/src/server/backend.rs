@@ -11,6 +11,7 @@ use tessera_proxy::socket::Socket;
 use super::Shared;
 use crate::config::ServerSection;
 use crate::metrics::DialResult;
+use crate::peers;
 
 /// Dials the backend once, all its addresses in turn.
 pub(super) async fn dial(shared: &Shared) -> Result<Socket, DialError> {
@@ -52,7 +53,7 @@ pub(super) fn header(
     if section.send_proxy_identity {
         let by_certificate = facts.peer.is_some();
         header.authority = facts.server_name.clone();
-        header.identity = identity(facts);
+        header.identity = identity(facts).map(peers::identity_for_backend);
         header.flight = facts.flight.map(|flight| flight.0.to_vec());
         header.tls = Some(Tls {
             is_encrypted: true,
