@@ -130,6 +130,25 @@ pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'s
     }
 }
 
+/// Whether this certificate lets in its own peer alone where it stands for a root: another one issued it, and it is no
+/// authority's (RFC 5280 §4.2.1.9).
+#[must_use]
+pub fn vouches_for_itself_alone(certificate: &[u8]) -> bool {
+    let der = CertificateDer::from(certificate);
+    let Ok(certificate) = EndEntityCert::try_from(&der) else { return false };
+    let usage = KeyUsage::server_auth();
+    let judged = certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None);
+    // webpki looks at validity first, and then whether it is an authority's.
+    let may_be_authority = matches!(
+        judged,
+        Err(webpki::Error::CaUsedAsEndEntity
+            | webpki::Error::CertExpired { .. }
+            | webpki::Error::CertNotValidYet { .. }
+            | webpki::Error::InvalidCertValidity)
+    );
+    certificate.issuer() != certificate.subject() && !may_be_authority
+}
+
 /// The SHA-256 of a certificate, in hexadecimal, by which people compare it.
 #[must_use]
 pub fn fingerprint(der: &[u8]) -> String {

@@ -34,6 +34,15 @@ pub fn roots_of(
     WebPkiVerifier::new(certificates).map_err(|error| ProgramError::in_file(file.path, error))
 }
 
+/// When the first of the certificates of a PEM file ends, in seconds since the Unix epoch.
+///
+/// # Errors
+/// If the file can't be read.
+pub fn first_end(file: SettingFile<'_>) -> Result<Option<u64>, ProgramError> {
+    let certificates = pem::certificates(file)?;
+    Ok(certificates.iter().filter_map(|certificate| tessera_webpki::expires_at(certificate)).min())
+}
+
 /// Judges peers by the roots of a PEM file, and by revocation lists (PEM): of every certificate of a peer's
 /// path a current list has to say that it isn't revoked. A list past its nextUpdate says nothing, and
 /// whoever depends on it is refused.

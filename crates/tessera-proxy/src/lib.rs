@@ -9,6 +9,7 @@
 //! | [`dial`] | connecting: every address of a name in turn, within one deadline |
 //! | [`pump`] | carries bytes between two streams, both ways |
 //! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
+//! | [`certificates`] | when certificates end, and warnings in time |
 //! | [`config`] | a configuration from a TOML file, and errors that say the line and the nearest key |
 //! | [`admin`] | metrics, and whether the process is well, over HTTP |
 //! | [`logging`] | log lines that delay nobody |
@@ -25,6 +26,7 @@
 
 pub mod address;
 pub mod admin;
+pub mod certificates;
 pub mod config;
 pub mod confine;
 pub mod demo;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera_kit::{ProgramError, clock};
+use tessera_proxy::certificates;
 use tessera_proxy::stores::{Stores, StoresSection};
 
 use crate::config::{ApiRule, Configuration, EarlyData, Peer, PeerGuard};
@@ -78,19 +79,13 @@ impl AssociationsOf for NoAssociations {
 /// Certificates that end within a month.
 fn ending(tls: &N32Tls) -> Vec<String> {
     let now = clock::unix().as_secs();
-    let days = |end: u64| end.saturating_sub(now).div_ceil(86_400);
-    let soon = tls.ages().into_iter().filter(|age| days(age.expires_at) <= 30);
-    let line = soon.map(|age| {
+    let soon = tls.ages().into_iter().filter_map(|age| {
         let whose = age.anchor.map_or("this SEPP's certificate".to_owned(), |anchor| {
             format!("a root of [trust.{anchor}]")
         });
-        match days(age.expires_at) {
-            0 => format!("{whose} has ended"),
-            1 => format!("{whose} ends within a day"),
-            days => format!("{whose} ends within {days} days"),
-        }
+        certificates::warning(&whose, age.expires_at, now)
     });
-    line.collect()
+    soon.collect()
 }
 
 /// Tables of rows.

@@ -5,16 +5,17 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use tessera::Role;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 
+use crate::certificates::{self, CertificateEnd};
 use crate::config::{
     Anchors, ClientSection, Early, EarlyKeyExchange, FleetVault, KeySource, Peers, Process,
     ServerSection, Tunnels,
 };
 use crate::load::Source;
-use crate::{client, tls};
+use crate::metrics::Role;
+use crate::{client, tls, warnings};
 use tessera_proxy::stores::Stores;
 
 /// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
@@ -25,10 +26,7 @@ use tessera_proxy::stores::Stores;
 /// # Errors
 /// If it could not run.
 pub fn check(path: &Path) -> Result<(), ProgramError> {
-    let source = Source::File(path.to_owned());
-    let loaded = source.load()?;
-    let shown = Checked::of(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
-    let text = format!("{} can run.\n{shown}", path.display());
+    let text = summary(path)?;
     let mut stdout = io::stdout();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         // Whoever has seen enough needs no word about it.
@@ -37,6 +35,16 @@ pub fn check(path: &Path) -> Result<(), ProgramError> {
         }
         _ => Ok(()),
     }
+}
+
+/// What [`check`] writes.
+///
+/// # Errors
+/// If the file could not run.
+pub fn summary(path: &Path) -> Result<String, ProgramError> {
+    let loaded = Source::File(path.to_owned()).load()?;
+    let shown = Checked::of(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
+    Ok(format!("{} can run.\n{shown}", path.display()))
 }
 
 /// What tunnels would do, as rows.
@@ -55,6 +63,10 @@ impl Table {
 
     fn row(&mut self, key: &'static str, value: impl Display) {
         self.rows.push((key, value.to_string()));
+    }
+
+    fn warnings(&mut self, warnings: impl IntoIterator<Item = String>) {
+        warnings.into_iter().for_each(|warning| self.row("warning", warning));
     }
 
     fn row_if(&mut self, key: &'static str, value: Option<impl Display>) {
@@ -96,6 +108,7 @@ fn of_process(process: &Process) -> Table {
     let admin = process.admin.as_ref().map(ToString::to_string);
     table.row("metrics and health", admin.as_deref().unwrap_or("nowhere: no `admin`"));
     table.row("drain", in_words(process.drain));
+    table.row_if("warning", warnings::of_process(process));
     table
 }
 
@@ -135,8 +148,6 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     if section.tcp_fast_open {
         table.row("TCP Fast Open", "data is taken in SYNs");
     }
-    let warning =
-        tls::warning(&format!("server.{name}"), section.certificate.as_deref(), Role::Server);
     let limits = &section.limits;
     let mut places = places(limits.connections, limits.connections_per_address);
     if let Some(rate) = limits.new_per_second_per_address {
@@ -144,14 +155,27 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     }
     table.row("limits", places);
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
-    table.row_if("warning", warning);
+    table.warnings(warnings::of_server(name, section));
+    let ends = certificates::of_section(
+        Role::Server,
+        name,
+        section.certificate.as_deref(),
+        &section.peers,
+    );
+    table.warnings(ends.iter().filter_map(CertificateEnd::warning));
     Ok(table)
 }
 
 fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError> {
     let mut warnings = client::check(name, section)?;
-    let label = format!("client.{name}");
-    warnings.extend(tls::warning(&label, section.certificate.as_deref(), Role::Client));
+    warnings.extend(warnings::of_client(name, section));
+    let ends = certificates::of_section(
+        Role::Client,
+        name,
+        section.certificate.as_deref(),
+        &section.peers,
+    );
+    warnings.extend(ends.iter().filter_map(CertificateEnd::warning));
     let host = section.connect.host().unwrap_or_default();
     let (config, destination) = tls::client(name, section, &host)?;
     let mut table = Table::new(format!("[client.{name}]"));
@@ -178,9 +202,7 @@ fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError>
     let limits = &section.limits;
     table.row("limits", places(limits.connections, limits.connections_per_address));
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
-    for warning in warnings {
-        table.row("warning", warning);
-    }
+    table.warnings(warnings);
     Ok(table)
 }
 

@@ -1,6 +1,7 @@
 //! `tessera tunnel`: any TCP protocol through two small processes.
 #![forbid(unsafe_code)]
 
+mod certificates;
 mod changes;
 mod check;
 pub mod client;
@@ -14,8 +15,9 @@ mod run;
 mod running;
 pub mod server;
 pub mod tls;
+mod warnings;
 
-pub use check::check;
+pub use check::{check, summary};
 pub use demo::{DemoOptions, demo};
 pub use load::Source;
 pub use run::run;

@@ -1,7 +1,6 @@
 //! The tunnels of a process while they run.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,11 +11,12 @@ use tessera_proxy::logging::tracing;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::certificates::{self, CertificateEnd};
 use crate::client::{self, ClientEnd, PreparedClient};
 use crate::config::{ListenAddress, Tunnels};
 use crate::metrics::{Label, Metrics, ReloadResult, Role};
 use crate::server::{self, ServerEnd};
-use crate::tls;
+use crate::warnings;
 
 /// All ends of a configuration, each with its task.
 pub(crate) struct RunningTunnels {
@@ -24,6 +24,8 @@ pub(crate) struct RunningTunnels {
     /// Until somebody waits for their ends.
     tasks: Mutex<Vec<Task>>,
     metrics: Metrics,
+    /// When certificates end, as far as their files have been loaded.
+    certificates: watch::Sender<Vec<CertificateEnd>>,
     /// Whether they have been asked to end.
     ending: watch::Sender<bool>,
 }
@@ -77,7 +79,10 @@ impl RunningTunnels {
             ready.iter().map(|it| it.bind(inherited)).collect::<Result<Vec<_>, _>>()
         });
         match started {
-            Ok(listeners) => Ok(Self::run(ready, listeners, tunnels.process.drain, metrics)),
+            Ok(listeners) => {
+                let certificates = certificates::of(tunnels);
+                Ok(Self::run(ready, listeners, tunnels.process.drain, metrics, certificates))
+            }
             Err(error) => {
                 for ReadyEnd { end, .. } in ready {
                     if let End::Server(end) = end {
@@ -94,7 +99,11 @@ impl RunningTunnels {
         listeners: Vec<Listener>,
         drain: Duration,
         metrics: Metrics,
+        certificates: Vec<CertificateEnd>,
     ) -> Self {
+        metrics.certificates(&[], &certificates);
+        let (certificates, ends) = watch::channel(certificates);
+        tokio::spawn(certificates::keep_looking(ends));
         let (ending, asked) = watch::channel(false);
         let run = |(ReadyEnd { name, end, .. }, listener): (ReadyEnd, Listener)| {
             // Not knowing its address is no reason not to listen there.
@@ -103,7 +112,7 @@ impl RunningTunnels {
             (RunningEnd { name, addresses, end }, task)
         };
         let (ends, tasks) = ready.into_iter().zip(listeners).map(run).unzip();
-        Self { ends, tasks: Mutex::new(tasks), metrics, ending }
+        Self { ends, tasks: Mutex::new(tasks), metrics, certificates, ending }
     }
 
     /// Where an end listens, if it has an address.
@@ -147,11 +156,15 @@ impl RunningTunnels {
                 }
             }
         }
+        let certificates = certificates::of(tunnels);
         let exchange = |(role, name, ready): (Role, _, Prepared<'_>)| match ready {
             Prepared::Server(ready) => (role, name, ready.exchange()),
             Prepared::Client(ready) => (role, name, ready.exchange()),
         };
-        Ok(prepared.into_iter().map(exchange).collect())
+        let changes = prepared.into_iter().map(exchange).collect();
+        self.metrics.certificates(&self.certificates.borrow(), &certificates);
+        self.certificates.send_replace(certificates);
+        Ok(changes)
     }
 
     /// Takes no more connections, lets those that there are end, cuts the rest after the time for it, and closes what
@@ -180,17 +193,20 @@ fn load(
     metrics: &Metrics,
     ready: &mut Vec<ReadyEnd>,
 ) -> Result<(), ProgramError> {
+    if let Some(warning) = warnings::of_process(&tunnels.process) {
+        tracing::warn!("{warning}");
+    }
     for (name, section) in &tunnels.client {
         for warning in client::check(name, section)? {
             tracing::warn!("{warning}");
         }
-        warn_of(&format!("client.{name}"), section.certificate.as_deref(), tessera::Role::Client);
+        warnings::of_client(name, section).iter().for_each(|it| tracing::warn!("{it}"));
         let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
         ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     // Last, since their states have to be closed where something else is wrong.
     for (name, section) in &tunnels.server {
-        warn_of(&format!("server.{name}"), section.certificate.as_deref(), tessera::Role::Server);
+        warnings::of_server(name, section).iter().for_each(|it| tracing::warn!("{it}"));
         let metrics = metrics.tunnel(name, Role::Server);
         let (end, found) = ServerEnd::open(name, section.clone(), metrics)?;
         if let Some(found) = found {
@@ -200,12 +216,6 @@ fn load(
         ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
     Ok(())
-}
-
-fn warn_of(section: &str, certificate: Option<&Path>, role: tessera::Role) {
-    if let Some(warning) = tls::warning(section, certificate, role) {
-        tracing::warn!("{warning}");
-    }
 }
 
 impl End {

@@ -1,6 +1,7 @@
 //! Everybody's certificates, as PEM files that peers can read.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, SystemTime};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -51,24 +52,31 @@ impl Pki {
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         let directory = Directory::new();
         let ca = directory.write("ca.pem", issuer.pem());
-        let server = issue(&directory, &issuer, "server", SERVER_NAME, false);
-        let client = issue(&directory, &issuer, "client", CLIENT_NAME, false);
+        let server = issue(&directory, &issuer, "server", SERVER_NAME, |_| ());
+        let client = issue(&directory, &issuer, "client", CLIENT_NAME, |_| ());
         Self { directory, ca, server, client, issuer }
     }
 
     /// A certificate for another name of a client, in files of this name.
     pub fn client_called(&self, file: &str, name: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, name, false)
+        issue(&self.directory, &self.issuer, file, name, |_| ())
     }
 
     /// A server's certificate that has expired, in files of this name.
     pub fn expired_server(&self, file: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, SERVER_NAME, true)
+        issue(&self.directory, &self.issuer, file, SERVER_NAME, expired)
+    }
+
+    /// A server's certificate that ends in so many days, in files of this name.
+    pub fn server_for_days(&self, file: &str, days: u64) -> Identity {
+        // Not to the second: a test that takes long sees the same number of days.
+        let end = SystemTime::now() + Duration::from_secs(days * 86_400 - 3600);
+        issue(&self.directory, &self.issuer, file, SERVER_NAME, |it| it.not_after = end.into())
     }
 
     /// A client's certificate that has expired, in files of this name.
     pub fn expired_client(&self, file: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, CLIENT_NAME, true)
+        issue(&self.directory, &self.issuer, file, CLIENT_NAME, expired)
     }
 }
 
@@ -78,22 +86,24 @@ impl Default for Pki {
     }
 }
 
+fn expired(params: &mut CertificateParams) {
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2021, 1, 1);
+}
+
 fn issue(
     directory: &Directory,
     issuer: &CertifiedIssuer<'static, KeyPair>,
     file: &str,
     name: &str,
-    expired: bool,
+    change: impl FnOnce(&mut CertificateParams),
 ) -> Identity {
     let mut params = CertificateParams::new([name.to_owned()]).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     let usages = [ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     params.extended_key_usages = usages.into();
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    if expired {
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(2021, 1, 1);
-    }
+    change(&mut params);
     let key = KeyPair::generate().unwrap();
     let certificate = params.signed_by(&key, issuer).unwrap().pem();
     let key = key.serialize_pem();

@@ -19,6 +19,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
 use tessera_proxy::admin::{Condition, Routes};
+use tessera_proxy::certificates::LOOK_EVERY;
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
@@ -402,7 +403,7 @@ async fn keep_looking(
             _ = changes.changed() => shared.sepp.close_ended(),
             _ = reloads.changed() => {}
             _ = ways.changed() => {}
-            () = tokio::time::sleep(certificates::EVERY) => {}
+            () = tokio::time::sleep(LOOK_EVERY) => {}
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Trust anchors and peers, from the words of the configuration.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use tessera_kit::{ProgramError, SettingFile, pem, trust};
+use tessera_kit::{ProgramError, SettingFile, trust};
 
 use super::own::Own;
 use crate::config::{Configuration, EarlyData, Peer};
@@ -48,11 +47,4 @@ fn known(peer: &Peer, configuration: &Configuration) -> KnownPeer {
         },
         without_server_name: peer.risky_without_sni,
     }
-}
-
-/// When the first of the roots in this file ends, in seconds since the Unix epoch.
-pub(super) fn roots_end_at(name: &str, path: &Path) -> Result<Option<u64>, ProgramError> {
-    let setting = &format!("[trust.{name}] roots");
-    let roots = pem::certificates(SettingFile { setting, path })?;
-    Ok(roots.iter().filter_map(|root| tessera_webpki::expires_at(root)).min())
 }

@@ -14,8 +14,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use tessera::resume::SingleUseRegister;
-use tessera_kit::ProgramError;
 use tessera_kit::clock::unix;
+use tessera_kit::{ProgramError, SettingFile, trust};
 use tessera_proxy::stores::{LoadedAgain, Stores};
 use tessera_tokio::Acceptor;
 use tessera_vault::MemoryRegister;
@@ -173,7 +173,8 @@ impl Files {
         let known = Arc::new(known::load(configuration, &own)?);
         let mut ages = vec![CertificateAge { anchor: None, expires_at: own.expires_at }];
         for (name, anchor) in &configuration.trust {
-            let first = known::roots_end_at(name, &anchor.roots)?;
+            let setting = &format!("[trust.{name}] roots");
+            let first = trust::first_end(SettingFile { setting, path: &anchor.roots })?;
             let anchor = Some(name.clone());
             ages.extend(first.map(|expires_at| CertificateAge { anchor, expires_at }));
         }

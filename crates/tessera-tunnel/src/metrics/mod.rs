@@ -17,8 +17,11 @@ use tessera_proxy::admin::{Counters, Labels};
 pub use tessera_proxy::admin::{Held, Label, Labelled};
 use tessera_proxy::gate::{Gate, Gates};
 
+use crate::certificates::CertificateEnd;
+
 pub use self::labels::{
-    DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role, SpareEvent,
+    CertificateKind, DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role,
+    SpareEvent,
 };
 
 /// The metrics of all tunnels of a process.
@@ -39,6 +42,7 @@ pub use self::labels::{
 /// | `tessera_tunnel_dial_duration_seconds` | | how long those took that were made |
 /// | `tessera_tunnel_sent_bytes_total`, `tessera_tunnel_received_bytes_total` | | bytes of the application that went into TLS, and that came out |
 /// | `tessera_tunnel_reloads_total` | `result`: [`ReloadResult`] | reloads of certificates and keys |
+/// | `tessera_tunnel_cert_not_after_seconds` | `cert`: [`CertificateKind`] | when a certificate ends, in seconds since the Unix epoch; of several in a file the first that does |
 /// | `tessera_tunnel_spare_connections` | | connections that wait for a program, handshake done |
 /// | `tessera_tunnel_spare_events_total` | `event`: [`SpareEvent`] | what became of such |
 #[derive(Clone)]
@@ -55,6 +59,7 @@ pub struct Metrics {
     sent_bytes: Counters,
     received_bytes: Counters,
     reloads: Counters,
+    cert_not_after: Family<Labels, Gauge>,
     spare: Family<Labels, Gauge>,
     spare_events: Counters,
 }
@@ -86,7 +91,12 @@ impl Metrics {
             registry.register(&format!("{PREFIX}{name}"), help, family.clone());
             family
         };
+        let cert_not_after = Family::<Labels, Gauge>::default();
+        let help = "When certificates end, since the Unix epoch";
+        let name = format!("{PREFIX}cert_not_after");
+        registry.register_with_unit(&name, help, Unit::Seconds, cert_not_after.clone());
         Self {
+            cert_not_after,
             connections: counters("connections", "Connections that ended, by outcome"),
             active: gauges("active_connections", "Connections that are there now"),
             gates,
@@ -104,11 +114,30 @@ impl Metrics {
         }
     }
 
+    /// When certificates end now. Those of `before` that are not among them are not exposed any more.
+    pub(crate) fn certificates(&self, before: &[CertificateEnd], now: &[CertificateEnd]) {
+        let labels = |end: &CertificateEnd| {
+            let mut labels = labels(&end.tunnel, end.role);
+            labels.push((CertificateKind::KEY, end.kind.name().to_owned()));
+            labels
+        };
+        let now: Vec<_> = now.iter().map(|end| (labels(end), end.expires_at)).collect();
+        for gone in before.iter().map(labels) {
+            if now.iter().all(|(labels, _)| *labels != gone) {
+                self.cert_not_after.remove(&gone);
+            }
+        }
+        for (labels, expires_at) in now {
+            let gauge = self.cert_not_after.get_or_create_owned(&labels);
+            gauge.set(i64::try_from(expires_at).unwrap_or(i64::MAX));
+        }
+    }
+
     /// The metrics of one tunnel. All its series are there from now on, with 0: what is not there can't be
     /// told from what never happened.
     #[must_use]
     pub fn tunnel(&self, name: &str, role: Role) -> Arc<TunnelMetrics> {
-        let labels = vec![("tunnel", name.to_owned()), ("role", role.name().to_owned())];
+        let labels = labels(name, role);
         Arc::new(TunnelMetrics {
             connections: Labelled::new(&self.connections, &labels),
             active: self.active.get_or_create_owned(&labels),
@@ -214,6 +243,10 @@ impl TunnelMetrics {
         self.dials.count(DialResult::Connected);
         self.dial_duration.observe(duration.as_secs_f64());
     }
+}
+
+fn labels(tunnel: &str, role: Role) -> Labels {
+    vec![("tunnel", tunnel.to_owned()), ("role", role.name().to_owned())]
 }
 
 const PREFIX: &str = "tessera_tunnel_";

@@ -6,6 +6,7 @@ mod adversary;
 mod backends;
 mod bad_files;
 mod bad_input;
+mod certificates;
 mod fleet;
 mod link;
 mod programs;

@@ -1,0 +1,95 @@
+//! When certificates end, and warnings in time.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::logging::tracing;
+
+/// How often their owner looks at them.
+pub const LOOK_EVERY: Duration = Duration::from_secs(3600);
+
+/// When a warning comes, in days before the end: once each.
+const DAYS: [u64; 3] = [30, 14, 7];
+
+/// The days until then, rounded up. Both are seconds since the Unix epoch.
+#[must_use]
+pub fn days_left(expires_at: u64, unix: u64) -> u64 {
+    expires_at.saturating_sub(unix).div_ceil(86_400)
+}
+
+/// What there is to say of a certificate that ends within a month or has ended.
+#[must_use]
+pub fn warning(whose: &str, expires_at: u64, unix: u64) -> Option<String> {
+    let days = days_left(expires_at, unix);
+    DAYS.iter().any(|step| days <= *step).then(|| sentence(whose, days))
+}
+
+fn sentence(whose: &str, days: u64) -> String {
+    match days {
+        0 => format!("{whose} has ended"),
+        1 => format!("{whose} ends within a day"),
+        days => format!("{whose} ends within {days} days"),
+    }
+}
+
+/// Warns of certificates that end soon, once at each step.
+#[derive(Debug, Default)]
+pub struct ExpiryWarnings {
+    /// Of each certificate: when it ends, and the fewest days at which a warning came.
+    given: HashMap<String, (u64, u64)>,
+}
+
+impl ExpiryWarnings {
+    /// Warns in the log, if it is time to. `whose` tells certificates apart.
+    pub fn look(&mut self, whose: &str, expires_at: u64, unix: u64) {
+        if let Some(days) = self.due(whose, expires_at, unix) {
+            let what = sentence(whose, days);
+            match days {
+                0 => tracing::error!(not_after = expires_at, "{what}"),
+                _ => tracing::warn!(not_after = expires_at, "{what}"),
+            }
+        }
+    }
+
+    /// The days that are left, if a warning is due now.
+    fn due(&mut self, whose: &str, expires_at: u64, unix: u64) -> Option<u64> {
+        let days = days_left(expires_at, unix);
+        let step = if days == 0 { 0 } else { DAYS.into_iter().rev().find(|step| days <= *step)? };
+        let given = self.given.get(whose).filter(|(of, _)| *of == expires_at);
+        if given.is_some_and(|(_, at)| *at <= step) {
+            return None;
+        }
+        self.given.insert(whose.to_owned(), (expires_at, step));
+        Some(days)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: u64 = 86_400;
+
+    #[test]
+    fn a_warning_comes_at_thirty_fourteen_and_seven_days_and_at_the_end() {
+        let (mut warnings, end) = (ExpiryWarnings::default(), 100 * DAY);
+        let mut given = Vec::new();
+        for now in 60..=101 {
+            given.extend(warnings.due("it", end, now * DAY));
+        }
+        assert_eq!(given, [30, 14, 7, 0]);
+        // Another certificate in its place.
+        assert_eq!(warnings.due("it", end + 20 * DAY, 101 * DAY), Some(19));
+        assert_eq!(warnings.due("it", end + 20 * DAY, 101 * DAY), None);
+        assert_eq!(warnings.due("it", end + 900 * DAY, 101 * DAY), None);
+    }
+
+    #[test]
+    fn a_check_warns_within_a_month() {
+        let at = |expires_at| warning("it", expires_at, 100 * DAY);
+        assert_eq!(at(130 * DAY + 1), None);
+        assert_eq!(at(130 * DAY).as_deref(), Some("it ends within 30 days"));
+        assert_eq!(at(101 * DAY).as_deref(), Some("it ends within a day"));
+        assert_eq!(at(100 * DAY).as_deref(), Some("it has ended"));
+    }
+}
