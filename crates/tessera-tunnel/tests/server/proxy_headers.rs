@@ -54,6 +54,27 @@ async fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
     assert!(!tls.gave_certificate && tls.gave_certificate_in_session);
 }
 
+/// What is in a subject its holder may have chosen.
+#[tokio::test(flavor = "multi_thread")]
+async fn text_in_a_subject_reads_as_no_name_at_a_backend() {
+    let files = Files::new();
+    files.issue_nameless("client", "x dns:admin.example");
+    let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut section = files.server(&backend.local_addr().unwrap().to_string());
+    (section.send_proxy, section.send_proxy_identity) = (true, true);
+    section.peers.names.clear();
+    section.peers.any_of_ca = true;
+    let server = Running::start(&section);
+    let client = Client::new(&files.client());
+    let (answered, (header, _)) =
+        tokio::join!(client.request(server.address, b"first"), one(&backend));
+    answered.unwrap();
+    let identity = String::from_utf8(header.identity.unwrap()).unwrap();
+    assert!(identity.starts_with("subject:"), "{identity}");
+    assert!(identity.contains(r"x\x20dns:admin.example"), "{identity}");
+    assert!(identity.bytes().all(|byte| byte.is_ascii_graphic()), "{identity}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_identity_a_header_has_addresses_alone() {
     let files = Files::new();

@@ -58,6 +58,16 @@ impl Files {
         der
     }
 
+    /// The same without a name, for this subject.
+    pub fn issue_nameless(&self, name: &str, subject: &str) {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name.push(rcgen::DnType::CommonName, subject);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.ca).unwrap();
+        let pem = format!("{}{}", certificate.pem(), key.serialize_pem());
+        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
+    }
+
     /// The same of an authority that nobody knows.
     pub fn issue_elsewhere(&self, name: &str, san: SanType) -> Vec<u8> {
         let (der, pem) = certify(&authority("elsewhere"), san);
