@@ -1,8 +1,87 @@
 //! Where secrets outlive the process and not the power: file systems that are memory.
 
 use std::env;
+use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// A directory in memory for the files of one program and one user, which may have to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryDirectory {
+    /// Where it is.
+    pub path: PathBuf,
+    /// It lies in a directory in which every user may make files, and which ends with a container.
+    pub is_in_shared_memory: bool,
+}
+
+/// The [`runtime_directory`], or, where the system's own is missing or lies on a disk, as in most containers, one in
+/// `/dev/shm` by the user's number. What `$RUNTIME_DIRECTORY` names is meant, wherever it lies. `None` if there is neither.
+#[must_use]
+pub fn memory_directory(program: &str) -> Option<MemoryDirectory> {
+    let named = runtime_directory(program);
+    let is_meant = env::var_os("RUNTIME_DIRECTORY").is_some_and(|value| !value.is_empty());
+    let has_memory = |path: &Path| match is_memory(path) {
+        // It may be made.
+        Err(_) => path.parent().is_some_and(|parent| is_memory(parent).unwrap_or_default()),
+        Ok(is_memory) => is_memory,
+    };
+    let shared = Path::new(SHARED_MEMORY);
+    match named {
+        Some(path) if is_meant || has_memory(&path) => {
+            Some(MemoryDirectory { path, is_in_shared_memory: false })
+        }
+        _ if is_fit_to_share(shared) => {
+            let name = format!("{program}-{}", nix::unistd::geteuid());
+            Some(MemoryDirectory { path: shared.join(name), is_in_shared_memory: true })
+        }
+        named => named.map(|path| MemoryDirectory { path, is_in_shared_memory: false }),
+    }
+}
+
+impl MemoryDirectory {
+    /// Why no secret may lie there, if it is there.
+    ///
+    /// # Errors
+    /// If it isn't there, or can't be asked.
+    pub fn flaw(&self) -> io::Result<Option<String>> {
+        // In a directory of everybody's, somebody else may have put something in its place. What is this user's stays
+        // so: the sticky bit keeps others from renaming it.
+        let metadata = match self.is_in_shared_memory {
+            true => fs::symlink_metadata(&self.path)?,
+            false => fs::metadata(&self.path)?,
+        };
+        if !metadata.is_dir() {
+            return Ok(Some("it is no directory: remove it".to_owned()));
+        }
+        if self.is_in_shared_memory && metadata.uid() != nix::unistd::geteuid().as_raw() {
+            return Ok(Some("it belongs to another user: remove it".to_owned()));
+        }
+        let mode = metadata.mode() & 0o7777;
+        let others = if self.is_in_shared_memory { 0o077 } else { 0o022 };
+        Ok((mode & others != 0).then(|| {
+            let (can, remedy) = match self.is_in_shared_memory {
+                true => ("enter", "go="),
+                false => ("write to", "go-w"),
+            };
+            let path = self.path.display();
+            format!("others can {can} this directory (mode {mode:04o}); chmod {remedy} {path}")
+        }))
+    }
+}
+
+/// Where POSIX shared memory lies (shm_overview(7)).
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Whether it is memory, and nobody but its owner and root can rename what lies in it.
+fn is_fit_to_share(directory: &Path) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(directory) else { return false };
+    let is_sticky = metadata.mode() & 0o022 == 0 || metadata.mode() & 0o1000 != 0;
+    metadata.is_dir()
+        && metadata.uid() == 0
+        && is_sticky
+        && is_memory(directory).unwrap_or_default()
+}
 
 /// The directory for files of this program that need not outlive the power, by the names that a service
 /// and a session give it: `$RUNTIME_DIRECTORY` (systemd.exec(5)), for root `/run` and the program's name,
@@ -49,7 +128,45 @@ pub fn is_memory(_: &Path) -> io::Result<bool> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
     use super::*;
+
+    #[test]
+    fn a_directory_among_everybodys_is_this_users_alone() {
+        let shared = Path::new("/dev/shm").join(format!("tessera-test-{}", std::process::id()));
+        let directory = |path: &Path, is_in_shared_memory| MemoryDirectory {
+            path: path.to_owned(),
+            is_in_shared_memory,
+        };
+        let flaw = |path: &Path, shared| directory(path, shared).flaw().unwrap();
+        let mode = |mode| fs::set_permissions(&shared, fs::Permissions::from_mode(mode)).unwrap();
+        fs::create_dir(&shared).unwrap();
+        mode(0o700);
+        assert_eq!((flaw(&shared, true), flaw(&shared, false)), (None, None));
+        mode(0o755);
+        assert!(flaw(&shared, true).unwrap().contains("chmod go= "));
+        assert_eq!(flaw(&shared, false), None);
+        mode(0o720);
+        assert!(flaw(&shared, false).unwrap().contains("chmod go-w "));
+        mode(0o700);
+        let (link, file) = (shared.join("link"), shared.join("file"));
+        symlink(&shared, &link).unwrap();
+        fs::write(&file, "").unwrap();
+        assert!(flaw(&link, true).unwrap().contains("no directory"));
+        assert_eq!(flaw(&link, false), None);
+        assert!(flaw(&file, true).unwrap().contains("no directory"));
+        // Root can give its own away; nobody else is the owner of what is root's.
+        let other = if nix::unistd::geteuid().is_root() {
+            chown(&shared, Some(1), None).unwrap();
+            shared.as_path()
+        } else {
+            Path::new("/")
+        };
+        assert!(flaw(other, true).unwrap().contains("another user"));
+        fs::remove_dir_all(&shared).unwrap();
+        directory(&shared, true).flaw().unwrap_err();
+    }
 
     #[test]
     fn memory_is_told_from_what_is_none() {

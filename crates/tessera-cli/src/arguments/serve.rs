@@ -115,7 +115,8 @@ pub(crate) struct ServeArguments {
     /// The key of that directory: a file that only its owner can read, with 32 bytes or 64 hexadecimal
     /// digits (`openssl rand -hex 32`), or a credential of the service (systemd.exec(5)). Without it the
     /// server makes a key at each start and keeps it below $RUNTIME_DIRECTORY, /run/tessera (root) or
-    /// $XDG_RUNTIME_DIR, which must be a tmpfs: the state then ends with the power.
+    /// $XDG_RUNTIME_DIR, or where those two are no tmpfs (containers) in /dev/shm: the state then ends with
+    /// the power, or the container.
     #[arg(long, value_name = "FILE|credential:NAME", requires = "state", help_heading = STATE,
           value_parser = values::state_key)]
     state_key: Option<KeySource>,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod broken;
+mod container;
 mod demo;
 #[allow(dead_code, reason = "of the tests of all commands")]
 #[path = "../commands/document.rs"]

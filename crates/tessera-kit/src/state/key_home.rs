@@ -6,12 +6,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
 use tessera_vault::StateKey;
 use zeroize::Zeroizing;
 
 use crate::error::ProgramError;
 use crate::files::read_into;
-use crate::{hex, volatile};
+use crate::hex;
+use crate::volatile::{self, MemoryDirectory};
 
 /// A file with the key of one directory, or with two while it changes. It is locked, so that two servers
 /// that start at a time don't change it at a time.
@@ -19,45 +21,49 @@ pub(super) struct KeyHome {
     path: PathBuf,
     /// What a user could set instead.
     setting: String,
+    is_in_shared_memory: bool,
     _lock: File,
 }
 
 impl KeyHome {
     /// Finds the place for the key of this directory, and makes it.
     pub(super) fn open(state: &Path, setting: &str) -> Result<Self, ProgramError> {
-        let Some(directory) = volatile::runtime_directory("tessera") else {
-            return Err(ProgramError::settings(format!(
-                "{}: there is no place for its key, neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR; \
-                 set one to a directory on a tmpfs, or give a key with {setting}",
-                state.display()
-            )));
-        };
-        let failed = |error| cannot_keep(&directory, setting, &error);
-        match DirBuilder::new().mode(0o700).create(&directory) {
+        Self::check(state, setting)?;
+        let directory = place(state, setting)?;
+        let failed = |error| cannot_keep(&directory.path, setting, &error);
+        match DirBuilder::new().mode(0o700).create(&directory.path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(failed(error));
             }
             _ => (),
         }
-        if !volatile::is_memory(&directory).map_err(failed)? {
-            return Err(ProgramError::settings(format!(
-                "{0}: the key of the state would lie on a disk there, which keeps it for whoever finds \
-                 the disk; set $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with {setting}",
-                directory.display()
-            )));
-        }
-        let mode = fs::metadata(&directory).map_err(failed)?.permissions().mode() & 0o7777;
-        if mode & 0o022 != 0 {
-            return Err(ProgramError::settings(format!(
-                "{0}: others can write to this directory (mode {mode:04o}), and the key of the state \
-                 would lie there; chmod go-w {0}",
-                directory.display()
-            )));
-        }
+        check_directory(&directory, setting)?;
+        let MemoryDirectory { path: directory, is_in_shared_memory } = directory;
+        let failed = |error| cannot_keep(&directory, setting, &error);
         let path = directory.join(format!("state-{}.key", name_of(state)));
         let lock = private(OpenOptions::new().create(true)).open(path.with_extension("lock"));
         let lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(failed)?;
-        Ok(Self { path, setting: setting.to_owned(), _lock: lock })
+        Ok(Self { path, setting: setting.to_owned(), is_in_shared_memory, _lock: lock })
+    }
+
+    /// Finds what would keep [`open`](Self::open) from it, and makes nothing.
+    pub(super) fn check(state: &Path, setting: &str) -> Result<(), ProgramError> {
+        let directory = place(state, setting)?;
+        match directory.path.parent() {
+            Some(parent) if fs::symlink_metadata(&directory.path).is_err() => {
+                let failed = |error| cannot_keep(&directory.path, setting, &error);
+                if !volatile::is_memory(parent).map_err(failed)? {
+                    return Err(on_a_disk(&directory.path, setting));
+                }
+                access(parent, AccessFlags::W_OK).map_err(|error| failed(error.into()))
+            }
+            _ => check_directory(&directory, setting),
+        }
+    }
+
+    /// Whether the place ends with a container, which the machine's boot outlives.
+    pub(super) fn ends_with_container(&self) -> bool {
+        self.is_in_shared_memory
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -108,6 +114,38 @@ impl KeyHome {
     pub(super) fn forget(&self) {
         let _ = fs::remove_file(&self.path);
     }
+}
+
+/// The directory in which the keys of states belong.
+fn place(state: &Path, setting: &str) -> Result<MemoryDirectory, ProgramError> {
+    volatile::memory_directory("tessera").ok_or_else(|| {
+        ProgramError::settings(format!(
+            "{}: there is no place for its key, neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR, and /dev/shm is none; \
+             set one to a directory on a tmpfs, or give a key with {setting}",
+            state.display()
+        ))
+    })
+}
+
+fn check_directory(directory: &MemoryDirectory, setting: &str) -> Result<(), ProgramError> {
+    let path = &directory.path;
+    let failed = |error| cannot_keep(path, setting, &error);
+    if let Some(flaw) = directory.flaw().map_err(failed)? {
+        let what = format!("{}: the key of the state would lie there, and {flaw}", path.display());
+        return Err(ProgramError::settings(what));
+    }
+    if !volatile::is_memory(path).map_err(failed)? {
+        return Err(on_a_disk(path, setting));
+    }
+    Ok(())
+}
+
+fn on_a_disk(directory: &Path, setting: &str) -> ProgramError {
+    ProgramError::settings(format!(
+        "{}: the key of the state would lie on a disk there, which keeps it for whoever finds the disk; set \
+         $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with {setting}",
+        directory.display()
+    ))
 }
 
 /// The new one and the one of before.

@@ -70,6 +70,21 @@ pub fn open(
     Ok(opened)
 }
 
+/// Finds what would keep [`open`] from the key of a directory; opens and makes nothing.
+///
+/// # Errors
+/// If the key or its place can't be had.
+pub fn check(
+    directory: &Path,
+    setting: &str,
+    source: Option<&KeySource>,
+) -> Result<(), ProgramError> {
+    match source {
+        None => KeyHome::check(directory, setting),
+        Some(source) => source.read(setting, "state", directory).map(drop),
+    }
+}
+
 fn open_with_key(
     directory: &Path,
     setting: StateKeySetting<'_>,
@@ -137,6 +152,8 @@ fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, P
     };
     match Note::read(directory) {
         None => command("its key is not one that this program keeps".to_owned()),
+        // A new container has new shared memory, while the machine was not restarted.
+        Some(note) if note.key == home.path() && home.ends_with_container() => Ok(Way::Afresh),
         Some(note) if note.is_of_this_boot() && note.key == home.path() => command(format!(
             "its key is gone, and the machine was not restarted since: it was {}; a service keeps it with \
              RuntimeDirectoryPreserve=yes",

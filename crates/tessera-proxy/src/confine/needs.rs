@@ -90,8 +90,8 @@ impl Needs {
         match key {
             Some(source) => self.key(source),
             None => {
-                if let Some(directory) = volatile::runtime_directory("tessera") {
-                    self.directory(&directory);
+                if let Some(directory) = volatile::memory_directory("tessera") {
+                    self.directory(&directory.path);
                 }
             }
         }

@@ -98,8 +98,9 @@ impl Stores {
     /// # Errors
     /// If one of them can't be as it is.
     pub fn check(section: &StoresSection<'_>) -> Result<(), ProgramError> {
-        if let (Some(directory), Some(source)) = (section.state, section.state_key) {
-            source.read(&format!("[{}] state-key", section.name), "state", directory)?;
+        if let Some(directory) = section.state {
+            let setting = &format!("[{}] state-key", section.name);
+            state::check(directory, setting, section.state_key)?;
         }
         section.fleet.map_or(Ok(()), |fleet| FleetStores::check(section.name, fleet))
     }

@@ -37,7 +37,8 @@ pub(crate) struct ServerArguments {
     state: Option<PathBuf>,
 
     /// The key of that directory. Without it the server keeps one below $RUNTIME_DIRECTORY, /run/tessera (root)
-    /// or $XDG_RUNTIME_DIR, and the state ends with the power.
+    /// or $XDG_RUNTIME_DIR, or where those two are no tmpfs (containers) in /dev/shm: the state ends with the
+    /// power, or the container.
     #[arg(long, value_name = "FILE|credential:NAME", value_parser = key_source, requires = "state",
           help_heading = STATE)]
     state_key: Option<KeySource>,
