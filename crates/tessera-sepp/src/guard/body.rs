@@ -48,9 +48,7 @@ pub(super) fn judge(
     let media = content_type
         .ok()
         .and_then(Media::of)
-        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media))
-        // TS 29.501 §4.6.1.1: a PATCH has JSON Patch or a merge patch.
-        .filter(|media| !judge.is_patch || matches!(media, Media::Patch | Media::MergePatch));
+        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
     let Some(media) = media else {
         if !is_error {
             let claimed = content_type.unwrap_or_else(|why| why);
@@ -62,10 +60,12 @@ pub(super) fn judge(
         set_length(headers, 0);
         return Ok(());
     };
-    if media == Media::MergePatch && body.trim_ascii_start().first() != Some(&b'{') {
-        // What is no object replaces the whole resource (RFC 7396 §2), or is a list of changes to some.
+    let is_list = body.trim_ascii_start().first() == Some(&b'[');
+    if media == Media::MergePatch && is_list {
+        // It would replace the whole resource (RFC 7396 §2); some functions take it for a list of changes.
         judge.against(Rule::Malformed, "content", "is no merge patch of an object")?;
     }
+    let is_changes = media == Media::Patch || media == Media::Json && judge.is_patch && is_list;
     let read = match media {
         Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
         Media::Multipart => {
@@ -73,7 +73,7 @@ pub(super) fn judge(
             parts(judge, content_type, body)?
                 .map(|(content_type, bytes)| (Some(content_type), bytes))
         }
-        Media::Patch => {
+        _ if is_changes => {
             json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
         }
         _ => json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes())),

@@ -297,7 +297,7 @@ impl Guard {
         if !ApiRule::METHODS.contains(&parts.method) {
             return Err(Refusal::new(Rule::Api, "method", parts.method.as_str()));
         }
-        judge.is_patch = judge.is_incoming && parts.method == Method::PATCH;
+        judge.is_patch = parts.method == Method::PATCH;
         // What is compressed isn't looked into, so it isn't asked for.
         parts.headers.remove(ACCEPT_ENCODING);
         headers::judge_request(judge, &mut parts.headers)?;

@@ -413,7 +413,7 @@ fn a_parameter_is_not_hidden_in_another_one() {
 }
 
 #[test]
-fn a_change_has_a_type_of_changes() {
+fn a_list_of_changes_is_judged_as_one_whatever_its_type() {
     let guard = guard("");
     let judged = |kind: &str, content: &str| {
         let (mut parts, _) =
@@ -425,9 +425,10 @@ fn a_change_has_a_type_of_changes() {
     };
     let merge = "application/merge-patch+json";
     assert!(judged(merge, r#"{"purgeFlag":true}"#).is_ok());
-    assert_eq!(judged("application/json", r#"{"purgeFlag":true}"#).err(), Some(Rule::ContentType));
-    let list = r#"[{"op":"copy","from":"/a","path":"/guami"}]"#;
+    assert!(judged("application/json", r#"{"purgeFlag":true}"#).is_ok());
+    let list = r#"[{"op":"copy","from":"/pei","path":"/guami"}]"#;
     assert_eq!(judged(merge, list).err(), Some(Rule::Malformed));
+    assert_eq!(judged("application/json", list).err(), Some(Rule::Malformed));
 }
 
 #[test]

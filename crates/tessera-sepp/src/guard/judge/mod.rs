@@ -27,7 +27,7 @@ pub(super) struct Judge<'a> {
     pub(super) knows_members: bool,
     /// What the patch that is judged now has put somewhere.
     pub(super) placed: Vec<Placed>,
-    /// Whether it is a peer's PATCH, whose body some functions take for a list of changes, whatever its type.
+    /// Whether it is a PATCH: open5gs sends changes as `application/json`, and reads them whatever their type.
     pub(super) is_patch: bool,
     pub(super) logged: Vec<Refusal>,
 }
