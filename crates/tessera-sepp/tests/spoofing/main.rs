@@ -5,6 +5,7 @@
 mod corpus;
 mod grammar;
 mod hiding;
+mod honest;
 mod limits;
 mod message;
 mod readers;

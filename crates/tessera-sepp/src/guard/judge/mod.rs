@@ -267,6 +267,11 @@ impl Judge<'_> {
         let is_other = SCHEMES.iter().any(|scheme| {
             text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         });
+        for segment in text.split('/') {
+            if let Some(identity) = Identity::of(segment) {
+                self.identity(scope, segment, identity)?;
+            }
+        }
         if is_other || is_relative(text) {
             return self.names(scope, text).map(|()| None);
         }
