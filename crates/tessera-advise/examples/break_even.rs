@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         round_trip_ms: 134.0,
         waiting_requests: 1.0,
         processor_price: 1.0,
+        at_home: 1.0,
         ticket_lifetime_hours: 1.0,
         renewal: Renewal::Never,
     };

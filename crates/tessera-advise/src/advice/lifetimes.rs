@@ -32,8 +32,8 @@ impl Lifetimes {
         let ticket = within(TICKET);
         let one_time_key = match facts.application {
             Application::Own => within(ONE_TIME_KEY),
-            // It has no setting for it.
-            Application::Sepp => within([ONE_TIME_KEY[0]; 2]),
+            // They have no setting for it.
+            Application::Sepp | Application::Tunnel => within([ONE_TIME_KEY[0]; 2]),
         };
         // "At most the sealed ticket's."
         Self { one_time_key: one_time_key.min(ticket), ticket }

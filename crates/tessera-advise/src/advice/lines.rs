@@ -8,6 +8,7 @@ use crate::facts::{Application, EarlyRequests, Facts};
 use super::measurements::{self, Measurement, Unit};
 use super::memory::held_bytes;
 use super::numbers::milliseconds;
+use super::price::at_home;
 use super::rules::{RuledOut, registers, ruled_out};
 use super::settings::hours;
 use super::{Choice, Line};
@@ -187,8 +188,10 @@ impl Choice<'_> {
                 Store::Etcd => "its epoch ends",
             },
         );
-        if self.facts.application == Application::Sepp {
-            reason += "; a SEPP has no key for it";
+        match self.facts.application {
+            Application::Sepp => reason += "; a SEPP has no key for it",
+            Application::Tunnel => reason += "; a tunnel has no key for it",
+            Application::Own => {}
         }
         let late = self.late("when the key is too late");
         let answer = hours(self.lifetimes.one_time_key);
@@ -232,11 +235,17 @@ impl Choice<'_> {
                     of_etcd.into_iter().chain([there]).collect(),
                 )
             }
-            Store::Memory if self.facts.servers > 1.0 => (
+            Store::Memory if at_home(self.facts, self.way) < 1.0 => (
                 "the memory of each server; between them the channel of docs/sites.md",
                 "the servers share no store: a forward-secret ticket opens where it was issued, elsewhere its sealed \
                  ticket resumes at this price",
                 self.late("at another server"),
+            ),
+            Store::Memory if self.facts.servers > 1.0 => (
+                "the memory of each server",
+                "a client comes back to the server that it left; a key that is lost with it costs a round trip, and \
+                 never a replay",
+                self.held().into_iter().collect(),
             ),
             Store::Memory => (
                 "the server's memory",
@@ -267,8 +276,9 @@ impl Choice<'_> {
                 ("those that may be repeated", "what a verdict leaves open may be sent once more")
             }
             (true, _) => (
-                "idempotent ones, GET first",
-                "a rejected flight brings a verdict: burned may be sent again, used and unknown may not",
+                "any of them, once",
+                "the server executes a flight at most once, and a rejected one brings a verdict: what was burned was not \
+                 executed and may be sent again; what is used or unknown may have been, and is for the application",
             ),
         };
         let attacked_elsewhere = found.is_some_and(|found| found.way.store != self.way.store);

@@ -10,6 +10,9 @@ use super::price::{Measured, Outside};
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
 
+/// The name of all bytes.
+pub(super) const IN_ALL: &str = "in all";
+
 /// What is said of numbers that have no work of etcd in them.
 const WITHOUT_ETCD: &str = "measured with keys in memory; etcd's own work not measured";
 
@@ -65,6 +68,14 @@ pub enum Unit {
     Reconnections,
 }
 
+impl Number {
+    /// So much of it.
+    pub(super) fn scaled(&self, share: f64) -> Self {
+        let uncertainty = self.uncertainty.map(|off| off * share);
+        Self { value: self.value * share, uncertainty, ..self.clone() }
+    }
+}
+
 impl Measurement {
     /// One number of a way.
     pub(super) fn of(way: Way, what: impl Into<String>, value: f64, unit: Unit) -> Self {
@@ -104,7 +115,7 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
         time("response", measured.response_us, measured.response_uncertainty_us),
         time(PROCESSOR, measured.processor_us, measured.processor_uncertainty_us),
     ];
-    numbers.extend(measured.bytes.map(|value| bytes("in all", value)));
+    numbers.extend(measured.bytes.map(|value| bytes(IN_ALL, value)));
     Some(Measurement {
         way: Some(way),
         against: None,
@@ -139,7 +150,7 @@ pub(super) fn against(
         ),
     ];
     for (what, one, two) in
-        [("in all", one.bytes, two.bytes), ("first flight", one.first_flight, two.first_flight)]
+        [(IN_ALL, one.bytes, two.bytes), ("first flight", one.first_flight, two.first_flight)]
     {
         numbers.extend(one.zip(two).map(|(one, two)| bytes(what, one - two)));
     }

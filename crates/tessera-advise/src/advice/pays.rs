@@ -6,6 +6,7 @@ use crate::evidence::{Letter, Store, Way};
 use super::measurements::{Measurement, Unit};
 use super::memory::held_bytes;
 use super::numbers::{milliseconds, rate};
+use super::price::at_home;
 use super::{Choice, Line};
 
 impl Choice<'_> {
@@ -96,6 +97,7 @@ impl Choice<'_> {
             processor_price: self.facts.processor_price,
             ticket_lifetime_hours: lifetime,
             renewal: Renewal::Never,
+            at_home: at_home(self.facts, self.way),
         }
     }
 

@@ -91,9 +91,13 @@ impl Measured {
         self.response_uncertainty_us.is_some() && self.processor_uncertainty_us.is_some()
     }
 
-    /// Waiting and work of one reconnection, as waiting.
+    /// Waiting and work of one reconnection, as waiting. The links of the measurements were fast: on a slow one each
+    /// request waits for the bytes too.
     fn price_us(&self, facts: &Facts) -> f64 {
-        facts.waiting_requests * self.response_us + facts.processor_price * self.processor_us
+        let bytes = self.bytes.unwrap_or_default();
+        let on_the_link_us = facts.bandwidth.map_or(0.0, |bandwidth| bytes / bandwidth * 1e6);
+        facts.waiting_requests * (self.response_us + on_the_link_us)
+            + facts.processor_price * self.processor_us
     }
 
     fn uncertainty_us(&self, facts: &Facts) -> f64 {
@@ -105,6 +109,13 @@ impl Measured {
             _ => f64::INFINITY,
         }
     }
+}
+
+/// Which share of the reconnections reaches the server that has the one-time key: one of all servers, unless they share
+/// a store or clients come back to the same one. Elsewhere the sealed ticket resumes as in (c).
+pub(super) fn at_home(facts: &Facts, way: Way) -> f64 {
+    let is_anywhere = way.option == Letter::E && way.store == Store::Memory && !facts.same_server;
+    if is_anywhere { facts.servers.recip() } else { 1.0 }
 }
 
 /// What a reconnection is expected to cost, in microseconds of waiting.
@@ -132,7 +143,9 @@ impl Price {
             Letter::A => vec![(1.0, own)],
             Letter::E => {
                 let [first, sealed, none] = lifetimes.shares(facts.reconnections_per_hour);
-                vec![(first, own), (sealed, late(Letter::C)?), (none, late(Letter::A)?)]
+                let home = at_home(facts, way);
+                let (found, elsewhere) = (first * home, first * (1.0 - home));
+                vec![(found, own), (sealed + elsewhere, late(Letter::C)?), (none, late(Letter::A)?)]
             }
             _ => {
                 let [first, sealed, none] = lifetimes.shares(facts.reconnections_per_hour);

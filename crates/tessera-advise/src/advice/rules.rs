@@ -33,28 +33,32 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
         .or_else(|| by_requests(facts, way))
         .or_else(|| by_protection(evidence, facts, way))
         .or_else(|| by_application(facts, way))
+        .or_else(|| by_continuation(facts, way))
         .or_else(|| by_limits(evidence, facts, way))
 }
 
-/// What `tessera sepp` doesn't do, or has no setting for: docs/sepp.md.
+/// What `tessera sepp` and `tessera tunnel` don't do, or have no setting for: docs/sepp.md, docs/tunnel.md.
 fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
-    if facts.application != Application::Sepp {
-        return None;
-    }
-    if way.option == Letter::DSingleUse {
-        return by(
-            "application",
-            "a SEPP takes such early data, and sends none: it would resume as in (c)",
-        );
-    }
-    if way.option == Letter::E && way.continuation == Some(Continuation::PskKe) {
-        return by("application", "after early data a SEPP goes on with psk_dhe_ke");
-    }
+    let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
+    let (name, refused) = match (facts.application, way.option) {
+        (Application::Own, _) => return None,
+        (Application::Sepp, Letter::DSingleUse) => {
+            ("a SEPP", Some("takes such early data, and sends none: it would resume as in (c)"))
+        }
+        (Application::Sepp, _) => {
+            ("a SEPP", is_psk_ke.then_some("goes on with psk_dhe_ke after early data"))
+        }
+        (Application::Tunnel, Letter::B) => ("a tunnel", Some("has no psk_ke without early data")),
+        (Application::Tunnel, Letter::DSingleUse) => {
+            ("a tunnel", Some("has no replayable early data"))
+        }
+        (Application::Tunnel, _) => ("a tunnel", None),
+    };
     let hybrid_key = way.ticket_key.is_none_or(|key| key == OneTimeKey::X25519MlKem768);
-    if !hybrid_key || way.kx == Some(KeyExchange::X25519) {
-        return by("application", "a SEPP takes X25519MLKEM768 where both ends have it");
-    }
-    None
+    let is_hybrid = hybrid_key && way.kx != Some(KeyExchange::X25519);
+    let classical = (!is_hybrid).then_some("takes X25519MLKEM768 where both ends have it");
+    let refused = refused.or(classical)?;
+    by("application", format!("{name} {refused}"))
 }
 
 fn by_peer(facts: &Facts, way: Way) -> Option<RuledOut> {
@@ -141,6 +145,19 @@ pub(super) fn registers(facts: &Facts, way: Way) -> Option<f64> {
 pub(super) fn over_processor_limit(evidence: &Evidence, facts: &Facts, way: Way) -> Option<f64> {
     let over_us = Measured::of(evidence, facts, way)?.server_us - facts.server_processor_us?;
     (over_us > 0.0).then_some(over_us)
+}
+
+/// docs/0rtt-fs.md 7.2: after psk_ke the whole connection is as closed as its early data.
+fn by_continuation(facts: &Facts, way: Way) -> Option<RuledOut> {
+    let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
+    if is_psk_ke && !facts.accept(Risk::EarlyKeyExchange) {
+        return by(
+            "accept-risk",
+            "who reads the server's vault before a flight comes reads the whole connection, and nobody accepted \
+             early-key-exchange",
+        );
+    }
+    None
 }
 
 fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {

@@ -5,11 +5,12 @@ use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::lifetimes::Lifetimes;
 
-/// For a SEPP the lines of its file (docs/sepp.md), for a program of one's own the fields of its configurations
-/// (docs/library.md).
+/// For a SEPP and a tunnel the lines of their files (docs/sepp.md, docs/tunnel.md), for a program of one's own the fields
+/// of its configurations (docs/library.md).
 pub(super) fn settings(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     match facts.application {
         Application::Sepp => sepp(way, facts, lifetimes),
+        Application::Tunnel => tunnel(way, lifetimes),
         Application::Own => own(way, lifetimes),
     }
 }
@@ -60,6 +61,35 @@ fn sepp(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
             "[tickets.fleet]",
             "vault = \"etcd\"",
             "# And etcd, ring-key and epoch-keys: docs/sepp.md, two instances.",
+        ];
+        lines.extend(fleet.map(str::to_owned));
+    }
+    lines
+}
+
+/// Tickets live as long as the tunnel lets them: it has no key for that, nor for the kind of one-time keys.
+fn tunnel(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
+    let mut lines = vec!["[client.NAME]".to_owned()];
+    let is_early = way.option == Letter::E;
+    if way.option == Letter::A {
+        lines.push(
+            "# A tunnel has no key that ends resumption: it resumes where both ends have a ticket."
+                .to_owned(),
+        );
+    }
+    lines.push(format!("early = \"{}\"", if is_early { "fs" } else { "never" }));
+    if is_early {
+        let continuation = way.continuation.map_or("psk_dhe_ke", Continuation::name);
+        lines.push(format!("early-key-exchange = \"{continuation}\""));
+        let lives = hours(lifetimes.one_time_key);
+        lines.push(format!("# A one-time key lives {lives}: there is no key of this file for it."));
+    }
+    if way.store == Store::Etcd {
+        let fleet = [
+            "",
+            "[server.NAME.fleet]",
+            "vault = \"etcd\"",
+            "# And etcd, ring-key and epoch-keys: docs/tunnel.md, several servers.",
         ];
         lines.extend(fleet.map(str::to_owned));
     }

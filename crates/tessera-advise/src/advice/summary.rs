@@ -5,7 +5,7 @@ use crate::facts::Application;
 
 use super::measurements;
 use super::numbers::milliseconds;
-use super::price::Measured;
+use super::price::{Measured, at_home};
 use super::refusal::why_unsure;
 use super::rules::{registers, ruled_out};
 use super::{Choice, candidates, settings};
@@ -41,6 +41,7 @@ impl Choice<'_> {
         let in_words = settings::in_one_line(self.way, self.facts, &self.lifetimes);
         let page = match self.facts.application {
             Application::Sepp => "docs/sepp.md",
+            Application::Tunnel => "docs/tunnel.md",
             Application::Own => "docs/library.md",
         };
         format!("set: {in_words} ({page})")
@@ -55,10 +56,13 @@ impl Choice<'_> {
         else {
             return format!("saves: not known, since {baseline} wasn't measured");
         };
+        // Of all reconnections, those too that come to another server.
+        let home = at_home(self.facts, self.way);
         let numbers: Vec<_> = against
             .numbers
             .iter()
             .filter_map(|number| {
+                let number = number.scaled(home);
                 let time = milliseconds(number.value.abs());
                 let off = number.uncertainty.map(|off| format!(" ± {}", milliseconds(off)));
                 let off = off.unwrap_or_default();
@@ -67,12 +71,21 @@ impl Choice<'_> {
                     ("response", false) => Some(format!("responses {time}{off} later")),
                     (measurements::PROCESSOR, true) => Some(format!("{time}{off} less processor")),
                     (measurements::PROCESSOR, false) => Some(format!("{time}{off} more processor")),
+                    (measurements::IN_ALL, _) => Some(format!("{:+.0} bytes", number.value)),
                     _ => None,
                 }
             })
             .collect();
         let behind = against.behind();
-        format!("saves: {}, against ({}){behind}", numbers.join(", "), baseline.option.letter())
+        let letter = baseline.option.letter();
+        let homes = match home < 1.0 {
+            true => format!(
+                ", on average: one of {} reconnections finds its server, the others resume as in ({letter})",
+                self.facts.servers
+            ),
+            false => String::new(),
+        };
+        format!("saves: {}, against ({letter}){behind}{homes}", numbers.join(", "))
     }
 
     fn risks(&self) -> String {
@@ -112,6 +125,11 @@ impl Choice<'_> {
                      (docs/vaults.md)"
                 ))
             }
+            (ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd, _) => Some(format!(
+                "who reads the server's vault before a flight comes, or steals the key of one that gets lost while it \
+                 lives ({}), reads the whole connection",
+                settings::hours(self.lifetimes.one_time_key)
+            )),
             (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
                 "a flight that gets lost is readable to who steals its key while that lives ({})",
                 settings::hours(self.lifetimes.one_time_key)

@@ -26,6 +26,7 @@ impl fmt::Display for Advice {
         }
         match self.application {
             Application::Sepp => writeln!(f, "\nFor a SEPP (docs/sepp.md)")?,
+            Application::Tunnel => writeln!(f, "\nFor a tunnel (docs/tunnel.md)")?,
             Application::Own => writeln!(f, "\nFor a program of your own (docs/library.md)")?,
         }
         for line in &self.settings {

@@ -28,6 +28,11 @@
 //! gains. In both cases that is `r = ln(1 + p · x / g) / L`: [`reconnections_per_hour`]. It pays *always* where `x ≤ 0`
 //! and `g > 0`, and *never* where `g ≤ 0`.
 //!
+//! **Several servers.** Where each server has one-time keys of its own, a share `h` of the reconnections comes home
+//! ([`Conditions::at_home`]), and the others go the baseline's way under a ticket that was issued for nothing. With
+//! `q = 1 - e^(-rL)` the hour of `Never` gains `r · (q · h · g - (1 - q · h) · p · x)`: the option pays from
+//! `r = -ln(1 - p · x / (h · (g + p · x))) / L` on, and never where `p · x ≥ h · (g + p · x)`.
+//!
 //! It pays from the smallest `R` on from which on `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T`
 //! and `C` are taken as straight lines. Beyond them `T` changes by whole round trips ([`Waiting`]), and `C` stays as it
 //! is at the nearest one ([`Curve`]).
@@ -78,6 +83,9 @@ pub struct Conditions {
     pub ticket_lifetime_hours: f64,
     /// What is done about tickets that expire.
     pub renewal: Renewal,
+    /// Which share of the reconnections reaches the server that has the ticket's one-time key, more than 0 and up to 1:
+    /// `h`.
+    pub at_home: f64,
 }
 
 /// What is done about a ticket that expires while its connection stands.
@@ -116,7 +124,7 @@ impl Pays {
 /// What a reconnection gains, in microseconds of waiting: `g(R)`. Negative where the candidate costs more.
 #[must_use]
 pub fn gain_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
-    gain_at(candidate, baseline, conditions, conditions.round_trip_ms)
+    conditions.at_home * gain_at(candidate, baseline, conditions, conditions.round_trip_ms)
 }
 
 fn gain_at(candidate: &Costs, baseline: &Costs, conditions: &Conditions, rtt_ms: f64) -> f64 {
@@ -132,14 +140,18 @@ pub fn reconnections_per_hour(
     baseline: &Costs,
     conditions: &Conditions,
 ) -> Pays {
-    let gain = gain_us(candidate, baseline, conditions);
+    let gain = gain_at(candidate, baseline, conditions, conditions.round_trip_ms);
     let standing = conditions.processor_price * standing_us(candidate, baseline, conditions);
     if gain <= 0.0 {
-        Pays::Never
+        return Pays::Never;
     } else if standing <= 0.0 {
-        Pays::Always
-    } else {
-        Pays::From((standing / gain).ln_1p() / conditions.ticket_lifetime_hours)
+        return Pays::Always;
+    }
+    // The share of the tickets that must be used: of those that come in time.
+    let used = standing / (conditions.at_home * (gain + standing));
+    match used < 1.0 {
+        true => Pays::From(-(-used).ln_1p() / conditions.ticket_lifetime_hours),
+        false => Pays::Never,
     }
 }
 
@@ -217,7 +229,8 @@ pub fn hour(
         Renewal::WheneverExpired if reconnections > 0.0 => (1.0, reconnections * late / in_time),
         Renewal::WheneverExpired => (1.0, conditions.ticket_lifetime_hours.recip()),
     };
-    let used = reconnections * in_time;
+    let elsewhere = reconnections * in_time * (1.0 - conditions.at_home);
+    let (used, unused) = (reconnections * in_time * conditions.at_home, unused + elsewhere);
     let sooner = baseline.waiting_us.at(rtt) - candidate.waiting_us.at(rtt);
     let work = candidate.processor_us.at(rtt) - baseline.processor_us.at(rtt);
     let waiting_saved_us = used * conditions.waiting_requests * sooner;

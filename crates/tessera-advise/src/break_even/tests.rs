@@ -26,6 +26,7 @@ const FAR: Conditions = Conditions {
     processor_price: 1.0,
     ticket_lifetime_hours: 1.0,
     renewal: Renewal::Never,
+    at_home: 1.0,
 };
 
 #[track_caller]
@@ -137,4 +138,22 @@ fn without_a_round_trip_less_it_pays_everywhere_or_nowhere() {
     let dearer = Costs { waiting_us: noisy(500.0, 404_375.3), ..baseline };
     assert_eq!(round_trip_ms(&cheaper, &dearer, &FAR), Pays::Always);
     assert_eq!(round_trip_ms(&dearer, &cheaper, &FAR), Pays::Never);
+}
+
+/// Of four servers with keys of their own, one in four reconnections finds its key.
+#[test]
+fn what_comes_elsewhere_gains_nothing_and_its_ticket_was_for_nothing() {
+    let (candidate, baseline) = pair();
+    let one_of_four = Conditions { at_home: 0.25, ..FAR };
+    let here = gain_us(&candidate, &baseline, &FAR);
+    assert_eq!(gain_us(&candidate, &baseline, &one_of_four), here / 4.0);
+    let Pays::From(least) = reconnections_per_hour(&candidate, &baseline, &one_of_four) else {
+        panic!("it pays from some number on")
+    };
+    let Pays::From(at_home) = reconnections_per_hour(&candidate, &baseline, &FAR) else { panic!() };
+    assert!(least > at_home, "{least} against {at_home}");
+    let gain = |rate: f64| hour(&candidate, &baseline, &one_of_four, rate).gain_us;
+    assert!(gain(0.99 * least) < 0.0 && gain(1.01 * least) > 0.0);
+    let hardly = Conditions { at_home: 1e-6, ..FAR };
+    assert_eq!(reconnections_per_hour(&candidate, &baseline, &hardly), Pays::Never);
 }

@@ -89,6 +89,13 @@ fn of_risks(facts: &Facts) -> Contradiction {
              none; leave the risk out, or say which requests may be early",
         ));
     }
+    if accepted(Risk::EarlyKeyExchange) && facts.early_requests == EarlyRequests::None {
+        return Some((
+            "accept-risk",
+            "early-key-exchange is a risk of forward-secret early data, and early-requests = \"none\" has none; leave \
+             the risk out, or say which requests may be early",
+        ));
+    }
     if accepted(Risk::Replay) && facts.early_requests != EarlyRequests::Repeatable {
         return Some((
             "accept-risk",
@@ -100,6 +107,12 @@ fn of_risks(facts: &Facts) -> Contradiction {
 }
 
 fn of_stores(facts: &Facts, given: impl Fn(&str) -> bool) -> Contradiction {
+    if facts.same_server && facts.servers == 1.0 {
+        return Some((
+            "same-server",
+            "there is one server to come back to; leave this out, or say how many servers there are",
+        ));
+    }
     match (facts.shared_store, facts.store_round_trip_ms) {
         (SharedStore::None, Some(_)) => Some((
             "store-round-trip",

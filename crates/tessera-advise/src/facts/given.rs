@@ -9,7 +9,7 @@ use super::values::{self, Value};
 use super::{Facts, FactsError, Risk, contradictions};
 
 /// The keys of a file of facts, which are the options of `tessera advise` too.
-pub const KEYS: [&str; 19] = [
+pub const KEYS: [&str; 21] = [
     "application",
     "round-trip",
     "reconnections-per-hour",
@@ -21,6 +21,7 @@ pub const KEYS: [&str; 19] = [
     "fresh-certificates",
     "peer-tls",
     "servers",
+    "same-server",
     "shared-store",
     "store-round-trip",
     "ticket-memory",
@@ -28,6 +29,7 @@ pub const KEYS: [&str; 19] = [
     "longest-ticket-lifetime",
     "deletes-one-time-psks",
     "accept-risk",
+    "bandwidth",
     "processor-price",
 ];
 
@@ -157,6 +159,7 @@ impl Given {
                 .unwrap_or(default.fresh_certificates),
             peer_tls: self.or("peer-tls", Value::read, default.peer_tls)?,
             servers: self.bare("servers", values::at_least_one)?.unwrap_or(default.servers),
+            same_server: self.bare("same-server", Value::read)?.unwrap_or(default.same_server),
             shared_store: self.or("shared-store", Value::read, default.shared_store)?,
             store_round_trip_ms: self.maybe("store-round-trip", values::milliseconds)?,
             ticket_memory: self.maybe("ticket-memory", values::bytes)?,
@@ -170,6 +173,7 @@ impl Given {
                 .bare("deletes-one-time-psks", Value::read)?
                 .unwrap_or(default.deletes_one_time_psks),
             accept_risk: self.or("accept-risk", values::list::<Risk>, default.accept_risk)?,
+            bandwidth: self.maybe("bandwidth", values::bandwidth)?,
             processor_price: self
                 .bare("processor-price", values::number)?
                 .unwrap_or(default.processor_price),

@@ -35,6 +35,9 @@ pub struct Facts {
     pub peer_tls: PeerTls,
     /// `servers`: how many answer under one name. Default: 1.
     pub servers: f64,
+    /// `same-server`: whether a client comes back to the server that it left, as a balancer with affinity has it. Default:
+    /// no, to any of them.
+    pub same_server: bool,
     /// `shared-store`: what they share for one-time keys. Default: nothing.
     pub shared_store: SharedStore,
     /// `store-round-trip`: the way to that, in milliseconds.
@@ -49,6 +52,8 @@ pub struct Facts {
     pub deletes_one_time_psks: bool,
     /// `accept-risk`: what the owner accepts. Default: nothing.
     pub accept_risk: Vec<Risk>,
+    /// `bandwidth`: how many bytes a second the link takes, where it is slow enough to count. Default: no limit.
+    pub bandwidth: Option<f64>,
     /// `processor-price`: how many seconds of one request's waiting a second of processor is worth. Default: 1.
     pub processor_price: f64,
 }
@@ -61,6 +66,8 @@ pub enum Application {
     Own,
     /// `tessera sepp`, which takes some, and has settings for some (docs/sepp.md).
     Sepp,
+    /// `tessera tunnel`, likewise (docs/tunnel.md).
+    Tunnel,
 }
 
 /// What may go with a first flight, before the server has answered.
@@ -114,6 +121,8 @@ pub enum Risk {
     EarlyDataWithoutForwardSecrecy,
     /// A copy of a first flight is processed again.
     Replay,
+    /// Whoever reads the one-time key before it is taken reads the whole connection, and not its early data alone.
+    EarlyKeyExchange,
 }
 
 impl Risk {
@@ -124,6 +133,7 @@ impl Risk {
             Self::NoForwardSecrecy => "no-forward-secrecy",
             Self::EarlyDataWithoutForwardSecrecy => "early-data-without-forward-secrecy",
             Self::Replay => "replay",
+            Self::EarlyKeyExchange => "early-key-exchange",
         }
     }
 }
@@ -144,6 +154,7 @@ impl Facts {
             fresh_certificates: false,
             peer_tls: PeerTls::Stock,
             servers: 1.0,
+            same_server: false,
             shared_store: SharedStore::None,
             store_round_trip_ms: None,
             ticket_memory: None,
@@ -151,6 +162,7 @@ impl Facts {
             longest_ticket_lifetime_hours: values::SEVEN_DAYS,
             deletes_one_time_psks: false,
             accept_risk: Vec::new(),
+            bandwidth: None,
             processor_price: 1.0,
         }
     }

@@ -34,6 +34,7 @@ fn every_fact_is_read_from_a_file_and_from_an_option() {
         ("fresh-certificates", "false", "false"),
         ("peer-tls", "\"tessera\"", "tessera"),
         ("servers", "3", "3"),
+        ("same-server", "true", "true"),
         ("shared-store", "\"etcd\"", "etcd"),
         ("store-round-trip", "\"500us\"", "0.5ms"),
         ("ticket-memory", "\"64 MiB\"", "65536KiB"),
@@ -41,6 +42,7 @@ fn every_fact_is_read_from_a_file_and_from_an_option() {
         ("longest-ticket-lifetime", "\"2h\"", "120min"),
         ("deletes-one-time-psks", "true", "true"),
         ("accept-risk", "[\"replay\", \"no-forward-secrecy\"]", "replay,no-forward-secrecy"),
+        ("bandwidth", "\"20 kbit/s\"", "0.02Mbit/s"),
         ("processor-price", "2.5", "2.5"),
     ];
     assert_eq!(facts.map(|(key, ..)| key), KEYS);
@@ -145,6 +147,8 @@ fn facts_without_measure_are_refused_with_the_limit() {
         ),
         ("servers", "1e9", "1e308", "`1e308`: expected a whole number from 1 on, up to"),
         ("waiting-requests", "1e9", "1e308", "`1e308`: expected a number from 0 on, up to"),
+        ("bandwidth", "8bit/s", "7bit/s", "`7bit/s`: expected what a link takes"),
+        ("bandwidth", "1e3Gbit/s", "1e9Gbit/s", "`1e9Gbit/s`: expected what a link takes"),
         ("processor-price", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
         ("reconnections-per-hour", "1e9", "1e10", "`1e10`: expected a number from 0 on, up to"),
         ("reconnections-per-hour", "1e-6", "1e-300", "`1e-300`: expected a number from 0.000001"),

@@ -33,7 +33,8 @@ impl Value for bool {
 }
 
 impl Value for Application {
-    const WORDS: &'static [(&'static str, Self)] = &[("own", Self::Own), ("sepp", Self::Sepp)];
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("own", Self::Own), ("sepp", Self::Sepp), ("tunnel", Self::Tunnel)];
 }
 
 impl Value for EarlyRequests {
@@ -69,6 +70,7 @@ impl Value for Risk {
         ("no-forward-secrecy", Self::NoForwardSecrecy),
         ("early-data-without-forward-secrecy", Self::EarlyDataWithoutForwardSecrecy),
         ("replay", Self::Replay),
+        ("early-key-exchange", Self::EarlyKeyExchange),
     ];
 }
 
@@ -171,6 +173,17 @@ pub(super) fn bytes(text: &str) -> Result<f64, String> {
         true => Ok(bytes),
         false => Err("expected bytes up to 1048576GiB".to_owned()),
     }
+}
+
+/// Bytes a second; a link that takes less than one is none.
+pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
+    const UNITS: &[(&str, f64)] =
+        &[("bit", 0.125), ("kbit", 125.0), ("Mbit", 125_000.0), ("Gbit", 125_000_000.0)];
+    text.trim()
+        .strip_suffix("/s")
+        .and_then(|amount| with_unit(amount, UNITS))
+        .filter(|bytes| (1.0..=MOST * 1e3).contains(bytes))
+        .ok_or_else(|| "expected what a link takes, with its unit: 20kbit/s, 2Mbit/s".to_owned())
 }
 
 /// A number with one of these units; 0 needs none.

@@ -95,6 +95,10 @@ pub(crate) struct FactArguments {
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     servers: Option<String>,
 
+    /// Whether a client comes back to the server that it left: true, or false (default: to any of them)
+    #[arg(long, value_name = "BOOL")]
+    same_server: Option<String>,
+
     /// What they share for one-time keys: none (default) or etcd
     #[arg(long, value_name = "WHAT")]
     shared_store: Option<String>,
@@ -119,9 +123,14 @@ pub(crate) struct FactArguments {
     #[arg(long, value_name = "BOOL")]
     deletes_one_time_psks: Option<String>,
 
-    /// Risks that the owner accepts, separated by commas: no-forward-secrecy, early-data-without-forward-secrecy, replay
+    /// Risks that the owner accepts, separated by commas: no-forward-secrecy, early-data-without-forward-secrecy, replay,
+    /// early-key-exchange
     #[arg(long, value_name = "RISKS")]
     accept_risk: Option<String>,
+
+    /// What the link takes, where that is little enough to count: 20kbit/s. Default: no limit
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    bandwidth: Option<String>,
 
     /// How many seconds of one request's waiting a second of processor is worth. Default: 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
@@ -143,6 +152,7 @@ impl FactArguments {
             ("fresh-certificates", self.fresh_certificates),
             ("peer-tls", self.peer_tls),
             ("servers", self.servers),
+            ("same-server", self.same_server),
             ("shared-store", self.shared_store),
             ("store-round-trip", self.store_round_trip),
             ("ticket-memory", self.ticket_memory),
@@ -150,6 +160,7 @@ impl FactArguments {
             ("longest-ticket-lifetime", self.longest_ticket_lifetime),
             ("deletes-one-time-psks", self.deletes_one_time_psks),
             ("accept-risk", self.accept_risk),
+            ("bandwidth", self.bandwidth),
             ("processor-price", self.processor_price),
         ];
         facts.into_iter().filter_map(|(key, text)| Some((key, text?)))

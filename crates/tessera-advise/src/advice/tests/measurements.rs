@@ -301,7 +301,7 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
         risks.contains("before that epoch ends (docs/vaults.md); it was attacked with"),
         "{risks}"
     );
-    assert!(risks.starts_with("risks: early data and its session are readable"), "{risks}");
+    assert!(risks.starts_with("risks: early data is readable"), "{risks}");
     assert!(line(&advice, "reconnection").reason.contains("from the end of the epoch"), "{advice}");
     assert!(line(&advice, "one-time key's lifetime").reason.ends_with("until its epoch ends"));
     let sepp = Facts { application: Application::Sepp, ..etcd.clone() };

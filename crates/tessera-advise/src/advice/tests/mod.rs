@@ -141,7 +141,9 @@ fn little_memory_and_reliable_deletion_lead_to_one_time_psks() {
         "hybrid keys don't fit, X25519 isn't enough"
     );
     assert_eq!(ruled_out(&without, Letter::E), Some("ticket-memory"));
-    let with = advice(&format!("{facts} deletes-one-time-psks=true"));
+    let facts = format!("{facts} deletes-one-time-psks=true");
+    assert_eq!(ruled_out(&advice(&facts), Letter::E), Some("ticket-memory"), "psk_ke is a risk");
+    let with = advice(&format!("{facts} accept-risk=early-key-exchange"));
     assert_eq!(with.way, Way::forward_secret(OneTimeKey::Psk, None));
     assert_eq!(line(&with, "continuation").answer, "psk_ke");
 }
@@ -151,7 +153,7 @@ fn little_memory_and_reliable_deletion_lead_to_one_time_psks() {
 fn where_quantum_computers_do_not_matter_the_cheaper_keys_are_taken() {
     let advice = advice(
         "round-trip=5ms reconnections-per-hour=10 peer-tls=tessera early-requests=at-most-once \
-         post-quantum=false processor-price=10",
+         post-quantum=false processor-price=10 accept-risk=early-key-exchange",
     );
     assert_eq!(advice.way, Way::forward_secret(OneTimeKey::X25519, None));
     assert_eq!(advice.way.continuation, Some(Continuation::PskKe));
@@ -363,4 +365,71 @@ fn advice_reads_as_text_and_as_json() {
     assert_eq!(json["lines"][0]["about"], "reconnection");
     assert_eq!(json["lines"][0]["cost"][1]["against"]["option"], "c");
     assert_eq!(json["lines"][0]["cost"][1]["numbers"][0]["unit"], "us");
+}
+
+/// 11. Four servers with one-time keys of their own: one in four reconnections comes home.
+#[test]
+fn what_comes_home_seldom_saves_seldom() {
+    let facts =
+        "round-trip=33ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
+    let saved = |facts: &str| {
+        let advice = advice(facts);
+        assert_eq!(advice.way.option, Letter::E, "{facts}");
+        let pays = line(&advice, "pays").cost.clone();
+        (advice.summary[2].clone(), pays[0].numbers[0].value)
+    };
+    let (one, gain) = saved(facts);
+    let (four, gain_of_four) = saved(&format!("{facts} servers=4"));
+    assert!(!one.contains("servers"), "{one}");
+    assert!(
+        four.ends_with("one of 4 reconnections finds its server, the others resume as in (c)"),
+        "{four}"
+    );
+    assert!((gain_of_four - gain / 4.0).abs() < 1e-6);
+    assert_eq!(saved(&format!("{facts} servers=4 same-server=true")).1, gain);
+    let shared = format!("{facts} servers=4 shared-store=etcd store-round-trip=0.5ms");
+    assert!(!advice(&shared).summary[2].contains("finds its server"));
+    // Of a thousand it isn't worth its work.
+    assert_eq!(advice(&format!("{facts} servers=1000")).way.option, Letter::C);
+}
+
+/// 12. The key exchange of a handshake's own is given up for no gain, unless its owner accepts what that opens.
+#[test]
+fn a_connection_rests_on_its_one_time_key_alone_only_where_that_is_accepted() {
+    let facts =
+        "round-trip=33ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
+    let safe = advice(facts);
+    assert_eq!(safe.way.continuation, Some(Continuation::PskDheKe));
+    let accepted = advice(&format!("{facts} accept-risk=early-key-exchange processor-price=100"));
+    assert_eq!(accepted.way.continuation, Some(Continuation::PskKe));
+    let risks = &accepted.summary[3];
+    assert!(
+        risks.contains("before a flight comes") && risks.contains("the whole connection"),
+        "{risks}"
+    );
+}
+
+/// 13. A tunnel gets the keys of its file.
+#[test]
+fn a_tunnel_gets_the_lines_of_its_file() {
+    let facts = "application=tunnel round-trip=33ms reconnections-per-hour=4";
+    let late = advice(facts);
+    assert_eq!(late.way, Way::plain(Letter::C, HYBRID));
+    assert_eq!(late.settings, ["[client.NAME]", "early = \"never\""]);
+    let early = advice(&format!("{facts} peer-tls=tessera early-requests=at-most-once"));
+    assert_eq!(early.settings[1..3], ["early = \"fs\"", "early-key-exchange = \"psk_dhe_ke\""]);
+    assert_eq!(ruled_out(&early, Letter::B), Some("forward-secrecy"));
+    assert!(early.to_string().contains("For a tunnel (docs/tunnel.md)"));
+    assert_eq!(line(&early, "early requests").answer, "any of them, once");
+}
+
+/// 14. A meter on a slow link: 2,600 bytes more take longer than the round trip that they save.
+#[test]
+fn bytes_count_on_a_slow_link() {
+    let facts =
+        "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
+    let fast = advice(facts);
+    assert_eq!(fast.way.option, Letter::E);
+    assert!(fast.summary[2].contains(" bytes, against (c)"), "{}", fast.summary[2]);
+    assert_eq!(advice(&format!("{facts} bandwidth=20kbit/s")).way.option, Letter::C);
 }

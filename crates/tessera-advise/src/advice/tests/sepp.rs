@@ -24,7 +24,7 @@ fn a_sepp_is_advised_what_it_does() {
     let sepp = advice(&format!("application=sepp {FACTS}"));
     let continuation = line(&sepp, "continuation");
     assert_eq!(continuation.answer, "psk_dhe_ke");
-    assert_eq!(continuation.reason, "after early data a SEPP goes on with psk_dhe_ke");
+    assert_eq!(continuation.reason, "a SEPP goes on with psk_dhe_ke after early data");
 }
 
 #[test]

@@ -60,6 +60,7 @@ fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<S
         round_trip_ms: FAR_MS,
         waiting_requests: 1.0,
         processor_price: 1.0,
+        at_home: 1.0,
         ticket_lifetime_hours: lifetime,
         renewal: Renewal::WheneverExpired,
     };
