@@ -7,7 +7,7 @@ use tessera_proxy::certificates::{ExpiryWarnings, LOOK_EVERY, warning};
 use tokio::sync::watch;
 
 use crate::config::{Anchors, Peers, Tunnels};
-use crate::metrics::{CertificateKind, Label, Role};
+use crate::metrics::{CertificateKind, Label, Metrics, Role};
 
 /// When a certificate of a section ends: of several in a file the first that does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,10 @@ impl CertificateEnd {
     /// What there is to say of it, if it ends soon.
     pub(crate) fn warning(&self) -> Option<String> {
         warning(&self.whose, self.expires_at, clock::unix().as_secs())
+    }
+
+    fn key(&self) -> ((&str, Role), CertificateKind) {
+        ((&self.tunnel, self.role), self.kind)
     }
 }
 
@@ -61,6 +65,19 @@ pub(crate) fn of_section(
     let own = certificate.and_then(|path| of_file(CertificateKind::Own, "certificate", path));
     let root = ca.and_then(|path| of_file(CertificateKind::Root, "peers.ca", path));
     own.into_iter().chain(root).collect()
+}
+
+/// Exposes when they end. Those of `before` that are not among them are not exposed any more.
+pub(crate) fn expose(metrics: &Metrics, before: &[CertificateEnd], now: &[CertificateEnd]) {
+    for (tunnel, kind) in before.iter().map(CertificateEnd::key) {
+        if now.iter().all(|end| end.key() != (tunnel, kind)) {
+            metrics.certificate(tunnel, kind, None);
+        }
+    }
+    for end in now {
+        let (tunnel, kind) = end.key();
+        metrics.certificate(tunnel, kind, Some(end.expires_at));
+    }
 }
 
 /// Warns of those that end soon, until there are none to look at any more.

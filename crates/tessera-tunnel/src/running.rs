@@ -101,7 +101,7 @@ impl RunningTunnels {
         metrics: Metrics,
         certificates: Vec<CertificateEnd>,
     ) -> Self {
-        metrics.certificates(&[], &certificates);
+        certificates::expose(&metrics, &[], &certificates);
         let (certificates, ends) = watch::channel(certificates);
         tokio::spawn(certificates::keep_looking(ends));
         let (ending, asked) = watch::channel(false);
@@ -162,7 +162,7 @@ impl RunningTunnels {
             Prepared::Client(ready) => (role, name, ready.exchange()),
         };
         let changes = prepared.into_iter().map(exchange).collect();
-        self.metrics.certificates(&self.certificates.borrow(), &certificates);
+        certificates::expose(&self.metrics, &self.certificates.borrow(), &certificates);
         self.certificates.send_replace(certificates);
         Ok(changes)
     }

@@ -17,8 +17,6 @@ use tessera_proxy::admin::{Counters, Labels};
 pub use tessera_proxy::admin::{Held, Label, Labelled};
 use tessera_proxy::gate::{Gate, Gates};
 
-use crate::certificates::CertificateEnd;
-
 pub use self::labels::{
     CertificateKind, DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role,
     SpareEvent,
@@ -114,22 +112,23 @@ impl Metrics {
         }
     }
 
-    /// When certificates end now. Those of `before` that are not among them are not exposed any more.
-    pub(crate) fn certificates(&self, before: &[CertificateEnd], now: &[CertificateEnd]) {
-        let labels = |end: &CertificateEnd| {
-            let mut labels = labels(&end.tunnel, end.role);
-            labels.push((CertificateKind::KEY, end.kind.name().to_owned()));
-            labels
-        };
-        let now: Vec<_> = now.iter().map(|end| (labels(end), end.expires_at)).collect();
-        for gone in before.iter().map(labels) {
-            if now.iter().all(|(labels, _)| *labels != gone) {
-                self.cert_not_after.remove(&gone);
+    /// When a certificate ends, in seconds since the Unix epoch; none if it isn't exposed any more.
+    pub(crate) fn certificate(
+        &self,
+        (tunnel, role): (&str, Role),
+        kind: CertificateKind,
+        expires_at: Option<u64>,
+    ) {
+        let mut labels = labels(tunnel, role);
+        labels.push((CertificateKind::KEY, kind.name().to_owned()));
+        match expires_at {
+            Some(expires_at) => {
+                let gauge = self.cert_not_after.get_or_create_owned(&labels);
+                gauge.set(i64::try_from(expires_at).unwrap_or(i64::MAX));
             }
-        }
-        for (labels, expires_at) in now {
-            let gauge = self.cert_not_after.get_or_create_owned(&labels);
-            gauge.set(i64::try_from(expires_at).unwrap_or(i64::MAX));
+            None => {
+                self.cert_not_after.remove(&labels);
+            }
         }
     }
 
