@@ -51,9 +51,11 @@ pub struct PeerGuard {
 impl PeerGuard {
     /// The services that a visited network asks of a home network and the other way about (TS 23.501 §4.2.4), and
     /// `oauth2` for their access tokens.
-    pub const ROAMING: [&str; 17] = [
+    pub const ROAMING: [&str; 18] = [
         "nnrf-disc",
-        "nnrf-nfm",
+        // Networks subscribe to each other's profiles, and register none (TS 29.510 §5.2.2.5.3).
+        "nnrf-nfm: POST, PATCH, DELETE /nnrf-nfm/v1/subscriptions/*",
+        "nnrf-nfm: POST /nnrf-nfm/v1/nf-status-notify",
         "oauth2",
         "nausf-auth",
         "nausf-sorprotection",
@@ -74,13 +76,8 @@ impl PeerGuard {
 
 impl Default for PeerGuard {
     fn default() -> Self {
-        let all = |service: &str| ApiRule {
-            service: service.to_owned(),
-            methods: Vec::new(),
-            path: None,
-        };
         Self {
-            apis: Self::ROAMING.into_iter().map(all).collect(),
+            apis: Self::ROAMING.into_iter().filter_map(|rule| rule.parse().ok()).collect(),
             rate: Rate::default(),
             hide_topology: true,
         }
@@ -97,4 +94,14 @@ pub struct Rate {
     pub requests_per_service: Option<NonZeroU32>,
     /// Its new connections, N32-c and N32-f together. Default: no limit but those of `[limits]`.
     pub new_connections: Option<NonZeroU32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_service_of_roaming_is_a_rule() {
+        assert_eq!(PeerGuard::default().apis.len(), PeerGuard::ROAMING.len());
+    }
 }

@@ -65,7 +65,6 @@ pub(super) fn judge(
         // It would replace the whole resource (RFC 7396 §2); some functions take it for a list of changes.
         judge.against(Rule::Malformed, "content", "is no merge patch of an object")?;
     }
-    let is_changes = media == Media::Patch || media == Media::Json && judge.is_patch && is_list;
     let read = match media {
         Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
         Media::Multipart => {
@@ -73,8 +72,11 @@ pub(super) fn judge(
             parts(judge, content_type, body)?
                 .map(|(content_type, bytes)| (Some(content_type), bytes))
         }
-        _ if is_changes => {
+        Media::Patch => {
             json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
+        }
+        Media::Json => {
+            json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes()))
         }
         _ => json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes())),
     };
@@ -110,6 +112,12 @@ fn only(headers: &HeaderMap) -> Result<&str, &'static str> {
     }
 }
 
+/// The scope of JSON: that of changes, where a PATCH has a list.
+fn scope_of(judge: &Judge<'_>, json: &[u8]) -> Scope {
+    let is_list = json.trim_ascii_start().first() == Some(&b'[');
+    if judge.is_patch && is_list { json::patch::PATCH } else { json::OUTSIDE }
+}
+
 fn json_text(judge: &mut Judge<'_>, scope: Scope, bytes: &[u8]) -> Result<Option<String>, Refusal> {
     match std::str::from_utf8(bytes) {
         Ok(text) => json::judge(judge, scope, text).map(Some),
@@ -141,10 +149,12 @@ fn parts(
     for (index, part) in found.iter().enumerate() {
         let kind = part.content_type.split(';').next().unwrap_or_default().trim();
         let (content_type, content) = match Media::of(part.content_type) {
-            Some(Media::Json) => match json_text(judge, json::OUTSIDE, part.content)? {
-                Some(text) => (Media::Json.name(), text.into_bytes()),
-                None => return Ok(None),
-            },
+            Some(Media::Json) => {
+                match json_text(judge, scope_of(judge, part.content), part.content)? {
+                    Some(text) => (Media::Json.name(), text.into_bytes()),
+                    None => return Ok(None),
+                }
+            }
             None if index > 0 && media::is_binary_part(kind) => {
                 if has_json(part.content) {
                     judge.against(Rule::Malformed, "multipart", "JSON in a binary part")?;
@@ -169,6 +179,11 @@ fn parts(
 /// Whether JSON stands in a binary message: some readers find parts by their place, and JSON behind a byte order mark
 /// or garbage.
 fn has_json(content: &[u8]) -> bool {
+    let mut inner = content.iter().filter(|byte| byte.is_ascii() && **byte > b' ');
+    let ends = (inner.next(), inner.next_back());
+    if matches!(ends, (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
+        return true;
+    }
     let braces = content.iter().enumerate().filter(|(_, byte)| **byte == b'{');
     braces.map(|(at, _)| &content[at + 1..]).any(|rest| {
         let name = rest.trim_ascii_start().strip_prefix(b"\"").unwrap_or_default();
@@ -191,11 +206,13 @@ mod tests {
             b"garbage { \n \"a b\" : 1",
             b"[[{\"a\":",
             b"{{{\"a\":1",
+            b"{\"\\\"\":0,\"supi\":1}",
+            b"\xff\xfe{\0/\0*\0*\0/\0\"\0s\0\"\0:\x001\0}\0",
+            b"[\"imsi-208930000000001\"]\n",
         ] {
             assert!(has_json(content), "{:?}", content.escape_ascii().to_string());
         }
-        for content in
-            [&b"\x7e\x00{\"\x01\":"[..], b"{", b"{\"", b"{\"\":", b"{\"a\"", b"\x00{a:1}"]
+        for content in [&b"\x7e\x00{\"\x01\":"[..], b"{", b"{\"", b"{\"\":", b"{\"a\"", b"\x00{a:1"]
         {
             assert!(!has_json(content), "{:?}", content.escape_ascii().to_string());
         }

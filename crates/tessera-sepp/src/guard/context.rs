@@ -126,6 +126,16 @@ impl Service {
         self.name() == "namf-comm"
     }
 
+    /// Whether it answers with the profiles of network functions that the peer has.
+    pub(super) fn finds_profiles(self) -> bool {
+        self.name() == "nnrf-disc"
+    }
+
+    /// Whether its messages may have profiles: an NRF sends them to any path that a peer gave it, too.
+    pub(super) fn may_have_profiles(self) -> bool {
+        self.has_profiles() || self == Self::Other
+    }
+
     /// Whether it answers with the profiles of network functions.
     pub(super) fn has_profiles(self) -> bool {
         self.name().starts_with("nnrf-")

@@ -44,6 +44,10 @@ pub(super) enum Text {
     Change,
     /// An access token.
     Token,
+    /// A path in front of an API's.
+    Path,
+    /// The binding of a resource, as a header has it (TS 29.500 §5.2.3.2.6).
+    Binding,
 }
 
 impl Text {
@@ -133,8 +137,6 @@ pub(super) static FIELDS: &[Field] = {
         field("requesterFqdn", Sender, Either, Name),
         field("targetNfFqdn", Receiver, Either, Name),
         field("hnrfUri", Receiver, Either, Uri),
-        field("iss", Anyone, Anyone, Plain),
-        field("aud", Anyone, Anyone, Plain),
         // Who serves, in other APIs.
         field("newServingPlmn", Anyone, Anyone, Plmn),
         field("selectedPlmnId", Either, Anyone, Plmn),
@@ -227,6 +229,7 @@ impl Kind {
     pub(super) fn uri(self, text: Text) -> Side {
         match (self.is_request, text) {
             (true, Text::Callback) => Side::Sender,
+            (false, Text::Callback) if self.service.finds_profiles() => Side::Sender,
             // An answer has the URIs of the one that gives it. A subscriber that moves between networks brings those
             // of both (TS 29.518 §5.2.2.2).
             (false, Text::Uri) if !self.service.may_be_about_anyone() => Side::Sender,
@@ -240,6 +243,8 @@ impl Kind {
             true if self.service.may_be_about_anyone() => Side::Anyone,
             true if self.service.is_about_own_subscribers() => Side::Receiver,
             true => Side::Either,
+            // The home network says whose the subscriber is that it authenticated (TS 33.501 §6.1.3.2).
+            false if self.service.is_about_own_subscribers() => Side::Sender,
             false => Side::Anyone,
         }
     }

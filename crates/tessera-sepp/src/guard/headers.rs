@@ -8,11 +8,13 @@ use http::header::{
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::Text;
+use super::identity::Identity;
+use super::judge::places::{binding, elsewhere, is_of, place};
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
 use super::target::TARGET;
-use super::uri::{Host, HttpUri, Look};
+use super::uri::{HttpUri, Look};
 use super::{Refusal, Rule, percent, query};
 
 /// Whether the service-based interface has this header of HTTP's (TS 29.500 §5.2.2.2). A peer's other headers don't go on:
@@ -98,11 +100,11 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
             of_3gpp(judge, rest, text)?;
             // Where it goes has rules of its own.
             if *name != TARGET && !rest.starts_with("discovery-") {
-                uris(judge, Side::Either, text)?;
+                uris(judge, Side::Sender, text)?;
             }
         } else if judge.is_incoming && !is_talk(name) {
             let text = text(judge, name, value)?;
-            uris(judge, Side::Either, text)?;
+            uris(judge, Side::Sender, text)?;
         }
     }
     Ok(())
@@ -129,6 +131,9 @@ pub(super) fn judge_response(
             "location" | "content-location" => {}
             _ if judge.is_incoming && !is_talk(name) => {
                 let text = text(judge, name, value)?;
+                if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
+                    of_3gpp(judge, rest, text)?;
+                }
                 uris(judge, Side::Sender, text)?;
             }
             _ => {}
@@ -155,53 +160,6 @@ fn places(
         place(judge, field, Side::Sender, text)?;
     }
     Ok(())
-}
-
-fn place(
-    judge: &mut Judge<'_>,
-    field: &'static str,
-    side: Side,
-    text: &str,
-) -> Result<(), Refusal> {
-    let is_fine = match HttpUri::parse(text) {
-        Some(uri) => is_of(judge, side, &uri),
-        // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
-        None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
-            uri.rest == text && text.starts_with('/') && !text.starts_with("//")
-        }),
-    };
-    if is_fine { Ok(()) } else { elsewhere(judge, field, side, text) }
-}
-
-/// The parameters of a binding that are URIs by their names: `callback-uri-prefix` (TS 29.500 §5.2.3.2.5).
-fn binding(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
-    if !judge.is_incoming {
-        return Ok(());
-    }
-    for part in value.split([';', ',']) {
-        let Some((name, uri)) = part.split_once('=') else { continue };
-        if name.to_ascii_lowercase().contains("uri") {
-            let uri = uri.trim().trim_matches('"');
-            let uri = percent::decode(uri).unwrap_or(Cow::Borrowed(uri));
-            place(judge, "3gpp-sbi-binding", side, &uri)?;
-        }
-    }
-    Ok(())
-}
-
-fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
-    let Host::Name(name) = uri.host else { return false };
-    Named::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
-}
-
-fn elsewhere(
-    judge: &mut Judge<'_>,
-    field: &'static str,
-    side: Side,
-    text: &str,
-) -> Result<(), Refusal> {
-    let refusal = Refusal::new(Rule::CallbackUri, field, text);
-    judge.offence(Refusal { allowed: judge.sides.of(side), ..refusal })
 }
 
 /// URIs anywhere in a header, as it stands there and decoded once.
@@ -259,11 +217,20 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         "client-credentials" | "source-nf-client-credentials" => token::judge(judge, value.trim()),
         "access-token" => bearer(judge, value),
         "routing-binding" | "binding" => {
-            binding(judge, Side::Either, value)?;
+            binding(judge, Side::Sender, value)?;
             judge.names(scope("3gpp-sbi-binding", Side::Either), value)
         }
         "nf-peer-info" => peer_info(judge, value),
-        _ => Ok(()),
+        "correlation-info" => {
+            let scope = scope("3gpp-sbi-correlation-info", Side::Either);
+            value.split([',', ';', ' ']).try_for_each(|text| match Identity::of(text) {
+                Some(identity) => judge.identity(scope, text, identity),
+                None => judge.names(scope, text),
+            })
+        }
+        // It has rules of its own. In the rest, sets of functions have the names of networks (TS 23.003 §28.12).
+        "target-apiroot" => Ok(()),
+        _ => judge.names(scope("3gpp-sbi header", Side::Either), value),
     }
 }
 

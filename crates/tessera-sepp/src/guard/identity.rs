@@ -1,6 +1,6 @@
 //! Subscribers, who belong to networks (TS 29.571 §5.3.2, TS 23.003 §2.2).
 
-use super::network::Named;
+use super::network::{self, Named};
 use crate::names::PlmnId;
 
 /// What a text says of a subscriber.
@@ -39,8 +39,15 @@ impl<'a> Identity<'a> {
         if let Some(digits) = after("5g-guti-") {
             return Some(guti(digits).unwrap_or(Self::Unclear));
         }
-        let realm = after("nai-").and_then(|name| name.rsplit_once('@')).map(|(_, realm)| realm);
-        realm.and_then(Named::in_name).map(Self::Home)
+        let realm = ["nai-", "gci-", "gli-"]
+            .iter()
+            .find_map(|start| after(start))
+            .and_then(|name| name.rsplit_once('@'))
+            .map(|(_, realm)| realm)?;
+        // Of two networks, which one would count?
+        let mut named = network::all_in(realm);
+        let first = named.next()?;
+        Some(if named.next().is_some() { Self::Unclear } else { Self::Home(first) })
     }
 }
 
@@ -75,8 +82,15 @@ fn suci(rest: &str) -> Option<Identity<'static>> {
             let id = PlmnId::new(parts.next()?, parts.next()?).ok()?;
             Some(Identity::Home(Named::Exactly(id)))
         }
-        // A realm has hyphens of its own.
-        _ => Named::in_name(rest).map(Identity::Home),
+        // A realm has hyphens of its own, and what follows it may have anything (TS 23.003 §2.2B).
+        kind if kind.len() == 1 => {
+            const END: &str = ".3gppnetwork.org-";
+            let realm = rest.get(2..rest.to_ascii_lowercase().find(END)?)?;
+            let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');
+            let named = Named::in_name(realm).filter(|_| realm.bytes().all(is_host));
+            named.filter(|_| Named::in_name(rest).is_some()).map(Identity::Home)
+        }
+        _ => None,
     }
 }
 

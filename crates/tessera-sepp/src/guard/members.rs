@@ -63,13 +63,20 @@ static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLo
     index
 });
 
-const SPECIAL: [(&str, Known); 6] = [
+const SPECIAL: [(&str, Known); 13] = [
     ("mcc", Known::Mcc),
     ("mnc", Known::Mnc),
     ("encBlockIndex", Known::Block),
     ("ipv4Addresses", Known::Addresses),
     ("ipv6Addresses", Known::Addresses),
     ("ipEndPoints", Known::Addresses),
+    ("scpIpEndPoints", Known::Addresses),
+    ("gmIpv4Addresses", Known::Addresses),
+    ("gmIpv6Addresses", Known::Addresses),
+    ("mwIpv4Addresses", Known::Addresses),
+    ("mwIpv6Addresses", Known::Addresses),
+    ("altNotifIpv4Addrs", Known::Addresses),
+    ("altNotifIpv6Addrs", Known::Addresses),
 ];
 
 /// What the index has.
@@ -102,6 +109,8 @@ impl Member {
             "reference" => (Text::Reference, None),
             "host" => (Text::Host, Some([Whose::Either, Whose::Anyone])),
             "change" => (Text::Change, None),
+            "path" => (Text::Path, None),
+            "binding" => (Text::Binding, None),
             _ => (Text::Plain, None),
         };
         Some(Self { name, text, whose, is_map: words.next() == Some("map") })
@@ -282,6 +291,8 @@ mod tests {
             "reference",
             "host",
             "change",
+            "path",
+            "binding",
             "-",
         ];
         let mut count = 0;

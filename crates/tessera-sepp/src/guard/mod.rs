@@ -192,6 +192,7 @@ impl Guard {
         }
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.translation = translation;
+        judge.targets = self.targets.names.as_deref();
         let path = self.request(&mut judge, parts)?;
         if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
             // With what there is to allow: the operator needs it to tune `apis`.
@@ -270,8 +271,11 @@ impl Guard {
             log_only: self.log_only,
             rule: Rule::PlmnInHeader,
             translation: None,
+            targets: None,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
+            copies: 0,
+            is_in_change: false,
             is_patch: false,
             logged: Vec::new(),
         }
@@ -305,8 +309,9 @@ impl Guard {
         let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
         let scope = Scope { name: "path", side: None, text: Text::Plain, is_map: false };
         for segment in path.split('/') {
-            if let Some(identity) = identity::Identity::of(segment) {
-                judge.identity(scope, segment, identity)?;
+            match identity::Identity::of(segment) {
+                Some(identity) => judge.identity(scope, segment, identity)?,
+                None => judge.names(scope, segment)?,
             }
         }
         let mut line =

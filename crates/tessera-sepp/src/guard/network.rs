@@ -11,10 +11,6 @@ pub(super) enum Named {
     Exactly(PlmnId),
     /// By a name, which has three digits of network code always: `70` isn't told from `070`.
     Padded { mcc: [u8; 3], mnc: [u8; 3] },
-    /// By the country's code alone, in a change of the rest.
-    Country([u8; 3]),
-    /// By the network's code alone, likewise: two digits or three.
-    Code { mnc: [u8; 3], len: u8 },
 }
 
 /// Whose network may be named in a place.
@@ -74,8 +70,8 @@ impl Sides<'_> {
 }
 
 impl Named {
-    /// From the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a name with
-    /// `mnc001.mcc001` in it such as a serving network name, or of one of these in a domain.
+    /// From the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
+    /// (TS 24.501 §9.12.1), or a domain name with `mnc001.mcc001` in it.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let codes = |mcc: &str, mnc: &str| PlmnId::new(mcc, mnc).ok().map(Self::Exactly);
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -90,7 +86,12 @@ impl Named {
                 return Some(id);
             }
         }
-        Self::in_name(text)
+        let name = match text.split_at_checked(3) {
+            Some((start, rest)) if start.eq_ignore_ascii_case("5G:") => serving(rest)?,
+            _ => text,
+        };
+        let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        name.bytes().all(is_host).then(|| Self::in_name(name)).flatten()
     }
 
     /// From a name with `mnc001.mcc001` in it (TS 23.003 §28), whatever stands around. Of several, none: which one
@@ -117,12 +118,18 @@ impl Named {
             Self::Padded { mcc, mnc } => {
                 set.iter().any(|id| id.mcc().as_bytes() == mcc && padded(&id) == *mnc)
             }
-            Self::Country(mcc) => set.iter().any(|id| id.mcc().as_bytes() == mcc),
-            Self::Code { mnc, len } => {
-                set.iter().any(|id| id.mnc().as_bytes() == &mnc[..usize::from(*len)])
-            }
         }
     }
+}
+
+/// `mnc001.mcc001` of a serving network name behind its `5G:`: `mnc001.mcc001.3gppnetwork.org`, or with a NID.
+fn serving(text: &str) -> Option<&str> {
+    let (codes, rest) = text.split_at_checked("mnc001.mcc001".len())?;
+    let (domain, nid) = rest.split_at_checked(".3gppnetwork.org".len())?;
+    let is_nid = |nid: &str| !nid.is_empty() && nid.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_whole = domain.eq_ignore_ascii_case(".3gppnetwork.org")
+        && (nid.is_empty() || nid.strip_prefix(':').is_some_and(is_nid));
+    is_whole.then_some(codes)
 }
 
 /// Each `mnc001.mcc001` in a text.
@@ -154,8 +161,6 @@ impl fmt::Display for Named {
         match self {
             Self::Exactly(id) => id.fmt(f),
             Self::Padded { mcc, mnc } => write!(f, "mnc{}.mcc{}", text(mnc), text(mcc)),
-            Self::Country(mcc) => write!(f, "mcc {}", text(mcc)),
-            Self::Code { mnc, len } => write!(f, "mnc {}", text(&mnc[..usize::from(*len)])),
         }
     }
 }
@@ -192,6 +197,11 @@ mod tests {
             "5G:NSWO",
             "mnc01.mcc001",
             "mnc001.mcc001.mnc002.mcc001",
+            "5G:XXX093.XXX208.3gppnetwork.org.mnc001.mcc001",
+            "5G:mnc001.mcc001.3gppnetwork.org:208-93-evil",
+            "5G:mnc001.mcc001.3gppnetwork.org208",
+            "5G:mnc001.mcc001.example.org.xxxx",
+            "mnc001.mcc001/x",
             "００１０１",
         ] {
             assert_eq!(Named::parse(text), None, "{text}");

@@ -37,9 +37,9 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// For what stands in this field. Control characters are left out.
+    /// For what stands in this field. Letters that nothing shows, or that turn a line of a log round, are left out.
     pub(super) fn new(rule: Rule, field: &'static str, claimed: &str) -> Self {
-        let shown = claimed.chars().filter(|c| !c.is_control()).take(120).collect::<String>();
+        let shown = claimed.chars().filter(|c| is_shown(*c)).take(120).collect::<String>();
         Self {
             rule,
             status: rule.status(),
@@ -57,6 +57,14 @@ impl Refusal {
             .map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))
             .map(|s| s.max(1))
     }
+}
+
+/// Whether a letter is shown as itself: no control or format character, no line separator.
+fn is_shown(letter: char) -> bool {
+    let is_unseen = matches!(letter,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
+    !letter.is_control() && !is_unseen
 }
 
 impl fmt::Display for Refusal {

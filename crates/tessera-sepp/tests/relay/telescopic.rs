@@ -6,7 +6,7 @@ use tessera_proxy::http::body::Body;
 
 use crate::world::{AM_DATA, Words, World, empty, text};
 
-pub const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"apiPrefix":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
+pub const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"interPlmnApiRoot":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
 
 const DOMAIN: &str = "sbi.5gc.mnc001.mcc001.3gppnetwork.org";
 
@@ -25,7 +25,7 @@ async fn hidden_names_are_telescopic_too() {
     let world = world_with("").await;
     let path = "/nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF";
     let found = text(world.ask(empty(crate::world::request(Method::GET, path))).await).await;
-    let (_, uri) = found.split_once(r#""apiPrefix":""#).unwrap();
+    let (_, uri) = found.split_once(r#""interPlmnApiRoot":""#).unwrap();
     let root = uri.split('"').next().unwrap().strip_suffix("/x").unwrap();
     assert!(root.contains(DOMAIN), "{found}");
     let asked = Request::get(format!("{root}{AM_DATA}"));

@@ -8,7 +8,7 @@ pub struct Case {
     pub request: &'static str,
 }
 
-const fn case(what: &'static str, rule: Rule, request: &'static str) -> Case {
+pub const fn case(what: &'static str, rule: Rule, request: &'static str) -> Case {
     Case { what, rule, request }
 }
 
@@ -278,13 +278,13 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "change of a country alone",
-        Rule::PlmnInJson,
+        Rule::Malformed,
         "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
          content-type: application/merge-patch+json\n\n{\"guami\":{\"plmnId\":{\"mcc\":\"208\"}}}",
     ),
     case(
         "change of a network code alone",
-        Rule::PlmnInJson,
+        Rule::Malformed,
         "PATCH /nudm-uecm/v1/imsi-999700000000001/registrations/amf-3gpp-access\n\
          content-type: application/merge-patch+json\n\n{\"guami\":{\"plmnId\":{\"mnc\":\"93\"}}}",
     ),
@@ -448,7 +448,7 @@ pub const SPOOFED: &[Case] = &[
     ),
     case(
         "function without a network",
-        Rule::Topology,
+        Rule::Target,
         "POST /nnrf-nfm/v1/subscriptions\n\n{\"fqdn\":\"etcd.internal\"}",
     ),
     // Subscribers.

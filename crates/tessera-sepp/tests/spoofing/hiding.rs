@@ -93,6 +93,40 @@ fn a_hidden_name_is_of_no_use_for_another_peer_or_as_a_callback() {
     assert_eq!(refusal.unwrap_err().rule, Rule::CallbackUri);
 }
 
+/// Only what an own function gave to be called back comes back: the peer chooses the path behind a hidden name.
+#[test]
+fn a_hidden_name_in_an_answer_leads_to_no_own_function() {
+    let (_, sent) =
+        outgoing("POST /nudm-sdm/v2/x/y\n\n{\"callbackReference\":\"http://10.45.0.5/\"}");
+    let name = hidden(&sent);
+    let guard = guard("");
+    let judged = |asked: &str, body: String| {
+        let (question, _) = request(&format!("POST {asked}"));
+        let answer = Response::builder().header("content-type", "application/json");
+        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+        let verdict = with(|context| {
+            guard.incoming_response(
+                context,
+                Asked::of(&question),
+                &mut parts,
+                Some(&mut Bytes::from(body)),
+            )
+        });
+        verdict.err().map(|refusal| refusal.rule)
+    };
+    let asked = "/nausf-auth/v1/ue-authentications";
+    let link = format!("{{\"_links\":{{\"5g-aka\":{{\"href\":\"http://{name}/nudr-dr/v2/x\"}}}}}}");
+    assert_eq!(judged(asked, link), Some(Rule::CallbackUri));
+    for member in ["fqdn", "interPlmnFqdn"] {
+        let found = format!("{{\"nfInstances\":[{{\"{member}\":\"{name}\"}}]}}");
+        assert_eq!(judged("/nnrf-disc/v1/nf-instances", found), Some(Rule::Target), "{member}");
+    }
+    let found = format!(
+        "{{\"nfInstances\":[{{\"defaultNotificationSubscriptions\":[{{\"callbackUri\":\"http://{name}/\"}}]}}]}}"
+    );
+    assert_eq!(judged("/nnrf-disc/v1/nf-instances", found), Some(Rule::CallbackUri));
+}
+
 #[test]
 fn headers_tell_nothing_of_the_inside() {
     let (parts, _) = outgoing(

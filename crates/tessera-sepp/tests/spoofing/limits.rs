@@ -36,7 +36,7 @@ fn deep_json_is_refused_and_nothing_breaks() {
 fn a_token_in_a_token_is_malformed_however_many_there_are() {
     let guard = guard("");
     let within =
-        |claims: &str| format!("{{\"accessToken\":\"a.{}.c\"}}", URL_SAFE_NO_PAD.encode(claims));
+        |claims: &str| format!("{{\"accessToken\":\"e30.{}.c\"}}", URL_SAFE_NO_PAD.encode(claims));
     let judged = |body: &str| incoming(&guard, &format!("POST /nausf-auth/v1/x\n\n{body}"));
     let mut nested = within("{}");
     assert_eq!(judged(&nested), Ok(Verdict::default()));

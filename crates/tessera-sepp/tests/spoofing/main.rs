@@ -8,6 +8,7 @@ mod hiding;
 mod honest;
 mod limits;
 mod message;
+mod places;
 mod readers;
 mod receivers;
 
@@ -25,7 +26,7 @@ const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
 fn every_spoofed_request_is_refused_by_its_rule() {
     let guard = guard(ANY_MEMBER);
     let mut wrong = Vec::new();
-    for Case { what, rule, request } in SPOOFED {
+    for Case { what, rule, request } in SPOOFED.iter().chain(places::REQUESTS) {
         let verdict = incoming(&guard, request);
         match verdict {
             Err(refusal) if refusal.rule == *rule => {
@@ -79,7 +80,7 @@ fn honest_requests_pass_untouched() {
 #[test]
 fn answers_pass_or_are_refused() {
     let guard = guard(ANY_MEMBER);
-    for (what, rule, asked, header, body) in ANSWERS {
+    for (what, rule, asked, header, body) in ANSWERS.iter().chain(places::ANSWERS) {
         let (question, _) = request(&format!("GET {asked}\n\n"));
         let mut answer = Response::builder().status(StatusCode::OK);
         if !body.is_empty() {

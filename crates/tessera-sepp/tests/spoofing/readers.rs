@@ -59,7 +59,7 @@ fn a_body_goes_on_as_it_was_read() {
             "[\"\u{e4}\u{1f600}/\",{},[],null,true]",
         ),
     ] {
-        assert_eq!(sent(&format!("POST /nnrf-nfm/v1/x\n\n{body}")).1, expected);
+        assert_eq!(sent(&format!("POST /nnrf-nfm/v1/subscriptions\n\n{body}")).1, expected);
     }
     for body in [
         "{\"requesterPlmnList\\u0000\":[{\"mcc\":\"999\",\"mnc\":\"70\"}]}",
@@ -81,7 +81,7 @@ fn a_body_goes_on_as_it_was_read() {
         "{\"nfType\":\"AMF\",\"NFTYPE\":\"SMF\"}",
         "{\"\u{17f}upi\":\"imsi-999700000000002\",\"supi\":\"imsi-999700000000001\"}",
     ] {
-        let text = format!("POST /nnrf-nfm/v1/x\n\n{body}");
+        let text = format!("POST /nnrf-nfm/v1/subscriptions\n\n{body}");
         assert_eq!(rule(&text), Some(Rule::Malformed), "{body:?}");
     }
 }

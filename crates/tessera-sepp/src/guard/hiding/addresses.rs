@@ -33,13 +33,18 @@ impl Addresses {
         (!items.is_empty()).then_some(Value::Array(items))
     }
 
+    /// Leaves the port and its protocol; readers without case know an address by more names than one.
     fn take_end(&mut self, end: &mut Map<String, Value>) {
         let port = end.get("port").and_then(Value::as_u64);
         let port = port.and_then(|port| u16::try_from(port).ok());
         for member in ["ipv4Address", "ipv6Address"] {
-            let address = end.remove(member);
-            self.note(address.as_ref().and_then(Value::as_str), port);
+            self.note(end.get(member).and_then(Value::as_str), port);
         }
+        end.retain(|name, value| match name.as_str() {
+            "port" => value.is_u64(),
+            "transport" => value.is_string(),
+            _ => false,
+        });
     }
 
     fn note(&mut self, text: Option<&str>, port: Option<u16>) {

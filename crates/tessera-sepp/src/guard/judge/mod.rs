@@ -1,6 +1,7 @@
 //! One message under judgement.
 
 pub(super) mod json;
+pub(super) mod places;
 pub(super) mod token;
 
 use self::json::patch::Placed;
@@ -9,8 +10,10 @@ use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
 use super::members::{Folded, Key};
 use super::network::{Named, Side, Sides};
-use super::uri::{self, Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network};
+use super::uri::{Host, HttpUri, Look};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path};
+use crate::config::TargetPattern;
+use crate::names::Fqdn;
 
 /// What is known of a message, and what was found.
 pub(super) struct Judge<'a> {
@@ -23,10 +26,17 @@ pub(super) struct Judge<'a> {
     /// What a network of the wrong side offends against, where the judge looks now.
     pub(super) rule: Rule,
     pub(super) translation: Option<Translation<'a>>,
+    /// What a peer may reach of the own network, if that isn't all: an own function that repeats another name would have
+    /// it hidden, and hidden names are reached whatever they are.
+    pub(super) targets: Option<&'a [TargetPattern]>,
     /// Whether names that no API of roaming has are against a rule here.
     pub(super) knows_members: bool,
     /// What the patch that is judged now has put somewhere.
     pub(super) placed: Vec<Placed>,
+    /// How often that patch has copied or moved.
+    pub(super) copies: usize,
+    /// Whether it is in a list of changes, in which there is no other.
+    pub(super) is_in_change: bool,
     /// Whether it is a PATCH: open5gs sends changes as `application/json`, and reads them whatever their type.
     pub(super) is_patch: bool,
     pub(super) logged: Vec<Refusal>,
@@ -121,6 +131,11 @@ impl Judge<'_> {
             Text::Plmn => self.plmn(scope, text).map(|()| None),
             Text::Token => token::judge(self, text).map(|()| None),
             Text::Name | Text::Host => self.name(scope, text),
+            Text::Path => self.path(scope, text).map(|()| None),
+            Text::Binding => {
+                places::binding(self, Side::Sender, text)?;
+                self.names(scope, text).map(|()| None)
+            }
             Text::Subscriber => self.subscriber(scope, text).map(|()| None),
             Text::Uri | Text::Callback => match HttpUri::parse(text) {
                 Some(uri) => self.uri(scope, text, uri),
@@ -190,29 +205,49 @@ impl Judge<'_> {
         network::all_in(text).try_for_each(|named| self.network(scope, &named))
     }
 
-    /// A domain name.
+    /// A domain name of a network function. A peer's is in the home domain of its network (TS 23.003 §28.2): an own
+    /// function would connect to whatever else stands there.
     fn name(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         let mut hidden = None;
         if let Some(translation) = self.translation
             && scope.text == Text::Name
             && !(translation.way == Way::Hide && scope.name == PUBLIC)
         {
-            match translation.name(text) {
-                Ok(Some(name)) => hidden = Some(name),
-                // An own function that repeats the name would have it hidden: then the peer could reach whatever it is.
-                Ok(None) if self.is_incoming && self.kind.is_request && is_of_no_network(text) => {
-                    self.against(Rule::Topology, scope.name, text)?;
-                }
-                Ok(None) => {}
-                Err(_) => self.against(Rule::Topology, scope.name, text)?,
+            hidden = match translation.name(text) {
+                Ok(hidden) => hidden,
+                Err(_) => return self.against(Rule::Topology, scope.name, text).map(|()| None),
+            };
+        }
+        if !self.is_incoming {
+            return self.names(scope, text).map(|()| hidden);
+        }
+        let side = self.side(scope);
+        if hidden.is_some() {
+            // It is of an own function, as a clear name of the own network would be.
+            let is_fine = matches!(side, Side::Either | Side::Receiver);
+            return match is_fine {
+                true => Ok(hidden),
+                false => self.names_another(Rule::Target, scope, side, text).map(|()| None),
+            };
+        }
+        let named = text.parse::<Fqdn>().ok().and_then(|_| Named::of_domain(text));
+        match named {
+            Some(named) if !self.is_reachable(text, &named) => {
+                self.against(Rule::Target, scope.name, text)?;
             }
+            Some(named) if self.sides.allow(side, &named) => self.names(scope, text)?,
+            Some(named) => self.network(scope, &named)?,
+            None => self.names_another(Rule::Target, scope, side, text)?,
         }
-        // An own function would connect to it.
-        if self.is_incoming && (uri::is_number(text) || text.contains(':')) {
-            self.against(Rule::Target, scope.name, text)?;
+        Ok(None)
+    }
+
+    /// A path in front of an API's (TS 29.501 §4.4.1), which stands behind a host in a URI that the receiver makes.
+    fn path(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
+        if text.is_empty() || path::canonical(text).is_some() || !self.is_incoming {
+            return Ok(());
         }
-        self.names(scope, text)?;
-        Ok(hidden)
+        self.against(Rule::Target, scope.name, text)
     }
 
     /// A URI: to call back it is of the sender; any that a function may follow leads to one of both ends, not to an
@@ -233,6 +268,13 @@ impl Judge<'_> {
                     self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
                     return Ok(None);
                 }
+                // It is of an own function, as a clear name of the own network would be.
+                Ok(Some(_))
+                    if self.is_incoming && side == Side::Sender && !self.may_come_back(scope) =>
+                {
+                    self.names_another(Rule::CallbackUri, scope, side, text)?;
+                    return Ok(None);
+                }
                 Ok(Some(authority)) => {
                     return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
                 }
@@ -241,7 +283,13 @@ impl Judge<'_> {
             }
         }
         let named = match uri.host {
-            Host::Name(name) => Named::of_domain(name),
+            Host::Name(name) => {
+                let named = Named::of_domain(name);
+                if named.is_some_and(|named| !self.is_reachable(name, &named)) {
+                    return self.against(Rule::Target, scope.name, text).map(|()| None);
+                }
+                named
+            }
             Host::Address(_) => None,
         };
         let is_fine = match named {
@@ -250,12 +298,26 @@ impl Judge<'_> {
             // with one, could reach into this network. What a function gave itself comes back in answers, and there
             // are sentences that have a URI.
             None if self.kind.is_request => !self.is_incoming,
-            None => !self.is_incoming || matches!(scope.text, Text::Callback | Text::Plain),
+            None => !self.is_incoming || scope.text == Text::Plain || self.may_come_back(scope),
         };
         if !is_fine {
             self.names_another(Rule::CallbackUri, scope, side, text)?;
         }
         Ok(None)
+    }
+
+    /// Whether a name in a request of the peer is its own, or one that it may reach.
+    fn is_reachable(&self, name: &str, named: &Named) -> bool {
+        let allows = |pattern: &TargetPattern| name.parse().is_ok_and(|name| pattern.allows(&name));
+        self.targets.is_none_or(|targets| {
+            self.sides.allow(Side::Sender, named) || targets.iter().any(allows)
+        })
+    }
+
+    /// Whether an answer has here what an own function gave itself: where it is called back. In the profiles that an NRF
+    /// finds it is the peer's.
+    fn may_come_back(&self, scope: Scope) -> bool {
+        scope.text == Text::Callback && !self.kind.is_request && !self.kind.service.finds_profiles()
     }
 
     /// A reference: a URI, or something that no function follows.
@@ -282,7 +344,7 @@ impl Judge<'_> {
     /// are of its inside, and the same addresses here are of other machines.
     pub(super) fn leaves_out_addresses(&self) -> bool {
         let hides = || self.translation.is_some_and(|translation| translation.way == Way::Hide);
-        self.is_incoming || self.kind.service.has_profiles() && hides()
+        self.is_incoming || self.kind.service.may_have_profiles() && hides()
     }
 
     /// A subscriber.
@@ -292,15 +354,18 @@ impl Judge<'_> {
         text: &str,
         identity: Identity<'_>,
     ) -> Result<(), Refusal> {
-        if scope.side == Some(Side::Anyone) || !self.kind.is_request {
+        if scope.side == Some(Side::Anyone) {
             return Ok(());
         }
         let home = self.kind.home();
         let (is_fine, side) = match identity {
             Identity::Imsi(digits) => (self.sides.allow_digits(home, digits), home),
             Identity::Home(named) => (self.sides.allow(home, &named), home),
-            Identity::Served(named) => (self.sides.allow(Side::Either, &named), Side::Either),
-            Identity::Unclear => (false, home),
+            Identity::Served(named) if self.kind.is_request => {
+                (self.sides.allow(Side::Either, &named), Side::Either)
+            }
+            Identity::Served(_) => (true, Side::Anyone),
+            Identity::Unclear => (home == Side::Anyone, home),
         };
         if is_fine {
             return Ok(());
@@ -315,16 +380,11 @@ fn is_relative(text: &str) -> bool {
     !text.starts_with("//") && text.bytes().all(is_path)
 }
 
-fn is_of_no_network(name: &str) -> bool {
-    !name.is_empty() && network::all_in(name).next().is_none()
-}
-
-/// Whether a text has the name of a network at its end or in it: `5G:mnc001.mcc001.3gppnetwork.org`.
+/// Whether a text may have the name of a network in it: `5G:mnc001.mcc001.3gppnetwork.org`,
+/// `set1.udmset.5gc.mnc001.mcc001`.
 fn has_network_name(text: &str) -> bool {
-    const END: &[u8] = b"3gppnetwork.org";
-    let bytes = text.as_bytes();
-    let is_serving = bytes.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(b"5g:"));
-    let at_end = bytes.strip_suffix(b".").unwrap_or(bytes);
-    is_serving
-        || at_end.len() > END.len() && at_end[at_end.len() - END.len()..].eq_ignore_ascii_case(END)
+    let mut dots = text.bytes().enumerate().filter(|(_, byte)| *byte == b'.');
+    dots.any(|(at, _)| {
+        text.as_bytes().get(at + 1..at + 4).is_some_and(|code| code.eq_ignore_ascii_case(b"mcc"))
+    })
 }

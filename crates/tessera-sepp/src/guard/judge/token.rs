@@ -3,10 +3,13 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::Value;
 
 use super::json;
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
+use crate::guard::network::{Named, Side};
+use crate::guard::uri::{Host, HttpUri};
 use crate::guard::{Refusal, Rule};
 
 const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain, is_map: false };
@@ -17,9 +20,10 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     if judge.rule == Rule::PlmnInToken {
         return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
     }
-    let Some(claims) = claims(token) else {
+    let Some([header, claims]) = parts(token) else {
         return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
     };
+    places_of_keys(judge, &header)?;
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
     // An issuer adds claims of its own (RFC 7519 §4.3).
     let knows_members = std::mem::take(&mut judge.knows_members);
@@ -28,10 +32,35 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     judged
 }
 
-/// The middle of three parts.
-fn claims(token: &str) -> Option<String> {
+/// Where the header says that keys and certificates are (RFC 7515 §4.1): a function that follows it fetches from there.
+fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
+    let Ok(Value::Object(members)) = serde_json::from_str(header) else {
+        return judge.against(Rule::Malformed, CLAIMS.name, "has no header");
+    };
+    for (name, value) in &members {
+        let is_place = ["jku", "x5u"].iter().any(|place| name.eq_ignore_ascii_case(place));
+        if is_place && judge.is_incoming {
+            let text = value.as_str().unwrap_or_default();
+            let named = HttpUri::parse(text).and_then(|uri| match uri.host {
+                Host::Name(name) => Named::of_domain(name),
+                Host::Address(_) => None,
+            });
+            if !named.is_some_and(|named| judge.sides.allow(Side::Sender, &named)) {
+                judge.against(Rule::CallbackUri, CLAIMS.name, text)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Header and claims of three parts.
+fn parts(token: &str) -> Option<[String; 2]> {
     let mut parts = token.split('.');
-    let [_, claims, _] = [parts.next()?, parts.next()?, parts.next()?];
-    let claims = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
-    parts.next().is_none().then(|| String::from_utf8(claims).ok()).flatten()
+    let [header, claims, _] = [parts.next()?, parts.next()?, parts.next()?];
+    let text = |part: &str| {
+        let bytes = URL_SAFE_NO_PAD.decode(part.trim_end_matches('=')).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let both = [text(header)?, text(claims)?];
+    parts.next().is_none().then_some(both)
 }

@@ -38,9 +38,7 @@ impl Codes {
             (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
                 plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
             }
-            // A change of one of both.
-            (Code::Digits(mcc, 3), Code::Absent) => Some(Named::Country(mcc)),
-            (Code::Absent, Code::Digits(mnc, len)) => Some(Named::Code { mnc, len }),
+            // Of half a network nobody knows the other half.
             _ => None,
         };
         match named {

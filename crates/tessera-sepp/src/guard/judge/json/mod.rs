@@ -15,6 +15,7 @@ use super::{Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
 use crate::guard::members::{Folded, Key};
+use crate::guard::network::Side;
 use crate::guard::{Refusal, Rule};
 
 /// A scope for what is not in any member yet.
@@ -191,7 +192,12 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         self.deeper()?;
         if self.scope.text == Text::Change {
+            if std::mem::replace(&mut self.judge.is_in_change, true) {
+                let judged = Err(Refusal::new(Rule::Malformed, self.scope.name, "within a change"));
+                return self.settle(judged);
+            }
             self.judge.placed.clear();
+            self.judge.copies = 0;
         }
         self.out.push('[');
         let mut end = self.out.len();
@@ -201,6 +207,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         }
         self.out.truncate(end);
         self.out.push(']');
+        if self.scope.text == Text::Change {
+            self.judge.is_in_change = false;
+        }
         Ok(())
     }
 
@@ -255,6 +264,12 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                         }
                     }
                     continue;
+                }
+                // A name of a map is data: it can't widen what its value may name.
+                Key::Known(member) if self.scope.is_map => {
+                    let side = self.judge.kind.side(member.whose, self.scope.side);
+                    let side = if side == Some(Side::Anyone) { self.scope.side } else { side };
+                    Scope { name: member.name, side, text: member.text, is_map: member.is_map }
                 }
                 Key::Known(member) => {
                     addresses.has_name |= member.text == Text::Name;

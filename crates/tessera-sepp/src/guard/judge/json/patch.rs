@@ -14,7 +14,7 @@ use super::{Names, OUTSIDE, Walk, judge_into, write_string};
 use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
 use crate::guard::members::{Folded, Key};
-use crate::guard::network::Named;
+use crate::guard::network::Side;
 use crate::guard::{Refusal, Rule};
 
 /// The scope of a whole patch.
@@ -25,6 +25,9 @@ const MOST_PLACED: usize = 256;
 
 /// As long are all of them together, in bytes of JSON: copies of copies would make a short patch long to judge.
 const LONGEST_PLACED: usize = 512 << 10;
+
+/// More copies than any patch has: each walks through all that was put.
+const MOST_COPIES: usize = 64;
 
 /// A value that an operation put somewhere.
 pub(in crate::guard) struct Placed {
@@ -139,8 +142,8 @@ fn is_index(token: &str) -> bool {
 #[derive(Clone, Copy)]
 enum Place {
     In(Scope),
-    Mcc(Scope),
-    Mnc(Scope),
+    /// The `mcc` or `mnc` of a network.
+    Half(Scope),
 }
 
 impl Place {
@@ -148,7 +151,7 @@ impl Place {
     fn is_known(self) -> bool {
         match self {
             Self::In(scope) => scope.text != Text::Plain || scope.side.is_some(),
-            Self::Mcc(_) | Self::Mnc(_) => true,
+            Self::Half(_) => true,
         }
     }
 }
@@ -163,8 +166,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
         }
         let plain = Scope { text: Text::Plain, is_map: false, ..scope };
         scope = match judge.name_of_member(scope, token, &Folded::of(token))? {
-            Key::Mcc => return Ok(Place::Mcc(scope)),
-            Key::Mnc => return Ok(Place::Mnc(scope)),
+            Key::Mcc | Key::Mnc => return Ok(Place::Half(scope)),
             Key::Block => {
                 judge.against(Rule::EncBlockIndex, "patch", token)?;
                 plain
@@ -174,6 +176,11 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
                 Scope { name: member.name, side, text: member.text, is_map: member.is_map }
             }
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
+            // They would be left out elsewhere.
+            Key::Addresses if judge.leaves_out_addresses() => {
+                judge.against(Rule::Target, "patch", token)?;
+                plain
+            }
             Key::Addresses | Key::Unknown { .. } => plain,
         };
     }
@@ -187,24 +194,17 @@ fn value_at(
     depth: u32,
     out: &mut String,
 ) -> Result<(), Refusal> {
-    let (scope, is_country) = match place {
+    let scope = match place {
         Place::In(scope) => return judge_into(judge, scope, value, depth, out),
-        Place::Mcc(scope) => (scope, true),
-        Place::Mnc(scope) => (scope, false),
+        Place::Half(scope) => scope,
     };
     let code = serde_json::from_str::<String>(value).unwrap_or_default();
-    let mut digits = [b'0'; 3];
-    let is_code = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_digit());
     write_string(out, &code);
-    if !is_code || is_country && code.len() != 3 {
-        return judge.against(Rule::Malformed, scope.name, "mcc and mnc");
+    // The other half, which the message doesn't have, would make a third network of it.
+    if judge.side(scope) == Side::Anyone {
+        return Ok(());
     }
-    digits[..code.len()].copy_from_slice(code.as_bytes());
-    let named = match is_country {
-        true => Named::Country(digits),
-        false => Named::Code { mnc: digits, len: code.len() as u8 },
-    };
-    judge.network(scope, &named)
+    judge.against(judge.rule, scope.name, "half of a network")
 }
 
 fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
@@ -223,6 +223,10 @@ fn moved(
     to: &[String],
     place: Place,
 ) -> Result<(), Refusal> {
+    walk.judge.copies += 1;
+    if walk.judge.copies > MOST_COPIES {
+        return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
+    }
     let (mut is_seen, mut is_unseen) = (false, false);
     let mut ends = Vec::new();
     for placed in &walk.judge.placed {

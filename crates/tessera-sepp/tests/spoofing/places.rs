@@ -1,0 +1,289 @@
+//! Places to which a network function connects, and networks and subscribers in places where no rule looked: what an
+//! attacker of the rules found with a good certificate.
+
+use tessera_sepp::guard::Rule;
+
+use crate::corpus::{Case, case};
+use crate::message::{guard, incoming, request, with};
+
+pub const REQUESTS: &[Case] = &[
+    case(
+        "an address in a name of an own network",
+        Rule::Target,
+        "POST /nnrf-nfm/v1/subscriptions\n\n{\"nfStatusNotificationUri\":\"https://udm.5gc.mnc001.mcc001.3gppnetwork.org/x\",\
+         \"reqNfFqdn\":\"10.0.0.1/mnc001.mcc001\"}",
+    ),
+    case(
+        "the peer's codes below another domain",
+        Rule::Target,
+        "POST /nnrf-nfm/v1/subscriptions\n\n{\"reqNfFqdn\":\"x.mnc001.mcc001.attacker.example\"}",
+    ),
+    case(
+        "profiles of the own network",
+        Rule::Api,
+        "DELETE /nnrf-nfm/v1/nf-instances/7c1ad2c4-0000-4000-8000-000000000001",
+    ),
+    case(
+        "where a PCF notifies instead",
+        Rule::Target,
+        "POST /npcf-ue-policy-control/v1/policies\n\n{\"altNotifFqdns\":[\"redis\"]}",
+    ),
+    case(
+        "where a PCF notifies, in the own network",
+        Rule::CallbackUri,
+        "POST /npcf-ue-policy-control/v1/policies\n\n\
+         {\"notificationUri\":\"https://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1\"}",
+    ),
+    case(
+        "a location service called back in the own network",
+        Rule::CallbackUri,
+        "POST /namf-comm/v1/ue-contexts/x/n1-n2-messages\n\n\
+         {\"hgmlcCallBackURI\":\"http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1\"}",
+    ),
+    case(
+        "the binding of a header leads into the own network",
+        Rule::CallbackUri,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-binding: bl=nf-instance; \
+         callback-uri-prefix=http%3A%2F%2Fudr.5gc.mnc070.mcc999.3gppnetwork.org%2Fnudr-dr",
+    ),
+    case(
+        "the binding of a member leads to an address",
+        Rule::CallbackUri,
+        "POST /nudm-sdm/v2/x/y\n\n{\"bindingInfo\":\"bl=nf-instance; callback-uri-prefix=http%3A%2F%2F10.0.0.1%3A80\"}",
+    ),
+    case(
+        "an NRF in a header that is another function",
+        Rule::CallbackUri,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-nrf-uri: nnrf-disc: http://udr.5gc.mnc070.mcc999.3gppnetwork.org:6379/x",
+    ),
+    case(
+        "keys of a token at an address",
+        Rule::CallbackUri,
+        // {"alg":"ES256","x5u":"http://10.0.0.1:2379/v3/kv"}
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-client-credentials: \
+         eyJhbGciOiJFUzI1NiIsIng1dSI6Imh0dHA6Ly8xMC4wLjAuMToyMzc5L3YzL2t2In0.e30.c2ln",
+    ),
+    // Networks.
+    case(
+        "a set of functions of a third network",
+        Rule::PlmnInQuery,
+        "GET /nnrf-disc/v1/nf-instances?target-nf-set-id=set1.udmset.5gc.mnc093.mcc208",
+    ),
+    case(
+        "a set of functions in a header",
+        Rule::PlmnInHeader,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-producer-id: nfinst=1; nfset=set1.udmset.5gc.mnc093.mcc208",
+    ),
+    case(
+        "a data network of a third operator",
+        Rule::PlmnInJson,
+        "POST /nsmf-pdusession/v1/pdu-sessions\n\n{\"dnn\":\"internet.mnc093.mcc208.gprs\"}",
+    ),
+    case(
+        "codes of a network within another serving network's name",
+        Rule::Malformed,
+        "POST /nausf-auth/v1/ue-authentications\n\n\
+         {\"servingNetworkName\":\"5G:XXX093.XXX208.3gppnetwork.org.mnc001.mcc001\"}",
+    ),
+    case(
+        "half of a network in a change",
+        Rule::PlmnInJson,
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\n\
+         content-type: application/json-patch+json\n\n[{\"op\":\"replace\",\"path\":\"/guami/plmnId/mcc\",\"value\":\"001\"}]",
+    ),
+    case(
+        "a map's name that is a member elsewhere",
+        Rule::PlmnInJson,
+        "POST /nudm-ee/v1/imsi-999700000000001/ee-subscriptions\n\n\
+         {\"monitoringConfigurations\":{\"sorInfo\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}}",
+    ),
+    case(
+        "a claim outside of a token",
+        Rule::PlmnInJson,
+        "POST /nudm-sdm/v2/x/y\n\n{\"iss\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}",
+    ),
+    case(
+        "changes in a part of several",
+        Rule::CallbackUri,
+        "PATCH /namf-callback/v1/x\ncontent-type: multipart/related; boundary=b\n\n--b\r\ncontent-type: application/json\r\n\r\n\
+         [{\"op\":\"add\",\"path\":\"/callbackUri\",\"value\":\"https://udr.5gc.mnc070.mcc999.3gppnetwork.org/x\"}]\r\n\
+         --b\r\ncontent-type: application/vnd.3gpp.5gnas\r\n\r\n\x7e\r\n--b--",
+    ),
+    case(
+        "addresses by a change",
+        Rule::Target,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/nfProfile/ipv4Addresses\",\"value\":[\"10.0.0.1\"]}]",
+    ),
+    case(
+        "changes within a change",
+        Rule::Malformed,
+        "POST /nnrf-nfm/v1/nf-status-notify\n\n{\"profileChanges\":[{\"op\":\"ADD\",\"path\":\"/x\",\
+         \"newValue\":{\"profileChanges\":[{\"op\":\"ADD\",\"path\":\"/y\",\"newValue\":1}]}}]}",
+    ),
+    // Subscribers.
+    case(
+        "a subscriber of two networks in a path",
+        Rule::UeIdentity,
+        "GET /nudm-sdm/v2/nai-1@mnc070.mcc999.nai.5gc.mnc093.mcc208.3gppnetwork.org/am-data",
+    ),
+    case(
+        "a subscriber of a line in a path",
+        Rule::UeIdentity,
+        "GET /nudm-sdm/v2/gci-abc@5gc.mnc093.mcc208.3gppnetwork.org/am-data",
+    ),
+    case(
+        "an external identifier in a path",
+        Rule::PlmnInHeader,
+        "GET /nudm-sdm/v2/extid-a@5gc.mnc093.mcc208.3gppnetwork.org/id-translation-result",
+    ),
+    case(
+        "a concealed subscriber with codes behind the realm",
+        Rule::UeIdentity,
+        "POST /nausf-auth/v1/ue-authentications\n\n\
+         {\"supiOrSuci\":\"suci-1-foreign.example-0000-0-0-mnc070.mcc999\"}",
+    ),
+    case(
+        "a subscriber in a header",
+        Rule::UeIdentity,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-correlation-info: imsi-208930000000001",
+    ),
+];
+
+pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
+    (
+        "found function with a name of no network",
+        Some(Rule::Target),
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"fqdn":"localhost"}]}"#,
+    ),
+    (
+        "found function with an address in front of its name",
+        Some(Rule::Target),
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"nfServices":[{"fqdn":"10.0.0.1?udm.5gc.mnc001.mcc001.3gppnetwork.org"}]}]}"#,
+    ),
+    (
+        "found function whose path begins with a host",
+        Some(Rule::Target),
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"nfServices":[{"fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","apiPrefix":"@10.0.0.1:6379/x"}]}]}"#,
+    ),
+    (
+        "found function whose path climbs",
+        Some(Rule::Target),
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"nfServices":[{"apiPrefix":"/../../nudr-dr/v2"}]}]}"#,
+    ),
+    (
+        "found function that wants notifications in the own network",
+        Some(Rule::CallbackUri),
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"defaultNotificationSubscriptions":[{"callbackUri":"http://10.0.0.1/"}]}]}"#,
+    ),
+    (
+        "another subscriber than the home's",
+        Some(Rule::UeIdentity),
+        "/nausf-auth/v1/ue-authentications/1/5g-aka-confirmation",
+        "",
+        r#"{"authResult":"AUTHENTICATION_SUCCESS","supi":"imsi-208930000000001"}"#,
+    ),
+    (
+        "the asking network's own subscriber",
+        Some(Rule::UeIdentity),
+        "/nausf-auth/v1/ue-authentications/1/5g-aka-confirmation",
+        "",
+        r#"{"authResult":"AUTHENTICATION_SUCCESS","supi":"imsi-999700000000001"}"#,
+    ),
+    (
+        "the home's subscriber",
+        None,
+        "/nausf-auth/v1/ue-authentications/1/5g-aka-confirmation",
+        "",
+        r#"{"authResult":"AUTHENTICATION_SUCCESS","supi":"imsi-001010000000001"}"#,
+    ),
+    (
+        "network that an answer asserts",
+        Some(Rule::PlmnInHeader),
+        "/nudm-sdm/v2/x",
+        "3gpp-sbi-asserted-plmn-id: 208-93",
+        "",
+    ),
+    (
+        "peer info of a third",
+        Some(Rule::PlmnInHeader),
+        "/nudm-sdm/v2/x",
+        "3gpp-sbi-nf-peer-info: srcsepp=sepp.5gc.mnc093.mcc208.3gppnetwork.org",
+        "",
+    ),
+    (
+        "binding to an address",
+        Some(Rule::CallbackUri),
+        "/nudm-sdm/v2/x",
+        "3gpp-sbi-binding: bl=nf-instance; apiroot=//10.0.0.1/",
+        "",
+    ),
+];
+
+/// In any spelling that a reader without case takes.
+#[test]
+fn no_address_of_the_peers_inside_is_left() {
+    let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
+    for body in [
+        r#"{"nfInstances":[{"nfServices":[{"ipEndPoints":[{"IPV4ADDRESS":"10.0.0.1","port":80}]}]}]}"#,
+        r#"{"nfInstances":[{"scpInfo":{"scpDomainInfoList":{"d":{"scpIpEndPoints":[{"ipv4Address":"10.0.0.1","port":80}]}}}}]}"#,
+        r#"{"nfInstances":[{"gmIpv4Addresses":["10.0.0.1"],"altNotifIpv4Addrs":["10.0.0.1"]}]}"#,
+        r#"{"nfInstances":[{"ipEndPoints":[{"port":{"ipEndPoints":[{"ipv4Address":"10.0.0.1"}]}}]}]}"#,
+    ] {
+        let (question, _) = request("GET /nnrf-disc/v1/nf-instances");
+        let answer = http::Response::builder().header("content-type", "application/json");
+        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
+        let mut left = bytes::Bytes::from_static(body.as_bytes());
+        let asked = tessera_sepp::guard::Asked::of(&question);
+        let judged =
+            with(|context| guard.incoming_response(context, asked, &mut parts, Some(&mut left)));
+        assert!(judged.is_ok(), "{body}: {judged:?}");
+        assert!(!String::from_utf8_lossy(&left).contains("10.0.0.1"), "{body}");
+    }
+}
+
+/// An own function that repeats the name would have it hidden, and hidden names are reached whatever they are.
+#[test]
+fn a_request_names_only_what_the_peer_may_reach() {
+    const ALL: &str = "";
+    const SOME: &str = "[sbi]\nallowed-targets = [\"nrf.5gc.mnc070.mcc999.3gppnetwork.org\"]";
+    let judged = |targets: &str, host: &str| {
+        let body = format!(
+            "{{\"monitoredResourceUris\":[\"http://{host}.5gc.mnc070.mcc999.3gppnetwork.org/x\"]}}"
+        );
+        incoming(
+            &guard(targets),
+            &format!("POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n{body}"),
+        )
+        .err()
+        .map(|refusal| refusal.rule)
+    };
+    assert_eq!([judged(ALL, "udr"), judged(SOME, "nrf")], [None, None]);
+    assert_eq!(judged(SOME, "udr"), Some(Rule::Target));
+}
+
+/// Each copy looks through all that was put before: a short list of changes must not be long to judge.
+#[test]
+fn a_list_of_changes_has_few_copies() {
+    let copy = r#"{"op":"copy","from":"/dnn/0/0","path":"/dnai"}"#;
+    let judged = |copies: usize| {
+        let body =
+            [r#"{"op":"add","path":"/dnn","value":[[]]}"#].into_iter().chain(vec![copy; copies]);
+        let body = body.collect::<Vec<_>>().join(",");
+        let text = format!(
+            "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\ncontent-type: application/json-patch+json\n\n[{body}]"
+        );
+        incoming(&guard(""), &text).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!([judged(64), judged(65)], [None, Some(Rule::Malformed)]);
+}
