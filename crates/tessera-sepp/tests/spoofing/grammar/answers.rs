@@ -98,7 +98,7 @@ fn token(random: &mut Random) -> Hostile {
     let token = format!("e30.{}.c2ln", URL_SAFE_NO_PAD.encode(document.bytes));
     let name = *random.pick(&["access_token", "access\\u005ftoken", "\\u0061ccess_token"]);
     let body = format!(r#"{{"token_type":"Bearer","{name}":"{token}","expires_in":60}}"#);
-    hostile.what = format!("token, {}", hostile.what);
+    hostile.what.push("token".into());
     hostile.message.status = Some(200);
     hostile.message.body = body.into_bytes();
     hostile.message = hostile.message.header("content-type", "application/json");

@@ -51,7 +51,7 @@ fn spelled(value: &Value, is_json: bool) -> String {
 
 fn named(random: &mut Random) -> Hostile {
     let (name, template, place) = *random.pick(&HEADERS);
-    let (uri, value, lie) = place.lie(random, name);
+    let (mut what, value, lie) = place.lie(random, name);
     let is_json = template.contains('[');
     let lying = spelled(&value, is_json);
     let honest = spelled(&place.honest(), is_json);
@@ -100,11 +100,8 @@ fn named(random: &mut Random) -> Hostile {
         9 => {
             let bytes = [b"\xff, ".as_slice(), value.as_bytes()].concat();
             let message = message.header(name, bytes);
-            return Hostile {
-                what: format!("{name}, {uri} behind a byte that isn't ASCII"),
-                lie,
-                message,
-            };
+            what.extend([name.into(), "behind a byte that isn't ASCII".into()]);
+            return Hostile { what, lie, message };
         }
         10 => {
             value = format!(",{value}");
@@ -113,7 +110,8 @@ fn named(random: &mut Random) -> Hostile {
         _ => "plain",
     };
     let message = message.header(&spelling, value);
-    Hostile { what: format!("{name}, {uri} {how}"), lie, message }
+    what.extend([name.into(), format!("header {how}")]);
+    Hostile { what, lie, message }
 }
 
 /// What servers behind a proxy believe of it.
@@ -136,7 +134,7 @@ fn believed(random: &mut Random) -> Hostile {
     let member = if name == "x_forwarded_for" { "x-forwarded-for" } else { name };
     let lie = Lie { member, kind: Kind::Host, values: vec!["10.0.0.1".into()] };
     let value = format!("{value}{}", *random.pick(&["", " ", ", 192.0.2.1"]));
-    Hostile { what: name.into(), lie, message: message().header(name, value) }
+    Hostile { what: vec![name.into()], lie, message: message().header(name, value) }
 }
 
 /// Claims, whose spelling is that of any JSON.
@@ -153,7 +151,7 @@ fn token(random: &mut Random) -> Hostile {
         around: "@",
         is_list: false,
     };
-    let (hostile, document) = scene.hostile(random);
+    let (mut hostile, document) = scene.hostile(random);
     let claims = match random.below(4) {
         0 => STANDARD.encode(&document.bytes),
         1 => URL_SAFE.encode(&document.bytes),
@@ -171,8 +169,8 @@ fn token(random: &mut Random) -> Hostile {
         3 => ("authorization", format!("Bearer {token}, Bearer e30.e30.x")),
         _ => ("authorization", format!("Bearer {token}")),
     };
-    let what = format!("token in {name}, {}", hostile.what);
-    Hostile { what, message: message().header(name, value), ..hostile }
+    hostile.what.push(format!("token in {name}"));
+    Hostile { message: message().header(name, value), ..hostile }
 }
 
 /// Of a response: where a reader goes on, and what it learns of its peer.
@@ -212,5 +210,6 @@ pub fn of_answer(random: &mut Random) -> Hostile {
         message = message.header(&spelling, format!("http://{}/x", uris::PEER));
     }
     let message = message.header(&spelling, template.replace('@', &uri));
-    Hostile { what: format!("{status} {spelling}, URI with {how}"), lie, message }
+    let what = vec![format!("{status} {spelling}"), format!("URI with {how}")];
+    Hostile { what, lie, message }
 }

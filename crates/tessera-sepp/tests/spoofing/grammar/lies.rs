@@ -12,6 +12,8 @@ pub enum Place {
     Serving,
     /// One of both: a third is a lie.
     Either,
+    /// The same where the API has no network, so that digits alone are none.
+    Anywhere,
     /// A subscriber of the receiver's: the sender's and a third's are lies.
     Subscriber,
     /// A subscriber of one of both.
@@ -24,10 +26,14 @@ pub enum Place {
     Uri,
     /// A URI of one of both.
     UriOfEither,
+    /// The same, or no URI at all: what has no scheme is none.
+    Reference,
+    /// Any text: a URI only if it is spelled as most are.
+    Link,
 }
 
 /// A value, before it is spelled.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Network { mcc: &'static str, mnc: &'static str },
     Text(String),
@@ -35,7 +41,7 @@ pub enum Value {
 
 impl Place {
     /// What it is, what stands there, and what receivers must not find in this member.
-    pub fn lie(self, random: &mut Random, member: &'static str) -> (String, Value, Lie) {
+    pub fn lie(self, random: &mut Random, member: &'static str) -> (Vec<String>, Value, Lie) {
         const THIRD: (&str, &str) = ("208", "93");
         let network = |(mcc, mnc): (&'static str, &'static str)| {
             let value = vec![format!("{mcc}-{mnc:0>3}")];
@@ -43,14 +49,14 @@ impl Place {
         };
         let of_sender = [THIRD, THIRD, ("999", "70"), ("001", "02"), ("310", "410")];
         let (what, value, (kind, values)) = match self {
-            Self::Sender | Self::Either => {
-                let codes = if self == Self::Either { THIRD } else { *random.pick(&of_sender) };
-                (String::new(), Value::Network { mcc: codes.0, mnc: codes.1 }, network(codes))
+            Self::Sender | Self::Either | Self::Anywhere => {
+                let codes = if self == Self::Sender { *random.pick(&of_sender) } else { THIRD };
+                (Vec::new(), Value::Network { mcc: codes.0, mnc: codes.1 }, network(codes))
             }
             Self::Serving => {
                 let codes = *random.pick(&of_sender);
                 let name = format!("5G:mnc{:0>3}.mcc{}.3gppnetwork.org", codes.1, codes.0);
-                (String::new(), Value::Text(name), network(codes))
+                (Vec::new(), Value::Text(name), network(codes))
             }
             Self::Subscriber | Self::Guest => {
                 let most = if self == Self::Guest { 3 } else { 5 };
@@ -61,7 +67,7 @@ impl Place {
                     ("imsi-001010000000001", "00101"),
                     ("suci-0-001-01-0000-0-0-0000000001", "00101"),
                 ][random.below(most)];
-                (String::new(), Value::Text(text.into()), (Kind::Subscriber, vec![digits.into()]))
+                (Vec::new(), Value::Text(text.into()), (Kind::Subscriber, vec![digits.into()]))
             }
             Self::Name | Self::NameOfEither => {
                 let names = [
@@ -72,29 +78,39 @@ impl Place {
                     ("nrf.5gc.mnc070.mcc999.3gppnetwork.org", ("999", "70")),
                 ];
                 let (text, codes) = names[random.below(if self == Self::Name { 5 } else { 4 })];
-                (String::new(), Value::Text(text.into()), network(codes))
+                (Vec::new(), Value::Text(text.into()), network(codes))
             }
-            Self::Uri | Self::UriOfEither => {
+            Self::Uri | Self::UriOfEither | Self::Reference | Self::Link => {
                 let (what, uri, values) = loop {
-                    let (what, uri, values) = uris::hostile(random);
-                    if self == Self::Uri || !uri.contains(uris::OWN) {
+                    let (what, uri, values) = match self {
+                        Self::Link => uris::absolute(random),
+                        _ => uris::hostile(random),
+                    };
+                    let is_own = self != Self::Uri && uri.contains(uris::OWN);
+                    let is_none = self == Self::Reference && what == "host alone";
+                    if !is_own && !is_none {
                         break (what, uri, values);
                     }
                 };
-                (format!("URI with {what}"), Value::Text(uri), (Kind::Host, values))
+                (vec![format!("URI with {what}")], Value::Text(uri), (Kind::Host, values))
             }
         };
+        let value = if random.is_honest { self.honest() } else { value };
         (what, value, Lie { member, kind, values })
     }
 
     /// What may stand there.
     pub fn honest(self) -> Value {
         Value::Text(match self {
-            Self::Sender | Self::Either => return Value::Network { mcc: "001", mnc: "01" },
+            Self::Sender | Self::Either | Self::Anywhere => {
+                return Value::Network { mcc: "001", mnc: "01" };
+            }
             Self::Serving => "5G:mnc001.mcc001.3gppnetwork.org".into(),
             Self::Subscriber | Self::Guest => "imsi-999700000000001".into(),
             Self::Name | Self::NameOfEither => uris::PEER.into(),
-            Self::Uri | Self::UriOfEither => format!("http://{}:8080/x", uris::PEER),
+            Self::Uri | Self::UriOfEither | Self::Reference | Self::Link => {
+                format!("http://{}:8080/x", uris::PEER)
+            }
         })
     }
 }

@@ -1,9 +1,13 @@
-//! A thousand hostile messages of a peer, the same for a seed in each run. Each has one lie, and the grammar knows where it is and
-//! what it is: a network, a subscriber or a host that may not stand there. The own network is 999-70, the peer 001-01,
-//! and a third one 208-93.
+//! A thousand hostile messages of a peer, the same for a seed in each run. Each has one lie, and the grammar knows where it
+//! is and what it is: a network, a subscriber or a host that may not stand there. The own network is 999-70, the peer
+//! 001-01, and a third one 208-93.
+//!
+//! The messages are those of APIs of roaming, with members that these have: with something honest in the place of the
+//! lie many pass, so that it is the lie that the guard must see.
 
 mod answers;
 mod bodies;
+mod exchanges;
 mod heads;
 mod json;
 mod lies;
@@ -12,6 +16,7 @@ mod patches;
 mod paths;
 mod queries;
 mod random;
+mod table;
 mod tricks;
 mod uris;
 
@@ -41,13 +46,13 @@ pub enum Kind {
 
 #[derive(Debug)]
 pub struct Hostile {
-    /// The family and the tricks.
-    pub what: String,
+    /// The family, the place and the tricks.
+    pub what: Vec<String>,
     pub lie: Lie,
     pub message: Message,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Message {
     /// Of a request; of a response, that of the request that it answers.
     pub method: &'static str,
@@ -90,6 +95,10 @@ impl Message {
         Some(parts)
     }
 
+    fn can_be_sent(&self) -> bool {
+        self.request().is_some() && (self.status.is_none() || self.response().is_some())
+    }
+
     pub fn body(&self) -> Bytes {
         Bytes::copy_from_slice(&self.body)
     }
@@ -98,45 +107,50 @@ impl Message {
 type Make = fn(&mut Random) -> Hostile;
 
 /// How many of each family there are.
-const FAMILIES: [(&str, usize, Make); 9] = [
-    ("body", 290, bodies::hostile),
-    ("patch", 120, patches::hostile),
-    ("query", 120, queries::query),
-    ("form", 60, queries::form),
-    ("path", 50, paths::hostile),
-    ("header", 110, heads::hostile),
+const FAMILIES: [(&str, usize, Make); 11] = [
+    ("body", 120, bodies::hostile),
+    ("request of open5gs", 80, exchanges::hostile),
+    ("any member", 150, table::hostile),
+    ("patch", 110, patches::hostile),
+    ("query", 110, queries::query),
+    ("form", 50, queries::form),
+    ("path", 40, paths::hostile),
+    ("header", 90, heads::hostile),
     ("multipart", 100, multiparts::hostile),
     ("answer", 80, answers::body),
     ("answer's header", 70, answers::head),
 ];
 
-/// A thousand of them.
-pub fn corpus(seed: u64) -> Vec<Hostile> {
+/// A thousand of them, and as many with the same tricks and something honest where the lie would be.
+pub fn corpus(seed: u64) -> (Vec<Hostile>, Vec<Message>) {
     let mut random = Random::new(seed);
     let mut seen = HashSet::new();
-    let mut all = Vec::with_capacity(1000);
+    let (mut all, mut honest) = (Vec::with_capacity(1000), Vec::with_capacity(1000));
     for (family, count, make) in FAMILIES {
         let full = all.len() + count;
         let mut tries = 0;
         while all.len() < full {
             tries += 1;
             assert!(tries < 100 * count, "the grammar has too few of {family}");
+            let mut same = random.honest();
             let mut made = make(&mut random);
-            let can_be_sent = made.message.request().is_some()
-                && (made.message.status.is_none() || made.message.response().is_some());
-            if can_be_sent && seen.insert(format!("{:?}", made.message)) {
-                made.what = format!("{family}: {}", made.what);
+            let twin = make(&mut same).message;
+            if made.message.can_be_sent() && twin.can_be_sent() && seen.insert(made.message.clone())
+            {
+                made.what.insert(0, family.into());
                 all.push(made);
+                honest.push(twin);
             }
         }
     }
-    all
+    (all, honest)
 }
 
 /// The same messages without a lie and without a trick.
 pub fn honest() -> Vec<(String, Message)> {
     let families = [
         bodies::honest(),
+        table::honest(),
         patches::honest(),
         queries::honest(),
         multiparts::honest(),

@@ -89,7 +89,7 @@ const FORMS: [(&str, &str, &str); 32] = [
         RELATED,
         "--b|content-type: application/json||!|--b--|--b|content-type: application/json||@|--b--|",
     ),
-    ("behind the end", RELATED, "--b|content-type: application/json||!|--b--|@"),
+    ("behind the end", RELATED, "--b|content-type: application/json||!|--b--||@"),
     ("behind an empty line", RELATED, "|--b|content-type: application/json||@|--b--|"),
     ("never ended", RELATED, "--b|content-type: application/json||@"),
     ("boundary with blanks behind", RELATED, "--b  |content-type: application/json||@|--b--  |"),
@@ -137,15 +137,15 @@ fn filled(form: &str, json: &[u8], line: &str, honest: &str) -> Vec<u8> {
 
 pub fn hostile(random: &mut Random) -> Hostile {
     let scene = random.pick(&SCENES);
-    let (hostile, document) = scene.hostile(random);
+    let (mut hostile, document) = scene.hostile(random);
     let honest = r#"{"pduSessionId":6}"#;
     // What changes all lines stands alone: few readers follow both.
     let in_lines = random.below(5);
     let (what, kind, form) = *random.pick(if in_lines < 2 { &FORMS[..4] } else { &FORMS[..] });
     let (how, json, line) = match in_lines {
-        0 => (", quoted-printable", quoted(&document.bytes), "\r\n"),
-        1 => (", lines end with LF", document.bytes, "\n"),
-        _ => ("", document.bytes, "\r\n"),
+        0 => (Some("quoted-printable"), quoted(&document.bytes), "\r\n"),
+        1 => (Some("lines end with LF"), document.bytes, "\n"),
+        _ => (None, document.bytes, "\r\n"),
     };
     let form = match in_lines {
         0 => form.replace("||@", "|content-transfer-encoding: quoted-printable||@"),
@@ -153,7 +153,8 @@ pub fn hostile(random: &mut Random) -> Hostile {
     };
     let body = filled(&form, &json, line, honest);
     let message = Message { body, ..hostile.message }.header("content-type", kind);
-    Hostile { what: format!("{what}{how}, {}", hostile.what), message, ..hostile }
+    hostile.what.extend([what].into_iter().chain(how).map(String::from));
+    Hostile { message, ..hostile }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

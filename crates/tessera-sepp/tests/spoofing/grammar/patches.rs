@@ -156,7 +156,7 @@ fn message(path: &str, kind: &str, body: String, resource: &'static str) -> Mess
 
 pub fn hostile(random: &mut Random) -> Hostile {
     let (path, member, place) = *random.pick(&PLACES);
-    let (uri, value, mut lie) = place.lie(random, member);
+    let (mut what, value, mut lie) = place.lie(random, member);
     let honest = plain(&place.honest());
     let fill = |chain: &str, value: &str| {
         let text = chain.replace("@P", &format!("/{member}")).replace("@N", member);
@@ -169,19 +169,20 @@ pub fn hostile(random: &mut Random) -> Hostile {
         Value::Network { .. } if member == "reqPlmnList" => format!("[{}]", plain(&value)),
         value => plain(value),
     };
-    let (what, body) = match random.below(10) {
+    what.insert(0, member.into());
+    let (trick, body) = match random.below(10) {
         0 if member == "plmnId" => {
-            let (what, chain) = *random.pick(&CODES);
+            let (trick, chain) = *random.pick(&CODES);
             lie.values = vec!["208-093".into()];
             resource = WITH_SECRETS;
-            (what, fill(chain, ""))
+            (trick, fill(chain, ""))
         }
         0 | 1 => {
-            let (what, chain) = *random.pick(&SECRET);
+            let (trick, chain) = *random.pick(&SECRET);
             lie.values =
                 vec![if place == Place::Uri { "10.0.0.1".into() } else { "208-093".into() }];
             resource = WITH_SECRETS;
-            (what, fill(chain, ""))
+            (trick, fill(chain, ""))
         }
         2 => {
             kind = "application/merge-patch+json";
@@ -198,18 +199,16 @@ pub fn hostile(random: &mut Random) -> Hostile {
             let body = fill(report, &listed);
             let message = message("/namf-callback/v1/sdm", "application/json", body, SUBSCRIPTION);
             let message = Message { method: "POST", resource: None, ..message };
-            return Hostile { what: format!("{member}, {uri} report of a change"), lie, message };
+            what.push("report of a change".into());
+            return Hostile { what, lie, message };
         }
         _ => {
-            let (what, chain) = *random.pick(&CHAINS);
-            (what, fill(chain, &listed))
+            let (trick, chain) = *random.pick(&CHAINS);
+            (trick, fill(chain, &listed))
         }
     };
-    Hostile {
-        what: format!("{member}, {uri} {what}, {kind}"),
-        lie,
-        message: message(path, kind, body, resource),
-    }
+    what.extend([trick.into(), kind.into()]);
+    Hostile { what, lie, message: message(path, kind, body, resource) }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

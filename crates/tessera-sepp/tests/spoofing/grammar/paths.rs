@@ -34,14 +34,15 @@ const PATHS: [(&str, &str); 22] = [
 pub fn hostile(random: &mut Random) -> Hostile {
     let (_, value, lie) = Place::Subscriber.lie(random, "path");
     let Value::Text(subscriber) = value else { unreachable!("a subscriber is a text") };
-    let (what, path) = *random.pick(&PATHS);
+    let (trick, path) = *random.pick(&PATHS);
     let (how, subscriber) = match random.below(4) {
-        0 => ("encoded in part", encoded(&subscriber, random, 3)),
-        1 => ("encoded", encoded(&subscriber, random, 1)),
-        2 => ("encoded twice", encoded(&subscriber, random, 2).replace('%', "%25")),
-        _ => ("", subscriber),
+        0 => (Some("encoded in part"), encoded(&subscriber, random, 3)),
+        1 => (Some("encoded"), encoded(&subscriber, random, 1)),
+        2 => (Some("encoded twice"), encoded(&subscriber, random, 2).replace('%', "%25")),
+        _ => (None, subscriber),
     };
     let path = path.replace('@', &subscriber).replace('!', "imsi-999700000000001");
-    let what = format!("{what}, subscriber {how}");
+    let how = how.map(|how| format!("subscriber {how}"));
+    let what = [format!("path {trick}")].into_iter().chain(how).collect();
     Hostile { what, lie, message: Message { method: "GET", path, ..Message::default() } }
 }

@@ -25,7 +25,7 @@ const fn parameter(
     Parameter { method: "GET", path, others, name, place, is_list }
 }
 
-const DISCOVERY: &str = "/nnrf-disc/v1/nf-instances";
+pub const DISCOVERY: &str = "/nnrf-disc/v1/nf-instances";
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
 const QUERIES: [Parameter; 7] = [
@@ -81,7 +81,7 @@ pub fn encoded(text: &str, random: &mut Random, one_in: usize) -> String {
     out
 }
 
-const NEVER: usize = usize::MAX;
+pub const NEVER: usize = usize::MAX;
 
 fn layers(text: &str, random: &mut Random, count: usize) -> String {
     (0..count).fold(text.to_owned(), |text, _| encoded(&text, random, NEVER))
@@ -153,37 +153,40 @@ const TRICKS: &[Trick] = &[
     ("bytes that are no UTF-8 behind", |name, lie, _, random| {
         format!("{}%c0%80", pair(name, lie, random))
     }),
-    ("overlong ampersand", |name, lie, _, random| format!("x=1%c0%a6{}", pair(name, lie, random))),
     ("encoded question mark", |name, lie, _, random| format!("x=1%3f&{}", pair(name, lie, random))),
     ("encoded number sign", |name, lie, _, random| format!("x=1%23&{}", pair(name, lie, random))),
 ];
 
 /// What it is, the whole query, and the lie.
-fn hostile(of: &Parameter, random: &mut Random) -> (String, String, Lie) {
-    let (uri, value, lie) = of.place.lie(random, of.name);
+fn hostile(of: &Parameter, random: &mut Random) -> (Vec<String>, String, Lie) {
+    let (mut what, value, lie) = of.place.lie(random, of.name);
     let json = |value: &Value| match value {
         Value::Text(text) => text.clone(),
         network if of.is_list => format!("[{}]", plain(network)),
         network => plain(network),
     };
     let mut spelled = json(&value);
-    let mut form = "";
     // Networks are objects of JSON as a rule (TS 29.510 §6.2.3.2.3.1).
     if let Value::Network { mcc, mnc } = value
         && random.one_in(4)
     {
         let hyphen = *random.pick(&["-", ""]);
-        (spelled, form) = (format!("{mcc}{hyphen}{mnc}"), "digits, ");
+        spelled = format!("{mcc}{hyphen}{mnc}");
+        what.push("digits".into());
     }
     let (trick, spell) = *random.pick(TRICKS);
+    what.extend([of.name.into(), format!("parameter {trick}")]);
     let lying = spell(of.name, &spelled, &json(&of.place.honest()), random);
-    let (joined, query) = match random.below(6) {
+    let query = match random.below(6) {
         // Where all is decoded before it is split, this ends the last of the others.
-        0 if !lying.starts_with('&') => (", behind `%26`", format!("{}%26{lying}", of.others)),
-        0..3 => ("", format!("{}&{lying}", of.others)),
-        _ => ("", format!("{lying}&{}", of.others)),
+        0 if !lying.starts_with('&') => {
+            what.push("behind `%26`".into());
+            format!("{}%26{lying}", of.others)
+        }
+        0..3 => format!("{}&{lying}", of.others),
+        _ => format!("{lying}&{}", of.others),
     };
-    (format!("{}, {form}{uri} {trick}{joined}", of.name), query, lie)
+    (what, query, lie)
 }
 
 pub fn query(random: &mut Random) -> Hostile {
@@ -203,15 +206,16 @@ pub fn form(random: &mut Random) -> Hostile {
         "application/json",
     ];
     let of = &FORMS[random.below(FORMS.len())];
-    let (what, body, lie) = hostile(of, random);
+    let (mut what, body, lie) = hostile(of, random);
     let kind = *random.pick(&TYPES);
+    what.push(kind.into());
     let message = Message {
         method: of.method,
         path: of.path.into(),
         body: body.into_bytes(),
         ..Message::default()
     };
-    Hostile { what: format!("{what}, {kind}"), lie, message: message.header("content-type", kind) }
+    Hostile { what, lie, message: message.header("content-type", kind) }
 }
 
 pub fn honest() -> Vec<(String, Message)> {

@@ -1,15 +1,24 @@
 //! Numbers that are the same in each run and on each machine: SplitMix64.
 
-pub struct Random(u64);
+pub struct Random {
+    state: u64,
+    /// What is honest stands where the lie would.
+    pub is_honest: bool,
+}
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self { state: seed, is_honest: false }
+    }
+
+    /// The same numbers, and nothing hostile.
+    pub fn honest(&self) -> Self {
+        Self { state: self.state, is_honest: true }
     }
 
     pub fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) as usize % end

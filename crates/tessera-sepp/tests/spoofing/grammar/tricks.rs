@@ -7,8 +7,11 @@ use super::lies::Value;
 use super::random::Random;
 
 /// The lying member of a document.
+#[derive(Clone, PartialEq)]
 pub struct Draft {
     pub name: &'static str,
+    /// Digits are a network there.
+    pub takes_digits: bool,
     pub raw_name: String,
     pub raw_value: String,
     pub value: Value,
@@ -190,7 +193,9 @@ pub const MEMBER: &[Trick<Draft>] = &[
     }),
     ("codes as text", |draft, random| {
         let hyphen = *random.pick(&["", "-"]);
-        codes(draft, |mcc, mnc| format!("\"{mcc}{hyphen}{mnc}\""));
+        if draft.takes_digits {
+            codes(draft, |mcc, mnc| format!("\"{mcc}{hyphen}{mnc}\""));
+        }
     }),
     ("codes in a name", |draft, _| {
         codes(draft, |mcc, mnc| format!("\"5g:MNC{mnc:0>3}.MCC{mcc}.3gppnetwork.org\""));

@@ -90,19 +90,29 @@ const NUMBERS: [(&str, &str, &str); 12] = [
 const PLACES: [(&str, &str); 4] = [
     ("unix:/run/docker.sock", "unix:"),
     ("file:///etc/passwd", "file:"),
-    ("http+unix://%2Frun%2Fx.sock/x", "http+unix:"),
+    ("http+unix://%2Frun%2Fx.sock/x", "http%2bunix:"),
     ("jar:http://10.0.0.1!/x", "jar:"),
 ];
 
 /// An absolute one, as in a text that some readers look for URIs in.
 pub fn absolute(random: &mut Random) -> (String, String, Vec<String>) {
+    if random.is_honest {
+        return honest();
+    }
     let host = *random.pick(&HOSTS);
     let (what, spelling) = SPELLINGS[random.below(3)];
     (what.into(), spelling.replace("{}", host), vec![host.trim_matches(['[', ']']).into()])
 }
 
+fn honest() -> (String, String, Vec<String>) {
+    ("nothing hostile".into(), format!("http://{PEER}:8080/x"), Vec::new())
+}
+
 /// What it is, the URI, and the host as receivers write it.
 pub fn hostile(random: &mut Random) -> (String, String, Vec<String>) {
+    if random.is_honest {
+        return honest();
+    }
     if random.one_in(12) {
         let (uri, scheme) = random.pick(&PLACES);
         return ("no host".into(), (*uri).into(), vec![(*scheme).into()]);

@@ -57,7 +57,7 @@ fn with_hidden_names_they_pass_too() {
 }
 
 /// One line of the messages, filled in.
-struct Exchange(Value);
+pub struct Exchange(Value);
 
 impl Exchange {
     /// The lines in turn, each time with another subscriber, session, cell, key and date.
@@ -95,7 +95,16 @@ impl Exchange {
         Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 
-    fn text(&self, name: &str) -> &str {
+    /// One of each line.
+    pub fn each() -> impl Iterator<Item = Self> {
+        (0..MESSAGES.lines().count()).map(Self::nth)
+    }
+
+    pub fn value(&self, name: &str) -> &Value {
+        &self.0[name]
+    }
+
+    pub fn text(&self, name: &str) -> &str {
         self.0[name].as_str().unwrap_or_default()
     }
 

@@ -1,16 +1,19 @@
 //! The programs that read: each is one file next to this one, and gets all messages at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::process::Command;
 use std::time::Duration;
 
 use tessera_test_peers::{Directory, Network, Process};
 
+use super::unread;
 use crate::grammar::Message;
 
 pub struct Program {
     pub name: &'static str,
+    /// What it reads otherwise than it was meant.
+    pub unread: &'static [&'static str],
     path: String,
     arguments: Vec<String>,
     /// What it is made of, while it runs.
@@ -28,7 +31,8 @@ impl Program {
             command.args(["-O1", "-o", program, source, "-lcjson"]);
             command
         };
-        Self::compiled("C, cJSON", ("receiver.c", include_str!("receiver.c")), compile, LIBCJSON)
+        let source = ("receiver.c", include_str!("receiver.c"));
+        Self::compiled("C, cJSON", unread::C, source, compile, LIBCJSON)
     }
 
     pub fn go() -> Self {
@@ -38,7 +42,8 @@ impl Program {
             command
         };
         let source = ("receiver.go", include_str!("receiver.go"));
-        Self::compiled("Go, encoding/json", source, compile, "it takes Go 1.22 or later")
+        let lack = "it takes Go 1.22 or later";
+        Self::compiled("Go, encoding/json", unread::GO, source, compile, lack)
     }
 
     pub fn node() -> Self {
@@ -51,6 +56,7 @@ impl Program {
         let source = directory.write("receiver.js", include_str!("receiver.js"));
         Self {
             name: "Node.js, URL",
+            unread: unread::NODE,
             path: "node".into(),
             arguments: vec![source],
             _directory: directory,
@@ -59,6 +65,7 @@ impl Program {
 
     fn compiled(
         name: &'static str,
+        unread: &'static [&'static str],
         (file, source): (&str, &str),
         compile: impl Fn(&str, &str) -> Command,
         lack: &str,
@@ -75,11 +82,11 @@ impl Program {
             "{compiler} can't compile {file}: {lack}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        Self { name, path, arguments: Vec::new(), _directory: directory }
+        Self { name, unread, path, arguments: Vec::new(), _directory: directory }
     }
 
     /// What it prints of these messages.
-    pub fn reads(&self, names: &[&str], messages: &BTreeMap<usize, Message>) -> String {
+    pub fn reads(&self, names: &BTreeSet<&str>, messages: &BTreeMap<usize, Message>) -> String {
         let mut input = String::new();
         for name in names {
             let _ = writeln!(input, "name {name}");
@@ -115,8 +122,7 @@ fn write(input: &mut String, number: usize, message: &Message) {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
 }

@@ -12,7 +12,7 @@
 
 #include <cjson/cJSON.h>
 
-enum { MOST_NAMES = 256, DEEPEST = 64 };
+enum { MOST_NAMES = 4096, DEEPEST = 64 };
 
 static char *names[MOST_NAMES];
 static int name_count, message;
@@ -91,7 +91,7 @@ static void authority(const char *text) {
 }
 
 /* Where a client made with libcurl would connect to. It takes one to three slashes, and none with a scheme left out. */
-static void uri(const char *text) {
+static void curl(const char *text) {
     size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
     const char *rest = text;
     if (scheme > 0 && text[scheme] == ':' && text[scheme + 1] == '/') rest = text + scheme + 1;
@@ -103,6 +103,22 @@ static void uri(const char *text) {
         snprintf(value, sizeof value, "%.*s:", (int)(scheme < 30 ? scheme : 30), text);
         found("host", value);
     }
+}
+
+static char *decoded(const char *text);
+
+/* More lenient clients leave out what browsers leave out, take `\\` for `/`, and decode the host. */
+static void uri(const char *text) {
+    curl(text);
+    text += strspn(text, "\001\002\003\004\005\006\007\010\t\n\v\f\r\016\017\020\021\022\023\024\025\026\027\030\031\032\033\034\035\036\037 ");
+    char *plain = strdup(text), *to = plain;
+    for (; *text; text++)
+        if (!strchr("\t\n\r", *text)) *to++ = *text == '\\' ? '/' : *text;
+    *to = 0;
+    curl(plain);
+    curl(decoded(plain));
+    size_t scheme = strncasecmp(plain, "http", 4) != 0 ? 0 : tolower((unsigned char)plain[4]) == 's' ? 5 : 4;
+    if (scheme && plain[scheme] == ':') curl(plain + scheme + 1);
 }
 
 static void token(const char *value);
@@ -195,9 +211,11 @@ static cJSON *reach(cJSON *from, char *pointer, char **last) {
     return from;
 }
 
-static void put(cJSON *parent, const char *token, cJSON *value) {
+static void put(cJSON *parent, const char *token, cJSON *value, int replaces) {
     if (cJSON_IsArray(parent)) {
-        cJSON_AddItemToArray(parent, value);
+        int index = digits(token) ? atoi(token) : cJSON_GetArraySize(parent);
+        if (replaces) cJSON_DeleteItemFromArray(parent, index);
+        cJSON_InsertItemInArray(parent, index, value);
     } else {
         cJSON_DeleteItemFromObjectCaseSensitive(parent, token);
         cJSON_AddItemToObject(parent, token, value);
@@ -222,7 +240,7 @@ static cJSON *patched(cJSON *resource, const cJSON *operations) {
         }
         if (!value) continue;
         cJSON *parent = reach(resource, strdup(path->valuestring), &last);
-        if (parent && last) put(parent, last, value);
+        if (parent && last) put(parent, last, value, strcasecmp(op->valuestring, "replace") == 0);
         else if (!last) resource = value;
     }
     return resource;
@@ -236,6 +254,7 @@ static void json(const char *text, const char *base) {
     if (cJSON_IsArray(value)) walk(patched(cJSON_Parse(base), value));
 }
 
+/* Up to a NUL, as texts end in C. */
 static char *decoded(const char *text) {
     char *out = strdup(text), *to = out;
     for (; *text; text++) {
@@ -261,15 +280,22 @@ static void parameter(const char *name, const char *value) {
     depth = before;
 }
 
-static void query(const char *encoded) {
-    char *state, *all = decoded(encoded);
-    for (char *pair = strtok_r(all, "&", &state); pair; pair = strtok_r(NULL, "&", &state)) {
+static void pairs(char *all, const char *between) {
+    char *state;
+    for (char *pair = strtok_r(all, between, &state); pair; pair = strtok_r(NULL, between, &state)) {
         char *value = strchr(pair, '=');
         if (!value) continue;
         *value++ = 0;
-        parameter(pair, value);
-        parameter(pair, decoded(value));
+        char *name = decoded(pair);
+        parameter(name, value);
+        for (int layer = 0; layer < 3 && strchr(value, '%'); layer++) parameter(name, value = decoded(value));
     }
+}
+
+static void query(const char *encoded) {
+    pairs(decoded(encoded), "&");
+    /* As HTML 4 advises. */
+    pairs(strdup(encoded), "&;");
 }
 
 static void path(const char *whole) {
@@ -280,9 +306,12 @@ static void path(const char *whole) {
         if (end) *end = 0;
         query(rest);
     }
-    char *plain = decoded(copy);
-    for (char *part = strtok_r(plain, "/", &state); part; part = strtok_r(NULL, "/", &state))
-        parameter("path", decoded(part));
+    for (int layer = 0; layer < 3; layer++) {
+        copy = decoded(copy);
+        char *plain = strdup(copy);
+        for (char *part = strtok_r(plain, "/\\", &state); part; part = strtok_r(NULL, "/\\", &state))
+            parameter("path", part);
+    }
 }
 
 /* The claims of a token: base64 in any alphabet. */
@@ -332,7 +361,7 @@ static void multipart(const char *body, size_t length) {
 }
 
 static void body(const char *type, const char *bytes, size_t length, const char *base) {
-    if (strncmp(type, "multipart/", 10) == 0) multipart(bytes, length);
+    if (strncasecmp(type, "multipart/", 10) == 0 || strncmp(bytes, "--", 2) == 0) multipart(bytes, length);
     else json(bytes, base);
     /* Where tokens are given, whatever its type. */
     query(bytes);

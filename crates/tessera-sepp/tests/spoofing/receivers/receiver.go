@@ -20,6 +20,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -276,7 +277,10 @@ func put(around any, tokens []string, value any) any {
 		if err != nil || index < 0 || index >= len(around) {
 			return append(around[:len(around):len(around)], put(nil, tokens[1:], value))
 		}
-		changed := append([]any{}, around...)
+		if len(tokens) == 1 {
+			return slices.Insert(slices.Clone(around), index, value)
+		}
+		changed := slices.Clone(around)
 		changed[index] = put(around[index], tokens[1:], value)
 		return changed
 	}

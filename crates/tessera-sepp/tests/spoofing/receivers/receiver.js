@@ -88,7 +88,7 @@ function patched(resource, operations) {
     }
     const [around, last] = reach(path);
     if (moved === undefined || around === null || typeof around !== "object") continue;
-    if (Array.isArray(around)) around.push(moved);
+    if (Array.isArray(around)) around.splice(/^\d+$/.test(last) ? Number(last) : around.length, op === "replace" ? 1 : 0, moved);
     else around[last] = moved;
   }
   return root[""];

@@ -1,0 +1,200 @@
+//! Any name that the OpenAPI files of 3GPP have, with a lie in what it holds there: no name of theirs may be one that the
+//! guard forgot.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::bodies;
+use super::json::Scene;
+use super::lies::{Place, Value};
+use super::queries::{DISCOVERY, NEVER, encoded};
+use super::random::Random;
+use super::tricks::plain;
+use super::{Hostile, Message};
+
+/// `member NAME KIND`, as `scripts/sepp-members` makes it.
+const TABLE: &str = include_str!("../../../src/guard/members.txt");
+
+/// What is about third networks: lists in subscriptions, policies and profiles, steering of roaming, where a subscriber
+/// came from, and devices near it. Any network may stand there.
+const OF_THIRD_NETWORKS: [&str; 41] = [
+    "newGuami",
+    "oldGuami",
+    "lastVisitedTai",
+    "allowedPlmns",
+    "allowedSnpns",
+    "equivalentPlmnList",
+    "equivalentPlmns",
+    "sorInfo",
+    "steeringContainer",
+    "forbiddenPlmns",
+    "newServingPlmn",
+    "adjacentPlmns",
+    "announcingPlmnID",
+    "announcingUeHplmnIdentifier",
+    "announcingUeVplmnIdentifier",
+    "chfSupportedPlmn",
+    "disasterPlmn",
+    "discovereeUeHplmnIdentifier",
+    "discovereeUeVplmnIdentifier",
+    "discovererUeHplmnIdentifier",
+    "discovererUeVplmnIdentifier",
+    "mdtAllowedPlmnIdList",
+    "monitoredPlmnIdentifier",
+    "monitoringUeHplmnIdentifier",
+    "monitoringUeVplmnIdentifier",
+    "oauth2NotRequiredPlmnIdList",
+    "oauth2RequiredPlmnIdList",
+    "plmnRangeList",
+    "plmnSpecificSnssaiList",
+    "plmns",
+    "rangingSlPosPlmn",
+    "remotePlmnId",
+    "remotePlmnIdRoaming",
+    "remotePlmnList",
+    "remotePlmnRangeList",
+    "remoteSnpnId",
+    "remoteSnpnList",
+    "snpns",
+    "suspendedInsidePlmnList",
+    "suspendedOutsidePlmnList",
+    "uePlmnRangeList",
+];
+
+/// What may stand around the object, of several APIs: `@` is the object.
+const AROUND: [&str; 8] = [
+    "@",
+    "@",
+    r#"{"pduSessionId":5,"ueLocation":{"nrLocation":@}}"#,
+    r#"{"nfProfile":{"amfInfo":@}}"#,
+    r#"{"smfSelInfo":[[{"subscribedSnssaiInfos":{"1":@}}]]}"#,
+    r#"{"ueContext":{"sessionContextList":[{"smContext":@}]}}"#,
+    r#"{"dnnConfigurations":{"internet":@}}"#,
+    r#"{"eventReports":[{"reportList":[@]}]}"#,
+];
+
+/// Answers of services whose URIs lead to the one that gives them.
+const ANSWERS: [&str; 3] = [
+    "/nsmf-pdusession/v1/pdu-sessions",
+    "/nausf-auth/v1/ue-authentications",
+    "/nudm-uecm/v1/imsi-999700000000001/registrations",
+];
+
+/// A name, and what it holds.
+type Row = (&'static str, &'static str);
+
+/// Those that hold something, and those that hold nothing: a network, or a URI, may stand there all the same.
+static ROWS: LazyLock<[Vec<Row>; 2]> = LazyLock::new(|| {
+    let row = |line: &'static str| {
+        let mut words = line.strip_prefix("member ")?.split(' ');
+        Some((words.next()?, words.next()?))
+    };
+    let third: HashSet<_> = OF_THIRD_NETWORKS.into_iter().map(folded).collect();
+    let rows = TABLE.lines().filter_map(row);
+    let rows = rows.filter(|(name, kind)| *kind != "change" && !third.contains(&folded(name)));
+    let (nothing, something) = rows.partition(|(_, kind)| *kind == "-");
+    [something, nothing]
+});
+
+pub fn is_of_third_networks(name: &str) -> bool {
+    OF_THIRD_NETWORKS.iter().any(|other| folded(other) == folded(name))
+}
+
+/// As the guard compares names.
+fn folded(name: &str) -> String {
+    name.replace(['-', '_'], "").to_ascii_lowercase()
+}
+
+/// URIs that lead to the one that gives them. Of those to call back, the one that asked has some.
+static OF_ANSWERS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    let of = |wanted| ROWS[0].iter().filter(move |(_, kind)| *kind == wanted);
+    let calls: HashSet<_> = of("callback").map(|(name, _)| folded(name)).collect();
+    of("uri").filter(|(name, _)| !calls.contains(&folded(name))).copied().collect()
+});
+
+fn place(kind: &str, random: &mut Random) -> Place {
+    match kind {
+        "subscriber" => Place::Guest,
+        "callback" => Place::Uri,
+        "uri" => Place::UriOfEither,
+        "reference" => Place::Reference,
+        "host" => Place::NameOfEither,
+        "-" if random.one_in(3) => Place::Link,
+        "network" => Place::Either,
+        _ => Place::Anywhere,
+    }
+}
+
+pub fn hostile(random: &mut Random) -> Hostile {
+    match random.below(8) {
+        0 => query(random),
+        1 => answer(random),
+        _ => body(random),
+    }
+}
+
+fn body(random: &mut Random) -> Hostile {
+    // TS 29.518 §5.2.2.2: AMFs hand over subscribers of third networks to each other.
+    let scenes: Vec<_> =
+        bodies::SCENES.iter().filter(|scene| !scene.path.starts_with("/namf-comm")).collect();
+    let scene = *random.pick(&scenes);
+    let (member, kind) = loop {
+        let which = usize::from(random.one_in(3));
+        let row = *random.pick(&ROWS[which]);
+        if !scene.others.contains(&format!("\"{}\"", row.0)) {
+            break row;
+        }
+    };
+    let place = place(kind, random);
+    let (is_list, around) = (random.one_in(4), *random.pick(&AROUND));
+    made(&Scene { member, place, is_list, around, ..*scene }, kind, random)
+}
+
+fn answer(random: &mut Random) -> Hostile {
+    let (member, kind) = *random.pick(&OF_ANSWERS);
+    let (path, around) = (*random.pick(&ANSWERS), *random.pick(&AROUND));
+    let scene = Scene {
+        method: "POST",
+        path,
+        others: "",
+        member,
+        place: Place::Uri,
+        around,
+        is_list: random.one_in(4),
+    };
+    let mut hostile = made(&scene, kind, random);
+    hostile.message.status = Some(*random.pick(&[200, 201]));
+    hostile
+}
+
+/// What is about third networks, with one.
+pub fn honest() -> Vec<(String, Message)> {
+    let one = |name: &str| {
+        let body = format!(r#"{{"{name}":[{{"mcc":"208","mnc":"93"}}]}}"#).into_bytes();
+        let path = "/npcf-am-policy-control/v1/policies".into();
+        let message = Message { method: "POST", path, body, ..Message::default() };
+        (name.to_owned(), message.header("content-type", "application/json"))
+    };
+    OF_THIRD_NETWORKS.into_iter().map(one).collect()
+}
+
+fn made(scene: &Scene, kind: &str, random: &mut Random) -> Hostile {
+    let (mut hostile, document) = scene.hostile(random);
+    hostile.message = document.put_into(hostile.message);
+    hostile.what[0] = format!("a name of the table: {kind}");
+    hostile
+}
+
+fn query(random: &mut Random) -> Hostile {
+    let (member, kind) = *random.pick(&ROWS[0]);
+    let place = place(kind, random);
+    let (mut what, value, lie) = place.lie(random, member);
+    what.push(format!("a parameter of the table: {kind}"));
+    let text = match &value {
+        Value::Text(text) => text.clone(),
+        network if random.one_in(2) => format!("[{}]", plain(network)),
+        network => plain(network),
+    };
+    let path = format!("{DISCOVERY}?target-nf-type=UDM&{member}={}", encoded(&text, random, NEVER));
+    Hostile { what, lie, message: Message { method: "GET", path, ..Message::default() } }
+}
