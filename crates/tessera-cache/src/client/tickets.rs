@@ -273,6 +273,26 @@ mod tests {
         assert_eq!(fleet_numbers(&own).last(), Some(&1));
     }
 
+    #[test]
+    fn the_tickets_of_as_many_handshakes_are_kept_as_a_server_keeps() {
+        let of = |numbers: std::ops::Range<u8>| {
+            let mut own = OwnTickets::default();
+            for byte in numbers {
+                own.add(ONE, [Some(Ticket { bytes: [byte; 8], id: Id(0xc000) }); 2]);
+            }
+            own
+        };
+        let numbers = |own: &OwnTickets| {
+            own.all().map(|(_, left)| left[0].map_or(0, |it| it.bytes[0])).collect::<Vec<_>>()
+        };
+        let mut kept = of(1..10);
+        assert_eq!(numbers(&kept), [9, 8, 7, 6]);
+        kept.put_before(OTHER, [None; 2]);
+        assert_eq!(numbers(&kept), [9, 8, 7, 6]);
+        kept.put_all(of(11..13));
+        assert_eq!(numbers(&kept), [12, 11, 9, 8]);
+    }
+
     /// Else it would be sent twice.
     #[test]
     fn a_fleet_ticket_is_in_one_of_two_caches() {

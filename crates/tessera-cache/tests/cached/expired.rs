@@ -1,12 +1,14 @@
 //! Certificates that expire while both ends have them cached, the chains or what their verifiers remember.
 
+use std::sync::Arc;
+
 use tessera::Error;
 use tessera::wire::AlertDescription;
-use tessera_cache::{Carrier, Metrics};
+use tessera_cache::{Carrier, Metrics, PublicIds};
 use tessera_harness::{Pair, at};
 
 use crate::known::{Keys, ends_with};
-use crate::{Ends, alert, hits_of, in_hello};
+use crate::{Ends, Naming, alert, chain, hits_of, in_hello};
 
 /// The last second but one before the certificates of `known` expire, in 2040, and the one after they did.
 const BEFORE: u64 = 2_208_988_799 - 1_800_000_000;
@@ -65,6 +67,23 @@ fn a_cached_server_that_expires_after_it_was_offered_is_refused() {
         // The next one offers nothing, whatever its clock says.
         assert!(!offers_chains(&ends, &ends.start()));
     }
+}
+
+/// Of a client that doesn't take part the server offers to recognise the chain, until it expires.
+#[test]
+fn a_stock_clients_chain_that_has_expired_is_not_offered() {
+    let public = PublicIds::ObserversRecogniseChains;
+    let mut ends = ends_with(Keys::P256, Carrier::default()).0;
+    ends.scene.client.verifier = Arc::new(Naming::new("servers"));
+    ends.scene.server.credentials = vec![chain(&[b's'; 900], &[b'i'; 700])];
+    crate::public::use_public_ids(&mut ends, public, public);
+    assert_eq!(ends.hits(), (false, false));
+    let recognised = |seconds| {
+        let mut pair = ends.scene.start(None, at(seconds));
+        pair.run();
+        hits_of(&pair).1
+    };
+    assert_eq!([BEFORE, BEFORE + 1, AFTER].map(recognised), [true, false, false]);
 }
 
 /// The server doesn't tell it why. Its proof is right: so it is the client itself, and what is known of it has no use.

@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tessera::auth::{Credential, PrivateKey};
-use tessera::wire::CertificateType;
+use tessera::Reply;
+use tessera::auth::{
+    Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, PrivateKey,
+    VerifierPolicy, VerifyPeer,
+};
+use tessera::wire::{CertificateType, SignatureScheme};
 use tessera_cache::{ChainHash, PublicIds};
-use tessera_harness::{Mode, at};
+use tessera_harness::{Mode, Pair, at};
 use tessera_null_provider::NullSigner;
 
-use crate::{Ends, chain, hits_of};
+use crate::{Ends, Naming, chain, hits_of};
 
 /// Who resumes his own session with a copied ticket would learn whose it is, if the server derived the next tickets for
 /// the ticket's owner from a secret that the thief knows: he could compute them for each chain that he can think of.
@@ -31,6 +35,45 @@ fn a_server_derives_no_tickets_where_the_session_is_anothers_than_the_ticket() {
         pair.run();
         assert_eq!(hits_of(&pair), (true, is_found));
     }
+}
+
+/// Names no client.
+struct Nameless(Naming);
+
+impl PeerVerifier for Nameless {
+    fn schemes(&self) -> &[SignatureScheme] {
+        self.0.schemes()
+    }
+
+    fn policy(&self) -> VerifierPolicy {
+        self.0.policy()
+    }
+
+    fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
+        match self.0.verify(question) {
+            Reply::Now(Ok(_)) => {
+                Reply::Now(Ok(PeerIdentity { blob: Vec::new(), expires_at: None }.into()))
+            }
+            other => other,
+        }
+    }
+}
+
+/// Two clients that the verifier gives no name are not therefore the same.
+#[test]
+fn a_server_derives_no_tickets_for_a_session_without_a_name() {
+    let mut ends = Ends::new(Mode::Mutual);
+    ends.judge_clients_by(Nameless(Naming::new("clients")));
+    let session = ends.connect().to_client.sessions.pop();
+    assert!(ends.resume(session).server.facts().psk.is_some());
+    assert_eq!(ends.server.metrics().learned, 1);
+    // Of the connection and not of the resumption: the hellos have a newer ticket each, and one has the spare of before.
+    assert_eq!([ends.start(), ends.start()].map(finished), [(true, true), (true, false)]);
+}
+
+fn finished(mut pair: Pair) -> (bool, bool) {
+    pair.run();
+    hits_of(&pair)
 }
 
 /// Chains of one certificate each, whose hashes begin with the same 14 bits.

@@ -21,6 +21,12 @@ impl CodecChange for Stock {
 /// Ends that use public ids, or not; the client has no extension.
 pub(crate) fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let mut ends = Ends::new(Mode::Mutual);
+    use_public_ids(&mut ends, client, server);
+    ends
+}
+
+/// Both ends begin again so.
+pub(crate) fn use_public_ids(ends: &mut Ends, client: PublicIds, server: PublicIds) {
     let provider = ends.scene.client.provider;
     let cache = ClientCache::new(&provider).expect("a cache").with_public_ids(client);
     ends.client = Arc::new(cache);
@@ -29,7 +35,6 @@ pub(crate) fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let stock = ChangedCodecs { factory: ends.client.clone(), change: || Stock };
     ends.scene.client.certificate_codecs = vec![Arc::new(stock)];
     ends.scene.server.certificate_codecs = vec![ends.server.clone()];
-    ends
 }
 
 #[test]
