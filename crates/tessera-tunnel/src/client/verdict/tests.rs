@@ -237,3 +237,35 @@ fn the_line_of_a_connection_that_ended_in_order_names_no_flight() {
     assert_eq!((&*line["level"], &*line["outcome"]), ("WARN", "unreachable"));
     assert_ne!(line["target"], TRUSTED, "programs that try again and again fill no disk");
 }
+
+/// A server speaks of this end's certificate after the handshake, which is complete here by then.
+#[test]
+fn a_server_that_refuses_this_end_is_told_from_one_that_fails() {
+    let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
+    let alert = |alert| {
+        let error = io::Error::other(Error::AlertReceived(alert));
+        Judgement::of(Ended::Server(error), complete)
+    };
+    let refused = alert(AlertDescription::CERTIFICATE_REVOKED);
+    assert_eq!(refused.what(), "the server refuses this end");
+    assert!(refused.what_to_do().unwrap().contains("this end's `certificate` or PSK"));
+    let failed = alert(AlertDescription::INTERNAL_ERROR);
+    assert_eq!(failed.what(), "the connection to the server failed");
+    assert_eq!(failed.what_to_do(), None);
+}
+
+#[test]
+fn a_reload_and_the_end_of_the_process_cut_for_different_reasons() {
+    let withdrawn = ServerState {
+        handshake: Some(HandshakeKind::Full),
+        is_withdrawn: true,
+        ..ServerState::default()
+    };
+    let by_reload = judge(Ended::Server, io::ErrorKind::ConnectionReset, withdrawn);
+    assert!(by_reload.what().ends_with("a reload withdrew what the server was trusted by"));
+    let by_end = Judgement::of(Ended::Cut, withdrawn);
+    assert!(by_end.what().ends_with("the process ends"));
+    let before = ServerState { handshake: None, ..ServerState::default() };
+    let failed = judge(Ended::Server, io::ErrorKind::ConnectionReset, before);
+    assert!(failed.what_to_do().unwrap().contains("check the certificates, the `peers`"));
+}
