@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 
+use super::fields::Kind;
 use super::judge::{Judge, Scope, json};
 use super::media::{self, Media};
 use super::{Refusal, Rule, query};
@@ -45,21 +46,21 @@ pub(super) fn judge(
             false => Ok(()),
         };
     };
-    let media = content_type
-        .ok()
-        .and_then(Media::of)
-        .filter(|media| media::allows(judge.kind.service, judge.kind.is_request, *media));
-    let Some(media) = media else {
-        if !is_error {
-            let claimed = content_type.unwrap_or_else(|why| why);
-            return judge.against(Rule::ContentType, "content-type", claimed);
-        }
+    let known = content_type.ok().and_then(Media::of);
+    let Kind { service, is_request, .. } = judge.kind;
+    let is_allowed = known.is_some_and(|media| media::allows(service, is_request, media));
+    if !is_allowed && is_error {
         // The page of a proxy on the way, for people. Programs read the status.
         *body = Bytes::new();
         headers.remove(CONTENT_TYPE);
         set_length(headers, 0);
         return Ok(());
-    };
+    }
+    if !is_allowed {
+        judge.against(Rule::ContentType, "content-type", content_type.unwrap_or_else(|why| why))?;
+    }
+    // Where the rule only logs, what can be read is judged all the same.
+    let Some(media) = known else { return Ok(()) };
     let is_list = body.trim_ascii_start().first() == Some(&b'[');
     if media == Media::MergePatch && is_list {
         // It would replace the whole resource (RFC 7396 §2); some functions take it for a list of changes.
@@ -161,9 +162,10 @@ fn parts(
                 }
                 (kind, part.content.to_vec())
             }
+            // Where the rule only logs, the other parts are judged all the same.
             _ => {
                 judge.against(Rule::ContentType, "multipart", part.content_type)?;
-                return Ok(None);
+                (kind, part.content.to_vec())
             }
         };
         read.push((part, content_type, content));
@@ -179,9 +181,17 @@ fn parts(
 /// Whether JSON stands in a binary message: some readers find parts by their place, and JSON behind a byte order mark
 /// or garbage.
 fn has_json(content: &[u8]) -> bool {
-    let mut inner = content.iter().filter(|byte| byte.is_ascii() && **byte > b' ');
-    let ends = (inner.next(), inner.next_back());
-    if matches!(ends, (Some(b'{'), Some(b'}')) | (Some(b'['), Some(b']'))) {
+    if let Ok(text) = std::str::from_utf8(content) {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let is_text = !text.contains(|letter: char| letter.is_control() && !letter.is_whitespace());
+        let is_closed = text.starts_with('{') && text.ends_with('}')
+            || text.starts_with('[') && text.ends_with(']');
+        if is_text && is_closed {
+            return true;
+        }
+    }
+    // UTF-16.
+    if matches!(content, [0xff, 0xfe, b'{' | b'[', 0, ..] | [0xfe, 0xff, 0, b'{' | b'[', ..]) {
         return true;
     }
     let braces = content.iter().enumerate().filter(|(_, byte)| **byte == b'{');

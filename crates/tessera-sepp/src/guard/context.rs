@@ -111,9 +111,11 @@ impl Service {
     /// Whether the one that asks serves the subscriber, and the one that is asked is the home.
     pub(super) fn is_asked_of_home(self) -> bool {
         let name = self.name();
-        ["nudm-", "nausf-", "npcf-", "nchf-", "nnssf-", "nsmf-"]
-            .iter()
-            .any(|start| name.starts_with(start))
+        // Who is called back has asked before.
+        !name.ends_with("-callback")
+            && ["nudm-", "nausf-", "npcf-", "nchf-", "nnssf-", "nsmf-"]
+                .iter()
+                .any(|start| name.starts_with(start))
     }
 
     /// Whether it is about subscribers of the one that is asked alone.

@@ -3,6 +3,9 @@
 use super::context::Service;
 use super::network::Side;
 
+/// The header that says where a request goes (TS 29.500 §5.2.3.2.4).
+pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
+
 /// Whose network a member names: in a request and in a response it is another's often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {

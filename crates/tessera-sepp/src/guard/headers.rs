@@ -7,13 +7,12 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::fields::Text;
+use super::fields::{TARGET, Text};
 use super::identity::Identity;
 use super::judge::places::{binding, elsewhere, is_of, place};
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
-use super::target::TARGET;
 use super::uri::{HttpUri, Look};
 use super::{Refusal, Rule, percent, query};
 
@@ -73,10 +72,10 @@ const fn scope(name: &'static str, side: Side) -> Scope {
 fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
     headers.remove(ALT_SVC);
     // CGI and what comes after it have `_` for `-`.
-    let folded = headers
-        .keys()
-        .find(|name| name.as_str().contains('_') && is_standard(&name.as_str().replace('_', "-")));
-    if let Some(name) = folded.cloned() {
+    let is_folded = |name: &&HeaderName| {
+        name.as_str().contains('_') && is_standard(&name.as_str().replace('_', "-"))
+    };
+    while let Some(name) = headers.keys().find(is_folded).cloned() {
         judge.against(Rule::Malformed, "header", name.as_str())?;
         headers.remove(name);
     }

@@ -67,7 +67,7 @@ use self::context::Service;
 pub use self::context::{Asked, Context, RevealedTarget};
 use self::fields::{Kind, Text};
 use self::hiding::{Pseudonyms, Translation, Way};
-use self::judge::{Judge, Scope};
+use self::judge::{Changes, Judge, Scope};
 use self::network::Sides;
 pub use self::rates::RateLimits;
 pub use self::refusal::{Refusal, Verdict};
@@ -187,7 +187,10 @@ impl Guard {
         let of_peer = self.of_peer(context)?;
         let service = Service::of(parts.uri.path());
         let mut judge = self.judge(context, Direction::Incoming, service, true);
-        if let Err(refusal) = of_peer.rates.request(service) {
+        if let Err(refusal) = of_peer.rates.of_service(service) {
+            judge.offence(refusal)?;
+        }
+        if let Err(refusal) = of_peer.rates.of_peer(service) {
             judge.offence(refusal)?;
         }
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
@@ -275,7 +278,7 @@ impl Guard {
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
             copies: 0,
-            is_in_change: false,
+            changes: Changes::Outside,
             is_patch: false,
             logged: Vec::new(),
         }

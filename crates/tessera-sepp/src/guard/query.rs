@@ -84,10 +84,7 @@ fn once(
         judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
     }
     let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
-        Key::Known(member) => {
-            let side = judge.kind.side(member.whose, None);
-            Scope { name: member.name, side, text: member.text, is_map: member.is_map }
-        }
+        Key::Known(member) => judge.below(PARAMETER, member),
         Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },
         // Half a PLMN ID of its own is in no API.
         Key::Mcc | Key::Mnc => {

@@ -51,19 +51,23 @@ impl<C: Clock + Clone> RateLimits<C> {
         }
     }
 
-    /// Takes one request for this service.
+    /// Takes one request from the limit of its service. It comes first: what it refuses doesn't use up the peer's.
     ///
     /// # Errors
     /// If it is one too many.
-    pub(super) fn request(&self, service: Service) -> Result<(), Refusal> {
-        // The narrow limit comes first: what it refuses doesn't use up the other.
-        if let Some(bucket) = self.services.get(service.index()) {
-            self.take(bucket).map_err(|wait| too_many(Rule::RateOfService, service, wait))?;
-        }
-        if let Some(bucket) = &self.requests {
-            self.take(bucket).map_err(|wait| too_many(Rule::Rate, service, wait))?;
-        }
-        Ok(())
+    pub(super) fn of_service(&self, service: Service) -> Result<(), Refusal> {
+        let bucket = self.services.get(service.index());
+        let taken = bucket.map_or(Ok(()), |bucket| self.take(bucket));
+        taken.map_err(|wait| too_many(Rule::RateOfService, service, wait))
+    }
+
+    /// Takes one request from the limit of the peer.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub(super) fn of_peer(&self, service: Service) -> Result<(), Refusal> {
+        let taken = self.requests.as_ref().map_or(Ok(()), |bucket| self.take(bucket));
+        taken.map_err(|wait| too_many(Rule::Rate, service, wait))
     }
 
     /// Takes one new connection; else says how long to wait.
@@ -99,17 +103,18 @@ mod tests {
         };
         let limits = RateLimits::with_clock(&rate, clock.clone());
         let [disc, sdm] = ["/nnrf-disc/v1", "/nudm-sdm/v2"].map(Service::of);
-        let passed = |service| (0..10).filter(|_| limits.request(service).is_ok()).count();
+        let request = |service| limits.of_service(service).and_then(|()| limits.of_peer(service));
+        let passed = |service| (0..10).filter(|_| request(service).is_ok()).count();
         assert_eq!((passed(disc), passed(sdm)), (3, 2));
-        let refusal = limits.request(disc).unwrap_err();
+        let refusal = request(disc).unwrap_err();
         assert_eq!(refusal.rule, Rule::RateOfService);
         assert_eq!(refusal.status, 429);
         assert_eq!(refusal.retry_after_seconds(), Some(1));
         clock.advance(Duration::from_secs(1));
         assert_eq!(passed(sdm), 3);
-        let one_more = limits.request(Service::Other);
-        assert!(one_more.is_ok() && limits.request(Service::Other).is_ok());
-        assert_eq!(limits.request(Service::Other).unwrap_err().rule, Rule::Rate);
+        let one_more = request(Service::Other);
+        assert!(one_more.is_ok() && request(Service::Other).is_ok());
+        assert_eq!(request(Service::Other).unwrap_err().rule, Rule::Rate);
         assert!(limits.connection().is_ok());
         assert!(limits.connection().unwrap_err() > Duration::ZERO);
     }
@@ -117,9 +122,8 @@ mod tests {
     #[test]
     fn nothing_is_limited_by_default() {
         let limits = RateLimits::new(&config::Rate::default());
-        assert!(
-            (0..10_000)
-                .all(|_| limits.request(Service::Other).is_ok() && limits.connection().is_ok())
-        );
+        assert!((0..10_000).all(|_| limits.of_service(Service::Other).is_ok()
+            && limits.of_peer(Service::Other).is_ok()
+            && limits.connection().is_ok()));
     }
 }

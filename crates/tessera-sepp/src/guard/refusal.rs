@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::Rule;
+use super::identity::Identity;
 use crate::names::PlmnSet;
 
 /// A message that goes on.
@@ -39,7 +40,8 @@ pub struct Refusal {
 impl Refusal {
     /// For what stands in this field. Letters that nothing shows, or that turn a line of a log round, are left out.
     pub(super) fn new(rule: Rule, field: &'static str, claimed: &str) -> Self {
-        let shown = claimed.chars().filter(|c| is_shown(*c)).take(120).collect::<String>();
+        let shown: String = claimed.chars().filter(|c| is_shown(*c)).take(2 * LONGEST).collect();
+        let shown: String = masked(&shown).chars().take(LONGEST).collect();
         Self {
             rule,
             status: rule.status(),
@@ -57,6 +59,22 @@ impl Refusal {
             .map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))
             .map(|s| s.max(1))
     }
+}
+
+/// How many characters of a claim are shown.
+const LONGEST: usize = 120;
+
+/// The text without what tells one subscriber from another.
+fn masked(text: &str) -> String {
+    const BETWEEN: [char; 9] = ['/', '?', '&', '=', ',', ';', '"', ' ', '#'];
+    let mask = |part: &str| {
+        let piece = part.trim_end_matches(BETWEEN);
+        // What ends so is masked already.
+        let is_one = Identity::of(piece).is_some() && !piece.ends_with("..");
+        let shown = if is_one { Identity::masked(piece) } else { piece.to_owned() };
+        shown + &part[piece.len()..]
+    };
+    text.split_inclusive(BETWEEN).map(mask).collect()
 }
 
 /// Whether a letter is shown as itself: no control or format character, no line separator.
@@ -78,3 +96,24 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_shows_no_subscriber_and_no_unseen_letter() {
+        for (claimed, shown) in [
+            ("http://a/imsi-208930000000001/x", "http://a/imsi-208930../x"),
+            ("x=imsi-208930000000001&y=1", "x=imsi-208930..&y=1"),
+            ("imsi-208930..", "imsi-208930.."),
+            ("a\u{202e}b\u{2028}c\nd", "abcd"),
+        ] {
+            assert_eq!(&*Refusal::new(Rule::Malformed, "x", claimed).claimed, shown);
+        }
+        assert_eq!(
+            Refusal::new(Rule::Malformed, "x", &"ä".repeat(300)).claimed.chars().count(),
+            120
+        );
+    }
+}

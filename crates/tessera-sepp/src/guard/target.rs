@@ -2,6 +2,7 @@
 
 use http::{HeaderMap, HeaderValue};
 
+use super::fields::TARGET;
 use super::hiding::Translation;
 use super::judge::Judge;
 use super::network::{Named, Side};
@@ -9,8 +10,6 @@ use super::uri::{Host, HttpUri};
 use super::{Refusal, Rule, path};
 use crate::config::TargetPattern;
 use crate::names::Fqdn;
-
-pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
 /// What peers may reach.
 #[derive(Default)]

@@ -93,6 +93,32 @@ fn a_hidden_name_is_of_no_use_for_another_peer_or_as_a_callback() {
     assert_eq!(refusal.unwrap_err().rule, Rule::CallbackUri);
 }
 
+/// A visited network is called back by the home of its guest: it serves, as before.
+#[test]
+fn a_home_network_that_calls_back_names_the_visited_one() {
+    let guard = guard("");
+    let text = "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"servingNetwork\":{\"mcc\":\"999\",\"mnc\":\"70\"}}";
+    let (mut parts, mut body) = request(text);
+    passes(with(|context| guard.incoming_request(context, &mut parts, Some(&mut body))));
+}
+
+#[test]
+fn a_location_without_a_scheme_and_the_target_of_a_proxy_stay_inside() {
+    let guard = guard("");
+    let (question, _) = request("POST /nudm-sdm/v2/x/y");
+    let judged = |name: &'static str, value: &str| {
+        let (mut parts, ()) =
+            Response::builder().header(name, value).body(()).unwrap().into_parts();
+        let verdict = with(|context| {
+            guard.outgoing_response(context, Asked::of(&question), &mut parts, None)
+        });
+        (verdict.map_err(|refusal| refusal.rule), parts.headers.contains_key(name))
+    };
+    assert_eq!(judged("location", "//10.0.0.1/x").0, Err(Rule::Topology));
+    let target = judged("3gpp-sbi-target-apiroot", "http://10.0.0.1:7777");
+    assert_eq!(target, (Ok(Default::default()), false));
+}
+
 /// Only what an own function gave to be called back comes back: the peer chooses the path behind a hidden name.
 #[test]
 fn a_hidden_name_in_an_answer_leads_to_no_own_function() {

@@ -3,6 +3,7 @@
 
 use tessera_sepp::guard::Rule;
 
+use crate::ANY_MEMBER;
 use crate::corpus::{Case, case};
 use crate::message::{guard, incoming, request, with};
 
@@ -96,6 +97,29 @@ pub const REQUESTS: &[Case] = &[
         Rule::PlmnInJson,
         "POST /nudm-ee/v1/imsi-999700000000001/ee-subscriptions\n\n\
          {\"monitoringConfigurations\":{\"sorInfo\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}}",
+    ),
+    case(
+        "a map's name that is a member elsewhere, in a change",
+        Rule::PlmnInJson,
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/monitoringConfigurations/sorInfo\",\"value\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}]",
+    ),
+    case(
+        "a subscriber of a third network in a URI",
+        Rule::UeIdentity,
+        "POST /nudm-sdm/v2/imsi-999700000000001/sdm-subscriptions\n\n\
+         {\"monitoredResourceUris\":[\"http://udm.5gc.mnc070.mcc999.3gppnetwork.org/nudm-sdm/v2/imsi-208930000000001/x\"]}",
+    ),
+    case(
+        "one change that is no list",
+        Rule::Malformed,
+        "POST /nnrf-nfm/v1/nf-status-notify\n\n{\"profileChanges\":{\"op\":\"ADD\",\"path\":\"/x\",\"newValue\":1}}",
+    ),
+    case(
+        "two addresses of keys in one token",
+        Rule::Malformed,
+        // {"alg":"ES256","jku":"https://k.5gc.mnc001.mcc001.3gppnetwork.org/", and the same once more}
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-client-credentials: eyJhbGciOiJFUzI1NiIsImprdSI6Imh0dHBzOi8vay41Z2MubW5jMDAxLm1jYzAwMS4zZ3BwbmV0d29yay5vcmcvIiwiamt1IjoiaHR0cHM6Ly9rLjVnYy5tbmMwMDEubWNjMDAxLjNncHBuZXR3b3JrLm9yZy8ifQ.e30.c2ln",
     ),
     case(
         "a claim outside of a token",
@@ -233,7 +257,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
 /// In any spelling that a reader without case takes.
 #[test]
 fn no_address_of_the_peers_inside_is_left() {
-    let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
+    let guard = guard(ANY_MEMBER);
     for body in [
         r#"{"nfInstances":[{"nfServices":[{"ipEndPoints":[{"IPV4ADDRESS":"10.0.0.1","port":80}]}]}]}"#,
         r#"{"nfInstances":[{"scpInfo":{"scpDomainInfoList":{"d":{"scpIpEndPoints":[{"ipv4Address":"10.0.0.1","port":80}]}}}}]}"#,
@@ -270,6 +294,55 @@ fn a_request_names_only_what_the_peer_may_reach() {
     };
     assert_eq!([judged(ALL, "udr"), judged(SOME, "nrf")], [None, None]);
     assert_eq!(judged(SOME, "udr"), Some(Rule::Target));
+}
+
+/// Copies of all that was put, under long pointers, would take gigabytes.
+#[test]
+fn a_pointer_has_few_tokens() {
+    let judged = |tokens: usize| {
+        let path = "/1".repeat(tokens);
+        let copy = r#"{"op":"copy","from":"","path":"/x"}"#;
+        let copies = [copy; 7].join(",");
+        let text = format!(
+            "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+             [{{\"op\":\"add\",\"path\":\"{path}\",\"value\":1}},{copies}]"
+        );
+        incoming(&guard(ANY_MEMBER), &text).err().map(|refusal| refusal.rule)
+    };
+    assert_eq!([judged(24), judged(33)], [None, Some(Rule::Malformed)]);
+    assert_eq!(judged(130_000), Some(Rule::Malformed));
+}
+
+/// What a rule that only logs lets pass is still judged by the others.
+#[test]
+fn what_only_logs_hides_nothing_from_other_rules() {
+    let lie = "{\"guami\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}";
+    let judged = |log_only: &str, text: &str| {
+        let guard = guard(&format!("[guard]\nlog-only = [\"unknown-member\", \"{log_only}\"]"));
+        incoming(&guard, text).err().map(|refusal| refusal.rule)
+    };
+    let typed =
+        format!("POST /nudm-sdm/v2/x/y\ncontent-type: application/merge-patch+json\n\n{lie}");
+    assert_eq!(judged("content-type", &typed), Some(Rule::PlmnInJson));
+    let parts = format!(
+        "POST /namf-comm/v1/ue-contexts/x/n1-n2-messages\ncontent-type: multipart/related; boundary=b\n\n\
+         --b\r\ncontent-type: text/plain\r\n\r\nx\r\n--b\r\ncontent-type: application/json\r\n\r\n{lie}\r\n--b--"
+    );
+    assert_eq!(judged("content-type", &parts), Some(Rule::PlmnInJson));
+    for code in ["1", "true", "[\"208\"]", "{\"x\":1}", "1.5", "-1"] {
+        let text =
+            format!("POST /nudm-sdm/v2/x/y\n\n{{\"plmnId\":{{\"mcc\":{code}}},{}", &lie[1..]);
+        assert_eq!(judged("enc-block-index", &text), Some(Rule::Malformed), "{code}");
+        assert_eq!(judged("malformed", &text), Some(Rule::PlmnInJson), "{code}");
+    }
+    let limited = |log_only: &str| {
+        let guard = guard(&format!(
+            "[peer.visited.guard]\nrate = {{ requests = 2, requests-per-service = 1 }}\n[guard]\nlog-only = [{log_only}]"
+        ));
+        [(); 3].map(|()| incoming(&guard, "GET /nudm-sdm/v2/x").err().map(|refusal| refusal.rule))
+    };
+    assert_eq!(limited(""), [None, Some(Rule::RateOfService), Some(Rule::RateOfService)]);
+    assert_eq!(limited("\"rate-of-service\""), [None, None, Some(Rule::Rate)]);
 }
 
 /// Each copy looks through all that was put before: a short list of changes must not be long to judge.

@@ -5,6 +5,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::super::fields::TARGET;
 use super::super::uri::{HttpUri, Look};
 use super::{NotOurs, Translation};
 
@@ -38,6 +39,8 @@ pub(in super::super) fn hide_request(headers: &mut HeaderMap) {
 /// Takes them out of a response.
 pub(in super::super) fn hide_response(headers: &mut HeaderMap) {
     take_out(headers);
+    // Where a proxy led the request to.
+    headers.remove(TARGET);
 }
 
 fn take_out(headers: &mut HeaderMap) {
@@ -51,8 +54,9 @@ pub(in super::super) fn translate_places(
     translation: &Translation<'_>,
     headers: &mut HeaderMap,
 ) -> Result<(), NotOurs> {
-    translate(translation, headers, &LOCATION)?;
-    translate(translation, headers, &CONTENT_LOCATION)
+    let locations =
+        [&LOCATION, &CONTENT_LOCATION].map(|name| translate(translation, headers, name));
+    locations.into_iter().collect()
 }
 
 fn translate(
@@ -67,6 +71,8 @@ fn translate(
     let Ok(text) = location.to_str() else { return Err(NotOurs) };
     let uri = match HttpUri::look(text) {
         Look::Uri(uri) => uri,
+        // A host without a scheme (RFC 3986 §4.2).
+        Look::NoUri if text.starts_with("//") => return Err(NotOurs),
         Look::NoUri => return Ok(()),
         Look::Unclear => return Err(NotOurs),
     };

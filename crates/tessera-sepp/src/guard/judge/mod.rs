@@ -4,14 +4,16 @@ pub(super) mod json;
 pub(super) mod places;
 pub(super) mod token;
 
+use std::borrow::Cow;
+
 use self::json::patch::Placed;
 use super::fields::{Kind, Text};
 use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
-use super::members::{Folded, Key};
+use super::members::{Folded, Key, Member};
 use super::network::{Named, Side, Sides};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent};
 use crate::config::TargetPattern;
 use crate::names::Fqdn;
 
@@ -35,8 +37,8 @@ pub(super) struct Judge<'a> {
     pub(super) placed: Vec<Placed>,
     /// How often that patch has copied or moved.
     pub(super) copies: usize,
-    /// Whether it is in a list of changes, in which there is no other.
-    pub(super) is_in_change: bool,
+    /// Where it is in a list of changes.
+    pub(super) changes: Changes,
     /// Whether it is a PATCH: open5gs sends changes as `application/json`, and reads them whatever their type.
     pub(super) is_patch: bool,
     pub(super) logged: Vec<Refusal>,
@@ -53,6 +55,14 @@ pub(super) struct Scope {
     pub(super) text: Text,
     /// The names in it are data.
     pub(super) is_map: bool,
+}
+
+/// A place within changes, in which there are no others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changes {
+    Outside,
+    InList,
+    InOne,
 }
 
 /// As many messages of rules that only log are kept of one message.
@@ -108,6 +118,14 @@ impl Judge<'_> {
         self.offence(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
     }
 
+    /// What holds below a known member. In a map its name is data, and can't widen what its value may name.
+    pub(super) fn below(&self, around: Scope, member: &Member) -> Scope {
+        let side = self.kind.side(member.whose, around.side);
+        let widens = around.is_map && side == Some(Side::Anyone);
+        let side = if widens { around.side } else { side };
+        Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+    }
+
     /// The name of a member, or a token of a pointer to one.
     pub(super) fn name_of_member(
         &mut self,
@@ -160,7 +178,7 @@ impl Judge<'_> {
                 Look::Unclear => {}
                 Look::Uri(uri) => return self.uri(scope, text, uri),
             },
-            Some(b'i' | b'I' | b's' | b'S' | b'5' | b'n' | b'N') => {
+            Some(b'i' | b'I' | b's' | b'S' | b'5' | b'n' | b'N' | b'g' | b'G') => {
                 if let Some(identity) = Identity::of(text) {
                     return self.identity(scope, text, identity).map(|()| None);
                 }
@@ -232,11 +250,11 @@ impl Judge<'_> {
         }
         let named = text.parse::<Fqdn>().ok().and_then(|_| Named::of_domain(text));
         match named {
-            Some(named) if !self.is_reachable(text, &named) => {
-                self.against(Rule::Target, scope.name, text)?;
+            Some(named) => {
+                self.network(scope, &named)?;
+                self.names(scope, text)?;
+                self.reaches(scope, text, &named)?;
             }
-            Some(named) if self.sides.allow(side, &named) => self.names(scope, text)?,
-            Some(named) => self.network(scope, &named)?,
             None => self.names_another(Rule::Target, scope, side, text)?,
         }
         Ok(None)
@@ -258,6 +276,7 @@ impl Judge<'_> {
         text: &str,
         uri: HttpUri<'_>,
     ) -> Result<Option<String>, Refusal> {
+        self.segments(scope, uri.rest)?;
         let side = self.kind.uri(scope.text);
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
@@ -285,8 +304,8 @@ impl Judge<'_> {
         let named = match uri.host {
             Host::Name(name) => {
                 let named = Named::of_domain(name);
-                if named.is_some_and(|named| !self.is_reachable(name, &named)) {
-                    return self.against(Rule::Target, scope.name, text).map(|()| None);
+                if let Some(named) = named {
+                    self.reaches(scope, name, &named)?;
                 }
                 named
             }
@@ -306,12 +325,14 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Whether a name in a request of the peer is its own, or one that it may reach.
-    fn is_reachable(&self, name: &str, named: &Named) -> bool {
+    /// A name in a request of the peer is its own, or one that it may reach.
+    fn reaches(&mut self, scope: Scope, name: &str, named: &Named) -> Result<(), Refusal> {
+        let Some(targets) = self.targets else { return Ok(()) };
         let allows = |pattern: &TargetPattern| name.parse().is_ok_and(|name| pattern.allows(&name));
-        self.targets.is_none_or(|targets| {
-            self.sides.allow(Side::Sender, named) || targets.iter().any(allows)
-        })
+        if self.sides.allow(Side::Sender, named) || targets.iter().any(allows) {
+            return Ok(());
+        }
+        self.against(Rule::Target, scope.name, name)
     }
 
     /// Whether an answer has here what an own function gave itself: where it is called back. In the profiles that an NRF
@@ -329,15 +350,22 @@ impl Judge<'_> {
         let is_other = SCHEMES.iter().any(|scheme| {
             text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         });
-        for segment in text.split('/') {
-            if let Some(identity) = Identity::of(segment) {
-                self.identity(scope, segment, identity)?;
-            }
-        }
+        self.segments(scope, text)?;
         if is_other || is_relative(text) {
             return self.names(scope, text).map(|()| None);
         }
         self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
+    }
+
+    /// Subscribers in the path of a URI.
+    fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
+        for segment in path.split(['/', '?', '#']) {
+            let segment = percent::decode(segment).unwrap_or(Cow::Borrowed(segment));
+            if let Some(identity) = Identity::of(&segment) {
+                self.identity(scope, &segment, identity)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether lists of addresses of functions don't go on: an own one's because they are hidden, a peer's because they

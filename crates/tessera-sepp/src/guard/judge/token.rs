@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::json;
 use super::{Judge, Scope};
 use crate::guard::fields::Text;
+use crate::guard::members::Folded;
 use crate::guard::network::{Named, Side};
 use crate::guard::uri::{Host, HttpUri};
 use crate::guard::{Refusal, Rule};
@@ -27,7 +28,10 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
     // An issuer adds claims of its own (RFC 7519 §4.3).
     let knows_members = std::mem::take(&mut judge.knows_members);
-    let judged = json::judge(judge, CLAIMS, &claims).map(|_| ());
+    // Of a member that stands twice in the header, which one would count?
+    let judged = json::judge(judge, Scope { name: "JOSE header", ..CLAIMS }, &header)
+        .and_then(|_| json::judge(judge, CLAIMS, &claims))
+        .map(|_| ());
     (judge.rule, judge.knows_members) = (around, knows_members);
     judged
 }
@@ -38,7 +42,8 @@ fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
         return judge.against(Rule::Malformed, CLAIMS.name, "has no header");
     };
     for (name, value) in &members {
-        let is_place = ["jku", "x5u"].iter().any(|place| name.eq_ignore_ascii_case(place));
+        let name = Folded::of(name).whole;
+        let is_place = ["jku", "x5u"].iter().any(|place| name == Folded::of(place).whole);
         if is_place && judge.is_incoming {
             let text = value.as_str().unwrap_or_default();
             let named = HttpUri::parse(text).and_then(|uri| match uri.host {

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Walk, write_string};
+use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
 use crate::guard::network::{Named, Side};
 use crate::guard::{Refusal, Rule};
@@ -60,15 +61,51 @@ impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
     type Value = Code;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Code, D::Error> {
-        deserializer.deserialize_str(self)
+        deserializer.deserialize_any(self)
     }
 }
 
-impl Visitor<'_> for CodeOf<'_, '_, '_> {
+impl<'j> CodeOf<'_, '_, 'j> {
+    /// Anything else is read, and is no code.
+    fn other(&mut self) -> Walk<'_, 'j> {
+        let plain = Scope { text: Text::Plain, ..self.0.scope };
+        self.0.within(plain)
+    }
+}
+
+impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
     type Value = Code;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("digits")
+    }
+
+    fn visit_bool<E: Error>(mut self, value: bool) -> Result<Code, E> {
+        self.other().visit_bool(value).map(|()| Code::Unclear)
+    }
+
+    fn visit_unit<E: Error>(mut self) -> Result<Code, E> {
+        self.other().visit_unit().map(|()| Code::Absent)
+    }
+
+    fn visit_u64<E: Error>(mut self, value: u64) -> Result<Code, E> {
+        self.other().visit_u64(value).map(|()| Code::Unclear)
+    }
+
+    fn visit_i64<E: Error>(mut self, value: i64) -> Result<Code, E> {
+        self.other().visit_i64(value).map(|()| Code::Unclear)
+    }
+
+    fn visit_f64<E: Error>(mut self, value: f64) -> Result<Code, E> {
+        self.other().visit_f64(value).map(|()| Code::Unclear)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, items: A) -> Result<Code, A::Error> {
+        self.other().visit_seq(items).map(|()| Code::Unclear)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, members: A) -> Result<Code, A::Error> {
+        self.other().visit_map(members).map(|()| Code::Unclear)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {

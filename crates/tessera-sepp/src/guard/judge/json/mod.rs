@@ -11,11 +11,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::Value;
 
 use self::codes::{CodeOf, Codes};
-use super::{Judge, Scope};
+use super::{Changes, Judge, Scope};
 use crate::guard::fields::Text;
 use crate::guard::hiding::{Addresses, Way};
 use crate::guard::members::{Folded, Key};
-use crate::guard::network::Side;
 use crate::guard::{Refusal, Rule};
 
 /// A scope for what is not in any member yet.
@@ -98,6 +97,16 @@ impl<'j> Walk<'_, 'j> {
             *self.refused = Some(refusal);
             E::custom("")
         })
+    }
+
+    /// Goes on within changes, from one place to the next.
+    fn enter<E: Error>(&mut self, from: Changes, to: Changes) -> Result<(), E> {
+        if self.judge.changes == from {
+            self.judge.changes = to;
+            return Ok(());
+        }
+        let why = "is no list of changes, or one within another";
+        self.settle(Err(Refusal::new(Rule::Malformed, self.scope.name, why)))
     }
 
     fn deeper<E: Error>(&mut self) -> Result<(), E> {
@@ -192,10 +201,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
         self.deeper()?;
         if self.scope.text == Text::Change {
-            if std::mem::replace(&mut self.judge.is_in_change, true) {
-                let judged = Err(Refusal::new(Rule::Malformed, self.scope.name, "within a change"));
-                return self.settle(judged);
-            }
+            self.enter(Changes::Outside, Changes::InList)?;
             self.judge.placed.clear();
             self.judge.copies = 0;
         }
@@ -208,7 +214,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         self.out.truncate(end);
         self.out.push(']');
         if self.scope.text == Text::Change {
-            self.judge.is_in_change = false;
+            self.judge.changes = Changes::Outside;
         }
         Ok(())
     }
@@ -216,7 +222,10 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
         self.deeper()?;
         if self.scope.text == Text::Change {
-            return patch::operation(self, members);
+            self.enter(Changes::InList, Changes::InOne)?;
+            patch::operation(self.within(self.scope), members)?;
+            self.judge.changes = Changes::InList;
+            return Ok(());
         }
         // Members inherit whose network it is, not that each string is one.
         let plain = Scope { text: Text::Plain, is_map: false, ..self.scope };
@@ -265,16 +274,9 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                     }
                     continue;
                 }
-                // A name of a map is data: it can't widen what its value may name.
-                Key::Known(member) if self.scope.is_map => {
-                    let side = self.judge.kind.side(member.whose, self.scope.side);
-                    let side = if side == Some(Side::Anyone) { self.scope.side } else { side };
-                    Scope { name: member.name, side, text: member.text, is_map: member.is_map }
-                }
                 Key::Known(member) => {
                     addresses.has_name |= member.text == Text::Name;
-                    let side = self.judge.kind.side(member.whose, self.scope.side);
-                    Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+                    self.judge.below(self.scope, member)
                 }
                 Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
                 Key::Addresses | Key::Unknown { .. } => plain,

@@ -26,6 +26,9 @@ const MOST_PLACED: usize = 256;
 /// As long are all of them together, in bytes of JSON: copies of copies would make a short patch long to judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
+/// More tokens than any pointer has.
+const MOST_TOKENS: usize = 32;
+
 /// More copies than any patch has: each walks through all that was put.
 const MOST_COPIES: usize = 64;
 
@@ -36,6 +39,13 @@ pub(in crate::guard) struct Placed {
     value: Option<Value>,
     /// In bytes.
     len: usize,
+}
+
+impl Placed {
+    /// With its place, in bytes.
+    fn len(&self) -> usize {
+        self.place.iter().map(String::len).sum::<usize>() + self.len
+    }
 }
 
 /// The members of an operation, in the order in which they go on; the last two are those of a change.
@@ -58,6 +68,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
         match MEMBERS.iter().position(|known| *known == name) {
             Some(at) => found[at] = Some(value),
             // RFC 6902 §4: others are ignored, so they don't go on.
+            None if !walk.judge.knows_members => {}
             None => {
                 let judged = walk.judge.against(Rule::UnknownMember, "patch", &name);
                 walk.settle(judged)?;
@@ -131,7 +142,8 @@ fn pointer(text: &str) -> Option<Vec<String>> {
         }
         (!plain.is_empty()).then_some(plain)
     });
-    tokens.collect()
+    let tokens: Option<Vec<_>> = tokens.take(MOST_TOKENS + 1).collect();
+    tokens.filter(|tokens| tokens.len() <= MOST_TOKENS)
 }
 
 /// An item of a list: which one, earlier operations may have changed.
@@ -160,8 +172,8 @@ impl Place {
 fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
     let mut scope = OUTSIDE;
     for token in pointer {
-        // An item of a list is what the list is.
-        if is_index(token) {
+        // An item of a list is what the list is. In a map it is a name.
+        if is_index(token) && !scope.is_map {
             continue;
         }
         let plain = Scope { text: Text::Plain, is_map: false, ..scope };
@@ -171,10 +183,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
                 judge.against(Rule::EncBlockIndex, "patch", token)?;
                 plain
             }
-            Key::Known(member) => {
-                let side = judge.kind.side(member.whose, scope.side);
-                Scope { name: member.name, side, text: member.text, is_map: member.is_map }
-            }
+            Key::Known(member) => judge.below(scope, member),
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
             // They would be left out elsewhere.
             Key::Addresses if judge.leaves_out_addresses() => {
@@ -208,8 +217,8 @@ fn value_at(
 }
 
 fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
-    let len: usize = judge.placed.iter().map(|placed| placed.len).sum();
-    if judge.placed.len() >= MOST_PLACED || len + placed.len > LONGEST_PLACED {
+    let len: usize = judge.placed.iter().chain([&placed]).map(Placed::len).sum();
+    if judge.placed.len() >= MOST_PLACED || len > LONGEST_PLACED {
         return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
     }
     judge.placed.push(placed);
@@ -242,10 +251,15 @@ fn moved(
             // The source is in what was put there, whole unless other items stand around it.
             is_seen |= !from[..shared].iter().any(|token| is_index(token));
             let inner = values(value, &from[shared..]);
-            ends.extend(inner.into_iter().map(|value| (to.to_vec(), value.clone())));
+            let inner = inner.into_iter().take(MOST_PLACED + 1);
+            ends.extend(inner.map(|value| (to.to_vec(), value.clone())));
         } else {
             let end = [to, &placed.place[shared..]].concat();
             ends.push((end, value.clone()));
+        }
+        let is_deep = ends.last().is_some_and(|(end, _)| end.len() > MOST_TOKENS);
+        if ends.len() > MOST_PLACED || is_deep {
+            return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
         }
     }
     if !is_seen || is_unseen {
