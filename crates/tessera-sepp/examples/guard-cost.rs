@@ -1,6 +1,6 @@
 //! What the rules cost: nanoseconds for each message, with 100 peers that stand for 1,000 networks.
 //!
-//! `cargo run --release -p tessera-sepp --example guard-cost`
+//! `cargo run --release -p tessera-sepp --example guard-cost`, or with a word: the rows that have it, for a profiler.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -34,6 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{PEERS} peers, {} networks; ns per message, the shortest of 2000 runs",
         PEERS * PLMNS
     );
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let is_wanted = |what: &str| what.contains(&wanted);
     let print = |what: &str, time: Duration| println!("{:>6} ns  {what}", time.as_nanos());
     for (what, parts, body) in [
         ("request without body, from the peer", &get, None),
@@ -41,6 +43,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("request with 1 kB, from the peer", &put, Some(&medium)),
         ("request with 4 kB, from the peer", &put, Some(&large)),
     ] {
+        if !is_wanted(what) {
+            continue;
+        }
         let copied = measure(|| drop(black_box((parts.clone(), body.cloned()))));
         let judged = measure(|| {
             let (mut parts, mut body) = (parts.clone(), body.cloned());
@@ -58,6 +63,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("answer with 1 kB", &medium),
         ("answer with 4 kB", &large),
     ] {
+        if !is_wanted(what) {
+            continue;
+        }
         let copied = measure(|| drop(black_box((answer.clone(), body.clone()))));
         let from_own = measure(|| {
             let (mut parts, mut body) = (answer.clone(), body.clone());
@@ -71,6 +79,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         });
         print(&format!("{what}, from an own function"), from_own.saturating_sub(copied));
         print(&format!("{what}, from the peer"), from_peer.saturating_sub(copied));
+    }
+    if !is_wanted("callback") {
+        return Ok(());
     }
     let callback = Bytes::from_static(
         br#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm","plmnId":{"mcc":"999","mnc":"70"}}"#,

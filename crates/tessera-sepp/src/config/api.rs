@@ -120,8 +120,8 @@ impl ApiRule {
 
     /// Whether it allows this request; the path is without its query and without a prefix of the API root.
     pub fn allows(&self, method: &Method, path: &str) -> bool {
-        let service = path.strip_prefix('/').and_then(|path| path.split('/').next());
-        service == Some(self.service.as_str())
+        let behind = path.strip_prefix('/').and_then(|path| path.strip_prefix(&*self.service));
+        behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             && (self.methods.is_empty() || self.methods.contains(method))
             && self.path.as_ref().is_none_or(|template| template.allows(path))
     }

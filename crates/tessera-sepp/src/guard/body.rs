@@ -219,11 +219,23 @@ mod tests {
             b"{\"\\\"\":0,\"supi\":1}",
             b"\xff\xfe{\0/\0*\0*\0/\0\"\0s\0\"\0:\x001\0}\0",
             b"[\"imsi-208930000000001\"]\n",
+            b"[1,\n2]",
         ] {
             assert!(has_json(content), "{:?}", content.escape_ascii().to_string());
         }
-        for content in [&b"\x7e\x00{\"\x01\":"[..], b"{", b"{\"", b"{\"\":", b"{\"a\"", b"\x00{a:1"]
-        {
+        for content in [
+            &b"\x7e\x00{\"\x01\":"[..],
+            b"{",
+            b"{\"",
+            b"{\"\":",
+            b"{\"a\"",
+            b"\x00{a:1",
+            b"{1",
+            b"1}",
+            b"[1",
+            b"1]",
+            b"[\x01]",
+        ] {
             assert!(!has_json(content), "{:?}", content.escape_ascii().to_string());
         }
     }

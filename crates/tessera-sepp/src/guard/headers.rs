@@ -127,7 +127,6 @@ pub(super) fn judge_response(
                 binding(judge, Side::Sender, text)?;
                 uris(judge, Side::Sender, text)?;
             }
-            "location" | "content-location" => {}
             _ if judge.is_incoming && !is_talk(name) => {
                 let text = text(judge, name, value)?;
                 if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
@@ -163,7 +162,7 @@ fn places(
 
 /// URIs anywhere in a header, as it stands there and decoded once.
 fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
-    if !judge.is_incoming || !value.bytes().any(|byte| matches!(byte, b':' | b'%')) {
+    if !judge.is_incoming || !may_have_uri(value) {
         return Ok(());
     }
     let decoded = match percent::decode(value) {
@@ -194,6 +193,19 @@ fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Whether there may be the end of a URI's scheme, as it stands there or encoded. Most headers with a colon have a time.
+fn may_have_uri(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b':' => {
+            bytes[..at].last().is_some_and(u8::is_ascii_alphabetic)
+                || bytes[at..].starts_with(b"://")
+        }
+        b'%' => true,
+        _ => false,
+    })
 }
 
 fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {

@@ -30,26 +30,26 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// Letters of ASCII.
+/// Letters of ASCII, a bit each.
 #[derive(Clone, Copy)]
-pub(super) struct Letters(u128);
+pub(super) struct Letters([u64; 4]);
 
 impl Letters {
     /// Those that stand for themselves everywhere in a path, a query or a form (RFC 3986 §2.3).
     pub(super) const UNRESERVED: Self =
-        Self(0).and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
+        Self([0; 4]).and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
 
     pub(super) const fn and(mut self, letters: &[u8]) -> Self {
         let mut rest = letters;
         while let [letter, after @ ..] = rest {
-            self.0 |= 1 << *letter;
+            self.0[*letter as usize / 64] |= 1 << (*letter % 64);
             rest = after;
         }
         self
     }
 
     pub(super) fn has(self, byte: u8) -> bool {
-        byte.is_ascii() && self.0 >> byte & 1 == 1
+        self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use super::percent::Letters;
+
 /// The parts of an `http` or `https` URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HttpUri<'a> {
@@ -36,8 +38,8 @@ impl<'a> HttpUri<'a> {
     /// Reads a text that is a URI, and nothing around it.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let (scheme, rest) = text.split_at(scheme_len(text)?);
-        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, rest) = rest.split_at(end);
+        let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+        let (authority, rest) = rest.split_at(end.unwrap_or(rest.len()));
         let (host, port) = split(authority)?;
         is_rest(rest).then_some(Self { scheme, host, port, rest })
     }
@@ -129,7 +131,7 @@ pub(super) fn is_number(host: &str) -> bool {
 /// Whether path, query and fragment are what both standards read in the same way: letters of RFC 3986 alone, without
 /// `'`, which the URL standard encodes in a query, and without dot segments.
 fn is_rest(rest: &str) -> bool {
-    const LETTERS: &[u8] = b"/-._~!$&()*+,;=:@?";
+    const LETTERS: Letters = Letters::UNRESERVED.and(b"/!$&()*+,;=:@?");
     let mut bytes = rest.bytes();
     let mut fragments = 0;
     while let Some(byte) = bytes.next() {
@@ -141,7 +143,7 @@ fn is_rest(rest: &str) -> bool {
                 fragments += 1;
                 fragments == 1
             }
-            byte => byte.is_ascii_alphanumeric() || LETTERS.contains(&byte),
+            byte => LETTERS.has(byte),
         };
         if !is_fine {
             return false;
@@ -175,6 +177,7 @@ mod tests {
         assert_eq!(uri.host, Host::Name("amf_1"));
         let uri = HttpUri::parse("http://10.0.0.1:80").unwrap();
         assert_eq!(uri.host, Host::Address("10.0.0.1".parse().unwrap()));
+        assert_eq!(HttpUri::parse("http://a/.b/%2f..c").unwrap().rest, "/.b/%2f..c");
         for text in ["", "httpx://a", "ftp://a/", "mailto:http://", "é", "htt", "httpss://a"] {
             assert_eq!(HttpUri::look(text), Look::NoUri, "{text}");
         }

@@ -15,17 +15,16 @@ pub struct NetworkDomain {
 impl NetworkDomain {
     /// The domain in which this name is, whatever stands before it. Case doesn't matter.
     pub fn of_name(name: &str) -> Option<Self> {
+        const LEN: usize = "5gc.mnc001.mcc001.3gppnetwork.org".len();
         let name = name.strip_suffix('.').unwrap_or(name);
-        let mut labels = name.rsplit('.');
-        let mut is = |expected: &str| {
-            labels.next().is_some_and(|label| label.eq_ignore_ascii_case(expected))
-        };
-        if !is("org") || !is("3gppnetwork") {
-            return None;
-        }
-        let mcc = code(labels.next()?, "mcc")?;
-        let mnc = code(labels.next()?, "mnc")?;
-        labels.next()?.eq_ignore_ascii_case("5gc").then_some(Self { mcc, mnc })
+        let (hosts, domain) = name.split_at_checked(name.len().checked_sub(LEN)?)?;
+        let (realm, codes) = domain.split_at_checked("5gc.".len())?;
+        let (mnc, rest) = codes.split_at_checked("mnc001".len())?;
+        let (mcc, root) = rest.split_at_checked(".mcc001".len())?;
+        let is_domain = realm.eq_ignore_ascii_case("5gc.")
+            && root.eq_ignore_ascii_case(".3gppnetwork.org")
+            && (hosts.is_empty() || hosts.ends_with('.'));
+        is_domain.then_some(Self { mcc: code(mcc, ".mcc")?, mnc: code(mnc, "mnc")? })
     }
 
     /// Whether it is this network's.

@@ -11,13 +11,13 @@ mod message;
 mod places;
 mod readers;
 mod receivers;
+mod sides;
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
-use tessera_sepp::guard::{Asked, Rule, Verdict};
+use tessera_sepp::guard::{Rule, Verdict};
 
 use crate::corpus::{ANSWERS, Case, HONEST, SPOOFED};
-use crate::message::{guard, incoming, request, with};
+use crate::message::{guard, incoming, incoming_answer, request, with};
 
 /// Most cases have members that no API has, around what they are about.
 const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
@@ -26,7 +26,9 @@ const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
 fn every_spoofed_request_is_refused_by_its_rule() {
     let guard = guard(ANY_MEMBER);
     let mut wrong = Vec::new();
-    for Case { what, rule, request } in SPOOFED.iter().chain(places::REQUESTS) {
+    for Case { what, rule, request } in
+        SPOOFED.iter().chain(places::REQUESTS).chain(sides::REQUESTS)
+    {
         let verdict = incoming(&guard, request);
         match verdict {
             Err(refusal) if refusal.rule == *rule => {
@@ -80,20 +82,10 @@ fn honest_requests_pass_untouched() {
 #[test]
 fn answers_pass_or_are_refused() {
     let guard = guard(ANY_MEMBER);
-    for (what, rule, asked, header, body) in ANSWERS.iter().chain(places::ANSWERS) {
-        let (question, _) = request(&format!("GET {asked}\n\n"));
-        let mut answer = Response::builder().status(StatusCode::OK);
-        if !body.is_empty() {
-            answer = answer.header("content-type", "application/json");
-        }
-        if let Some((name, value)) = header.split_once(": ") {
-            answer = answer.header(name, value);
-        }
-        let (mut parts, ()) = answer.body(()).unwrap().into_parts();
-        let mut body = Bytes::from_static(body.as_bytes());
-        let verdict = with(|context| {
-            guard.incoming_response(context, Asked::of(&question), &mut parts, Some(&mut body))
-        });
-        assert_eq!(verdict.err().map(|refusal| refusal.rule), *rule, "{what}");
+    for (what, rule, asked, header, body) in
+        ANSWERS.iter().chain(places::ANSWERS).chain(sides::ANSWERS)
+    {
+        let answered = incoming_answer(&guard, asked, header, body);
+        assert_eq!(answered.err().map(|refusal| refusal.rule), *rule, "{what}");
     }
 }

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use http::{Request, request};
+use http::{Request, Response, request, response};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Context, Guard, Refusal, Verdict};
+use tessera_sepp::guard::{Asked, Context, Guard, Refusal, Verdict};
 use tessera_sepp::names::PlmnSet;
 
 pub const PEER: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -51,6 +51,51 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     // As the relay does: of what isn't looked into it sees nothing.
     let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
     with(|context| guard.incoming_request(context, &mut parts, body))
+}
+
+/// A request of an own function.
+pub fn outgoing(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
+    let (mut parts, mut body) = request(text);
+    with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)))
+}
+
+/// The peer's answer to `GET asked`, with one header or none: its body as it goes on.
+pub fn incoming_answer(
+    guard: &Guard,
+    asked: &str,
+    header: &str,
+    body: &str,
+) -> Result<String, Refusal> {
+    let (asked, mut parts, mut body) = answer(asked, header, body);
+    let _judged =
+        with(|context| guard.incoming_response(context, asked, &mut parts, Some(&mut body)))?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// An own function's answer.
+pub fn outgoing_answer(
+    guard: &Guard,
+    asked: &str,
+    header: &str,
+    body: &str,
+) -> Result<String, Refusal> {
+    let (asked, mut parts, mut body) = answer(asked, header, body);
+    let _judged =
+        with(|context| guard.outgoing_response(context, asked, &mut parts, Some(&mut body)))?;
+    Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+fn answer(asked: &str, header: &str, body: &str) -> (Asked, response::Parts, Bytes) {
+    let (question, _) = request(&format!("GET {asked}"));
+    let mut answer = Response::builder();
+    if !body.is_empty() {
+        answer = answer.header("content-type", "application/json");
+    }
+    if let Some((name, value)) = header.split_once(": ") {
+        answer = answer.header(name, value);
+    }
+    let (parts, ()) = answer.body(()).unwrap().into_parts();
+    (Asked::of(&question), parts, Bytes::copy_from_slice(body.as_bytes()))
 }
 
 /// It goes on, and no rule would have refused it.

@@ -5,12 +5,12 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::json;
-use super::{Judge, Scope};
+use super::places::{elsewhere, is_of};
+use super::{Judge, Scope, json};
 use crate::guard::fields::Text;
 use crate::guard::members::Folded;
-use crate::guard::network::{Named, Side};
-use crate::guard::uri::{Host, HttpUri};
+use crate::guard::network::Side;
+use crate::guard::uri::HttpUri;
 use crate::guard::{Refusal, Rule};
 
 const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain, is_map: false };
@@ -46,12 +46,9 @@ fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
         let is_place = ["jku", "x5u"].iter().any(|place| name == Folded::of(place).whole);
         if is_place && judge.is_incoming {
             let text = value.as_str().unwrap_or_default();
-            let named = HttpUri::parse(text).and_then(|uri| match uri.host {
-                Host::Name(name) => Named::of_domain(name),
-                Host::Address(_) => None,
-            });
-            if !named.is_some_and(|named| judge.sides.allow(Side::Sender, &named)) {
-                judge.against(Rule::CallbackUri, CLAIMS.name, text)?;
+            let is_fine = HttpUri::parse(text).is_some_and(|uri| is_of(judge, Side::Sender, &uri));
+            if !is_fine {
+                elsewhere(judge, CLAIMS.name, Side::Sender, text)?;
             }
         }
     }

@@ -312,7 +312,8 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
 pub(in crate::guard) struct Names {
     few: [u64; Self::FEW],
     len: usize,
-    many: HashSet<u64>,
+    /// None until there are more.
+    many: Option<HashSet<u64>>,
 }
 
 impl Names {
@@ -329,7 +330,7 @@ impl Names {
                 self.len += 1;
                 true
             }
-            None => self.many.insert(name),
+            None => self.many.get_or_insert_default().insert(name),
         }
     }
 }

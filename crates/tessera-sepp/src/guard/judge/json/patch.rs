@@ -251,14 +251,14 @@ fn moved(
             // The source is in what was put there, whole unless other items stand around it.
             is_seen |= !from[..shared].iter().any(|token| is_index(token));
             let inner = values(value, &from[shared..]);
-            let inner = inner.into_iter().take(MOST_PLACED + 1);
+            let inner = inner.into_iter().take(MOST_PLACED);
             ends.extend(inner.map(|value| (to.to_vec(), value.clone())));
         } else {
             let end = [to, &placed.place[shared..]].concat();
             ends.push((end, value.clone()));
         }
         let is_deep = ends.last().is_some_and(|(end, _)| end.len() > MOST_TOKENS);
-        if ends.len() > MOST_PLACED || is_deep {
+        if ends.len() >= MOST_PLACED || is_deep {
             return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
         }
     }

@@ -1,0 +1,119 @@
+//! Whose networks and functions a place may name: one end's, both ends', or any.
+
+use tessera_sepp::guard::Rule;
+
+use crate::ANY_MEMBER;
+use crate::corpus::{Case, case};
+use crate::message::{guard, incoming, incoming_answer, outgoing, outgoing_answer, passes};
+
+pub const REQUESTS: &[Case] = &[
+    case(
+        "a sender's SEPP that is the receiver's",
+        Rule::PlmnInHeader,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: srcsepp=sepp.5gc.mnc070.mcc999.3gppnetwork.org",
+    ),
+    case(
+        "a receiver's SEPP that is the sender's",
+        Rule::PlmnInHeader,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: dstsepp=sepp.5gc.mnc001.mcc001.3gppnetwork.org",
+    ),
+    case(
+        "a subscription at an NRF for the receiver's AMF",
+        Rule::PlmnInJson,
+        "POST /nnrf-nfm/v1/subscriptions\n\n{\"guami\":{\"plmnId\":{\"mcc\":\"999\",\"mnc\":\"70\"}}}",
+    ),
+    case(
+        "the receiver's AMF asks, in a query",
+        Rule::PlmnInQuery,
+        "GET /nudm-sdm/v2/x?guami=%7B%22plmnId%22:%7B%22mcc%22:%22999%22,%22mnc%22:%2270%22%7D%7D",
+    ),
+];
+
+pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
+    (
+        "a context that stays at the own SMF",
+        None,
+        "/namf-comm/v1/ue-contexts/x",
+        "",
+        r#"{"hsmfPduSessionUri":"http://smf.5gc.mnc070.mcc999.3gppnetwork.org/x"}"#,
+    ),
+    (
+        "a session at the own SMF",
+        Some(Rule::CallbackUri),
+        "/nsmf-pdusession/v1/pdu-sessions",
+        "",
+        r#"{"hsmfPduSessionUri":"http://smf.5gc.mnc070.mcc999.3gppnetwork.org/x"}"#,
+    ),
+    (
+        "an own function's callback, repeated",
+        None,
+        "/nudm-sdm/v2/x/sdm-subscriptions",
+        "",
+        r#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm"}"#,
+    ),
+    ("a word that begins as a URI does", None, "/nudm-sdm/v2/x", "", r#"{"vendorId":"http: no"}"#),
+    (
+        "an address that nobody calls",
+        None,
+        "/nudm-sdm/v2/x",
+        "",
+        r#"{"vendorId":"http://10.0.0.1/"}"#,
+    ),
+    (
+        "an address to call",
+        Some(Rule::CallbackUri),
+        "/nudm-sdm/v2/x",
+        "",
+        r#"{"href":"http://10.0.0.1/"}"#,
+    ),
+    (
+        "a place with a third's in its query",
+        Some(Rule::CallbackUri),
+        "/nudm-sdm/v2/x",
+        "location: https://udm.5gc.mnc001.mcc001.3gppnetwork.org/x?to=http://udm.example/",
+        "",
+    ),
+];
+
+#[test]
+fn an_own_function_may_say_what_a_peer_may_not() {
+    let guard = guard("[peer.visited.guard]\nhide-topology = false");
+    passes(outgoing(
+        &guard,
+        "POST /nudm-sdm/v2/imsi-001010000000001/x\n\n{\"vendorId\":\"http: no\"}",
+    ));
+    passes(outgoing(
+        &guard,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/nfProfile/ipv4Addresses\",\"value\":[\"10.0.0.1\"]}]",
+    ));
+    let body = r#"{"href":"http://10.0.0.1/"}"#;
+    assert_eq!(outgoing_answer(&guard, "/nudm-sdm/v2/x", "", body).as_deref(), Ok(body));
+    let refused = incoming_answer(&guard, "/nudm-sdm/v2/x", "", body);
+    assert_eq!(refused.unwrap_err().rule, Rule::CallbackUri);
+}
+
+/// What a list of changes puts somewhere is kept until its end.
+#[test]
+fn a_list_of_changes_puts_little_and_not_deep() {
+    let judged = |changes: &[String]| {
+        let changes = changes.join(",");
+        let text = format!(
+            "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\ncontent-type: application/json-patch+json\n\n[{changes}]"
+        );
+        incoming(&guard(ANY_MEMBER), &text).err().map(|refusal| refusal.rule)
+    };
+    let put = |len: usize| {
+        let value = "x".repeat(len);
+        vec![format!(r#"{{"op":"add","path":"/dnn","value":"{value}"}}"#); 2]
+    };
+    assert_eq!([judged(&put(250_000)), judged(&put(270_000))], [None, Some(Rule::Malformed)]);
+    let copied = |tokens: usize| {
+        let (deep, to) = ("/a".repeat(20), "/b".repeat(tokens));
+        judged(&[
+            format!(r#"{{"op":"add","path":"{deep}","value":1}}"#),
+            format!(r#"{{"op":"copy","from":"/a","path":"{to}"}}"#),
+        ])
+    };
+    assert_eq!([copied(13), copied(20)], [None, Some(Rule::Malformed)]);
+}
