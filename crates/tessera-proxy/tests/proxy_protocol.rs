@@ -275,6 +275,15 @@ async fn of_a_local_header_nothing_else_counts() {
     }
 }
 
+/// A transport that isn't specified leaves the addresses behind it without meaning.
+#[tokio::test]
+async fn addresses_without_a_transport_are_none() {
+    for (family, len) in [(0x10, 12), (0x20, 36), (0x30, 216)] {
+        let read = read(&header(0x21, family, &vec![7; len])).await.unwrap();
+        assert_eq!(read.addresses, Addresses::Unspecified, "{family:#x}");
+    }
+}
+
 #[tokio::test]
 async fn unknown_values_are_skipped() {
     let unknown = [0x04, 0x28, 0x30, 0x7f, 0xe2, 0xf0, 0xff].map(|kind| value(kind, b"?"));

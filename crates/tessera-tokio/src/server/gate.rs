@@ -105,3 +105,24 @@ impl Vacancy {
         Ok((ClientSocket::new(io, connection), handshake))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_and_handshakes_are_counted_apart() {
+        let gate = Gate::new(Limits::default());
+        let mut admitted = Vec::new();
+        for _ in 0..3 {
+            admitted.push(gate.vacancy().await.admit((), Origin::LOCAL).unwrap());
+        }
+        admitted.pop();
+        let (sockets, mut handshakes): (Vec<_>, Vec<_>) = admitted.into_iter().unzip();
+        assert_eq!((gate.connections(), gate.handshakes()), (2, 2));
+        handshakes.clear();
+        assert_eq!((gate.connections(), gate.handshakes()), (2, 0));
+        drop(sockets);
+        assert_eq!(gate.connections(), 0);
+    }
+}

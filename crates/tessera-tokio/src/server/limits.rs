@@ -78,5 +78,7 @@ mod tests {
             assert!(limits.handshakes_per_address >= 1 && limits.handshakes <= limits.connections);
         }
         assert_eq!(Limits::for_connections(0).connections, 1);
+        let limits = Limits::default();
+        assert_eq!((limits.connections_per_address, limits.handshakes_per_address), (1250, 512));
     }
 }

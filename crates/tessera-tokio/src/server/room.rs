@@ -268,6 +268,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_client_that_moves_leaves_no_place_at_its_first_address() {
+        let room = room();
+        let first = Origin::from(IpAddr::from([192, 0, 2, 1]));
+        let second = Origin::from(IpAddr::from([192, 0, 2, 2]));
+        let (mut connection, mut handshake) = room.vacancy().await.take(first).unwrap();
+        connection.move_to(&mut handshake, second).unwrap();
+        assert_eq!(room.table().by_origin.keys().collect::<Vec<_>>(), [&second]);
+        drop((connection, handshake));
+        assert_empty(&room);
+    }
+
+    #[tokio::test]
     async fn a_vacancy_that_nobody_takes_is_given_back() {
         let room = room();
         drop(room.vacancy().await);

@@ -153,10 +153,8 @@ impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for TimedSocket<IO> {
             },
             Poll::Ready(result) => {
                 let count = buffer.filled().len() - before;
-                if count > 0 {
-                    this.received += count as u64;
-                    this.moved = Instant::now();
-                }
+                this.received += count as u64;
+                this.moved = Instant::now();
                 Poll::Ready(result)
             }
         }
@@ -238,7 +236,7 @@ mod tests {
         let error = socket.read(&mut [0]).await.unwrap_err();
         assert_eq!(why(&error), TimedOut::Idle);
         assert_eq!(started.elapsed(), 46 * SECOND);
-        assert_eq!((socket.received, socket.sent), (3, 3));
+        assert_eq!((socket.received(), socket.sent()), (3, 3));
         // The owner can still say goodbye.
         socket.write_all(b"bye").await.unwrap();
     }
@@ -258,6 +256,18 @@ mod tests {
         }
         assert_eq!(why(&reading.await.unwrap()), TimedOut::Idle);
         assert_eq!(started.elapsed(), 37 * SECOND);
+    }
+
+    #[tokio::test]
+    async fn what_was_in_the_buffer_before_was_not_received() {
+        let (near, mut far) = duplex(100);
+        let mut socket = timed(near, SECOND, SECOND);
+        far.write_all(b"abc").await.unwrap();
+        let mut space = [0; 10];
+        let mut buffer = ReadBuf::new(&mut space);
+        buffer.put_slice(b"12");
+        std::future::poll_fn(|cx| Pin::new(&mut socket).poll_read(cx, &mut buffer)).await.unwrap();
+        assert_eq!((socket.received(), buffer.filled()), (3, &b"12abc"[..]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -133,12 +133,14 @@ impl Judge<'_> {
         name: &str,
         folded: &Folded,
     ) -> Result<Key, Refusal> {
-        if let Some(identity) = Identity::of(name) {
-            self.identity(around, name, identity)?;
-        }
         let key = Key::of_folded(name, folded);
-        if matches!(key, Key::Unknown { .. }) && self.knows_members && !around.is_map {
-            self.against(Rule::UnknownMember, around.name, name)?;
+        if matches!(key, Key::Unknown { .. }) {
+            if let Some(identity) = Identity::of(name) {
+                self.identity(around, name, identity)?;
+            }
+            if self.knows_members && !around.is_map {
+                self.against(Rule::UnknownMember, around.name, name)?;
+            }
         }
         Ok(key)
     }

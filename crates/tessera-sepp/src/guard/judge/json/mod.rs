@@ -142,7 +142,9 @@ impl<'j> Walk<'_, 'j> {
     }
 }
 
+/// Writes a string that stands in JSON as it is.
 fn quote(out: &mut String, text: &str) {
+    out.reserve(text.len() + "\"\":".len());
     out.push('"');
     out.push_str(text);
     out.push('"');
