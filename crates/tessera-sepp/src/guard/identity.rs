@@ -115,7 +115,10 @@ mod tests {
         assert_eq!(Identity::of("suci-0-310-410-0-1-1-ab"), home("310-410"));
         let served = Some(Identity::Served(Named::Exactly("001-01".parse().unwrap())));
         assert_eq!(Identity::of("5g-guti-0010102004000000001"), served);
+        let concealed = Identity::of("suci-1-5gc.mnc001.mcc001.3gppnetwork.org-0000-0-0-x");
+        assert!(matches!(concealed, Some(Identity::Home(Named::Padded { .. }))));
         for text in [
+            "suci-12-5gc.mnc001.mcc001.3gppnetwork.org-0000-0-0-x",
             "imsi-",
             "imsi-00101x",
             "imsi-0010100000000012",

@@ -16,7 +16,7 @@ pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
         }
         let mut digit = || char::from(*rest.next()?).to_digit(16);
         let (high, low) = (digit()?, digit()?);
-        bytes.push((high << 4 | low) as u8);
+        bytes.push((high * 16 + low) as u8);
     }
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }

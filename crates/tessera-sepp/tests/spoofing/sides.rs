@@ -8,6 +8,11 @@ use crate::message::{guard, incoming, incoming_answer, outgoing, outgoing_answer
 
 pub const REQUESTS: &[Case] = &[
     case(
+        "a subscriber without the kind of its number",
+        Rule::UeIdentity,
+        "POST /nudm-sdm/v2/x/y\n\n{\"supi\":\"208930000000001\"}",
+    ),
+    case(
         "a sender's SEPP that is the receiver's",
         Rule::PlmnInHeader,
         "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: srcsepp=sepp.5gc.mnc070.mcc999.3gppnetwork.org",
@@ -30,6 +35,13 @@ pub const REQUESTS: &[Case] = &[
 ];
 
 pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
+    (
+        "a found function below a prefix",
+        None,
+        "/nnrf-disc/v1/nf-instances",
+        "",
+        r#"{"nfInstances":[{"nfServices":[{"apiPrefix":"/north-1"}]}]}"#,
+    ),
     (
         "a context that stays at the own SMF",
         None,
@@ -91,6 +103,23 @@ fn an_own_function_may_say_what_a_peer_may_not() {
     assert_eq!(outgoing_answer(&guard, "/nudm-sdm/v2/x", "", body).as_deref(), Ok(body));
     let refused = incoming_answer(&guard, "/nudm-sdm/v2/x", "", body);
     assert_eq!(refused.unwrap_err().rule, Rule::CallbackUri);
+}
+
+/// Of what isn't in a profile, addresses are for those who get them.
+#[test]
+fn addresses_are_hidden_where_profiles_may_be() {
+    let guard = guard("");
+    let body = r#"{"ipv4Addresses":["10.0.0.1"]}"#;
+    let session = outgoing_answer(&guard, "/nsmf-pdusession/v1/pdu-sessions", "", body);
+    assert_eq!(session.as_deref(), Ok(body));
+    // The path is the one that a peer gave to an NRF.
+    for asked in ["/nnrf-disc/v1/nf-instances", "/notified"] {
+        let left = outgoing_answer(&guard, asked, "", body).unwrap();
+        assert!(!left.contains("10.0.0.1") && left.contains("\"fqdn\""), "{asked}: {left}");
+    }
+    let named = r#"{"fqdn":"udm1.5gc.mnc070.mcc999.3gppnetwork.org","ipv4Addresses":["10.0.0.1"]}"#;
+    let left = outgoing_answer(&guard, "/nnrf-disc/v1/nf-instances", "", named).unwrap();
+    assert_eq!((left.matches("fqdn").count(), left.contains("10.0.0.1")), (1, false), "{left}");
 }
 
 /// What a list of changes puts somewhere is kept until its end.
