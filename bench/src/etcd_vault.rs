@@ -1,6 +1,6 @@
 //! The vault in etcd: how long a put and a take are on their way, with three members on this machine.
 //!
-//! `cargo run --release --package tessera-bench --bin etcd-vault [COUNT] [DIRECTORY]`
+//! `cargo run --profile dist --package tessera-bench --bin etcd-vault [COUNT] [DIRECTORY]`
 //!
 //! etcd writes to the disk of DIRECTORY and waits for it (fsync) before it answers: that is what this
 //! measures first of all.

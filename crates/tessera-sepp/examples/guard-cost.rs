@@ -1,6 +1,6 @@
 //! What the rules cost: nanoseconds for each message, with 100 peers that stand for 1,000 networks.
 //!
-//! `cargo run --release -p tessera-sepp --example guard-cost`, or with a word: the rows that have it, for a profiler.
+//! `cargo run --profile dist -p tessera-sepp --example guard-cost`, or with a word: the rows that have it, for a profiler.
 
 use std::error::Error;
 use std::fmt::Write;

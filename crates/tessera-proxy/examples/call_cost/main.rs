@@ -1,6 +1,6 @@
 //! What a call costs: CPU time of a client's thread alone, over one plaintext connection of HTTP/2.
 //!
-//! `cargo run --release -p tessera-proxy --features http --example call_cost -- [pool|hyper] [in flight] [seconds]`
+//! `cargo run --profile dist -p tessera-proxy --features http --example call_cost -- [pool|hyper] [in flight] [seconds]`
 //!
 //! `pool` is [`tessera_proxy::http::client`]; `hyper` is hyper's client alone, which has a task and two channels for
 //! each request, and neither deadlines nor second tries.

@@ -1,6 +1,6 @@
 //! What a request costs: CPU time of a server's thread alone, over a plaintext socket with HTTP/2.
 //!
-//! `cargo run --release -p tessera-proxy --features http --example http_cost -- [ours|hyper] [in flight] [seconds]`
+//! `cargo run --profile dist -p tessera-proxy --features http --example http_cost -- [ours|hyper] [in flight] [seconds]`
 //!
 //! `ours` is [`tessera_proxy::http::server`]; `hyper` is hyper's own server with its defaults, which has a task for
 //! each request and none of the limits.
