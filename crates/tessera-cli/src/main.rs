@@ -4,23 +4,25 @@
 mod advise;
 mod arguments;
 mod completions;
+#[cfg(feature = "lab")]
+mod lab;
 mod manual;
 mod warnings;
 
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tessera_kit::{ProgramError, memory_guard, open_files};
-use tessera_lab::{LabError, bithac, endpoint, load, reconnect, results, roaming, sites, traffic};
+use tessera_kit::{ProgramError, memory_guard};
 
 #[cfg(feature = "sepp")]
 use crate::arguments::Sepp;
 #[cfg(feature = "tunnel")]
 use crate::arguments::TunnelTask;
-use crate::arguments::{Arguments, Command, Lab};
+use crate::arguments::{Arguments, Command};
 
 /// The lab reads from it what a connection holds.
+#[cfg(feature = "lab")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -40,7 +42,8 @@ fn main() -> ExitCode {
         Command::Tunnel { task } => tunnel(task.into()),
         #[cfg(feature = "sepp")]
         Command::Sepp { task } => sepp(&task),
-        Command::Lab { experiment } => lab(experiment),
+        #[cfg(feature = "lab")]
+        Command::Lab { experiment } => lab::run(experiment),
         Command::Advise(arguments) => ended(advise::run(*arguments)),
         Command::Completions { shell } => ended(completions::write(shell)),
         Command::Manual { directory } => ended(manual::write(&directory)),
@@ -86,44 +89,6 @@ fn sepp(task: &Sepp) -> ExitCode {
         }
     }
 }
-
-fn lab(experiment: Lab) -> ExitCode {
-    let result = match experiment {
-        Lab::Reconnect(options) => reconnect::run(&options.into()),
-        Lab::Sites(options) => sites::run(&options.into()),
-        Lab::Traffic(options) => traffic::run(&options.into()),
-        Lab::Bithac(options) => bithac::run(&options.into()),
-        Lab::Load(options) => load::run(&options.into()),
-        Lab::Results(options) => results::run(&options.into()),
-        Lab::Roaming(options) => roaming::run(&options.into()),
-        Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
-        Lab::LoadEndpoint { end } => {
-            guard_memory();
-            return endpoint_ended(load::endpoint::run(end.into(), open_files::raise()));
-        }
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error @ LabError::Options(_)) => failed(&error, WRONG_OPTIONS),
-        // Whoever read the table has seen enough, and needs no word about it.
-        Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
-            ExitCode::from(FAILED)
-        }
-        Err(error) => failed(&error, FAILED),
-    }
-}
-
-fn endpoint_ended(result: std::io::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(&error, FAILED),
-    }
-}
-
-/// Something went wrong while the program ran.
-const FAILED: u8 = 1;
-/// The options can't be as they are; the same code as for those that don't parse.
-const WRONG_OPTIONS: u8 = 2;
 
 fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {
     say(format_args!("error: {error}"));

@@ -1,4 +1,5 @@
 //! `tessera lab load`, the program as a user starts it.
+#![cfg(feature = "lab")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
 //! The pages that `tessera lab reconnect`, `sites`, `roaming` and `traffic` write with `--report`, as a browser shows them.
+#![cfg(feature = "lab")]
 
 use std::fs;
 use std::process::Command;

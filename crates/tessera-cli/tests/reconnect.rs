@@ -1,4 +1,5 @@
 //! `tessera lab reconnect`, the program as a user starts it.
+#![cfg(feature = "lab")]
 
 use std::collections::HashSet;
 use std::process::{Command, Output};

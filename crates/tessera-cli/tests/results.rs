@@ -1,4 +1,5 @@
 //! `docs/results/roaming.md` and what makes its tables.
+#![cfg(feature = "lab")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

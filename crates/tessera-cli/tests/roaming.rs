@@ -1,4 +1,5 @@
 //! `tessera lab roaming`, the program as a user starts it.
+#![cfg(feature = "lab")]
 
 use std::fs;
 use std::process::{Command, Output};

@@ -1,5 +1,6 @@
 //! `tessera lab roaming` where something goes wrong around it: it is interrupted, its etcd ends, its disk is full, its
 //! journal is not what it was.
+#![cfg(feature = "lab")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};

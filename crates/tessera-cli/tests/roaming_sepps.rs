@@ -1,5 +1,5 @@
 //! `tessera lab roaming` through two SEPPs, the program as a user starts it.
-#![cfg(feature = "sepp")]
+#![cfg(all(feature = "lab", feature = "sepp"))]
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,5 @@
 //! `tessera lab sites`, the program as a user starts it.
+#![cfg(feature = "lab")]
 
 use std::collections::HashMap;
 use std::process::{Command, Output};

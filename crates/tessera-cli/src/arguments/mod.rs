@@ -1,18 +1,13 @@
 //! The command line.
 
 mod advise;
-mod bithac;
 mod common;
 mod connect;
-mod experiment;
+#[cfg(feature = "lab")]
 mod lab;
-mod load;
-mod results;
-mod roaming;
 #[cfg(feature = "sepp")]
 mod sepp;
 mod serve;
-mod traffic;
 #[cfg(feature = "tunnel")]
 mod tunnel;
 mod values;
@@ -24,6 +19,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::advise::AdviseArguments;
 use self::connect::ConnectArguments;
+#[cfg(feature = "lab")]
 pub(crate) use self::lab::Lab;
 #[cfg(feature = "sepp")]
 pub(crate) use self::sepp::Sepp;
@@ -31,21 +27,47 @@ use self::serve::ServeArguments;
 #[cfg(feature = "tunnel")]
 pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 
+/// Examples of the commands that this program has.
+fn examples() -> String {
+    const ALL: &[(bool, &str)] = &[
+        (
+            true,
+            "tessera serve --http           a server to talk to, with a page about each connection",
+        ),
+        (true, "tessera connect localhost:443  a client, with standard input and output"),
+        (
+            cfg!(feature = "tunnel"),
+            "tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays",
+        ),
+        (
+            cfg!(feature = "sepp"),
+            "tessera sepp demo              two SEPPs, and a roaming partner that returns",
+        ),
+        (
+            cfg!(feature = "lab"),
+            "tessera lab reconnect          what each way of reconnecting costs and protects",
+        ),
+        (cfg!(feature = "lab"), "tessera lab reconnect --help   how to measure something else"),
+        (
+            true,
+            "tessera advise --help          which way of reconnecting fits a deployment, by what was measured",
+        ),
+        (
+            true,
+            "tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell",
+        ),
+    ];
+    let lines = ALL.iter().filter(|(is_here, _)| *is_here);
+    lines.fold("Examples:".to_owned(), |text, (_, line)| text + "\n  " + line)
+}
+
 /// TLS 1.3 that reconnects fast without giving anything up.
 #[derive(Parser)]
 #[command(
     name = "tessera",
     version,
     arg_required_else_help = true,
-    after_help = "\
-Examples:
-  tessera serve --http           a server to talk to, with a page about each connection
-  tessera connect localhost:443  a client, with standard input and output
-  tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays
-  tessera lab reconnect          what each way of reconnecting costs and protects
-  tessera lab reconnect --help   how to measure something else
-  tessera advise --help          which way of reconnecting fits a deployment, by what was measured
-  tessera manual DIRECTORY       the manual pages; `tessera completions` writes those of a shell"
+    after_help = examples()
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -99,6 +121,7 @@ docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric
     },
 
     /// Measures on real processes over an emulated link.
+    #[cfg(feature = "lab")]
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -157,7 +180,6 @@ Examples:
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
-    use tessera_link::End;
 
     use super::*;
 
@@ -166,8 +188,11 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    #[cfg(feature = "lab")]
     #[test]
     fn endpoints_are_started_as_the_lab_does() {
+        use tessera_link::End;
+
         for end in [End::Client, End::Server] {
             let mut line = vec!["tessera"];
             line.extend(tessera_lab::endpoint::ARGUMENTS);

@@ -1,18 +1,25 @@
 //! `tessera lab`.
 
+mod bithac;
+mod experiment;
+mod load;
+mod results;
+mod roaming;
+mod traffic;
+mod values;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use tessera_lab::{Mode, Options, sites};
 use tessera_link::End;
 
-use super::bithac::BithacArguments;
-use super::experiment::{CommonArguments, ModeArgument};
-use super::load::LoadArguments;
-use super::results::ResultsArguments;
-use super::roaming::RoamingArguments;
-use super::traffic::TrafficArguments;
-use super::values;
+use self::bithac::BithacArguments;
+use self::experiment::{CommonArguments, ModeArgument};
+use self::load::LoadArguments;
+use self::results::ResultsArguments;
+use self::roaming::RoamingArguments;
+use self::traffic::TrafficArguments;
 
 /// The experiments.
 #[derive(Subcommand)]

@@ -1,0 +1,49 @@
+//! `tessera lab`.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use tessera_kit::open_files;
+use tessera_lab::{LabError, bithac, endpoint, load, reconnect, results, roaming, sites, traffic};
+
+use crate::arguments::Lab;
+use crate::{failed, guard_memory};
+
+/// Runs an experiment, or one end of it.
+pub(crate) fn run(experiment: Lab) -> ExitCode {
+    let result = match experiment {
+        Lab::Reconnect(options) => reconnect::run(&options.into()),
+        Lab::Sites(options) => sites::run(&options.into()),
+        Lab::Traffic(options) => traffic::run(&options.into()),
+        Lab::Bithac(options) => bithac::run(&options.into()),
+        Lab::Load(options) => load::run(&options.into()),
+        Lab::Results(options) => results::run(&options.into()),
+        Lab::Roaming(options) => roaming::run(&options.into()),
+        Lab::Endpoint { end } => return endpoint_ended(endpoint::run(end.into(), guard_memory)),
+        Lab::LoadEndpoint { end } => {
+            guard_memory();
+            return endpoint_ended(load::endpoint::run(end.into(), open_files::raise()));
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error @ LabError::Options(_)) => failed(&error, WRONG_OPTIONS),
+        // Whoever read the table has seen enough, and needs no word about it.
+        Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
+            ExitCode::from(FAILED)
+        }
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+fn endpoint_ended(result: std::io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error, FAILED),
+    }
+}
+
+/// Something went wrong while the program ran.
+const FAILED: u8 = 1;
+/// The options can't be as they are; the same code as for those that don't parse.
+const WRONG_OPTIONS: u8 = 2;
