@@ -18,7 +18,7 @@ RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$
 RUN_newer-peers = scripts/newer-peers
 RUN_soak = $(CARGO) run --release --locked --quiet --package tessera-exactly-once -- 100000
 RUN_tunnel = $(CARGO) test --locked --quiet --package tessera-tunnel-tests --test tunnel -- --ignored --nocapture --test-threads 1
-RUN_memory = scripts/memory --connections 1,30,10000
+RUN_memory = env PROFILE=dist scripts/memory --connections 1,30,10000
 RUN_bench = bench/protocol-cost
 RUN_throughput = bench/throughput
 RUN_connect-rate = bench/connect-rate
@@ -41,8 +41,9 @@ all:
 help:
 	@sed -n 's/^## //p' Makefile
 
-## test               everything that a change must pass
-test: setup check unit bare-metal
+## test               everything that a change must pass, and how long each part took
+test:
+	+scripts/test-parts setup check unit bare-metal
 
 ## setup              install from Debian what the tests need: peers, libraries, a bare-metal target
 setup:
