@@ -193,3 +193,27 @@ impl Accounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Slot(Links);
+
+    impl Linked for Slot {
+        fn links(&mut self) -> &mut Links {
+            &mut self.0
+        }
+    }
+
+    #[test]
+    fn clients_that_come_and_go_leave_nothing() {
+        let (mut accounts, mut slots) = (Accounts::EMPTY, [Slot(Links::UNLINKED)]);
+        for name in 0..1000 {
+            let account = accounts.add(Some(ClientHash(name)), &mut slots, 0);
+            accounts.remove(account, &mut slots, 0);
+            assert_eq!(accounts.held_by(ClientHash(name)), 0);
+        }
+        assert_eq!((accounts.len(), accounts.records.len(), accounts.by_client.len()), (0, 1, 0));
+    }
+}
