@@ -82,4 +82,14 @@ mod tests {
         assert_eq!(clock.note(9159, || start + seconds(159)), 1060);
         assert_eq!(clock.note(9160, || start + seconds(160)), 9160);
     }
+
+    /// Else the next leap would be believed as one that has lasted.
+    #[test]
+    fn a_clock_that_comes_back_to_its_second_is_doubted_again() {
+        let (mut clock, start) = (Clock::default(), Instant::now());
+        assert_eq!(clock.note(1000, || start), 1000);
+        assert_eq!(clock.note(9000, || start + seconds(1)), 1000);
+        assert_eq!(clock.note(1000, || start + seconds(2)), 1000);
+        assert_eq!(clock.note(9000, || start + seconds(90)), 1000);
+    }
 }

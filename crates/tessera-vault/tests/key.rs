@@ -37,6 +37,8 @@ fn the_times_of_a_ticket_key_do_not_overflow() {
 fn a_ticket_key_is_decoded_to_what_was_encoded() {
     let key = key();
     let encoded = key.encode();
+    // Had it grown, a copy would be left where it was before.
+    assert_eq!(encoded.capacity(), encoded.len());
     let decoded = TicketKey::decode(&encoded).unwrap();
     assert_eq!(decoded.id, key.id);
     assert_eq!(*decoded.secret, *key.secret);

@@ -83,6 +83,7 @@ impl TicketKey {
     /// The encoding holds the secret in the clear: it travels and rests only wrapped under a key that
     /// the servers load from elsewhere.
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
+        // No less: what grows leaves a copy behind.
         let mut out = Zeroizing::new(Vec::with_capacity(ENCODED_LEN));
         out.push(ENCODING_VERSION);
         out.extend_from_slice(&self.id);
