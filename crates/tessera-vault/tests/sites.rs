@@ -206,6 +206,18 @@ fn a_burn_request_for_another_vault_burns_nothing() {
 }
 
 #[test]
+fn home_tells_a_key_that_was_used_from_one_that_was_burned() {
+    for (absent, expected) in [
+        (Absent::Used, Acknowledgement::Used),
+        (Absent::Burned, Acknowledgement::Burned),
+        (Absent::Unknown, Acknowledgement::Unknown),
+    ] {
+        assert_eq!(Acknowledgement::of(&Taken::Absent(absent)), expected);
+    }
+    assert_eq!(Acknowledgement::of(&Taken::Unavailable), Acknowledgement::Unknown);
+}
+
+#[test]
 fn a_secret_that_expired_at_home_is_unknown_away() {
     let (home, away, wire) = sites(Weather::Cut);
     assert!(put(&*home, 1));

@@ -61,6 +61,16 @@ fn a_vault_without_room_refuses_secrets() {
     assert_eq!(vault.purge(NOW), 0);
 }
 
+#[test]
+fn a_key_that_is_too_long_is_refused() {
+    let vault = MemoryVault::new(10);
+    let put_long = |number: u32, more: usize| {
+        let key = vec![7; OneTimeSecret::MAX_KEY_LEN + more].into();
+        put_until(&vault, number, OneTimeSecret { key, ..secret(1) }, NOW + LIFETIME, None)
+    };
+    assert_eq!([put_long(0, 0), put_long(1, 1), put_long(2, 5000)], [true, false, false]);
+}
+
 fn remembering(tombstones: usize) -> MemoryVault {
     MemoryVault::with_limits(Limits { tombstones, ..Limits::new(10) })
 }
