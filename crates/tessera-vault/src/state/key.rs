@@ -74,3 +74,27 @@ fn id(provider: &Provider, key: &StateKey) -> [u8; 16] {
 
 /// State keys know no time.
 pub(super) const NOW: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key that was replaced still opens, and seals nothing new.
+    #[test]
+    fn the_first_key_wraps_whichever_it_is() {
+        let provider = tessera_aws_lc::provider();
+        let key = |byte| StateKey::new(Box::new(Zeroizing::new([byte; StateKey::LEN])));
+        let keys = |bytes: &[u8]| {
+            let keys: Vec<_> = bytes.iter().map(|byte| key(*byte)).collect();
+            wrapping_keys(&provider, WrappingPurpose::Snapshot, &keys).unwrap()
+        };
+        for [first, second] in [[1, 2], [2, 1]] {
+            let wrapped = keys(&[first, second]).wrap(b"x", b"secret", NOW).unwrap();
+            let opens = |bytes: &[u8]| keys(bytes).unwrap(b"x", &wrapped, NOW).is_some();
+            assert_eq!(
+                [opens(&[first]), opens(&[second]), opens(&[second, first])],
+                [true, false, true]
+            );
+        }
+    }
+}
