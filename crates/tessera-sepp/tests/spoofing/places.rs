@@ -328,6 +328,9 @@ fn what_only_logs_hides_nothing_from_other_rules() {
         assert_eq!(judged("enc-block-index", &text), Some(Rule::Malformed), "{code}");
         assert_eq!(judged("malformed", &text), Some(Rule::PlmnInJson), "{code}");
     }
+    // What stands in place of a code is judged as anything.
+    let subscriber = "POST /nudm-sdm/v2/x/y\n\n{\"plmnId\":{\"mcc\":[\"imsi-208930000000001\"]}}";
+    assert_eq!(judged("malformed", subscriber), Some(Rule::UeIdentity));
     let limited = |log_only: &str| {
         let guard = guard(&format!(
             "[peer.visited.guard]\nrate = {{ requests = 2, requests-per-service = 1 }}\n[guard]\nlog-only = [{log_only}]"
