@@ -4,7 +4,9 @@ use tessera_sepp::guard::Rule;
 
 use crate::ANY_MEMBER;
 use crate::corpus::{Case, case};
-use crate::message::{guard, incoming, incoming_answer, outgoing, outgoing_answer, passes};
+use crate::message::{
+    guard, incoming, incoming_answer, outgoing, outgoing_answer, passes, request, with,
+};
 
 pub const REQUESTS: &[Case] = &[
     case(
@@ -103,6 +105,28 @@ fn an_own_function_may_say_what_a_peer_may_not() {
     assert_eq!(outgoing_answer(&guard, "/nudm-sdm/v2/x", "", body).as_deref(), Ok(body));
     let refused = incoming_answer(&guard, "/nudm-sdm/v2/x", "", body);
     assert_eq!(refused.unwrap_err().rule, Rule::CallbackUri);
+}
+
+/// A reader of parts must not find another text than the one that was judged.
+#[test]
+fn a_part_goes_on_as_it_was_read() {
+    let guard = guard(ANY_MEMBER);
+    let (mut parts, mut body) = request(
+        "POST /namf-comm/v1/ue-contexts/x/n1-n2-messages\ncontent-type: multipart/related; boundary=b\n\n\
+         --b\r\ncontent-type: application/json\r\n\r\n{\"x\" : \"\\u0041\"}\r\n--b--",
+    );
+    passes(with(|context| guard.incoming_request(context, &mut parts, Some(&mut body))));
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    assert!(body.contains("\r\n\r\n{\"x\":\"A\"}\r\n"), "{body}");
+}
+
+#[test]
+fn an_event_names_whose_place_it_had_to_be() {
+    let judged = incoming(
+        &guard(ANY_MEMBER),
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-nrf-uri: nnrf-disc: http://udr.5gc.mnc070.mcc999.3gppnetwork.org/x",
+    );
+    assert_eq!(judged.unwrap_err().allowed.to_string(), "001-01");
 }
 
 /// Of what isn't in a profile, addresses are for those who get them.
