@@ -10,7 +10,7 @@ TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
 EVIDENCE = formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
-	tunnel-cost sepp sepp-receivers sepp-relay captures mutants
+	tunnel-cost sepp sepp-receivers sepp-relay captures heap mutants
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -28,6 +28,9 @@ RUN_sepp = $(CARGO) test --locked --quiet --package tessera-sepp-tests --test se
 RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --test spoofing -- --ignored --nocapture
 RUN_sepp-relay = bench/sepp-relay all
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
+RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
+	--features tessera-lab/heap,tessera-cli/heap --lib --test bithac --test load --test page --test reconnect \
+	-- --include-ignored
 RUN_mutants = scripts/mutants
 
 .PHONY: all help test setup check unit bare-metal program evidence results tls12 deb \
@@ -95,6 +98,7 @@ $(EVIDENCE:%=evidence-%): evidence-%:
 ## sepp-receivers     what readers in C, Go and JavaScript find in messages that pass a SEPP; needs Go and Node.js
 ## sepp-relay         SEPPs beside Envoy and nghttpx; needs ENVOY, the program; see bench/README.md
 ## captures           bytes that the lab counts, beside those that tcpdump captures; needs root
+## heap               tests of what the lab counts on the heap; builds jemalloc
 ## mutants            security checks changed one at a time: no change without a test that fails; many hours; needs cargo-mutants
 $(EVIDENCE):
 	$(RUN_$@)

@@ -1,6 +1,6 @@
 //! The memory vault: how many takes a second, and how many bytes per secret.
 //!
-//! `cargo run --profile dist --package tessera-bench --bin memory-vault [SECRETS] [THREADS]`
+//! `cargo run --profile dist --package tessera-bench --features jemalloc --bin memory-vault [SECRETS] [THREADS]`
 
 use std::sync::Barrier;
 use std::thread;

@@ -6,12 +6,9 @@ use std::time::Duration;
 
 use tessera_interop::{KeyKind, Pki};
 use tessera_tokio::{Acceptor, ClientStream, Connector, ServerStream};
-use tikv_jemalloc_ctl::thread;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+use tokio::runtime::Builder;
 
 /// Both ends, for connections over loopback.
 struct Ends(Connector, Acceptor);
@@ -34,57 +31,65 @@ impl Ends {
     }
 }
 
+/// Runs on this thread alone, whose allocations are counted.
+fn runtime() -> tokio::runtime::Runtime {
+    Builder::new_current_thread().enable_all().build().unwrap()
+}
+
 /// As long as data is there or goes away, the buffers are those of before. Sockets hold a round.
-#[tokio::test]
-async fn streams_allocate_nothing_per_record() {
-    let (mut client, mut server) = Ends::new().connect().await;
+#[test]
+fn streams_allocate_nothing_per_record() {
+    let runtime = runtime();
+    let (mut client, mut server) = runtime.block_on(Ends::new().connect());
     let data = vec![7; 100_000];
     let mut received = vec![0; data.len()];
-    let allocated = thread::allocatedp::read().unwrap();
-    let mut before = 0;
-    for round in 0..50 {
-        if round == 10 {
-            before = allocated.get();
-        }
-        let (written, read) =
-            tokio::join!(client.write_all(&data), server.read_exact(&mut received));
-        written.unwrap();
-        read.unwrap();
-    }
+    let mut rounds = |count| {
+        runtime.block_on(async {
+            for _ in 0..count {
+                let (written, read) =
+                    tokio::join!(client.write_all(&data), server.read_exact(&mut received));
+                written.unwrap();
+                read.unwrap();
+            }
+        });
+    };
+    rounds(10);
+    let counted = allocation_counter::measure(|| rounds(40));
     let records = 40 * data.len().div_ceil(16 * 1024);
-    assert_eq!(allocated.get() - before, 0, "bytes allocated by {records} records");
+    assert_eq!(counted.count_total, 0, "allocations by {records} records: {counted:?}");
 }
 
 /// Connections whose readers wait all the time, and which were busy.
-#[tokio::test]
-async fn an_idle_stream_holds_little() {
-    const COUNT: u64 = 20;
+#[test]
+fn an_idle_stream_holds_little() {
+    const COUNT: usize = 20;
+    let runtime = runtime();
     let ends = Ends::new();
-    let (allocated, freed) =
-        (thread::allocatedp::read().unwrap(), thread::deallocatedp::read().unwrap());
     let data = vec![7; 100_000];
     let mut streams = Vec::with_capacity(100);
-    let mut before = 0;
-    for index in 0..COUNT + 5 {
-        if index == 5 {
-            before = allocated.get() - freed.get();
-        }
-        let (client, server) = ends.connect().await;
-        let (client_reads, mut client_writes) = client.split();
-        let (server_reads, mut server_writes) = server.split();
-        tokio::spawn(wait(client_reads));
-        tokio::spawn(wait(server_reads));
-        client_writes.write_all(&data).await.unwrap();
-        client_writes.flush().await.unwrap();
-        server_writes.write_all(&data).await.unwrap();
-        server_writes.flush().await.unwrap();
-        streams.push((client_writes, server_writes));
-    }
-    // Until the readers have read it all.
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    let each = (allocated.get() - freed.get() - before) / (2 * COUNT);
+    let mut open = |count| {
+        runtime.block_on(async {
+            for _ in 0..count {
+                let (client, server) = ends.connect().await;
+                let (client_reads, mut client_writes) = client.split();
+                let (server_reads, mut server_writes) = server.split();
+                tokio::spawn(wait(client_reads));
+                tokio::spawn(wait(server_reads));
+                client_writes.write_all(&data).await.unwrap();
+                client_writes.flush().await.unwrap();
+                server_writes.write_all(&data).await.unwrap();
+                server_writes.flush().await.unwrap();
+                streams.push((client_writes, server_writes));
+            }
+            // Until the readers have read it all.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        });
+    };
+    open(5);
+    let counted = allocation_counter::measure(|| open(COUNT));
+    let each = counted.bytes_current / (2 * COUNT as i64);
     println!("{each} bytes of heap per idle stream, its reader's task included");
-    assert!(each < 6 * 1024, "{each} bytes per idle stream");
+    assert!((1..6 * 1024).contains(&each), "{each} bytes per idle stream");
 }
 
 async fn wait(mut reader: impl AsyncRead + Unpin) {

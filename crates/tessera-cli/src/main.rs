@@ -22,7 +22,7 @@ use crate::arguments::TunnelTask;
 use crate::arguments::{Arguments, Command};
 
 /// The lab reads from it what a connection holds.
-#[cfg(feature = "lab")]
+#[cfg(feature = "heap")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -260,8 +260,9 @@ pub(crate) struct Cost {
     pub(crate) process_cpu: Duration,
     /// How many bytes this end sent over TCP.
     pub(crate) sent: u64,
-    /// How many bytes on the heap the idle connection held: what dropping it gave back.
-    pub(crate) heap: i64,
+    /// How many bytes on the heap the idle connection held: what dropping it gave back; none where the
+    /// program doesn't count.
+    pub(crate) heap: Option<i64>,
 }
 
 /// The facts of a connection that verdicts depend on, as one end's engine told them.

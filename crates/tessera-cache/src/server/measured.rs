@@ -169,26 +169,10 @@ fn random(of: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use core::cell::Cell;
-    use std::println;
 
     use tessera_harness::Trace;
-    use tikv_jemalloc_ctl::{epoch, stats};
 
     use super::*;
-
-    #[global_allocator]
-    static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
-    fn allocated() -> i64 {
-        epoch::advance().expect("an epoch");
-        stats::allocated::read().expect("a number") as i64
-    }
-
-    /// How long this thread had a processor, in nanoseconds: others may use it too.
-    fn processor() -> u64 {
-        let told = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
-        told.split(' ').next().and_then(|it| it.parse().ok()).expect("a number")
-    }
 
     fn certificates() -> Vec<Vec<u8>> {
         let vectors = Trace::read(include_str!("../../../../docs/cached-handshakes-vectors.txt"));
@@ -211,31 +195,6 @@ mod tests {
             let leaves = 500 * certificates()[0].len() as u64;
             assert_eq!(measured.counted > leaves, kept == Kept::Certificates, "{measured:?}");
             assert_eq!((measured.most, measured.known, measured.learned), (7, 1.0, 1.0));
-        }
-    }
-
-    /// Printed, and held against the aims:
-    ///
-    /// ```text
-    /// cargo test -p tessera-cache --lib --config profile.dev.package.tessera-cache.opt-level=3 -- \
-    ///     --ignored --nocapture a_million_clients
-    /// ```
-    #[test]
-    #[ignore = "takes some seconds, and half a gigabyte"]
-    fn a_million_clients_fit_into_64_bytes_each_beside_their_certificates() {
-        const CLIENTS: u64 = 1_000_000;
-        let meter = Meter { held: &allocated, most: &allocated, processor: &processor };
-        let certificates = certificates();
-        // What jemalloc gives for a certificate of this length.
-        let leaf = certificates[0].len().next_multiple_of(64) as i64;
-        for (kept, leaf) in [(Kept::Certificates, leaf), (Kept::Hashes, ChainHash::LEN as i64)] {
-            let provider = tessera_aws_lc::provider();
-            let measured = measure(&provider, &certificates, kept, CLIENTS, meter).expect("chain");
-            let beside = (measured.held - CLIENTS as i64 * leaf) as f64 / CLIENTS as f64;
-            println!("{kept:?}: {beside:.1} bytes a client beside the {leaf} that are kept");
-            println!("{measured:?}");
-            assert!(measured.held < 1 << 30);
-            assert!(beside <= 64.0, "{beside}");
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn measure(
         }
     }
     if held.iter().all(|it| it.bytes == 0) {
-        return Err("this program doesn't allocate with jemalloc".into());
+        return Err(heap::NO_ALLOCATOR.into());
     }
     peaks_beside(way, parties, of_end, end, &mut held)?;
     let certificates = parties.certificates;
@@ -109,7 +109,7 @@ pub(super) fn many(
     let measured = measured.map_err(|error| failed(error.to_string()))?;
     let measured = measured.ok_or_else(|| failed("there are no random numbers".to_owned()))?;
     if measured.held == 0 {
-        return Err(failed("this program doesn't allocate with jemalloc".to_owned()));
+        return Err(failed(heap::NO_ALLOCATOR.to_owned()));
     }
     Ok(Many {
         kept,
@@ -232,7 +232,7 @@ fn meet((name, client, server): &Configured<'_>) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// The allocator of these tests is jemalloc.
+    #[cfg(feature = "heap")]
     #[test]
     fn every_peer_takes_some_memory_and_certificates_are_not_among_it() {
         let (parties, peers) = parties(Certificates::P256).unwrap();
@@ -251,6 +251,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "heap")]
     #[test]
     fn a_server_keeps_certificates_or_hashes_of_many_clients() {
         let [whole, hashes] = [Kept::Certificates, Kept::Hashes]
@@ -271,6 +272,17 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "heap")]
+    #[test]
+    #[ignore = "takes some seconds, and half a gigabyte"]
+    fn a_million_clients_fit_into_64_bytes_each_next_to_their_certificates() {
+        for kept in [Kept::Certificates, Kept::Hashes] {
+            let many = many(Certificates::P256, kept, 1_000_000).unwrap();
+            assert!(many.held < 1 << 30 && many.beside() <= 64.0, "{many:?}");
+        }
+    }
+
+    #[cfg(feature = "heap")]
     #[test]
     fn peaks_of_memory_are_seen_at_both_ends_in_each_way() {
         let peaks = peaks(Certificates::P256).unwrap();

@@ -44,6 +44,7 @@ use self::grid::Asked;
 use self::report::{Cell, CellName, Chains, Report};
 use crate::error::LabError;
 use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tell_how_to_go_on};
+use crate::heap;
 use crate::machine::{Machine, revision};
 
 /// What to measure, and how.
@@ -238,7 +239,7 @@ fn failed(what: String, error: impl std::fmt::Display) -> LabError {
 fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
     let unavailable = |reason: &LinkError| {
         LabError::Connection(format!(
-            "{reason}; `--parts work,hits,memory` works without it, and measures neither bytes nor times"
+            "{reason}; `--parts work,hits` works without it, and measures neither bytes nor times"
         ))
     };
     let link = open_link(common).map_err(|error| match error {
@@ -255,6 +256,9 @@ fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
 fn check(options: &Options) -> Result<(), LabError> {
     experiment::check_resumable(&options.common, options.resume.as_deref())?;
     refuse_twice("--parts", &options.parts)?;
+    if options.parts.contains(&Part::Memory) && !heap::IS_COUNTED {
+        return Err(LabError::Options(format!("--parts memory: {}", heap::UNCOUNTED)));
+    }
     refuse_twice("--ways", &options.ways)?;
     refuse_twice("--certificates", &options.certificates)?;
     refuse_twice("--mtu", &options.mtus)?;
@@ -262,8 +266,8 @@ fn check(options: &Options) -> Result<(), LabError> {
     let needs_a_link = options.parts.iter().any(|part| part.needs_a_link());
     if needs_a_link && options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
-            "--link loopback: bytes and times are those of emulated links; leave it out, or say \
-             `--parts work,hits,memory`"
+            "--link loopback: bytes and times are those of emulated links; leave it out, or measure \
+             `--parts work,hits`"
                 .to_owned(),
         ));
     }

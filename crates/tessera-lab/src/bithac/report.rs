@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bytes::Sent;
 use super::certificates::Certificates;
 use super::way::CertificateWay;
+use crate::heap;
 use crate::machine::Machine;
 
 /// The experiment with its results.
@@ -237,6 +238,11 @@ impl Part {
     /// All of them.
     pub const ALL: [Self; 6] =
         [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
+
+    /// The names of those that are measured by default, with commas between them: memory only where the program
+    /// [counts](crate::heap::IS_COUNTED) what is on its heap.
+    pub const DEFAULT: &'static str =
+        if heap::IS_COUNTED { "bytes,work,hits,memory" } else { "bytes,work,hits" };
 
     /// Its name in options and reports.
     #[must_use]

@@ -5,8 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::arenas::{self, Arena};
-use crate::heap;
+use crate::heap::{self, Arena};
 use crate::observed::{Observer, Operation};
 
 /// What allocates.
@@ -210,7 +209,7 @@ impl Books {
     }
 
     fn turn(&self, state: &mut State, from: Account, to: Account) -> io::Result<()> {
-        let (allocated, held) = (arenas::allocated_by_thread()?, heap::held_by_thread()?);
+        let (allocated, held) = (heap::allocated_by_thread()?, heap::held_by_thread()?);
         if from != Account::Outside {
             state.allocated[from as usize] += (allocated - state.allocated_before) as i64;
             state.held_by_thread += held - state.held_before;
@@ -224,7 +223,7 @@ impl Books {
     }
 
     fn held(&self) -> io::Result<Accounts> {
-        arenas::refresh()?;
+        heap::refresh()?;
         let mut held = Accounts::default();
         for (held, arena) in held.iter_mut().zip(&self.arenas) {
             *held = arena.held()?;

@@ -11,6 +11,7 @@ use super::vault::ApartVault;
 use super::{Held, Kind, Memory, Side};
 use crate::control::Preparation;
 use crate::endpoint::{Stores, client_config, server_config};
+use crate::heap::NO_ALLOCATOR;
 use crate::observed;
 use crate::pki::Pki;
 use crate::variants::Variant;
@@ -128,7 +129,7 @@ impl Measurement {
         }
         for end in [&connected.client, &connected.server] {
             if end.allocated.total() == 0 {
-                return Err("this program doesn't allocate with jemalloc".into());
+                return Err(NO_ALLOCATOR.into());
             }
             let held = end.held.total() + end.stores;
             if held != end.held_by_thread {
@@ -187,7 +188,7 @@ pub(super) fn peaks(
         of_end[CONNECTIONS / 2]
     });
     if middle.contains(&0) {
-        return Err("this program doesn't allocate with jemalloc".into());
+        return Err(NO_ALLOCATOR.into());
     }
     Ok(middle)
 }

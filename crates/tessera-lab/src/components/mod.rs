@@ -16,11 +16,10 @@
 //! and gives back inside is in the first number alone. Messages with certificates lie in the engine's memory,
 //! which is the rest.
 
-mod arenas;
 mod books;
 mod measurement;
 mod pair;
-#[cfg(test)]
+#[cfg(all(test, feature = "heap"))]
 mod tests;
 mod vault;
 
@@ -32,6 +31,7 @@ use serde::{Deserialize, Serialize};
 use tessera::{ClientConfig, ServerConfig};
 
 use crate::error::LabError;
+use crate::heap;
 use crate::variants::{Store, Variant};
 use books::Books;
 use measurement::Measurement;
@@ -113,7 +113,7 @@ impl Side {
 /// # Errors
 ///
 /// If a connection fails or isn't of the variant, if the variant's store isn't in memory, or if the program
-/// doesn't allocate with jemalloc.
+/// [doesn't count](heap::IS_COUNTED) what is on its heap.
 pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
     let failed = |what: &str| LabError::Connection(format!("memory of {}: {what}", variant.key()));
     if variant.store != Store::Memory {
@@ -126,7 +126,7 @@ pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
 /// some that warm up. `before` is called before each.
 ///
 /// # Errors
-/// If a connection fails, or the program doesn't allocate with jemalloc.
+/// If a connection fails, or the program [doesn't count](heap::IS_COUNTED) what is on its heap.
 pub(crate) fn peaks(
     configs: (ClientConfig, ServerConfig),
     before: impl Fn() + Send,
@@ -157,7 +157,7 @@ type BothBooks = [&'static Books; 2];
 static BOOKS: Mutex<Option<BothBooks>> = Mutex::new(None);
 
 fn opened(books: &mut Option<BothBooks>) -> Result<BothBooks, Box<dyn Error>> {
-    arenas::without_cache()?;
+    heap::without_cache()?;
     Ok(match *books {
         Some(books) => books,
         None => {

@@ -6,7 +6,8 @@ use serde_json::json;
 use tessera::wire::NamedGroup;
 
 use super::books::{Account, Books, Components};
-use super::{Held, Kind, Memory, Side, arenas, measure};
+use super::{Held, Kind, Memory, Side, measure};
+use crate::heap;
 use crate::observed::{Operation, during};
 use crate::variants::{PaperOption, Store, Suite, Variant};
 use crate::ways::{Mode, OneTimeKind};
@@ -23,7 +24,7 @@ fn kilobyte() -> Vec<u8> {
 #[test]
 fn an_allocation_is_its_makers_whoever_gives_it_back() {
     let kept = || -> io::Result<()> {
-        arenas::without_cache()?;
+        heap::without_cache()?;
         let books = Books::open()?;
         books.begin(true)?;
         let share = books.within(Account::Rest, || {

@@ -13,8 +13,9 @@ use super::configuration::PATIENCE;
 use super::dial;
 use super::pipes::Result;
 use crate::adversary::Capture;
+use crate::clock;
 use crate::control::Cost;
-use crate::{clock, heap};
+use crate::heap::{self, difference};
 
 /// A socket with the bytes that come and go.
 pub(crate) struct Wire {
@@ -222,11 +223,14 @@ impl Wire {
 
     /// What an idle connection holds: what dropping it and its output gives back. The input
     /// buffer does not count, for its owner may share one among connections.
-    fn measure_heap<H: Handshake>(&mut self, connection: Box<Connection<H>>) -> Result<i64> {
+    fn measure_heap<H: Handshake>(
+        &mut self,
+        connection: Box<Connection<H>>,
+    ) -> Result<Option<i64>> {
         self.output.release();
-        let before = heap::held_by_thread()?;
+        let before = heap::held_if_counted()?;
         drop(connection);
         self.output = Output::new();
-        Ok(before - heap::held_by_thread()?)
+        Ok(difference(before, heap::held_if_counted()?))
     }
 }

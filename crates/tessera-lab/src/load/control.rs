@@ -48,8 +48,8 @@ pub(super) enum ServerAnswer {
         open_files: u64,
     },
     Ready,
-    /// So many bytes.
-    Holds(i64),
+    /// So many bytes, where the program counts them.
+    Holds(Option<i64>),
     Counted(Counted),
     /// The order could not be carried out, for this reason.
     Failed(String),
@@ -61,8 +61,8 @@ pub(super) struct Counted {
     pub(super) first_accepted: Histogram,
     pub(super) process_cpu: Duration,
     pub(super) tls_cpu: Duration,
-    /// What is on the heap, open connections included.
-    pub(super) memory: i64,
+    /// What is on the heap, open connections included; none where the program doesn't count.
+    pub(super) memory: Option<i64>,
 }
 
 /// What the client is told to do.

@@ -98,8 +98,8 @@ mod tests {
             server_cpu_us_per_connection: 1.0,
             server_tls_us_per_connection: 1.0,
             client_cpu_us_per_connection: 1.0,
-            server_memory_bytes: 1,
-            vault_bytes: 0,
+            server_memory_bytes: Some(1),
+            vault_bytes: Some(0),
             tickets: 0,
         }
     }

@@ -16,6 +16,7 @@ use super::report::Cell;
 use crate::bench::{SESSIONS_AT_ONCE, WARM_UP, set_link, us};
 use crate::endpoint;
 use crate::error::LabError;
+use crate::heap::difference;
 use crate::pki::{Identity, Pki};
 use crate::processes::Process;
 
@@ -87,7 +88,9 @@ impl Stand {
         let holds = self.holds()?;
         // Without a vault tickets hold nothing here. The difference isn't 0 all the same: a server that took the place
         // of another is made by one thread and ends in the next, and books are kept by thread.
-        let vault_bytes = if plan.variant.mode.has_one_time_key() { holds - before } else { 0 };
+        let vault_bytes = difference(holds, before);
+        let vault_bytes =
+            vault_bytes.map(|it| if plan.variant.mode.has_one_time_key() { it } else { 0 });
         // Caches are cold.
         self.run(1, WARM_UP, true)?;
         self.client(&ClientOrder::Close)?;
@@ -112,7 +115,7 @@ impl Stand {
         self.client(&ClientOrder::Close)?;
         // What goes with the connections is theirs. What came and went since the beginning is not: keys that were used
         // left the vault, and what is remembered of used tickets stays.
-        let open_bytes = counted.memory - self.holds()?;
+        let open_bytes = difference(counted.memory, self.holds()?);
         let memory = Memory { open_bytes, vault_bytes, tickets };
         Ok(Measured::Cell(Box::new(cell(plan, ran, counted, &memory))))
     }
@@ -152,7 +155,7 @@ impl Stand {
     }
 
     /// What is on the server's heap without connections.
-    fn holds(&mut self) -> Result<i64, LabError> {
+    fn holds(&mut self) -> Result<Option<i64>, LabError> {
         self.server.tell(&ServerOrder::Weigh)?;
         match self.server()? {
             ServerAnswer::Holds(bytes) => Ok(bytes),
@@ -218,12 +221,12 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
     process.failed(format!("it answers {answer:?}"))
 }
 
-/// What was found on the server's heap.
+/// What was found on the server's heap, where it was counted.
 struct Memory {
     /// Of open connections.
-    open_bytes: i64,
+    open_bytes: Option<i64>,
     /// Of so many tickets.
-    vault_bytes: i64,
+    vault_bytes: Option<i64>,
     tickets: usize,
 }
 

@@ -29,6 +29,7 @@ use crate::experiment::{
     Journal, Run, Screen, check_resumable, is_one_time, open_link, refuse_twice, rtts,
     tell_how_to_go_on, write_json,
 };
+use crate::heap;
 use crate::machine::{Machine, revision};
 
 /// Runs the experiment. Call it while the process has no other thread, as that of
@@ -36,8 +37,7 @@ use crate::machine::{Machine, revision};
 ///
 /// # Errors
 ///
-/// [`LabError::Options`] before anything is measured; the others when it can't go on. The program has to allocate
-/// with jemalloc, whose books say what a connection holds.
+/// [`LabError::Options`] before anything is measured; the others when it can't go on.
 pub fn run(options: &Options) -> Result<(), LabError> {
     let journal = options.resume.as_deref();
     refuse_twice("--users", &options.users)?;
@@ -130,9 +130,12 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     }
 }
 
-/// The memory of one connection of each variant. It comes first, since the experiment takes long and this may
+/// The memory of one connection of each variant, where the program counts it. It comes first, since the experiment takes long and this may
 /// fail.
 fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
+    if !heap::IS_COUNTED {
+        return Ok(Vec::new());
+    }
     let mut variants: Vec<_> = plans.iter().map(|plan| plan.variant).collect();
     variants.dedup();
     let measured = variants.into_iter().map(components::measure);

@@ -62,10 +62,11 @@ pub(crate) struct Cell {
     /// Processor time of the client's process, which has all users.
     pub(crate) client_cpu_us_per_connection: f64,
     /// What all open connections of the cell hold on the server's heap: what it has back when they are closed. Keys
-    /// and tickets that they used are not in it.
-    pub(crate) server_memory_bytes: i64,
-    /// What the tickets made beforehand hold there: in a vault, and 0 if the way has none.
-    pub(crate) vault_bytes: i64,
+    /// and tickets that they used are not in it. None where the program didn't count.
+    pub(crate) server_memory_bytes: Option<i64>,
+    /// What the tickets made beforehand hold there: in a vault, and 0 if the way has none. None where the program didn't
+    /// count.
+    pub(crate) vault_bytes: Option<i64>,
     /// How many these are: they come in packs.
     pub(crate) tickets: u64,
 }
@@ -148,8 +149,8 @@ mod tests {
             server_cpu_us_per_connection: cpu_us_per_connection,
             server_tls_us_per_connection: 0.0,
             client_cpu_us_per_connection: 0.0,
-            server_memory_bytes: 0,
-            vault_bytes: 0,
+            server_memory_bytes: Some(0),
+            vault_bytes: Some(0),
             tickets: 0,
         }
     }

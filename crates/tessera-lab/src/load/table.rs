@@ -44,6 +44,7 @@ pub(super) fn cell(cell: &Cell) -> String {
     let ms = |histogram: &Histogram, share| {
         histogram.quantile(share).map_or_else(|| "-".to_owned(), |us| number(us / 1e3))
     };
+    let bytes = |bytes: Option<i64>| bytes.map_or_else(|| "-".to_owned(), |it| it.to_string());
     let (first, response) = (&cell.first_accepted_us, &cell.response_us);
     let mut line = format!(
         "{:<52} {:<6} {:>6} {:>8} {:>7} {:>8} {:>8} {:>7} {:>8} {:>8} {:>8} {:>7.0} {:>7.0} {:>7.0} {:>10} {:>10}",
@@ -61,8 +62,8 @@ pub(super) fn cell(cell: &Cell) -> String {
         cell.server_cpu_us_per_connection,
         cell.server_tls_us_per_connection,
         cell.client_cpu_us_per_connection,
-        cell.server_memory_bytes,
-        cell.vault_bytes,
+        bytes(cell.server_memory_bytes),
+        bytes(cell.vault_bytes),
     );
     if cell.failed > 0 {
         let all = cell.users * cell.reconnections;
@@ -93,6 +94,9 @@ pub(super) fn growth(growth: &[Growth]) -> String {
 
 /// The table of the memory of one connection.
 pub(super) fn memory(memory: &[Memory]) -> String {
+    if memory.is_empty() {
+        return String::new();
+    }
     let mut table = format!(
         "\n{:<52} {:<7} {:<6} {:>12} {:>12} {:>9} {:>7} {:>8} {:>7} {:>9} {:>7} {:>7} {:>7}",
         "memory of one connection, bytes",
@@ -142,6 +146,7 @@ registration    the last of the 13 responses is there
 server, client  processor time of the process, kernel included, for each reconnection
 TLS             the server's in calls of TLS streams, the socket's own calls taken away; no ticket is issued
                 meanwhile
-heap            what all open connections hold; what the tickets made beforehand hold
+heap            what all open connections hold; what the tickets made beforehand hold; counted by programs
+                that are built with `--features heap`
 memory          of one connection, by what allocated it: everything that was ever allocated, what was held
                 when most was held, and what is held when it is idle; in the vault, for one client";

@@ -8,6 +8,7 @@ use super::report::{InSyn, Row, Sample, Sides};
 use crate::bench::{Bench, Pair, WARM_UP, check, us};
 use crate::control::{ClientOrder, Cost};
 use crate::error::LabError;
+use crate::heap::IS_COUNTED;
 use crate::statistics::Median;
 use crate::verdicts::Verdicts;
 use crate::ways::Way;
@@ -51,7 +52,7 @@ impl Bench {
             samples: pairs.iter().map(sample).collect::<Result<_, _>>()?,
             first_flight: median(&pairs, |pair| pair.client.first_flight),
             bytes: sides(&pairs, |cost| cost.sent as f64),
-            heap: sides(&pairs, |cost| cost.heap as f64),
+            heap: IS_COUNTED.then(|| sides(&pairs, |cost| cost.heap.unwrap_or_default() as f64)),
             verdicts: Verdicts::of(&observed, &attack),
         })
     }

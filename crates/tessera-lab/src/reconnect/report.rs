@@ -34,8 +34,8 @@ pub(crate) struct Row {
     /// Of a connection, request, response, one new ticket and close_notify included: the medians
     /// of what each side sent.
     pub(crate) bytes: Sides<u64>,
-    /// What an idle connection holds at each side, in bytes: the medians.
-    pub(crate) heap: Sides<u64>,
+    /// What an idle connection holds at each side, in bytes: the medians. None where the program didn't count.
+    pub(crate) heap: Option<Sides<u64>>,
     pub(crate) verdicts: Verdicts,
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn costs(row: &Row) -> String {
             |syn| format!("{}/{}", row.first_flight, syn.bytes),
         ),
         format!("{}/{}", row.bytes.client, row.bytes.server),
-        format!("{}/{}", row.heap.client, row.heap.server),
+        row.heap.map_or_else(|| "-".to_owned(), |heap| format!("{}/{}", heap.client, heap.server)),
     )
 }
 
@@ -94,7 +94,8 @@ first byte   the server's application holds the first byte of the request (early
 handshake    the client's handshake is complete; response: its first byte is at the client
 engine       processor time inside the TLS engine; process: all of the endpoint, kernel included
              (both are higher where endpoints wait longer: meanwhile caches go cold)
-heap         what an idle connection holds: what dropping it gives back, AWS-LC's part included
+heap         what an idle connection holds: what dropping it gives back, AWS-LC's part included;
+             counted by programs that are built with `--features heap`
 forward secrecy from
   handshake            a recording cannot be opened with any key that exists after the handshake
   from_take_or_expiry  … after the server took the one-time key, or the key expired untaken

@@ -171,8 +171,10 @@ impl Evidence {
                 server_us: cell.server_cpu_us_per_connection,
                 server_tls_us: cell.server_tls_us_per_connection,
                 tickets: cell.tickets,
-                held_bytes: (cell.tickets > 0 && way.option == Letter::E)
-                    .then(|| cell.vault_bytes / cell.tickets as f64),
+                held_bytes: cell
+                    .vault_bytes
+                    .filter(|_| cell.tickets > 0 && way.option == Letter::E)
+                    .map(|bytes| bytes / cell.tickets as f64),
             };
             let accepted_us = cell.first_accepted_us;
             let place = format!("cells[{at}]");

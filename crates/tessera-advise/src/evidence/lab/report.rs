@@ -131,7 +131,7 @@ pub(super) struct LoadCell {
     pub(super) first_accepted_us: Vec<(f64, u64)>,
     pub(super) server_cpu_us_per_connection: f64,
     pub(super) server_tls_us_per_connection: f64,
-    pub(super) vault_bytes: f64,
+    pub(super) vault_bytes: Option<f64>,
 }
 
 #[derive(Deserialize, PartialEq)]

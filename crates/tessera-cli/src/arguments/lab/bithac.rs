@@ -15,8 +15,9 @@ use super::values;
 pub(crate) struct BithacArguments {
     /// What is measured, separated by commas: bytes (one connection of each way and MTU), losses (the same with packets
     /// lost, several connections each), times (24 cells), work (in memory, with chains of one to four certificates), hits
-    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered, and of very many clients).
-    #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = "bytes,work,hits,memory", value_parser = part)]
+    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered, and of
+    /// very many clients; only if the program was built with `--features heap`).
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = Part::DEFAULT, value_parser = part)]
     parts: Vec<Part>,
 
     /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is

@@ -139,8 +139,8 @@ impl Server {
 }
 
 /// What connections and stores hold on the heap: both grow and shrink on the one thread of the runtime alone.
-fn held(runtime: &Runtime) -> Result<i64> {
-    let read = runtime.spawn(async { heap::held_by_thread() });
+fn held(runtime: &Runtime) -> Result<Option<i64>> {
+    let read = runtime.spawn(async { heap::held_if_counted() });
     Ok(runtime.block_on(read)??)
 }
 

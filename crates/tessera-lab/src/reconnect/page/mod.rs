@@ -128,19 +128,20 @@ fn sizes(rows: &[Row]) -> String {
         unit: "bytes a connection, TLS records and all in them",
         note: "Request, response, one new ticket and the goodbye included; TCP and IP not. Medians.",
         lanes: &ENGINE.map(|(name, _)| name),
-        strips: medians(rows, |row| &row.bytes),
+        strips: medians(rows, |row| Some(&row.bytes)),
     };
-    let heap = Figure {
+    let is_counted = rows.iter().all(|row| row.heap.is_some());
+    let heap = is_counted.then(|| Figure {
         title: "Heap that an idle connection holds".to_owned(),
         unit: "bytes a connection",
         note: "What dropping it gives back, the part of the C library included. Medians.",
         lanes: &ENGINE.map(|(name, _)| name),
-        strips: medians(rows, |row| &row.heap),
-    };
+        strips: medians(rows, |row| row.heap.as_ref()),
+    });
     format!(
         "<section>\n<h2 id=\"sizes\">Bytes and memory</h2>\n{}{}</section>\n",
         bytes.render(),
-        heap.render()
+        heap.map_or_else(String::new, |heap| heap.render())
     )
 }
 
@@ -153,10 +154,11 @@ fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
 }
 
 /// A median that the rows have already, for the client and the server.
-fn medians(rows: &[Row], sides: fn(&Row) -> &Sides<u64>) -> Vec<Strip> {
+fn medians(rows: &[Row], sides: fn(&Row) -> Option<&Sides<u64>>) -> Vec<Strip> {
     strips(rows, |row| {
-        let Sides { client, server } = *sides(row);
-        [client, server].map(|value| LaneData::Bar(value as f64)).into()
+        let bars =
+            |sides: &Sides<u64>| [sides.client, sides.server].map(|it| LaneData::Bar(it as f64));
+        sides(row).map(bars).map_or_else(Vec::new, Vec::from)
     })
 }
 

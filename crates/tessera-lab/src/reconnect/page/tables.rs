@@ -49,11 +49,18 @@ fn cells(row: &Row) -> Vec<String> {
         cell(Median::of(row.samples.iter().map(|sample| value(sample) / unit)))
     };
     let flight = [Some(row.first_flight), row.fast_open.map(|syn| syn.bytes)];
-    let flight = flight.map(|size| size.map_or_else(|| "-".to_owned(), |size| size.to_string()));
-    let sizes = [row.bytes.client, row.bytes.server, row.heap.client, row.heap.server];
+    let flight = flight.map(size);
+    let [bytes, heap] = [Some(row.bytes), row.heap];
+    let sizes = [bytes, heap]
+        .into_iter()
+        .flat_map(|sides| [sides.map(|it| it.client), sides.map(|it| it.server)].map(size));
     let ms = ms.into_iter().map(|value| median(value, 1e3));
     let us = us.into_iter().map(|value| median(value, 1.0));
-    ms.chain(us).chain(flight).chain(sizes.map(|size| size.to_string())).collect()
+    ms.chain(us).chain(flight).chain(sizes).collect()
+}
+
+fn size(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string())
 }
 
 /// What each way protects, with what that means.

@@ -54,7 +54,7 @@ fn row(way: Way, rtt_ms: f64) -> Row {
         samples: (1..=7).map(sample).collect(),
         first_flight: 6,
         bytes: Sides { client: 1, server: 2 },
-        heap: Sides { client: 3, server: 4 },
+        heap: Some(Sides { client: 3, server: 4 }),
         verdicts: Verdicts::of(&Observed::default(), &attack),
     }
 }

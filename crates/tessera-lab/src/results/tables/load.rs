@@ -41,7 +41,7 @@ pub(super) fn users(inputs: &Inputs) -> Option<Table> {
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
                 numbers::short(Some(cell.server_tls_us_per_connection)),
                 numbers::short(Some(cell.client_cpu_us_per_connection)),
-                cell.server_memory_bytes.to_string(),
+                numbers::bytes(cell.server_memory_bytes.map(|it| it as f64)),
             ],
         );
     }
@@ -76,7 +76,7 @@ pub(super) fn storm(inputs: &Inputs) -> Option<Table> {
                 quantiles(&cell.response_us),
                 numbers::short(Some(cell.server_cpu_us_per_connection)),
                 numbers::short(Some(cell.server_tls_us_per_connection)),
-                cell.server_memory_bytes.to_string(),
+                numbers::bytes(cell.server_memory_bytes.map(|it| it as f64)),
                 numbers::bytes(vault_bytes(cell)),
             ],
         );
@@ -165,7 +165,7 @@ fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
 
 /// What a ticket takes in the vault; `None` where there are no tickets.
 fn vault_bytes(cell: &Cell) -> Option<f64> {
-    (cell.tickets > 0).then(|| cell.vault_bytes as f64 / cell.tickets as f64)
+    cell.vault_bytes.filter(|_| cell.tickets > 0).map(|it| it as f64 / cell.tickets as f64)
 }
 
 fn quantiles(times: &Histogram) -> String {
