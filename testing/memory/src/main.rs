@@ -33,10 +33,6 @@ use rows::{Rows, Told};
 use slips::Slip;
 use way::Way;
 
-/// That of the program which is shipped, for the ends that run here.
-#[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-
 /// What went wrong, as words.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
