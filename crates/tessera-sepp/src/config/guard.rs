@@ -12,7 +12,8 @@ use super::{ApiRule, KeySource, values};
 pub struct Guard {
     /// Rules that log what they would refuse, and let it through: `["plmn-in-json"]`. Default: none.
     pub log_only: Vec<String>,
-    /// Up to which length JSON is looked into, in bytes or with a unit (`"256 KiB"`); longer JSON is refused. Default:
+    /// Up to which length bodies (JSON, forms, multipart) are looked into, in bytes or with a unit (`"256 KiB"`); longer ones
+    /// are refused. Default:
     /// 256 KiB.
     #[serde(deserialize_with = "values::bytes")]
     pub inspected_body: u64,

@@ -12,7 +12,7 @@ use crate::multipart::{self, Part};
 
 /// Whether a body with these headers is looked into. `passes_others`: types that no API has aren't refused.
 pub(super) fn is_inspected(headers: &HeaderMap, passes_others: bool) -> bool {
-    let is_other = || only(headers).ok().and_then(Media::of).is_none();
+    let is_other = || only(headers).is_ok_and(|kind| Media::of(kind).is_none());
     unread_coding(headers).is_none() && !(passes_others && is_other())
 }
 

@@ -9,12 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::{TARGET, Text};
 use super::identity::Identity;
-use super::judge::places::{binding, elsewhere, is_of, place};
+use super::judge::places::{binding, place, uris};
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
-use super::uri::{HttpUri, Look};
-use super::{Refusal, Rule, percent, query};
+use super::{Refusal, Rule, query};
 
 /// Whether the service-based interface has this header of HTTP's (TS 29.500 §5.2.2.2). A peer's other headers don't go on:
 /// servers believe some of a proxy in front of them, and no peer is one.
@@ -99,11 +98,11 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
             of_3gpp(judge, rest, text)?;
             // Where it goes has rules of its own.
             if *name != TARGET && !rest.starts_with("discovery-") {
-                uris(judge, Side::Sender, text)?;
+                uris(judge, "header", Side::Sender, text)?;
             }
         } else if judge.is_incoming && !is_talk(name) {
             let text = text(judge, name, value)?;
-            uris(judge, Side::Sender, text)?;
+            uris(judge, "header", Side::Sender, text)?;
         }
     }
     Ok(())
@@ -120,19 +119,25 @@ pub(super) fn judge_response(
             "3gpp-sbi-originating-network-id" => {
                 let text = text(judge, name, value)?;
                 network_id(judge, scope("3gpp-sbi-originating-network-id", Side::Sender), text)?;
+                uris(judge, "header", Side::Sender, text)?;
             }
-            "3gpp-sbi-producer-id" | "3gpp-sbi-binding" => {
+            "3gpp-sbi-producer-id" => {
                 let text = text(judge, name, value)?;
                 judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
+                uris(judge, "header", Side::Sender, text)?;
+            }
+            "3gpp-sbi-binding" => {
+                let text = text(judge, name, value)?;
+                judge.names(scope("3gpp-sbi-binding", Side::Either), text)?;
                 binding(judge, Side::Sender, text)?;
-                uris(judge, Side::Sender, text)?;
+                uris(judge, "header", Side::Sender, text)?;
             }
             _ if judge.is_incoming && !is_talk(name) => {
                 let text = text(judge, name, value)?;
                 if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
                     of_3gpp(judge, rest, text)?;
                 }
-                uris(judge, Side::Sender, text)?;
+                uris(judge, "header", Side::Sender, text)?;
             }
             _ => {}
         }
@@ -160,61 +165,11 @@ fn places(
     Ok(())
 }
 
-/// URIs anywhere in a header, as it stands there and decoded once.
-fn uris(judge: &mut Judge<'_>, side: Side, value: &str) -> Result<(), Refusal> {
-    if !judge.is_incoming || !may_have_uri(value) {
-        return Ok(());
-    }
-    let decoded = match percent::decode(value) {
-        Some(Cow::Owned(decoded)) => decoded,
-        _ => String::new(),
-    };
-    for text in [value, &decoded] {
-        // The host is behind the `@`, and what stands in front of it may have commas (RFC 3986 §3.2.1).
-        let authorities =
-            text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '#']).next());
-        if let Some(authority) = authorities.into_iter().find(|authority| authority.contains('@')) {
-            elsewhere(judge, "header", side, authority)?;
-        }
-        let is_between = |letter: char| {
-            matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
-        };
-        let tokens = text.split(is_between);
-        for token in tokens {
-            let is_fine = match HttpUri::look(token) {
-                // No API has URIs of other schemes in a header.
-                Look::NoUri => !token.contains("://"),
-                Look::Unclear => false,
-                Look::Uri(uri) => is_of(judge, side, &uri),
-            };
-            if !is_fine {
-                elsewhere(judge, "header", side, token)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether there may be the end of a URI's scheme, as it stands there or encoded. Most headers with a colon have a time.
-fn may_have_uri(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    bytes.iter().enumerate().any(|(at, byte)| match byte {
-        b':' => {
-            bytes[..at].last().is_some_and(u8::is_ascii_alphabetic)
-                || bytes[at..].starts_with(b"://")
-        }
-        b'%' => true,
-        _ => false,
-    })
-}
-
 fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
     if let Some(parameter) = name.strip_prefix("discovery-") {
         // The parameters of a discovery, for a proxy that makes it (TS 29.500 §6.10.3.2).
         let is_query = std::mem::replace(&mut judge.kind.is_query, true);
-        let decoded = percent::decode(value);
-        let value = decoded.unwrap_or(Cow::Borrowed(value));
-        let judged = query::parameter(judge, parameter, value).map(|_| ());
+        let judged = query::parameter(judge, parameter, Cow::Borrowed(value)).map(|_| ());
         judge.kind.is_query = is_query;
         return judged;
     }

@@ -23,7 +23,7 @@
 //! sender's functions and tokens both ends; subscriptions are about anyone. The whole table is in `fields.rs`.
 //!
 //! What a member holds (a network, a subscriber, a URI) is known of every name that the OpenAPI files of 3GPP have
-//! (`members.txt`); a name that they don't have is against a rule in what a peer sends.
+//! (`members.txt`); a name that they don't have is against a rule in what a peer sends to and from their services, errors and tokens aside.
 //!
 //! A message goes on in the form in which it was read, so that its receiver reads what was judged: JSON, forms, bodies
 //! of several parts and the request line are written again, and a peer's headers that no API has are left out. What

@@ -26,6 +26,12 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     is_one.then_some(decoded)
 }
 
+/// Whether a text is a plain path that may stand in front of an API's (TS 29.501 §4.4.1): a query would take up the path
+/// behind it.
+pub(super) fn is_prefix(text: &str) -> bool {
+    !text.contains(['?', '#']) && canonical(text).is_some()
+}
+
 /// A canonical path, as it goes on: what has no meaning of its own in a path is encoded (RFC 3986 §3.3).
 pub(super) fn write(out: &mut String, canonical: &str) {
     const PLAIN: Letters = Letters::UNRESERVED.and(b"/:@!$&()*+,=");

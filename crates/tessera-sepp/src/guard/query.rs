@@ -6,6 +6,7 @@ use super::fields::Text;
 use super::judge::{Judge, Scope, json};
 use super::members::{Folded, Key};
 use super::percent::{self, Letters};
+use super::uri::{HttpUri, Look};
 use super::{Refusal, Rule};
 
 /// A scope for parameters that aren't known.
@@ -104,7 +105,10 @@ fn once(
     }
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
-        Some(_) if scope.text.is_string() && !is_last => Ok(None),
+        // A reader that decodes no more takes for a URI what is one already.
+        Some(_) if scope.text.is_string() && !is_last && HttpUri::look(value) == Look::NoUri => {
+            Ok(None)
+        }
         Some(_) if value.contains(',') => list(judge, scope, value),
         Some(_) => judge.text(scope, value),
         None => Ok(None),

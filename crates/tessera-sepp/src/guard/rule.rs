@@ -56,7 +56,7 @@ rules! {
     /// §5.9.3.2).
     Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target is not one of the receiving network";
     /// A header names a network that its sender may not stand for (category 2).
-    PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header names another network";
+    PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header or the path names another network";
     /// A query parameter does.
     PlmnInQuery = "plmn-in-query", FORBIDDEN, "PLMNID_MISMATCH", "a query parameter names another network";
     /// A member of JSON does.
@@ -66,7 +66,7 @@ rules! {
     /// A request for an access token does.
     PlmnInTokenRequest = "plmn-in-token-request", FORBIDDEN, "PLMNID_MISMATCH", "the request for an access token names another network";
     /// A member or parameter is in no API of roaming (`members.txt`).
-    UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that its API doesn't have";
+    UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that no API has";
     /// A SUPI, SUCI or GUTI is of neither network.
     UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber is of another network";
     /// A URI to call back is not in the sender's network.

@@ -36,8 +36,7 @@ pub(super) fn judge(
     let Some(uri) = uri else { return Err(Refusal::new(Rule::Malformed, TARGET, text)) };
     let text = text.to_owned();
     let prefix = uri.rest.strip_suffix('/').unwrap_or(uri.rest).to_owned();
-    // A query would take up the path behind it.
-    if !prefix.is_empty() && (prefix.contains(['?', '#']) || path::canonical(&prefix).is_none()) {
+    if !prefix.is_empty() && !path::is_prefix(&prefix) {
         return Err(Refusal::new(Rule::Malformed, TARGET, &text));
     }
     // Another one would lead the rules about APIs to look at the rest of a path that begins elsewhere.

@@ -35,8 +35,17 @@ pub fn remove_routing(headers: &mut HeaderMap) {
 /// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
 /// (RFC 9110 §6.5.1); and what servers believe of a proxy in front of them. Some have `_` for `-`.
 pub fn remove_claims(trailers: &mut HeaderMap) {
-    const NAMES: [&str; 6] =
-        ["authorization", "content-encoding", "content-type", "forwarded", "host", "location"];
+    const NAMES: [&str; 9] = [
+        "alt-svc",
+        "authorization",
+        "content-encoding",
+        "content-location",
+        "content-type",
+        "forwarded",
+        "host",
+        "location",
+        "www-authenticate",
+    ];
     const BEGINNINGS: [&str; 7] = [
         "3gpp-sbi-",
         "x-http-method",
@@ -106,6 +115,20 @@ mod tests {
         remove_routing(&mut headers);
         assert_eq!(headers.len(), 1);
         assert!(headers.contains_key(ORIGINATING_NETWORK_ID));
+    }
+
+    #[test]
+    fn trailers_have_nothing_that_heads_are_judged_by() {
+        let mut trailers = headers(&[
+            ("location", "http://a"),
+            ("content_location", "http://a"),
+            ("alt-svc", "h2=\"a\""),
+            ("www-authenticate", "Bearer"),
+            ("3gpp-sbi-binding", "bl=nf-set"),
+            ("x-after", "all"),
+        ]);
+        remove_claims(&mut trailers);
+        assert_eq!(trailers.keys().collect::<Vec<_>>(), ["x-after"]);
     }
 
     #[test]

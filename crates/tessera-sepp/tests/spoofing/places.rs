@@ -172,6 +172,58 @@ pub const REQUESTS: &[Case] = &[
         Rule::UeIdentity,
         "GET /nudm-sdm/v2/x\n3gpp-sbi-correlation-info: imsi-208930000000001",
     ),
+    case(
+        "a parameter that is a URI before it is decoded once more",
+        Rule::CallbackUri,
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&\
+         hnrf-uri=http%3A%2F%2Fnrf.5gc.mnc001.mcc001.3gppnetwork.org%252Fx%4010.0.0.1%2F",
+    ),
+    case(
+        "a header of a discovery that is a URI before it is decoded",
+        Rule::CallbackUri,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-discovery-hnrf-uri: http://nrf.5gc.mnc001.mcc001.3gppnetwork.org%2Fx@10.0.0.1/",
+    ),
+    case(
+        "the binding of a member with a comma in front of the host",
+        Rule::CallbackUri,
+        "POST /nudm-sdm/v2/x/y\n\n\
+         {\"bindingInfo\":\"bl=nf-instance; callback-uri-prefix=http://udm.5gc.mnc001.mcc001.3gppnetwork.org,@10.0.0.1/x\"}",
+    ),
+    case(
+        "the binding of a member with an encoded slash in front of the host",
+        Rule::CallbackUri,
+        "POST /nudm-sdm/v2/x/y\n\n\
+         {\"bindingInfo\":\"bl=nf-instance; callback-uri-prefix=http://udm.5gc.mnc001.mcc001.3gppnetwork.org%2Fx@10.0.0.1/\"}",
+    ),
+    case(
+        "a copy of a member whose name was put in another case",
+        Rule::CallbackUri,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/load\",\"value\":{\"Priority\":\"https://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x\"}},\
+         {\"op\":\"copy\",\"from\":\"/load/priority\",\"path\":\"/nfStatusNotificationUri\"}]",
+    ),
+    case(
+        "a copy of one of two members that differ in case",
+        Rule::CallbackUri,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/locality\",\"value\":\"https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/x\"},\
+         {\"op\":\"add\",\"path\":\"/LOCALITY\",\"value\":\"https://nrf.5gc.mnc070.mcc999.3gppnetwork.org/x\"},\
+         {\"op\":\"copy\",\"from\":\"/locality\",\"path\":\"/nfStatusNotificationUri\"}]",
+    ),
+    case(
+        "a copy from a place of which only a test has a value",
+        Rule::Malformed,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"test\",\"path\":\"/locality\",\"value\":\"https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/x\"},\
+         {\"op\":\"copy\",\"from\":\"/locality\",\"path\":\"/nfStatusNotificationUri\"}]",
+    ),
+    case(
+        "a copy from a member that its place doesn't have",
+        Rule::Malformed,
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"add\",\"path\":\"/load\",\"value\":{\"priority\":1}},\
+         {\"op\":\"copy\",\"from\":\"/load/capacity\",\"path\":\"/nfStatusNotificationUri\"}]",
+    ),
 ];
 
 pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[

@@ -170,3 +170,14 @@ fn a_list_of_changes_puts_little_and_not_deep() {
     };
     assert_eq!([copied(13), copied(20)], [None, Some(Rule::Malformed)]);
 }
+
+#[test]
+fn a_body_without_a_type_is_looked_into_where_types_are_only_logged() {
+    let guard = guard("[guard]\nlog-only = [\"content-type\"]");
+    let of = |kind: &'static str| {
+        let value = http::HeaderValue::from_static(kind);
+        http::HeaderMap::from_iter([(http::header::CONTENT_TYPE, value)])
+    };
+    assert!(guard.inspects(&http::HeaderMap::new()) && guard.inspects(&of("application/json")));
+    assert!(!guard.inspects(&of("text/plain")));
+}

@@ -118,11 +118,11 @@ impl Judge<'_> {
         self.offence(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
     }
 
-    /// What holds below a known member. In a map its name is data, and can't widen what its value may name.
+    /// What holds below a known member. In a map its name is data, and can't change whom its value may name.
     pub(super) fn below(&self, around: Scope, member: &Member) -> Scope {
         let side = self.kind.side(member.whose, around.side);
-        let widens = around.is_map && side == Some(Side::Anyone);
-        let side = if widens { around.side } else { side };
+        let is_data = around.is_map && (around.side.is_some() || side == Some(Side::Anyone));
+        let side = if is_data { around.side } else { side };
         Scope { name: member.name, side, text: member.text, is_map: member.is_map }
     }
 
@@ -154,6 +154,7 @@ impl Judge<'_> {
             Text::Path => self.path(scope, text).map(|()| None),
             Text::Binding => {
                 places::binding(self, Side::Sender, text)?;
+                places::uris(self, scope.name, Side::Sender, text)?;
                 self.names(scope, text).map(|()| None)
             }
             Text::Subscriber => self.subscriber(scope, text).map(|()| None),
@@ -264,7 +265,7 @@ impl Judge<'_> {
 
     /// A path in front of an API's (TS 29.501 §4.4.1), which stands behind a host in a URI that the receiver makes.
     fn path(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
-        if text.is_empty() || path::canonical(text).is_some() || !self.is_incoming {
+        if text.is_empty() || path::is_prefix(text) || !self.is_incoming {
             return Ok(());
         }
         self.against(Rule::Target, scope.name, text)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::Judge;
 use crate::guard::network::{Named, Side};
 use crate::guard::percent;
-use crate::guard::uri::{Host, HttpUri};
+use crate::guard::uri::{Host, HttpUri, Look};
 use crate::guard::{Refusal, Rule};
 
 /// Judges a URI, or a path, to which a function goes.
@@ -46,14 +46,67 @@ pub(in crate::guard) fn binding(
     Ok(())
 }
 
+/// Judges URIs anywhere in a text, as it stands there and decoded once: in a peer's message.
+pub(in crate::guard) fn uris(
+    judge: &mut Judge<'_>,
+    field: &'static str,
+    side: Side,
+    value: &str,
+) -> Result<(), Refusal> {
+    if !judge.is_incoming || !may_have_uri(value) {
+        return Ok(());
+    }
+    let decoded = match percent::decode(value) {
+        Some(Cow::Owned(decoded)) => decoded,
+        _ => String::new(),
+    };
+    for text in [value, &decoded] {
+        // The host is behind the `@`, and what stands in front of it may have commas (RFC 3986 §3.2.1).
+        let authorities =
+            text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '#']).next());
+        if let Some(authority) = authorities.into_iter().find(|authority| authority.contains('@')) {
+            elsewhere(judge, field, side, authority)?;
+        }
+        let is_between = |letter: char| {
+            matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
+        };
+        let tokens = text.split(is_between);
+        for token in tokens {
+            let is_fine = match HttpUri::look(token) {
+                // No API has URIs of other schemes there.
+                Look::NoUri => !token.contains("://"),
+                Look::Unclear => false,
+                Look::Uri(uri) => is_of(judge, side, &uri),
+            };
+            if !is_fine {
+                elsewhere(judge, field, side, token)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether there may be the end of a URI's scheme, as it stands there or encoded. Most headers with a colon have a time.
+fn may_have_uri(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        b':' => {
+            bytes[..at].last().is_some_and(u8::is_ascii_alphabetic)
+                || bytes[at..].starts_with(b"://")
+        }
+        b'%' => true,
+        _ => false,
+    })
+}
+
 /// Whether a URI leads into a network of this side.
-pub(in crate::guard) fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
+pub(super) fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
     let Host::Name(name) = uri.host else { return false };
     Named::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
 }
 
 /// Something leads elsewhere than to this side.
-pub(in crate::guard) fn elsewhere(
+pub(super) fn elsewhere(
     judge: &mut Judge<'_>,
     field: &'static str,
     side: Side,

@@ -23,7 +23,7 @@ const PLACES: [(&str, &str, Place); 4] = [
 ];
 
 /// Chains: `@P` is the member's pointer, `@N` its name, `@V` the lie, `@H` what may stand there.
-const CHAINS: [(&str, &str); 33] = [
+const CHAINS: [(&str, &str); 35] = [
     ("replace", r#"[{"op":"replace","path":"@P","value":@V}]"#),
     ("add", r#"[{"op":"add","path":"@P","value":@V}]"#),
     ("value first", r#"[{"value":@V,"path":"@P","op":"add"}]"#),
@@ -39,6 +39,14 @@ const CHAINS: [(&str, &str); 33] = [
     (
         "add and move",
         r#"[{"op":"add","path":"/z","value":@V},{"op":"move","from":"/z","path":"@P"}]"#,
+    ),
+    (
+        "copy of a member named in another case",
+        r#"[{"op":"add","path":"/load","value":{"Priority":@V}},{"op":"copy","from":"/load/priority","path":"@P"}]"#,
+    ),
+    (
+        "copy of one of two members that differ in case",
+        r#"[{"op":"add","path":"/locality","value":@H},{"op":"add","path":"/LOCALITY","value":@V},{"op":"copy","from":"/LOCALITY","path":"@P"}]"#,
     ),
     (
         "two moves",

@@ -21,10 +21,11 @@ const HOSTS: [&str; 8] = [
 ];
 
 /// `{}` is the host, `@` alone the peer's name.
-const SPELLINGS: [(&str, &str); 46] = [
+const SPELLINGS: [(&str, &str); 47] = [
     ("plain", "http://{}:8080/x"),
     ("https", "https://{}/x"),
     ("capitals", "HTTP://{}/x"),
+    ("the peer as user, with an encoded slash", "http://@peer%2Fx@{}/x"),
     ("no path", "http://{}"),
     ("one slash", "http:/{}/x"),
     ("no slash", "http:{}/x"),

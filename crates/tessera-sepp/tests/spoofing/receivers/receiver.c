@@ -190,10 +190,10 @@ static void walk(const cJSON *value) {
     }
 }
 
-/* RFC 6902 on members and items of lists. */
+/* RFC 6902 on members and items of lists; as cJSONUtils_ApplyPatches, which knows no case. */
 static cJSON *step(cJSON *from, const char *token) {
     if (cJSON_IsArray(from)) return cJSON_GetArrayItem(from, atoi(token));
-    return cJSON_GetObjectItemCaseSensitive(from, token);
+    return cJSON_GetObjectItem(from, token);
 }
 
 /* The value around a pointer's end, and the last token; NULL if there is none. */
@@ -217,7 +217,7 @@ static void put(cJSON *parent, const char *token, cJSON *value, int replaces) {
         if (replaces) cJSON_DeleteItemFromArray(parent, index);
         cJSON_InsertItemInArray(parent, index, value);
     } else {
-        cJSON_DeleteItemFromObjectCaseSensitive(parent, token);
+        cJSON_DeleteItemFromObject(parent, token);
         cJSON_AddItemToObject(parent, token, value);
     }
 }
@@ -236,7 +236,7 @@ static cJSON *patched(cJSON *resource, const cJSON *operations) {
             if (!moved) continue;
             value = cJSON_Duplicate(moved, 1);
             if (strcasecmp(op->valuestring, "move") == 0 && end && cJSON_IsObject(source))
-                cJSON_DeleteItemFromObjectCaseSensitive(source, end);
+                cJSON_DeleteItemFromObject(source, end);
         }
         if (!value) continue;
         cJSON *parent = reach(resource, strdup(path->valuestring), &last);

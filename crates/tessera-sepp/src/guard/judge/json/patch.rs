@@ -23,7 +23,7 @@ pub(in crate::guard) const PATCH: Scope = Scope { text: Text::Change, ..OUTSIDE 
 /// More values than any patch puts somewhere: each is compared with each copy.
 const MOST_PLACED: usize = 256;
 
-/// As long are all of them together, in bytes of JSON: copies of copies would make a short patch long to judge.
+/// The most bytes of JSON that all of them have together: copies of copies would make a short patch long to judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
 /// More tokens than any pointer has.
@@ -105,6 +105,8 @@ fn write(
         walk.out.push_str(",\"from\":");
         write_string(walk.out, &from);
     }
+    // What the others have is only compared.
+    let puts = ["add", "replace"].iter().any(|known| op.eq_ignore_ascii_case(known));
     for (name, value) in [("value", value), ("origValue", original), ("newValue", new)] {
         let Some(value) = value else { continue };
         walk.out.push_str(",\"");
@@ -112,9 +114,11 @@ fn write(
         walk.out.push_str("\":");
         let before = walk.out.len();
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
-        let len = walk.out.len() - before;
-        let value = Some(serde_json::from_str(&walk.out[before..]).unwrap_or_default());
-        put(walk.judge, Placed { place: pointer.clone(), value, len })?;
+        if puts && name != "origValue" {
+            let len = walk.out.len() - before;
+            let value = Some(serde_json::from_str(&walk.out[before..]).unwrap_or_default());
+            put(walk.judge, Placed { place: pointer.clone(), value, len })?;
+        }
     }
     walk.out.push('}');
     Ok(())
@@ -248,9 +252,9 @@ fn moved(
             continue;
         };
         if placed.place.len() <= from.len() {
-            // The source is in what was put there, whole unless other items stand around it.
-            is_seen |= !from[..shared].iter().any(|token| is_index(token));
             let inner = values(value, &from[shared..]);
+            // The source is in what was put there, whole unless other items stand around it.
+            is_seen |= !inner.is_empty() && !from[..shared].iter().any(|token| is_index(token));
             let inner = inner.into_iter().take(MOST_PLACED);
             ends.extend(inner.map(|value| (to.to_vec(), value.clone())));
         } else {
@@ -279,10 +283,16 @@ fn moved(
 
 /// Whether two pointers may be the same place.
 fn fits(one: &[String], other: &[String]) -> bool {
-    one.iter().zip(other).all(|(one, other)| one == other || is_index(one) && is_index(other))
+    let is_one = |one: &str, other: &str| is_same(one, other) || is_index(one) && is_index(other);
+    one.iter().zip(other).all(|(one, other)| is_one(one, other))
 }
 
-/// The values behind a pointer within a value: of a list, all items.
+/// Whether two names may be the same member: cJSON's patches know no case.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || Folded::of(one).whole == Folded::of(other).whole
+}
+
+/// The values behind a pointer within a value: of a list all items, of an object all members with that name in any case.
 fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
     let Some((token, rest)) = pointer.split_first() else { return vec![value] };
     match value {
@@ -290,7 +300,8 @@ fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
             items.iter().flat_map(|item| values(item, rest)).collect()
         }
         Value::Object(members) => {
-            members.get(token).map_or_else(Vec::new, |member| values(member, rest))
+            let named = members.iter().filter(|(name, _)| is_same(name, token));
+            named.flat_map(|(_, member)| values(member, rest)).collect()
         }
         _ => Vec::new(),
     }
