@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(way.reach(), &unreachable("timed out"));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_lost_way_is_probed_soon_and_one_probe_at_a_time() {
+    #[test]
+    fn a_lost_way_is_probed_soon_and_one_probe_at_a_time() {
         let start = Instant::now();
         let at = |seconds: f64| start + Duration::from_secs_f64(seconds);
         let mut way = Reachability::new(start);

@@ -12,6 +12,7 @@ use super::places;
 use crate::config::Peer;
 use crate::n32c::{Association, AssociationId, Associations};
 use crate::n32f::reach::Reachability;
+use crate::names::Fqdn;
 
 /// The connections of N32-f to a peer, as long as one association holds: under the next one others are opened, so that
 /// each is judged by the association that it carries requests for.
@@ -31,8 +32,8 @@ pub(super) struct Slot {
 }
 
 /// The longest time for which an address that failed isn't tried, the longest time between two questions whether a quiet
-/// connection still leads to its peer, of which three make one, and the longest time for the answer: a peer that is gone
-/// is to be seen gone in 15 s, and back in 5.
+/// connection still leads to its peer, of which three make one, and the longest time for the answer: a peer whose process
+/// ends is seen gone within 15 s, one whose machine falls silent within 25, and either is seen back within 5.
 const BACK_OFF: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
@@ -53,6 +54,16 @@ impl Slot {
         let places =
             |peer: &Peer| (peer.address.clone(), peer.srv.clone(), peer.n32f_address.clone());
         self.peer.fqdn == peer.fqdn && places(&self.peer) == places(peer)
+    }
+
+    /// Whether this SEPP dials the peer under this association: without an address the peer connects itself.
+    pub(super) fn is_dialled(&self, association: &Association) -> bool {
+        places::has_n32f(&self.peer, &association.n32f_fqdn, &association.n32f_ports)
+    }
+
+    /// The peer that it was made for.
+    pub(super) fn fqdn(&self) -> &Fqdn {
+        &self.peer.fqdn
     }
 
     /// The link under this association; `None` if it can't be made.

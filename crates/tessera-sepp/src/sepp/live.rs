@@ -58,6 +58,11 @@ impl Live {
         self.slots.get(peer.get())
     }
 
+    /// The slots of all peers.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
+        self.slots.iter()
+    }
+
     /// Ends the connections of N32-f whose association holds no more.
     pub(super) fn close_ended(&self, associations: &Associations) {
         self.slots.iter().for_each(|slot| slot.close_unless(associations));

@@ -87,8 +87,10 @@ impl Sepp {
     /// # Errors
     /// If it contradicts itself. Nothing has changed then.
     pub fn reload(&self, config: &Configuration, guard: Arc<Guard>) -> Result<(), ProgramError> {
-        let live = Live::new(config, guard, self.connects.clone(), Some(&self.live()))?;
+        let earlier = self.live();
+        let live = Live::new(config, guard, self.connects.clone(), Some(&earlier))?;
         *self.live.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(live);
+        self.forget_ways(&earlier);
         Ok(())
     }
 

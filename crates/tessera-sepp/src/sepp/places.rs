@@ -48,6 +48,13 @@ pub(super) fn n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Result<Addresses,
     }
 }
 
+/// Whether anything says where the N32-f of a peer is. If not, the peer connects, and nothing is dialled.
+pub(super) fn has_n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> bool {
+    let is_configured =
+        !peer.address.is_empty() || !peer.n32f_address.is_empty() || peer.srv.is_some();
+    is_configured || *name != peer.fqdn || !ports.is_empty()
+}
+
 /// What stands in `:authority` on N32-f: the receiving SEPP, with its port if that isn't the usual one.
 pub(super) fn n32f_authority(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Option<Authority> {
     match peer.n32f_address.first() {
@@ -150,6 +157,26 @@ mod tests {
         let found = n32f_of(&configured, NAME, &[7444]);
         assert_eq!(found, (at(&["192.0.2.9:9"]), format!("{NAME}:9")));
         assert_eq!(n32f_of(two, OTHER, &[]), (at(&[&format!("{OTHER}:443")]), OTHER.to_owned()));
+    }
+
+    #[test]
+    fn a_peer_of_which_nothing_says_where_it_is_is_not_dialled() {
+        let has = |lines: &str, name: &str, ports: &[u16]| {
+            has_n32f(&peer(lines), &name.parse().unwrap(), ports)
+        };
+        let waits = "initiate = false\n";
+        assert!(
+            !has(waits, NAME, &[])
+                && shown(n32f(&peer(waits), &NAME.parse().unwrap(), &[]).unwrap()).is_empty()
+        );
+        assert!(has(waits, NAME, &[7443]) && has(waits, OTHER, &[]));
+        for place in [
+            "address = [\"192.0.2.1:1\"]",
+            "srv = \"_n32._tcp.example\"",
+            "n32f-address = [\"192.0.2.1:1\"]",
+        ] {
+            assert!(has(place, NAME, &[]), "{place}");
+        }
     }
 
     #[test]

@@ -32,7 +32,9 @@ impl Sepp {
                 self.note(slot, &policy.fqdn, Reach::Unknown);
                 continue;
             };
-            // Where the peer has no address, it connects itself.
+            if !slot.is_dialled(&association) {
+                continue;
+            }
             let Some(link) = live.link(peer, &association) else { continue };
             let status = link.pool.status();
             if status.ready > 0 {
@@ -42,38 +44,50 @@ impl Sepp {
                 tokio::spawn(async move {
                     let probed = link.pool.probe(Deadline::after(PROBE)).await;
                     slot.reach().end_probe(Instant::now());
-                    match probed {
-                        Ok(()) => sepp.note(&slot, &fqdn, Reach::Reachable),
-                        Err(error) => sepp.note_failure(&slot, &fqdn, &error),
+                    if sepp.is_current(&slot) {
+                        sepp.note(
+                            &slot,
+                            &fqdn,
+                            probed.map_or_else(|error| unreachable(&error), |()| Reach::Reachable),
+                        );
                     }
                 });
             }
         }
     }
 
-    /// A request to a peer that got no answer: whether that is because the peer can't be reached.
+    /// Notes what a request to a peer that got no answer shows of the way to it.
     pub(super) fn note_call(&self, live: &Live, peer: PeerIndex, error: &CallError) {
-        if let (Some(slot), Some(policy)) = (live.slot(peer), live.policy.peer(peer)) {
-            self.note_failure(slot, &policy.fqdn, error);
+        let is_way = match error.kind {
+            CallErrorKind::Unreachable => true,
+            // An address failed. Otherwise it may be the deadline that was short, or the peer's function that is slow.
+            CallErrorKind::DeadlineExceeded => {
+                error.sent == Sent::Nothing && error.source().is_some()
+            }
+            _ => false,
+        };
+        if is_way && let (Some(slot), Some(policy)) = (live.slot(peer), live.policy.peer(peer)) {
+            self.note(slot, &policy.fqdn, unreachable(error));
         }
     }
 
-    fn note_failure(&self, slot: &Slot, peer: &Fqdn, error: &CallError) {
-        let is_way = match error.kind {
-            CallErrorKind::Unreachable => true,
-            // It may be the peer's function that takes its time.
-            CallErrorKind::DeadlineExceeded => error.sent == Sent::Nothing,
-            _ => false,
-        };
-        if is_way {
-            let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-            self.note(slot, peer, Reach::Unreachable { reason: reason.into() });
+    /// Forgets the ways of an earlier configuration that this one doesn't have.
+    pub(super) fn forget_ways(&self, earlier: &Live) {
+        for slot in earlier.slots().filter(|slot| !self.is_current(slot)) {
+            self.note(slot, slot.fqdn(), Reach::Unknown);
         }
+    }
+
+    fn is_current(&self, slot: &Arc<Slot>) -> bool {
+        self.live().slots().any(|current| Arc::ptr_eq(current, slot))
     }
 
     fn note(&self, slot: &Slot, peer: &Fqdn, reach: Reach) {
-        if slot.reach().set(reach.clone(), Instant::now()) {
+        let mut way = slot.reach();
+        if way.set(reach.clone(), Instant::now()) {
+            // Under the lock, so that the observer sees the states in their order.
             self.observer().reaches(peer, &reach);
+            drop(way);
             self.ways.send_replace(());
         }
     }
@@ -92,4 +106,9 @@ impl Sepp {
             (way.reach().clone(), way.since().elapsed())
         })
     }
+}
+
+fn unreachable(error: &CallError) -> Reach {
+    let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+    Reach::Unreachable { reason: reason.into() }
 }

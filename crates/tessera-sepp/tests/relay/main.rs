@@ -7,5 +7,6 @@ mod failures;
 mod pki;
 mod refused;
 mod telescopic;
+mod ways;
 mod whole;
 mod world;

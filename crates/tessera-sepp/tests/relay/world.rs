@@ -17,6 +17,7 @@ use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
 use tessera_proxy::stores::{Stores, StoresSection};
 use tessera_sepp::config::Configuration;
 use tessera_sepp::guard::Guard;
+use tessera_sepp::n32f::reach::Reach;
 use tessera_sepp::names::Fqdn;
 use tessera_sepp::sepp::assembled::Assembled;
 use tessera_sepp::sepp::observer::{Observer, Rejected, Relayed};
@@ -62,6 +63,7 @@ pub struct World {
 /// A SEPP that listens.
 pub struct Sepp {
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
+    pub config: Configuration,
     pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
     /// What own network functions send requests with.
@@ -85,6 +87,8 @@ pub struct Seen {
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
     /// Of each request, whether it was early.
     pub early: Mutex<Vec<bool>>,
+    /// What became known of the ways to peers.
+    pub ways: Mutex<Vec<(Fqdn, &'static str)>>,
 }
 
 impl Observer for Seen {
@@ -95,6 +99,10 @@ impl Observer for Seen {
 
     fn rejected(&self, it: &Rejected<'_>) {
         self.rejected.lock().unwrap().push((it.peer.clone(), it.offence.rule()));
+    }
+
+    fn reaches(&self, peer: &Fqdn, reach: &Reach) {
+        self.ways.lock().unwrap().push((peer.clone(), reach.as_str()));
     }
 }
 
@@ -199,7 +207,7 @@ impl Sepp {
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { relay, tls, seen, sbi, sbi_address, n32f_address, tasks }
+        Self { relay, config, tls, seen, sbi, sbi_address, n32f_address, tasks }
     }
 
     async fn associated(&self, peer: &str) {
