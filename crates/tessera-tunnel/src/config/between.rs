@@ -1,6 +1,7 @@
 //! What contradicts itself between the sections of a configuration.
 
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use tessera_kit::ProgramError;
 
@@ -122,7 +123,9 @@ fn leads_to(to: &DialAddress, listen: &ListenAddress) -> bool {
             let ip = here.ip().to_canonical();
             let is_named = matches!(to, DialAddress::Tcp(to) if to.ip().to_canonical() == ip);
             let is_local = ip.is_unspecified() && is_loopback(to);
-            let is_localhost = matches!(to, DialAddress::Name(_)) && ip.is_loopback();
+            // What `localhost` resolves to: 127.0.0.2 is another place.
+            let is_localhost = matches!(to, DialAddress::Name(_))
+                && [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()].contains(&ip);
             is_named || is_local || is_localhost && is_loopback(to)
         }
         _ => false,
@@ -222,6 +225,7 @@ mod tests {
             (":8443", "192.0.2.1:8443"),
             ("192.0.2.1:8443", "127.0.0.1:8443"),
             ("127.0.0.1:8443", "127.0.0.2:8443"),
+            ("127.0.0.2:8443", "localhost:8443"),
             (":8443", "db:8443"),
             ("unix:/run/a.sock", "unix:/run/b.sock"),
         ] {
