@@ -64,7 +64,7 @@ fn is_talk(name: &HeaderName) -> bool {
 }
 
 const fn scope(name: &'static str, side: Side) -> Scope {
-    Scope { name, side: Some(side), text: Text::Plain, is_map: false }
+    Scope { name, side: Some(side), text: Text::Plain, maps: 0 }
 }
 
 /// Takes out what doesn't go on, and refuses what some servers read as a header that is judged.
@@ -169,6 +169,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
     if let Some(parameter) = name.strip_prefix("discovery-") {
         // The parameters of a discovery, for a proxy that makes it (TS 29.500 §6.10.3.2).
         let is_query = std::mem::replace(&mut judge.kind.is_query, true);
+        // As it stands there, and decoded.
         let judged = query::parameter(judge, parameter, Cow::Borrowed(value)).map(|_| ());
         judge.kind.is_query = is_query;
         return judged;

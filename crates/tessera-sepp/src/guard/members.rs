@@ -19,6 +19,8 @@ pub(super) const TABLE: &str = include_str!("members.txt");
 pub(super) enum Key {
     Mcc,
     Mnc,
+    /// Several network codes of one country (TS 29.522, `NetworkDescription`).
+    Mncs,
     /// `encBlockIndex`
     Block,
     /// Addresses of a network function.
@@ -37,8 +39,8 @@ pub(super) struct Member {
     pub(super) text: Text,
     /// In requests and in responses; none if it has what is around it.
     pub(super) whose: Option<[Whose; 2]>,
-    /// The names in its value are data.
-    pub(super) is_map: bool,
+    /// In how many levels of its value names are data.
+    pub(super) maps: u8,
 }
 
 /// What is known by the hash of a folded name, which is believed: a peer could make another name with the hash of a known
@@ -63,9 +65,10 @@ static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLo
     index
 });
 
-const SPECIAL: [(&str, Known); 13] = [
+const SPECIAL: [(&str, Known); 14] = [
     ("mcc", Known::Mcc),
     ("mnc", Known::Mnc),
+    ("mncs", Known::Mncs),
     ("encBlockIndex", Known::Block),
     ("ipv4Addresses", Known::Addresses),
     ("ipv6Addresses", Known::Addresses),
@@ -83,6 +86,7 @@ const SPECIAL: [(&str, Known); 13] = [
 enum Known {
     Mcc,
     Mnc,
+    Mncs,
     Block,
     Addresses,
     Member(Member),
@@ -113,12 +117,13 @@ impl Member {
             "binding" => (Text::Binding, None),
             _ => (Text::Plain, None),
         };
-        Some(Self { name, text, whose, is_map: words.next() == Some("map") })
+        let maps = words.filter(|word| *word == "map").count() as u8;
+        Some(Self { name, text, whose, maps })
     }
 
     /// Takes up what the same name is in another API. What was put first counts, unless it was nothing.
     fn merge(&mut self, other: Self) {
-        self.is_map |= other.is_map;
+        self.maps = self.maps.max(other.maps);
         if self.text == Text::Plain && self.whose.is_none() {
             (self.text, self.whose) = (other.text, other.whose);
         } else if self.text == Text::Uri && other.text == Text::Callback {
@@ -129,7 +134,7 @@ impl Member {
 
 impl From<&Field> for Member {
     fn from(field: &Field) -> Self {
-        Self { name: field.name, text: field.text, whose: Some(field.whose), is_map: false }
+        Self { name: field.name, text: field.text, whose: Some(field.whose), maps: 0 }
     }
 }
 
@@ -144,6 +149,7 @@ impl Key {
             Some(Known::Member(member)) => Self::Known(member),
             Some(Known::Mcc) => Self::Mcc,
             Some(Known::Mnc) => Self::Mnc,
+            Some(Known::Mncs) => Self::Mncs,
             Some(Known::Block) => Self::Block,
             Some(Known::Addresses) => Self::Addresses,
             None => Self::unknown(name),
@@ -306,7 +312,7 @@ mod tests {
         assert_eq!(names.len(), INDEX.len(), "two names have one hash");
         for line in lines("member ") {
             let words: Vec<_> = line.split(' ').collect();
-            assert!(kinds.contains(&words[1]) && words.len() <= 3, "{line}");
+            assert!(kinds.contains(&words[1]) && words.len() <= 4, "{line}");
             assert!(!matches!(Key::of(words[0]), Key::Unknown { .. }), "{line}");
             count += 1;
         }

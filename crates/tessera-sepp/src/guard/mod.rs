@@ -310,7 +310,7 @@ impl Guard {
         headers::judge_request(judge, &mut parts.headers)?;
         let malformed = || Refusal::new(Rule::Malformed, "path", "");
         let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
-        let scope = Scope { name: "path", side: None, text: Text::Plain, is_map: false };
+        let scope = Scope { name: "path", side: None, text: Text::Plain, maps: 0 };
         for segment in path.split('/') {
             match identity::Identity::of(segment) {
                 Some(identity) => judge.identity(scope, segment, identity)?,

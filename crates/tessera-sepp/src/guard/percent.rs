@@ -70,6 +70,12 @@ pub(super) fn encode(out: &mut String, text: &str, plain: Letters) {
     out.push_str(rest);
 }
 
+/// Whether an encoded text may be a URI as it stands too: `http://a%2F@b/` leads to `b`, and decoded to `a`. A URI that
+/// is encoded as a whole has none of these letters.
+pub(super) fn is_read_as_it_is(text: &str) -> bool {
+    text.contains([':', '/', '@', '\\'])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,10 @@ use super::fields::Text;
 use super::judge::{Judge, Scope, json};
 use super::members::{Folded, Key};
 use super::percent::{self, Letters};
-use super::uri::{HttpUri, Look};
 use super::{Refusal, Rule};
 
 /// A scope for parameters that aren't known.
-const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, is_map: false };
+const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, maps: 0 };
 
 /// How often a value may be encoded: by the network function, and by a proxy on the way.
 const LAYERS: u32 = 3;
@@ -88,7 +87,7 @@ fn once(
         Key::Known(member) => judge.below(PARAMETER, member),
         Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },
         // Half a PLMN ID of its own is in no API.
-        Key::Mcc | Key::Mnc => {
+        Key::Mcc | Key::Mnc | Key::Mncs => {
             return judge.against(Rule::Malformed, PARAMETER.name, name).map(|()| None);
         }
         Key::Block => {
@@ -105,8 +104,7 @@ fn once(
     }
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
-        // A reader that decodes no more takes for a URI what is one already.
-        Some(_) if scope.text.is_string() && !is_last && HttpUri::look(value) == Look::NoUri => {
+        Some(_) if scope.text.is_string() && !is_last && !percent::is_read_as_it_is(value) => {
             Ok(None)
         }
         Some(_) if value.contains(',') => list(judge, scope, value),

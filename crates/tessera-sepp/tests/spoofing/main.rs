@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod corpus;
+mod foreign;
 mod grammar;
 mod hiding;
 mod honest;

@@ -196,6 +196,28 @@ pub const REQUESTS: &[Case] = &[
          {\"bindingInfo\":\"bl=nf-instance; callback-uri-prefix=http://udm.5gc.mnc001.mcc001.3gppnetwork.org%2Fx@10.0.0.1/\"}",
     ),
     case(
+        "several networks of a third country",
+        Rule::PlmnInJson,
+        "POST /npcf-ue-policy-control/v1/policies\n\n{\"visitedNetDescs\":[{\"mcc\":\"001\",\"mncs\":[\"01\",\"02\"]}]}",
+    ),
+    case(
+        "a subscriber in a member of a change",
+        Rule::UeIdentity,
+        "PATCH /nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+         [{\"op\":\"remove\",\"path\":\"/x\",\"excludeSupiList\":[\"imsi-208930000000001\"]}]",
+    ),
+    case(
+        "a URI among several network codes",
+        Rule::CallbackUri,
+        "POST /npcf-ue-policy-control/v1/policies\n\n\
+         {\"newGuami\":{\"mcc\":\"208\",\"mncs\":[{\"notificationUri\":\"http://10.0.0.1/x\"}]}}",
+    ),
+    case(
+        "a reference that has a host behind another scheme",
+        Rule::CallbackUri,
+        "POST /nudm-sdm/v2/x/y\n\n{\"resourceId\":\"urn://10.0.0.1/x\"}",
+    ),
+    case(
         "a copy of a member whose name was put in another case",
         Rule::CallbackUri,
         "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\

@@ -53,8 +53,8 @@ pub(super) struct Scope {
     pub(super) side: Option<Side>,
     /// What strings are.
     pub(super) text: Text,
-    /// The names in it are data.
-    pub(super) is_map: bool,
+    /// In how many levels below it names are data.
+    pub(super) maps: u8,
 }
 
 /// A place within changes, in which there are no others.
@@ -63,6 +63,13 @@ pub(super) enum Changes {
     Outside,
     InList,
     InOne,
+}
+
+impl Scope {
+    /// What holds below a name that isn't known, or is data.
+    fn below_a_name(self) -> Self {
+        Self { text: Text::Plain, maps: self.maps.saturating_sub(1), ..self }
+    }
 }
 
 /// As many messages of rules that only log are kept of one message.
@@ -121,9 +128,10 @@ impl Judge<'_> {
     /// What holds below a known member. In a map its name is data, and can't change whom its value may name.
     pub(super) fn below(&self, around: Scope, member: &Member) -> Scope {
         let side = self.kind.side(member.whose, around.side);
-        let is_data = around.is_map && (around.side.is_some() || side == Some(Side::Anyone));
+        let is_data = around.maps > 0 && (around.side.is_some() || side == Some(Side::Anyone));
         let side = if is_data { around.side } else { side };
-        Scope { name: member.name, side, text: member.text, is_map: member.is_map }
+        let maps = member.maps.max(around.maps.saturating_sub(1));
+        Scope { name: member.name, side, text: member.text, maps }
     }
 
     /// The name of a member, or a token of a pointer to one.
@@ -138,7 +146,7 @@ impl Judge<'_> {
             if let Some(identity) = Identity::of(name) {
                 self.identity(around, name, identity)?;
             }
-            if self.knows_members && !around.is_map {
+            if self.knows_members && around.maps == 0 {
                 self.against(Rule::UnknownMember, around.name, name)?;
             }
         }
@@ -350,8 +358,11 @@ impl Judge<'_> {
         if let Some(uri) = HttpUri::parse(text) {
             return self.uri(scope, text, uri);
         }
+        // Behind `//` readers find a host, whatever the scheme.
         let is_other = SCHEMES.iter().any(|scheme| {
-            text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            text.split_at_checked(scheme.len()).is_some_and(|(start, rest)| {
+                start.eq_ignore_ascii_case(scheme) && !rest.starts_with("//")
+            })
         });
         self.segments(scope, text)?;
         if is_other || is_relative(text) {
@@ -407,8 +418,11 @@ impl Judge<'_> {
 
 /// A reference without scheme and host.
 fn is_relative(text: &str) -> bool {
-    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#".contains(&byte);
-    !text.starts_with("//") && text.bytes().all(is_path)
+    let is_path =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#:".contains(&byte);
+    // A scheme begins with a letter (RFC 3986 §3.1); `00101-x3Lf57A:nid=1:2` is a subscription.
+    let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit());
+    !text.starts_with("//") && !has_scheme && text.bytes().all(is_path)
 }
 
 /// Whether a text may have the name of a network in it: `5G:mnc001.mcc001.3gppnetwork.org`,

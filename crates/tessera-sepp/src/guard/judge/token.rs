@@ -13,7 +13,7 @@ use crate::guard::network::Side;
 use crate::guard::uri::HttpUri;
 use crate::guard::{Refusal, Rule};
 
-const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain, is_map: false };
+const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plain, maps: 0 };
 
 /// Judges a JWS in compact form.
 pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {

@@ -17,7 +17,7 @@ const TABLE: &str = include_str!("../../../src/guard/members.txt");
 
 /// What is about third networks: lists in subscriptions, policies and profiles, steering of roaming, where a subscriber
 /// came from, and devices near it. Any network may stand there.
-const OF_THIRD_NETWORKS: [&str; 41] = [
+const OF_THIRD_NETWORKS: [&str; 44] = [
     "newGuami",
     "oldGuami",
     "lastVisitedTai",
@@ -34,6 +34,7 @@ const OF_THIRD_NETWORKS: [&str; 41] = [
     "announcingUeHplmnIdentifier",
     "announcingUeVplmnIdentifier",
     "chfSupportedPlmn",
+    "disasterCondPlmnIds",
     "disasterPlmn",
     "discovereeUeHplmnIdentifier",
     "discovereeUeVplmnIdentifier",
@@ -55,7 +56,9 @@ const OF_THIRD_NETWORKS: [&str; 41] = [
     "remotePlmnRangeList",
     "remoteSnpnId",
     "remoteSnpnList",
+    "servingPlmns",
     "snpns",
+    "supportServingPlmn",
     "suspendedInsidePlmnList",
     "suspendedOutsidePlmnList",
     "uePlmnRangeList",

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use super::{Walk, write_string};
 use crate::guard::fields::Text;
@@ -16,6 +17,8 @@ use crate::names::PlmnId;
 pub(super) struct Codes {
     mcc: Code,
     mnc: Code,
+    /// `mncs`, each of which is a PLMN ID with the `mcc`.
+    listed: Option<Vec<Code>>,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -27,14 +30,44 @@ pub(super) enum Code {
     Unclear,
 }
 
+impl Code {
+    fn of(text: &str) -> Self {
+        let mut digits = [b'0'; 3];
+        let is_one = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_one {
+            return Self::Unclear;
+        }
+        digits[..text.len()].copy_from_slice(text.as_bytes());
+        Self::Digits(digits, text.len() as u8)
+    }
+}
+
 impl Codes {
     pub(super) fn put(&mut self, is_country: bool, found: Code) {
         let code = if is_country { &mut self.mcc } else { &mut self.mnc };
         *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
     }
 
+    /// The value of `mncs`: a list of strings.
+    pub(super) fn put_list(&mut self, value: &Value) {
+        let codes = value.as_array().map(|items| {
+            let code = |item: &Value| item.as_str().map_or(Code::Unclear, Code::of);
+            items.iter().map(code).collect()
+        });
+        let codes = codes.filter(|_| self.listed.is_none());
+        self.listed = Some(codes.unwrap_or_else(|| vec![Code::Unclear]));
+    }
+
     pub(super) fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
-        let named = match (self.mcc, self.mnc) {
+        let Some(listed) = &self.listed else { return self.one(judge, scope, self.mnc) };
+        if !matches!(self.mnc, Code::Absent) {
+            self.one(judge, scope, self.mnc)?;
+        }
+        listed.iter().try_for_each(|mnc| self.one(judge, scope, *mnc))
+    }
+
+    fn one(&self, judge: &mut Judge<'_>, scope: Scope, mnc: Code) -> Result<(), Refusal> {
+        let named = match (self.mcc, mnc) {
             (Code::Absent, Code::Absent) => return Ok(()),
             (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
                 plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
@@ -110,12 +143,6 @@ impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
         write_string(self.0.out, text);
-        let mut digits = [b'0'; 3];
-        let is_one = matches!(text.len(), 2 | 3) && text.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_one {
-            return Ok(Code::Unclear);
-        }
-        digits[..text.len()].copy_from_slice(text.as_bytes());
-        Ok(Code::Digits(digits, text.len() as u8))
+        Ok(Code::of(text))
     }
 }

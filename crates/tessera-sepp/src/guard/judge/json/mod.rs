@@ -19,7 +19,7 @@ use crate::guard::{Refusal, Rule};
 
 /// A scope for what is not in any member yet.
 pub(in crate::guard) const OUTSIDE: Scope =
-    Scope { name: "content", side: None, text: Text::Plain, is_map: false };
+    Scope { name: "content", side: None, text: Text::Plain, maps: 0 };
 
 /// How deep serde_json goes.
 const DEEPEST: u32 = 120;
@@ -230,7 +230,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             return Ok(());
         }
         // Members inherit whose network it is, not that each string is one.
-        let plain = Scope { text: Text::Plain, is_map: false, ..self.scope };
+        let plain = self.scope.below_a_name();
         let mut names = Names::default();
         let mut codes = Codes::default();
         let mut addresses = Addresses::default();
@@ -249,6 +249,16 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
                 Key::Mcc | Key::Mnc => {
                     let code = members.next_value_seed(CodeOf(&mut self))?;
                     codes.put(matches!(key, Key::Mcc), code);
+                    is_first = false;
+                    continue;
+                }
+                Key::Mncs => {
+                    let listed = members.next_value::<Value>()?;
+                    codes.put_list(&listed);
+                    // Whatever else stands there is judged as anywhere.
+                    let listed = listed.to_string();
+                    let judged = judge_into(self.judge, plain, &listed, self.left, self.out);
+                    self.settle(judged)?;
                     is_first = false;
                     continue;
                 }

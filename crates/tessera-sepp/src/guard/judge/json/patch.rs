@@ -52,12 +52,13 @@ impl Placed {
 const MEMBERS: [&str; 6] = ["op", "path", "from", "value", "origValue", "newValue"];
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
-/// Judges one operation, and writes it.
+/// Judges one operation, and writes it: what RFC 6902 has first.
 pub(super) fn operation<'de, A: MapAccess<'de>>(
     mut walk: Walk<'_, '_>,
     mut members: A,
 ) -> Result<(), A::Error> {
     let mut found: [Option<&'de RawValue>; MEMBERS.len()] = [None; MEMBERS.len()];
+    let mut others = Vec::new();
     let mut names = Names::default();
     while let Some(name) = members.next_key::<Cow<'_, str>>()? {
         let value = members.next_value::<&RawValue>()?;
@@ -67,15 +68,29 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
         }
         match MEMBERS.iter().position(|known| *known == name) {
             Some(at) => found[at] = Some(value),
-            // RFC 6902 §4: others are ignored, so they don't go on.
-            None if !walk.judge.knows_members => {}
-            None => {
-                let judged = walk.judge.against(Rule::UnknownMember, "patch", &name);
-                walk.settle(judged)?;
-            }
+            // An API may add some (TS 29.518, `AmfUpdateEventSubscriptionItem`). RFC 6902 §4: the rest is ignored, so it
+            // doesn't go on.
+            None => match Key::of_folded(&name, &Folded::of(&name)) {
+                Key::Known(member) => others.push((name, member, value)),
+                _ if !walk.judge.knows_members => {}
+                _ => {
+                    let judged = walk.judge.against(Rule::UnknownMember, "patch", &name);
+                    walk.settle(judged)?;
+                }
+            },
         }
     }
-    let judged = write(&mut walk, &found);
+    let judged = write(&mut walk, &found).and_then(|()| {
+        for (name, member, value) in others {
+            walk.out.push(',');
+            write_string(walk.out, &name);
+            walk.out.push(':');
+            let scope = walk.judge.below(OUTSIDE, member);
+            judge_into(walk.judge, scope, value.get(), walk.left, walk.out)?;
+        }
+        walk.out.push('}');
+        Ok(())
+    });
     walk.settle(judged)
 }
 
@@ -120,7 +135,6 @@ fn write(
             put(walk.judge, Placed { place: pointer.clone(), value, len })?;
         }
     }
-    walk.out.push('}');
     Ok(())
 }
 
@@ -177,12 +191,12 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
     let mut scope = OUTSIDE;
     for token in pointer {
         // An item of a list is what the list is. In a map it is a name.
-        if is_index(token) && !scope.is_map {
+        if is_index(token) && scope.maps == 0 {
             continue;
         }
-        let plain = Scope { text: Text::Plain, is_map: false, ..scope };
+        let plain = scope.below_a_name();
         scope = match judge.name_of_member(scope, token, &Folded::of(token))? {
-            Key::Mcc | Key::Mnc => return Ok(Place::Half(scope)),
+            Key::Mcc | Key::Mnc | Key::Mncs => return Ok(Place::Half(scope)),
             Key::Block => {
                 judge.against(Rule::EncBlockIndex, "patch", token)?;
                 plain
