@@ -243,7 +243,9 @@ impl Kind {
             (false, Text::Callback) if self.service.finds_profiles() => Side::Sender,
             // An answer has the URIs of the one that gives it. A subscriber that moves between networks brings those
             // of both (TS 29.518 §5.2.2.2).
-            (false, Text::Uri) if !self.service.may_be_about_anyone() => Side::Sender,
+            (false, Text::Uri | Text::Reference) if !self.service.may_be_about_anyone() => {
+                Side::Sender
+            }
             _ => Side::Either,
         }
     }

@@ -83,7 +83,7 @@ fn suci(rest: &str) -> Option<Identity<'static>> {
             Some(Identity::Home(Named::Exactly(id)))
         }
         // A realm has hyphens of its own, and what follows it may have anything (TS 23.003 §2.2B).
-        kind if kind.len() == 1 => {
+        kind if matches!(kind.as_bytes(), [b'1'..=b'7']) => {
             const END: &str = ".3gppnetwork.org-";
             let realm = rest.get(2..rest.to_ascii_lowercase().find(END)?)?;
             let is_host = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.');

@@ -111,7 +111,7 @@ impl Member {
             "callback" => (Text::Callback, None),
             "uri" => (Text::Uri, None),
             "reference" => (Text::Reference, None),
-            "host" => (Text::Host, Some([Whose::Either, Whose::Anyone])),
+            "host" => (Text::Host, Some([Whose::Either, Whose::Found])),
             "change" => (Text::Change, None),
             "path" => (Text::Path, None),
             "binding" => (Text::Binding, None),

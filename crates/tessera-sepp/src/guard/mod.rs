@@ -31,9 +31,10 @@
 //! encoded again and again, multipart bodies with something around the parts, tokens in tokens. A prefix in a peer's
 //! `3gpp-Sbi-Target-apiRoot`, which comes before the API's path, is one that the configuration has.
 //!
-//! Not looked into: NAS and NGAP messages within multipart bodies, and values of PLMN IDs as names of members. Trailers
-//! lose what heads are judged by. Instance identifiers, paths and host names outside of URIs, of profiles and of the
-//! headers named in `hiding/headers.rs` are not hidden.
+//! Not looked into: NAS and NGAP messages within multipart bodies, and values of PLMN IDs as names of members. A peer's
+//! trailers don't go on. Instance identifiers, paths and host names outside of URIs, of profiles and of the
+//! headers named in `hiding/headers.rs` are not hidden. Subscribers in ranges and in identifiers of groups, and addresses of
+//! nodes to which functions speak other protocols (Diameter, DNS, GTP, trace collection), are not judged.
 
 mod body;
 mod context;
@@ -170,7 +171,19 @@ impl Guard {
         finish(judge, &mut parts.headers, body, false)
     }
 
-    /// Judges a request of the peer, before it goes to an own network function, and takes it from the peer's rate.
+    /// Takes a request of the peer from its rate, before anything of it is read.
+    ///
+    /// # Errors
+    /// If it is one too many.
+    pub fn admit(&self, context: &Context<'_>, asked: Asked) -> Result<Verdict, Refusal> {
+        let rates = &self.of_peer(context)?.rates;
+        let mut judge = self.judge(context, Direction::Incoming, asked.service, true);
+        rates.of_service(asked.service).or_else(|refusal| judge.offence(refusal))?;
+        rates.of_peer(asked.service).or_else(|refusal| judge.offence(refusal))?;
+        Ok(judge.verdict())
+    }
+
+    /// Judges a request of the peer that was [admitted](Self::admit), before it goes to an own network function.
     /// `3gpp-Sbi-Target-apiRoot` must name a function of the own network that may be reached. A hidden name there becomes
     /// the real one, and is right whatever it is: then the request has the extension [`RevealedTarget`].
     ///
@@ -187,12 +200,6 @@ impl Guard {
         let of_peer = self.of_peer(context)?;
         let service = Service::of(parts.uri.path());
         let mut judge = self.judge(context, Direction::Incoming, service, true);
-        if let Err(refusal) = of_peer.rates.of_service(service) {
-            judge.offence(refusal)?;
-        }
-        if let Err(refusal) = of_peer.rates.of_peer(service) {
-            judge.offence(refusal)?;
-        }
         let translation = of_peer.hides_topology.then(|| self.translation(context, Way::Reveal));
         judge.translation = translation;
         judge.targets = self.targets.names.as_deref();
@@ -277,6 +284,7 @@ impl Guard {
             targets: None,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
+            placed_len: 0,
             copies: 0,
             changes: Changes::Outside,
             is_patch: false,
@@ -312,7 +320,7 @@ impl Guard {
         let path = path::canonical(parts.uri.path()).ok_or_else(malformed)?.into_owned();
         let scope = Scope { name: "path", side: None, text: Text::Plain, maps: 0 };
         for segment in path.split('/') {
-            match identity::Identity::of(segment) {
+            match identity::Identity::of(segment.trim()) {
                 Some(identity) => judge.identity(scope, segment, identity)?,
                 None => judge.names(scope, segment)?,
             }

@@ -95,10 +95,11 @@ impl Named {
     }
 
     /// From a name with `mnc001.mcc001` in it (TS 23.003 §28), whatever stands around. Of several, none: which one
-    /// would count?
+    /// would count? A country without three digits of network code counts too.
     pub(super) fn in_name(text: &str) -> Option<Self> {
-        let mut found = all_in(text);
-        found.next().filter(|_| found.next().is_none())
+        let countries =
+            text.as_bytes().windows(4).filter(|four| four.eq_ignore_ascii_case(b".mcc")).count();
+        all_in(text).next().filter(|_| countries == 1)
     }
 
     /// The network in whose home domain a host is.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::fields::Text;
 use super::judge::{Judge, Scope, json};
 use super::members::{Folded, Key};
@@ -47,11 +49,11 @@ pub(super) fn parameter<'v>(
     name: &str,
     value: Cow<'v, str>,
 ) -> Result<Cow<'v, str>, Refusal> {
-    let mut next = again(name, &value);
+    let mut next = again(judge, name, &value)?;
     let first = once(judge, name, &value, next.is_none())?;
     for _ in 1..LAYERS {
         let Some((name, inner)) = next else { return Ok(first.map_or(value, Cow::Owned)) };
-        next = again(&name, &inner);
+        next = again(judge, &name, &inner)?;
         once(judge, &name, &inner, next.is_none())?;
     }
     if next.is_some() {
@@ -60,12 +62,28 @@ pub(super) fn parameter<'v>(
     Ok(first.map_or(value, Cow::Owned))
 }
 
-/// Both decoded once more. None if they aren't encoded; a `%` that stands for itself ends it, as a reader that decodes
-/// once more fails there too.
-fn again(name: &str, value: &str) -> Option<(String, String)> {
-    let is_encoded = name.contains('%') || value.contains('%');
-    let decoded = |text| percent::decode(text).map(Cow::into_owned);
-    is_encoded.then(|| Some((decoded(name)?, decoded(value)?))).flatten()
+/// Both decoded once more. None if they aren't encoded: a `%` that stands for itself is fine, unless there is something
+/// else that a lenient reader would decode.
+fn again(
+    judge: &mut Judge<'_>,
+    name: &str,
+    value: &str,
+) -> Result<Option<(String, String)>, Refusal> {
+    if !has_escape(name) && !has_escape(value) {
+        return Ok(None);
+    }
+    match (percent::decode(name), percent::decode(value)) {
+        (Some(name), Some(value)) => Ok(Some((name.into_owned(), value.into_owned()))),
+        _ => {
+            let why = "encoded again, and not wholly";
+            judge.against(Rule::Malformed, PARAMETER.name, why).map(|()| None)
+        }
+    }
+}
+
+fn has_escape(text: &str) -> bool {
+    let is_escape = |three: &[u8]| three[0] == b'%' && three[1..].iter().all(u8::is_ascii_hexdigit);
+    text.as_bytes().windows(3).any(is_escape)
 }
 
 /// Judges a parameter as it stands; `is_last`: it isn't encoded once more.
@@ -95,6 +113,9 @@ fn once(
         }
         Key::Addresses | Key::Unknown { .. } => PARAMETER,
     };
+    if name.replace('-', "").eq_ignore_ascii_case("complexQuery") {
+        atoms(judge, &serde_json::from_str(value).unwrap_or_default())?;
+    }
     // Some readers skip more in front of JSON than white space.
     let is_json = |text: &str| text.starts_with(['{', '[', '"']);
     let text = value.trim_ascii_start();
@@ -110,6 +131,25 @@ fn once(
         Some(_) if value.contains(',') => list(judge, scope, value),
         Some(_) => judge.text(scope, value),
         None => Ok(None),
+    }
+}
+
+/// Judges the atoms of a complex query (TS 29.571 §5.2.4.11): each is a parameter, and some readers take a text of JSON
+/// for its value.
+fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
+    match query {
+        Value::Array(items) => items.iter().try_for_each(|item| atoms(judge, item)),
+        Value::Object(members) => {
+            let named = |known: &str| {
+                members.iter().find(|(name, _)| name.eq_ignore_ascii_case(known)).map(|it| it.1)
+            };
+            if let (Some(Value::String(name)), Some(value)) = (named("attr"), named("value")) {
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                parameter(judge, name, text.into())?;
+            }
+            members.values().try_for_each(|value| atoms(judge, value))
+        }
+        _ => Ok(()),
     }
 }
 

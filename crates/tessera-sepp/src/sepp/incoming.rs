@@ -15,7 +15,7 @@ use super::look::{Looked, Stop};
 use super::observer::{Direction, Offence, Rejected};
 use super::outgoing::rewrite_location;
 use super::policy::PeerIndex;
-use crate::guard::{Asked, Context, RevealedTarget};
+use crate::guard::{Asked, Context, RevealedTarget, Verdict};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -73,6 +73,10 @@ impl Sepp {
             reject(None, Offence::Association);
             return Err(problems::NO_CONTEXT);
         };
+        // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2): it speaks for no others.
+        let plmns = association.plmns.common_with(&identity.certificate.plmns);
+        let context = Context { peer: &identity.peer, plmns: &plmns };
+        self.admit(live, exchange, &association, &context)?;
         if parts.uri.path().starts_with(PRINS) {
             return Err(problems::NO_PRINS);
         }
@@ -91,9 +95,6 @@ impl Sepp {
         if let Some(origin) = &of_peer.origin {
             passing::add_origin(&mut parts.headers, origin);
         }
-        // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2): it speaks for no others.
-        let plmns = association.plmns.common_with(&identity.certificate.plmns);
-        let context = Context { peer: &identity.peer, plmns: &plmns };
         let body = self.judge_peers_request(
             live,
             exchange,
@@ -126,6 +127,28 @@ impl Sepp {
         self.judge_own_response(live, exchange, &association, &context, response, deadline).await
     }
 
+    /// Takes a request from its peer's rate, before its body is waited for.
+    fn admit(
+        &self,
+        live: &Live,
+        exchange: &Exchange,
+        association: &Association,
+        context: &Context<'_>,
+    ) -> Result<(), Problem> {
+        let observer = self.observer();
+        match live.guard.admit(context, exchange.asked) {
+            Ok(Verdict { logged }) => {
+                exchange.logged(observer, association, context.peer, false, &logged);
+                Ok(())
+            }
+            Err(refusal) => {
+                let stop = Stop::from(refusal);
+                exchange.stopped(observer, association, context.peer, false, &stop);
+                Err(stop.to_request())
+            }
+        }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "all of one request")]
     async fn judge_peers_request(
         &self,
@@ -145,6 +168,7 @@ impl Sepp {
             let headers = &parts.headers;
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
+            body.drop_trailers();
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
             // Callbacks lead through this SEPP: own functions that know nothing of it can call them.

@@ -75,6 +75,13 @@ impl Looked {
         }
     }
 
+    /// Drops the trailers of a peer: no API has any (TS 29.500), and they would not be judged.
+    pub(crate) fn drop_trailers(&mut self) {
+        if let Self::Whole(whole) = self {
+            whole.trailers = None;
+        }
+    }
+
     /// The bytes, if somebody looks into them.
     pub(crate) fn data(&mut self) -> Option<&mut Bytes> {
         match self {

@@ -33,6 +33,15 @@ async fn a_short_deadline_of_a_function_is_no_peer_that_is_gone() {
 }
 
 #[tokio::test]
+async fn a_slow_function_of_a_peer_is_no_peer_that_is_gone() {
+    let world = World::new(Words::default()).await;
+    let slow = request(Method::GET, "/nudm-sdm/v2/imsi-999700000000001/never")
+        .header("3gpp-sbi-max-rsp-time", "700");
+    assert_eq!(world.ask(empty(slow)).await.status(), 504);
+    assert_eq!((world.home_is(), world.told()), ("reachable", vec!["reachable"]));
+}
+
+#[tokio::test]
 async fn a_peer_that_a_reload_moves_is_unknown_again() {
     let world = World::new(Words::default()).await;
     assert_eq!(world.ask(empty(request(Method::GET, AM_DATA))).await.status(), 200);

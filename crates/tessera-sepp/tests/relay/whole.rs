@@ -66,7 +66,7 @@ async fn each_method_and_status_is_the_functions() {
 }
 
 #[tokio::test]
-async fn trailers_pass_in_both_directions() {
+async fn trailers_of_a_peer_go_on_in_neither_direction() {
     let world = World::new(Words::default()).await;
     let trailers = HeaderMap::from_iter([(
         "x-after".parse::<http::HeaderName>().unwrap(),
@@ -81,7 +81,7 @@ async fn trailers_pass_in_both_directions() {
     let response = world.ask(request).await;
     let collected = response.into_body().collect_up_to(1000).await.unwrap();
     assert_eq!(collected.data, data);
-    assert_eq!(collected.trailers.unwrap()["x-after"], "all");
+    assert!(collected.trailers.is_none_or(|trailers| trailers.is_empty()));
 }
 
 /// The path of the apiRoot stands before the API's.

@@ -2,6 +2,7 @@
 //! in a registration, which must pass.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
+mod attacked;
 mod corpus;
 mod foreign;
 mod grammar;

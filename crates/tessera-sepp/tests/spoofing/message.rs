@@ -50,7 +50,11 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     let (mut parts, mut body) = request(text);
     // As the relay does: of what isn't looked into it sees nothing.
     let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
-    with(|context| guard.incoming_request(context, &mut parts, body))
+    with(|context| {
+        let mut verdict = guard.admit(context, Asked::of(&parts))?;
+        verdict.logged.extend(guard.incoming_request(context, &mut parts, body)?.logged);
+        Ok(verdict)
+    })
 }
 
 /// A request of an own function.

@@ -59,8 +59,8 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
         r#"{"hsmfPduSessionUri":"http://smf.5gc.mnc070.mcc999.3gppnetwork.org/x"}"#,
     ),
     (
-        "an own function's callback, repeated",
-        None,
+        "an address to call back, where own ones are hidden",
+        Some(Rule::CallbackUri),
         "/nudm-sdm/v2/x/sdm-subscriptions",
         "",
         r#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm"}"#,
@@ -180,4 +180,12 @@ fn a_body_without_a_type_is_looked_into_where_types_are_only_logged() {
     };
     assert!(guard.inspects(&http::HeaderMap::new()) && guard.inspects(&of("application/json")));
     assert!(!guard.inspects(&of("text/plain")));
+}
+
+#[test]
+fn an_own_functions_callback_comes_back_where_nothing_is_hidden() {
+    let guard = guard("[peer.visited.guard]\nhide-topology = false");
+    let body = r#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm"}"#;
+    let answered = incoming_answer(&guard, "/nudm-sdm/v2/x/sdm-subscriptions", "", body);
+    assert_eq!(answered.unwrap(), body);
 }

@@ -5,6 +5,7 @@ pub(super) mod places;
 pub(super) mod token;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use self::json::patch::Placed;
 use super::fields::{Kind, Text};
@@ -35,7 +36,9 @@ pub(super) struct Judge<'a> {
     pub(super) knows_members: bool,
     /// What the patch that is judged now has put somewhere.
     pub(super) placed: Vec<Placed>,
-    /// How often that patch has copied or moved.
+    /// How many bytes all patches of the message have put.
+    pub(super) placed_len: usize,
+    /// How often they have copied or moved.
     pub(super) copies: usize,
     /// Where it is in a list of changes.
     pub(super) changes: Changes,
@@ -328,7 +331,12 @@ impl Judge<'_> {
             // with one, could reach into this network. What a function gave itself comes back in answers, and there
             // are sentences that have a URI.
             None if self.kind.is_request => !self.is_incoming,
-            None => !self.is_incoming || scope.text == Text::Plain || self.may_come_back(scope),
+            // Nor does an address come back where own ones are hidden.
+            None => {
+                !self.is_incoming
+                    || scope.text == Text::Plain
+                    || self.translation.is_none() && self.may_come_back(scope)
+            }
         };
         if !is_fine {
             self.names_another(Rule::CallbackUri, scope, side, text)?;
@@ -420,9 +428,12 @@ impl Judge<'_> {
 fn is_relative(text: &str) -> bool {
     let is_path =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#:".contains(&byte);
+    // Readers that want a host find one in front.
+    let first = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
+    let is_host = first.parse::<IpAddr>().is_ok() || first.eq_ignore_ascii_case("localhost");
     // A scheme begins with a letter (RFC 3986 §3.1); `00101-x3Lf57A:nid=1:2` is a subscription.
     let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit());
-    !text.starts_with("//") && !has_scheme && text.bytes().all(is_path)
+    !text.starts_with("//") && !has_scheme && !is_host && text.bytes().all(is_path)
 }
 
 /// Whether a text may have the name of a network in it: `5G:mnc001.mcc001.3gppnetwork.org`,

@@ -74,7 +74,7 @@ pub(in crate::guard) fn uris(
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
                 // No API has URIs of other schemes there.
-                Look::NoUri => !token.contains("://"),
+                Look::NoUri => !token.contains("://") && !token.starts_with("//"),
                 Look::Unclear => false,
                 Look::Uri(uri) => is_of(judge, side, &uri),
             };

@@ -205,7 +205,6 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         if self.scope.text == Text::Change {
             self.enter(Changes::Outside, Changes::InList)?;
             self.judge.placed.clear();
-            self.judge.copies = 0;
         }
         self.out.push('[');
         let mut end = self.out.len();

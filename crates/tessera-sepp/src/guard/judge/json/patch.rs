@@ -23,13 +23,14 @@ pub(in crate::guard) const PATCH: Scope = Scope { text: Text::Change, ..OUTSIDE 
 /// More values than any patch puts somewhere: each is compared with each copy.
 const MOST_PLACED: usize = 256;
 
-/// The most bytes of JSON that all of them have together: copies of copies would make a short patch long to judge.
+/// The most bytes of JSON that all values of a message's patches have together: copies of copies would make a short one
+/// long to judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
 /// More tokens than any pointer has.
 const MOST_TOKENS: usize = 32;
 
-/// More copies than any patch has: each walks through all that was put.
+/// More copies than the patches of any message have: each walks through all that was put.
 const MOST_COPIES: usize = 64;
 
 /// A value that an operation put somewhere.
@@ -47,6 +48,9 @@ impl Placed {
         self.place.iter().map(String::len).sum::<usize>() + self.len
     }
 }
+
+/// How the names begin under which serde_json hands over values that it doesn't read.
+const RAW_VALUE: &str = "$serde_json::private::";
 
 /// The members of an operation, in the order in which they go on; the last two are those of a change.
 const MEMBERS: [&str; 6] = ["op", "path", "from", "value", "origValue", "newValue"];
@@ -131,7 +135,10 @@ fn write(
         value_at(walk.judge, place, value.get(), walk.left, walk.out)?;
         if puts && name != "origValue" {
             let len = walk.out.len() - before;
-            let value = Some(serde_json::from_str(&walk.out[before..]).unwrap_or_default());
+            let text = &walk.out[before..];
+            // serde_json takes an object with this name for the text that is in it.
+            let value = serde_json::from_str(text).ok().filter(|_| !text.contains(RAW_VALUE));
+            let value = Some(value.ok_or_else(|| malformed("has a value that can't be followed"))?);
             put(walk.judge, Placed { place: pointer.clone(), value, len })?;
         }
     }
@@ -158,10 +165,16 @@ fn pointer(text: &str) -> Option<Vec<String>> {
                 letter => letter,
             });
         }
-        (!plain.is_empty()).then_some(plain)
+        (!plain.is_empty() && !is_signed(&plain)).then_some(plain)
     });
     let tokens: Option<Vec<_>> = tokens.take(MOST_TOKENS + 1).collect();
     tokens.filter(|tokens| tokens.len() <= MOST_TOKENS)
+}
+
+/// `-1`: some readers count items from the end of a list, or read `+0` as 0.
+fn is_signed(token: &str) -> bool {
+    let digits = token.strip_prefix(['-', '+']).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// An item of a list: which one, earlier operations may have changed.
@@ -235,8 +248,8 @@ fn value_at(
 }
 
 fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
-    let len: usize = judge.placed.iter().chain([&placed]).map(Placed::len).sum();
-    if judge.placed.len() >= MOST_PLACED || len > LONGEST_PLACED {
+    judge.placed_len += placed.len();
+    if judge.placed.len() >= MOST_PLACED || judge.placed_len > LONGEST_PLACED {
         return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
     }
     judge.placed.push(placed);
