@@ -2,11 +2,14 @@
 //! accepted. `conformance/vectors/check` computes them without this code.
 //!
 //! With TESSERA_WRITE_VECTORS set, the vectors are made anew.
+//!
+//! And the traces of RFC 8448.
 
 mod answers;
 mod derive;
 mod flight;
 mod make;
+mod rfc8448;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -180,7 +180,7 @@ fn keys_that_a_crash_destroyed_are_burned_for_flights_begun_since() {
     assert_eq!(executed(&scene.server, &held, at(1)), 1);
 
     // The last one that holds the vault of the first life.
-    let (another, _) = crate::scene(Mode::FsDhe);
+    let (another, _) = self::scene(Mode::FsDhe);
     let other = another.server.checked().expect("works");
     waiting.server = End::Stream(ServerConnection::start(other, at(1)));
     open(&mut scene.server, &dir);

@@ -173,10 +173,10 @@ fn check_secrets(trace: &Trace, secrets: &Secrets) {
 
 fn trace(name: &str) -> Trace {
     Trace::read(match name {
-        "simple_1rtt" => include_str!("rfc8448/simple_1rtt.txt"),
-        "resumed_0rtt" => include_str!("rfc8448/resumed_0rtt.txt"),
-        "client_authentication" => include_str!("rfc8448/client_authentication.txt"),
-        _ => include_str!("rfc8448/compatibility_mode.txt"),
+        "simple_1rtt" => include_str!("../rfc8448/simple_1rtt.txt"),
+        "resumed_0rtt" => include_str!("../rfc8448/resumed_0rtt.txt"),
+        "client_authentication" => include_str!("../rfc8448/client_authentication.txt"),
+        _ => include_str!("../rfc8448/compatibility_mode.txt"),
     })
 }
 

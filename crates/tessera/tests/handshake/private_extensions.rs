@@ -29,7 +29,6 @@ fn alert(pair: &Pair) -> Option<AlertDescription> {
 
 #[test]
 fn a_server_without_the_feature_ignores_its_extensions() {
-    tessera_harness::about_records!();
     for contents in STRANGE {
         for typ in [EARLY, RECEIPTS] {
             let pair = after(&Scene::new(provider(), Mode::Full), typ, contents);
@@ -41,7 +40,6 @@ fn a_server_without_the_feature_ignores_its_extensions() {
 
 #[test]
 fn a_server_with_the_feature_refuses_what_it_can_not_read() {
-    tessera_harness::about_records!();
     let decode_error = Some(AlertDescription::DECODE_ERROR);
     let mut scene = Scene::new(provider(), Mode::FsDhe);
     for contents in STRANGE {
@@ -60,7 +58,6 @@ fn a_server_with_the_feature_refuses_what_it_can_not_read() {
 /// RFC 8446 §4.6.1: clients ignore unrecognized extensions of a ticket.
 #[test]
 fn a_client_reads_the_companion_of_a_ticket_only_with_the_feature() {
-    tessera_harness::about_records!();
     for (mode, expected) in
         [(Mode::PskDhe, None), (Mode::FsDhe, Some(AlertDescription::DECODE_ERROR))]
     {

@@ -57,7 +57,6 @@ impl ConfigChooser for Nothing {
 /// RFC 8446 §9.2
 #[test]
 fn a_client_without_a_name_hears_that_it_is_missing() {
-    tessera_harness::about_records!();
     for (named, alert) in
         [(true, AlertDescription::UNRECOGNIZED_NAME), (false, AlertDescription::MISSING_EXTENSION)]
     {

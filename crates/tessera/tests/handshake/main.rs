@@ -1,0 +1,20 @@
+//! The handshake over records: what is offered, chosen, sent and refused, and what ends a connection.
+
+mod certificate_compression;
+mod closing;
+mod configuration;
+mod forged;
+mod grease;
+mod hellos;
+mod judged;
+mod key_updates;
+mod oversize;
+mod padding;
+mod post_quantum_groups;
+mod private_extensions;
+mod proof;
+mod raw_public_keys;
+mod record_size;
+mod splits;
+mod stapling;
+mod wrong_messages;
