@@ -1,4 +1,6 @@
 //! What is left in memory of a ticket whose one-time key was taken, while its connection goes on: nothing.
+//!
+//! A program of its own: it searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]

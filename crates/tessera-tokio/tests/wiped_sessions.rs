@@ -1,4 +1,6 @@
 //! What session files leave in memory: nothing, once they are written or their sessions are gone.
+//!
+//! A program of its own: it searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]

@@ -1,4 +1,6 @@
 //! Sessions in files: each is given out once, and nobody else can read them.
+//!
+//! A program of its own: it keeps the warnings of the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

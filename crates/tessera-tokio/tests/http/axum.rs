@@ -1,16 +1,12 @@
 //! `axum::serve` on a [`TlsListener`].
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use crate::common::{Ends, Told, destination, ends, forward_secret, replayable, settled};
 use axum::extract::{ConnectInfo, Request};
 use axum::routing::{any, get};
 use axum::{Router, middleware};
-use common::{Ends, Told, destination, ends, forward_secret, replayable, settled};
 use tessera::handshake::ClientAuthentication;
 use tessera_tokio::http::EarlyRequest;
 use tessera_tokio::{Connector, Limits, MemorySessionStore, Server, StreamInfo, TlsListener};

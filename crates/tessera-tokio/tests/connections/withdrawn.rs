@@ -1,15 +1,13 @@
 //! What a new configuration takes back: from handshakes that are under way, from connections, and from the
 //! stores of clients.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Ends, SERVER_NAME, Told, connect, destination, finish, forward_secret, settled};
+use crate::common::{
+    self, Ends, SERVER_NAME, Told, connect, destination, finish, forward_secret, settled,
+};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tessera::auth::{
     Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,

@@ -1,12 +1,8 @@
 //! Two listeners with the same tickets and keys, and different authorities for their clients.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{Ends, connect, destination, finish, forward_secret};
+use crate::common::{Ends, connect, destination, finish, forward_secret};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::ClientAuthentication;

@@ -1,14 +1,10 @@
 //! HTTP/1.1 and h2 on top, and early data in HTTP (RFC 8470).
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 
-use common::{Ends, Told, destination, ends, forward_secret, replayable, settled};
+use crate::common::{self, Ends, Told, destination, ends, forward_secret, replayable, settled};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;

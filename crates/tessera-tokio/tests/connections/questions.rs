@@ -1,15 +1,11 @@
 //! Questions that are answered later, by another task.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::future::pending;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Told, connect, destination, ends, finish, forward_secret, settled};
+use crate::common::{self, Told, connect, destination, ends, finish, forward_secret, settled};
 use tessera::auth::{
     PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };

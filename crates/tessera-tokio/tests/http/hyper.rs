@@ -1,8 +1,4 @@
 //! A pooled client of hyper-util, whose first request on a new connection travels as early data.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -12,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use crate::common::executed::{Executed, Sessions, relay};
+use crate::common::{self, Ends, SERVER_NAME, forward_secret};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
-use common::executed::{Executed, Sessions, relay};
-use common::{Ends, SERVER_NAME, forward_secret};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Response, Uri, Version};

@@ -1,12 +1,8 @@
 //! Configurations that are replaced while connections are made.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::sync::{Arc, Weak};
 
-use common::{connect, destination, ends, finish};
+use crate::common::{self, connect, destination, ends, finish};
 use tessera::ServerConfig;
 use tessera::handshake::{Checked, Reply};
 use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};

@@ -1,13 +1,9 @@
 //! Two sites with one ring and two vaults: a recorded flight comes home while its client is elsewhere.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Told, connect, destination, finish, forward_secret, settled};
+use crate::common::{self, Told, connect, destination, finish, forward_secret, settled};
 use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{ClientSession, PskKind, TakeSecret, Taken, Verdict};

@@ -1,16 +1,12 @@
 //! A server under clients who want all of it.
 //!
 //! The clock is tokio's, and moves when nothing else does: no test waits.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Ends, destination, ends};
+use crate::common::{Ends, destination, ends};
 use tessera_tokio::{
     AcceptedClient, ClientStream, Limits, MemorySessionStore, Server, ServerCounts, TimedOut,
 };

@@ -1,14 +1,10 @@
 //! Streams whose first writes travel as early data: what becomes of them under each verdict.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::io;
 use std::sync::Arc;
 
-use common::vaults::{BegunAnew, NoClock};
-use common::{Ends, SERVER_NAME, destination, forward_secret, prepared};
+use crate::common::vaults::{BegunAnew, NoClock};
+use crate::common::{Ends, SERVER_NAME, destination, forward_secret, prepared};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Clock, Destination};

@@ -1,14 +1,10 @@
 //! Handshakes, data, both ways of ending, and peers that are slow.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{bytes, connect, connect_over, destination, ends, finish};
+use crate::common::{bytes, connect, connect_over, destination, ends, finish};
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::AlertDescription;
 use tessera::{Destination, Error};

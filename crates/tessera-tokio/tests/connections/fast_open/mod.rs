@@ -3,10 +3,7 @@
 //!
 //! As root these tests need the link, and fail without it.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod network;
 
 use std::io::ErrorKind;
@@ -16,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use common::{destination, ends, forward_secret, replayable};
+use crate::common::{self, destination, ends, forward_secret, replayable};
 use network::{
     PENDING, REQUEST, again, allow, at, connector, link, prepared, serve, slow, small, start,
 };

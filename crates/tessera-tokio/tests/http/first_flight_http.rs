@@ -1,16 +1,12 @@
 //! hyper over first flights: it knows nothing of them, and its requests travel as early data.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::sockets::Recording;
-use common::{Ends, destination, forward_secret, prepared};
+use crate::common::sockets::Recording;
+use crate::common::{Ends, destination, forward_secret, prepared};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;

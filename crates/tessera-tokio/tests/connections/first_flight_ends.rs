@@ -1,14 +1,10 @@
 //! First flights that end badly, or whose program does what few programs do.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use common::sockets::Recording;
-use common::{bytes, destination, forward_secret, prepared};
+use crate::common::sockets::Recording;
+use crate::common::{bytes, destination, forward_secret, prepared};
 use tessera::resume::Verdict;
 use tessera::wire::NamedGroup;
 use tessera_tokio::{Acceptor, FirstFlight, FirstFlightError, FirstFlightFailure};

@@ -1,9 +1,5 @@
 //! First flights that are polled in every order, by one task or two: each byte comes once and in order, and
 //! whoever waits is woken.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::future::poll_fn;
 use std::io;
@@ -12,7 +8,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use common::{SERVER_NAME, bytes, destination, forward_secret, prepared};
+use crate::common::{self, SERVER_NAME, bytes, destination, forward_secret, prepared};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::wire::NamedGroup;
 use tessera::{Destination, Padding};

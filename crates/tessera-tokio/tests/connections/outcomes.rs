@@ -1,8 +1,4 @@
 //! What a client knows of early data that nobody answered: whether it left, and its flight's name.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -10,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use common::vaults::{BegunAnew, NoClock};
-use common::{Ends, Told, connect, destination, finish, forward_secret, settled};
+use crate::common::vaults::{BegunAnew, NoClock};
+use crate::common::{Ends, Told, connect, destination, finish, forward_secret, settled};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault, Verdict,

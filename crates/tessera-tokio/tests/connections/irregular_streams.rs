@@ -1,16 +1,12 @@
 //! Over a stream that does everything a stream may do: short reads, short writes, waiting without
 //! need, flushes that take time.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use common::{bytes, destination, finish, forward_secret};
+use crate::common::{self, bytes, destination, finish, forward_secret};
 use tessera_tokio::{AsyncHandshake, MemorySessionStore, TlsStream};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,

@@ -1,11 +1,8 @@
 //! Coming back: resumption, early data and its verdicts, answers before the end of the handshake.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
-use common::{
-    Told, bytes, connect, destination, ends, finish, forward_secret, prepared, replayable, settled,
+use crate::common::{
+    self, Told, bytes, connect, destination, ends, finish, forward_secret, prepared, replayable,
+    settled,
 };
 use tessera::resume::{ClientSession, PskKind, Verdict};
 use tessera::wire::NamedGroup;

@@ -1,15 +1,11 @@
 //! gRPC with tonic at both ends.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use common::executed::{Executed, Sessions, relay};
-use common::{Ends, forward_secret};
+use crate::common::executed::{Executed, Sessions, relay};
+use crate::common::{self, Ends, forward_secret};
 use http::uri::PathAndQuery;
 use hyper_util::client::legacy::connect::HttpConnector;
 use tessera::resume::Verdict;
