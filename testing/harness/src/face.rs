@@ -1,8 +1,8 @@
-//! The two faces that a [`Pair`](crate::Pair) may have. The handshake suites run over either.
+//! The two faces that a [`Pair`](crate::Pair) may have. A test chooses one; the engine's suites run over either.
 
 use std::time::Duration;
 
-use tessera::face::{Carrier, Profile, STREAM, Versions};
+use tessera::face::{Carrier, Profile, Versions};
 use tessera::handshake::{
     Asked, Checked, ClientHandshake, Handshake, Question, ServerHandshake, Token,
 };
@@ -21,30 +21,6 @@ pub enum Face {
     Stream,
     /// Messages by epoch, under the rules and labels of this protocol.
     Messages(&'static Profile),
-}
-
-impl Face {
-    /// The face for all pairs of this test program: a program that is called `messages_…` runs the
-    /// suites that it includes over messages.
-    pub fn of_this_program() -> Self {
-        let program = std::env::current_exe().ok();
-        let name = program.as_deref().and_then(|path| path.file_stem()?.to_str());
-        match name {
-            Some(name) if name.starts_with("messages_of_tls") => Self::Messages(&STREAM),
-            Some(name) if name.starts_with("messages_of_another") => Self::Messages(&ANOTHER),
-            _ => Self::Stream,
-        }
-    }
-}
-
-/// Ends a test that is about records where the program runs its suites over messages.
-#[macro_export]
-macro_rules! about_records {
-    () => {
-        if $crate::Face::of_this_program() != $crate::Face::Stream {
-            return;
-        }
-    };
 }
 
 /// A protocol with other labels, versions and rules than TLS: those of DTLS 1.3 (RFC 9147 §5).

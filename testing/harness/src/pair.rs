@@ -77,14 +77,14 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Starts both ends; the client's first flight waits in its output.
+    /// Starts both ends over records; the client's first flight waits in its output.
     pub fn start(
         client: &ClientConfig,
         server: &ServerConfig,
         destination: Destination,
         now: Time,
     ) -> Result<Self, Error> {
-        Self::start_over(Face::of_this_program(), client, server, destination, now)
+        Self::start_over(Face::Stream, client, server, destination, now)
     }
 
     /// Starts both ends with this face.

@@ -10,7 +10,7 @@ use tessera::wire::NamedGroup;
 use tessera::{ClientConfig, Destination, ServerConfig, Time};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
-use crate::{OneRegister, OneVault, Pair, Sealer, Secrets, UnsealedTickets, at};
+use crate::{Face, OneRegister, OneVault, Pair, Sealer, Secrets, UnsealedTickets, at};
 
 /// A way to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub const SERVER_NAME: &str = "server.example";
 /// A client and a server that connect in one mode; change them at will.
 #[derive(Clone)]
 pub struct Scene {
+    /// What the ends are over.
+    face: Face,
     /// The way to connect.
     pub mode: Mode,
     /// The client.
@@ -77,8 +79,13 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a mode; tickets are unsealed.
+    /// The scene of a mode over records; tickets are unsealed.
     pub fn new(provider: Provider, mode: Mode) -> Self {
+        Self::over(Face::Stream, provider, mode)
+    }
+
+    /// The scene of a mode over this face; tickets are unsealed.
+    pub fn over(face: Face, provider: Provider, mode: Mode) -> Self {
         let secrets = Arc::new(Secrets::default());
         let vault = Arc::new(OneVault::default());
         let mut client = ClientConfig::new(provider, Arc::new(NullVerifier));
@@ -126,7 +133,7 @@ impl Scene {
                 server.policy.early_data.forward_secret = Some(guard);
             }
         }
-        Self { mode, client, server, vault, secrets }
+        Self { face, mode, client, server, vault, secrets }
     }
 
     /// A session, where the mode needs one.
@@ -149,7 +156,7 @@ impl Scene {
     /// Starts both ends, to a destination.
     pub fn start_to(&self, destination: Destination, now: Time) -> Pair {
         self.secrets.forget();
-        let started = Pair::start(&self.client, &self.server, destination, now);
+        let started = Pair::start_over(self.face, &self.client, &self.server, destination, now);
         let mut pair = started.expect("starts");
         if pair.client.early_data_room() > 0 {
             let written = pair.client.write_early_data(EARLY_DATA, &mut pair.client_output);

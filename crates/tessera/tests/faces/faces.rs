@@ -1,5 +1,8 @@
 //! One handshake, several faces: over records, over messages by epoch, and in a protocol with other rules.
 
+use std::fs;
+use std::path::Path;
+
 use tessera::face::{Direction, Epoch, STREAM};
 use tessera_harness::{ANOTHER, End, Face, Mode, Pair, Scene, at, to};
 use tessera_null_provider::provider;
@@ -148,5 +151,19 @@ fn a_message_under_other_keys_than_the_newest_is_refused() {
         item.extend_from_slice(&[24, 0, 0, 1, 0]);
         pair.deliver_to_server(&item);
         assert_eq!(pair.to_server.error.is_some(), refused, "{epoch:?}");
+    }
+}
+
+/// What a suite starts over a face of its own choice would be tried over that face alone, as often as there are faces.
+#[test]
+fn no_suite_chooses_a_face_itself() {
+    let suites = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faces/suites");
+    let files: Vec<_> = fs::read_dir(suites).expect("the suites").map(|it| it.unwrap()).collect();
+    assert!(files.len() > 10);
+    for file in files {
+        let text = fs::read_to_string(file.path()).expect("a suite");
+        let chosen = ["Scene::new(", "Pair::start(", "Face::", "Connection::start("];
+        let found: Vec<_> = chosen.iter().filter(|word| text.contains(**word)).collect();
+        assert!(found.is_empty(), "{:?}: {found:?}", file.path());
     }
 }

@@ -1,5 +1,9 @@
-//! The handshake suites once more, over messages by epoch instead of records: no test names the face, this
-//! program's name chooses it ([`tessera_harness::Face`]). Some tests of these files are about records, or about
-//! deadlines and closing, which belong to a stream: they begin with `about_records!()`, and prove nothing here.
+//! The suites over messages by epoch instead of records, in TLS.
 
+use tessera::face::STREAM;
+use tessera_harness::Face;
+
+const FACE: Face = Face::Messages(&STREAM);
+
+#[path = "suites/mod.rs"]
 mod suites;

@@ -1,26 +1,16 @@
-//! The handshake suites that name no face.
+//! Suites for any face. Their pairs and scenes are over `FACE`, which the module above chooses.
 
-#[path = "../certificate_choice.rs"]
-mod certificate_choice;
-#[path = "../lost.rs"]
-mod lost;
-#[path = "../one_time_psks.rs"]
+pub(super) mod certificate_choice;
+pub(super) mod lost;
 mod one_time_psks;
-#[path = "../owner_extensions.rs"]
-mod owner_extensions;
-#[path = "../pairs.rs"]
+pub(super) mod owner_extensions;
 mod pairs;
-#[path = "../psk_modes.rs"]
-mod psk_modes;
-#[path = "../questions.rs"]
-mod questions;
-#[path = "../receipts.rs"]
-mod receipts;
-#[path = "../reconnect.rs"]
+pub(super) mod psk_modes;
+pub(super) mod questions;
+pub(super) mod receipts;
 mod reconnect;
-#[path = "../second_hello.rs"]
 mod second_hello;
-#[path = "../sessions.rs"]
-mod sessions;
-#[path = "../tickets.rs"]
+pub(super) mod sessions;
 mod tickets;
+
+use super::FACE;

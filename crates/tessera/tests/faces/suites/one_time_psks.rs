@@ -4,8 +4,10 @@ use tessera::resume::{Ancestry, Continuation, Vault};
 use tessera::wire::NamedGroup;
 use tessera_harness::{EARLY_DATA, Mode, Scene, at};
 
+use super::FACE;
+
 fn scene() -> Scene {
-    Scene::new(tessera_aws_lc::provider(), Mode::FsPsk)
+    Scene::over(FACE, tessera_aws_lc::provider(), Mode::FsPsk)
 }
 
 #[test]

@@ -20,11 +20,13 @@ use tessera::resume::{
     Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
-use tessera::{Destination, Error, Output, ReadEvent, Role, ServerConfig, Time};
+use tessera::{Destination, Error, Role, ServerConfig};
 use tessera_harness::{
     EARLY_DATA, Mode, OneVault, Pair, Scene, UnsealedTickets, at, credential, to,
 };
 use tessera_null_provider::{NullSigner, NullVerifier};
+
+use super::FACE;
 
 /// Answers everything later.
 struct Later(Arc<OneVault>);
@@ -107,7 +109,7 @@ fn assert_names_key(question: &Sign) {
 
 /// A scene that asks everything, and the configuration that the chooser gives.
 fn asking(mode: Mode) -> (Scene, Checked<ServerConfig>) {
-    let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+    let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let later = Arc::new(Later(scene.vault.clone()));
     scene.client.verifier = later.clone();
     if mode == Mode::Mutual {
@@ -135,7 +137,7 @@ fn now<A>(reply: Reply<A>) -> A {
 
 /// What the owner says; each field refuses one thing.
 #[derive(Default, Clone, Copy)]
-struct Owner {
+pub(crate) struct Owner {
     no_config: bool,
     no_ticket: bool,
     judges: Option<ResumptionVerdict>,
@@ -232,7 +234,7 @@ impl Owner {
     }
 
     /// Runs a pair, answering whatever is asked; what was asked, and the first error of an answer.
-    fn run(
+    pub(crate) fn run(
         self,
         pair: &mut Pair,
         scene: &Scene,
@@ -374,7 +376,7 @@ fn a_refused_peer_or_name_ends_the_handshake_with_its_alert() {
 }
 
 /// A server that waits for its configuration, with more input behind the question.
-fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
+pub(crate) fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
     let (scene, chosen) = asking(Mode::FsDhe);
     let mut pair = scene.start(None, at(0));
     Owner::default().run(&mut pair, &scene, &chosen);
@@ -382,23 +384,6 @@ fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
     pair.client_to_server();
     assert_eq!(pair.server_questions.len(), 1);
     (pair, scene, chosen)
-}
-
-#[test]
-fn nothing_is_read_while_a_question_is_open() {
-    tessera_harness::about_records!();
-    let (mut pair, scene, chosen) = waiting();
-    let mut output = Output::new();
-    for _ in 0..3 {
-        let mut input = [0xff; 64];
-        let progress = pair.server.read(pair.now, &mut input, &mut output).expect("no error");
-        assert_eq!(progress.consumed, 0);
-        assert!(matches!(progress.event, ReadEvent::WaitingForAnswer));
-    }
-    assert!(output.is_empty());
-    let (_, error) = Owner::default().run(&mut pair, &scene, &chosen);
-    assert_eq!(error, None);
-    assert_eq!(pair.to_server.early_data, EARLY_DATA);
 }
 
 #[test]
@@ -431,62 +416,12 @@ fn an_answer_to_no_question_is_refused_and_harmless() {
     let Some(ServerQuestion::ChooseConfig(asked)) = pair.server_questions.pop() else {
         panic!("the configuration")
     };
-    let mut unasked = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
+    let mut unasked = Scene::over(FACE, tessera_null_provider::provider(), Mode::Full).pair();
     let (now, out) = (unasked.now, &mut unasked.server_output);
     let refused = unasked.server.answer(asked.token, Ok(chosen), now, out);
     assert_eq!(refused, Err(Error::WrongAnswer));
     unasked.run();
     assert!(unasked.to_server.complete);
-}
-
-#[test]
-fn a_handshake_times_out_while_a_question_is_open_or_the_peer_is_silent() {
-    tessera_harness::about_records!();
-    let late =
-        |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
-    // While a question is open, and while the peer says nothing.
-    let (waiting, _, _) = waiting();
-    let silent = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
-    for mut pair in [waiting, silent] {
-        let deadline = Some(pair.now.monotonic + Duration::from_secs(10));
-        assert_eq!(pair.server.deadline(), deadline);
-        assert_eq!(pair.client.deadline(), deadline);
-        let (now, mut output) = (late(&pair), Output::new());
-        let error = pair.server.read(now, &mut [], &mut output).err();
-        assert_eq!(error, Some(Error::TimedOut));
-        let error = pair.client.read(now, &mut [], &mut output).err();
-        assert_eq!(error, Some(Error::TimedOut));
-        assert!(output.is_empty());
-    }
-    // A connection that is complete has no deadline.
-    let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
-    pair.run();
-    assert_eq!((pair.server.deadline(), pair.client.deadline()), (None, None));
-    pair.now = late(&pair);
-    pair.client_write(b"ping");
-    pair.run();
-    assert_eq!(pair.to_server.data, b"ping");
-}
-
-/// Who reads late has a slow machine, not a slow peer: what completes the handshake still does.
-#[test]
-fn messages_that_complete_the_handshake_count_however_late_they_are_read() {
-    tessera_harness::about_records!();
-    let pair = || Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
-    let late =
-        |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
-    let mut whole = pair();
-    whole.client_to_server();
-    whole.server_to_client();
-    whole.now = late(&whole);
-    whole.client_to_server();
-    assert!(whole.to_server.complete);
-    assert_eq!(whole.to_server.error, None);
-
-    let mut half = pair();
-    half.now = late(&half);
-    half.client_to_server();
-    assert_eq!(half.to_server.error, Some(Error::TimedOut), "only the first flight is there");
 }
 
 #[test]

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{ClientSession, FlightHandle, Receipt, Vault, Verdict};
-use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
+use tessera::wire::NamedGroup;
 use tessera::{Destination, Error};
-use tessera_harness::{
-    EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, message, plain, records, rewrite, to, vec16,
-};
+use tessera_harness::{EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, records, to};
+
+use super::FACE;
 
 /// A scene whose server answers for flights.
-fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
-    let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+pub(crate) fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
+    let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let journal = Arc::new(Journal::new(scene.vault.clone()));
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.receipts = Some(journal.clone());
@@ -31,7 +31,7 @@ fn ask(scene: &Scene, flight: FlightHandle) -> Receipt {
     receipts[0].1
 }
 
-fn asking(scene: &Scene, flights: &[FlightHandle]) -> Pair {
+pub(crate) fn asking(scene: &Scene, flights: &[FlightHandle]) -> Pair {
     asking_with(scene, ordinary(scene), flights)
 }
 
@@ -130,7 +130,7 @@ fn a_server_without_receipts_answers_no_request_for_them() {
     let flight = pair.client.facts().flight.expect("a flight");
     pair.client_to_server();
     assert_eq!(ask(&scene, flight), Receipt::Unknown);
-    let full = Scene::new(tessera_null_provider::provider(), Mode::Full);
+    let full = Scene::over(FACE, tessera_null_provider::provider(), Mode::Full);
     assert_eq!(ask(&full, flight), Receipt::Unknown);
 }
 
@@ -149,24 +149,8 @@ fn nobody_is_given_a_receipt_in_a_full_handshake() {
     is_accepted(&scene, other);
 }
 
-#[test]
-fn a_question_with_a_wrong_binder_burns_nothing() {
-    tessera_harness::about_records!();
-    let (scene, _) = scene(Mode::FsDhe);
-    let other = scene.session().expect("a session");
-    let flight = other.forward_secret.as_ref().expect("a ticket").handle;
-    let mut asked = asking(&scene, &[flight]);
-    let mut hello = Hello::read(&records(&asked.intercept_client())[0][5..]);
-    hello.binders()[0][0] ^= 1;
-    let mut refused = scene.start(None, at(0));
-    refused.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
-    let alert = refused.to_server.error.as_ref().and_then(Error::alert);
-    assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
-    is_accepted(&scene, other);
-}
-
 /// The key of this session's flight is still there.
-fn is_accepted(scene: &Scene, session: ClientSession) {
+pub(crate) fn is_accepted(scene: &Scene, session: ClientSession) {
     let mut sent = scene.start(Some(session), at(0));
     sent.run();
     assert_eq!(sent.to_client.early_data_accepted, Some(true));
@@ -237,23 +221,6 @@ fn a_first_flight_shows_no_handle() {
     }
 }
 
-/// The server isn't authenticated before its Finished.
-#[test]
-fn a_receipt_is_nothing_before_the_servers_finished() {
-    tessera_harness::about_records!();
-    let (scene, _) = scene(Mode::FsDhe);
-    let flight = FlightHandle([7; 32]);
-    let mut pair = asking(&scene, &[flight]);
-    pair.client_to_server();
-    let flight = pair.intercept_server();
-    let last = records(&flight).pop().expect("a Finished").len();
-    pair.deliver_to_client(&flight[..flight.len() - last]);
-    assert_eq!(pair.to_client.error, None);
-    assert_eq!(pair.client.facts().receipts, []);
-    pair.deliver_to_client(&flight[flight.len() - last..]);
-    assert_eq!(pair.client.facts().receipts.len(), 1);
-}
-
 #[test]
 fn at_most_eight_receipts_may_be_asked_for() {
     let (scene, _) = scene(Mode::FsDhe);
@@ -264,58 +231,7 @@ fn at_most_eight_receipts_may_be_asked_for() {
 
     let flights = vec![flights[0]; 9];
     let destination = Destination { ask_receipts: flights, ..to(None) };
-    let refused = Pair::start(&scene.client, &scene.server, destination, at(0)).map(drop);
+    let refused =
+        Pair::start_over(FACE, &scene.client, &scene.server, destination, at(0)).map(drop);
     assert!(matches!(refused, Err(Error::Configuration(reason)) if reason.contains("eight")));
-}
-
-#[test]
-fn a_malformed_list_of_flight_handles_is_refused() {
-    tessera_harness::about_records!();
-    let (scene, _) = scene(Mode::FsDhe);
-    let flight = asking(&scene, &[FlightHandle([7; 32])]).intercept_client();
-    let hello = Hello::read(&records(&flight)[0][5..]);
-    for body in [vec![], vec16(&[]), vec16(&[7; 31]), vec16(&[7; 33]), vec16(&[7; 9 * 32])] {
-        let mut hello = hello.clone();
-        hello.set(ExtensionType::FORWARD_SECRET_RECEIPTS, &body);
-        let mut pair = scene.start(None, at(0));
-        pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
-        let alert = pair.to_server.error.as_ref().and_then(Error::alert);
-        assert_eq!(alert, Some(AlertDescription::DECODE_ERROR));
-    }
-}
-
-/// One byte for each flight, or no answer at all; and nothing that nobody asked for.
-#[test]
-fn a_malformed_or_unasked_list_of_receipts_is_refused() {
-    tessera_harness::about_records!();
-    let (scene, _) = scene(Mode::FsDhe);
-    for (asked, receipts, expected) in [
-        // The answer is taken; only the server's Finished, which covers another one, is wrong now.
-        (2, &[0, 9][..], AlertDescription::DECRYPT_ERROR),
-        (2, &[], AlertDescription::DECODE_ERROR),
-        (2, &[1], AlertDescription::ILLEGAL_PARAMETER),
-        (2, &[1, 1, 1], AlertDescription::ILLEGAL_PARAMETER),
-        (0, &[1], AlertDescription::UNSUPPORTED_EXTENSION),
-    ] {
-        let flights: Vec<_> = (0..asked).map(|number| FlightHandle([number; 32])).collect();
-        let mut pair = asking(&scene, &flights);
-        pair.client_to_server();
-        let flight = pair.intercept_server();
-        let forged = rewrite(
-            &flight,
-            || scene.server_sealers(),
-            |piece| {
-                if piece[0] == HandshakeType::ENCRYPTED_EXTENSIONS.0 {
-                    let typ = ExtensionType::FORWARD_SECRET_RECEIPTS.0.to_be_bytes();
-                    let list = [&[receipts.len() as u8], receipts].concat();
-                    let extension = [&typ[..], &vec16(&list)].concat();
-                    *piece = message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec16(&extension));
-                }
-            },
-        );
-        pair.deliver_to_client(&forged);
-        let alert = pair.to_client.error.as_ref().and_then(Error::alert);
-        assert_eq!(alert, Some(expected), "{asked} {receipts:?}");
-        assert_eq!(pair.client.facts().receipts, [], "nothing of it is believed");
-    }
 }

@@ -13,6 +13,8 @@ use tessera::{ClientConfig, Destination, ServerConfig};
 use tessera_harness::{OneVault, Pair, UnsealedTickets, at};
 use tessera_null_provider::{NullSigner, NullVerifier};
 
+use super::FACE;
+
 fn client(provider: Provider) -> ClientConfig {
     ClientConfig::new(provider, Arc::new(NullVerifier))
 }
@@ -33,7 +35,7 @@ fn to(session: Option<ClientSession>) -> Destination {
 
 /// Connects, exchanges data, and gives the pair back.
 fn connect(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
-    let mut pair = Pair::start(client, server, to(session), at(0)).expect("starts");
+    let mut pair = Pair::start_over(FACE, client, server, to(session), at(0)).expect("starts");
     if pair.client.early_data_room() > 0 {
         pair.client.write_early_data(b"early", &mut pair.client_output).expect("early data");
     }
@@ -158,7 +160,8 @@ fn an_imported_psk_connects() {
                 vec![CipherSuite::TLS_AES_128_GCM_SHA256, CipherSuite::TLS_AES_256_GCM_SHA384];
             server.suites = vec![suite];
             let destination = Destination { external_psks: imported.clone(), ..to(None) };
-            let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
+            let mut pair =
+                Pair::start_over(FACE, &client, &server, destination, at(0)).expect("starts");
             pair.run();
             assert!(pair.to_client.complete && pair.to_server.complete);
             assert_eq!(pair.server.facts().psk, Some(PskKind::Imported));
@@ -166,7 +169,8 @@ fn an_imported_psk_connects() {
         }
         let other = importable(2).import(&provider, Carrier::STREAM).expect("imports");
         let destination = Destination { external_psks: other, ..to(None) };
-        let mut pair = Pair::start(&client, &server, destination, at(0)).expect("starts");
+        let mut pair =
+            Pair::start_over(FACE, &client, &server, destination, at(0)).expect("starts");
         pair.run();
         assert_eq!(
             pair.to_server.error.and_then(|error| error.alert()),

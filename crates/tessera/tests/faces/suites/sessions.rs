@@ -9,6 +9,8 @@ use tessera::wire::{CipherSuite, ExtensionType, NamedGroup};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, Scene, at, records};
 use tessera_null_provider::provider;
 
+use super::FACE;
+
 /// A session of a stream, and its fields.
 fn stream_session() -> (SessionState, Vec<u8>) {
     let session = SessionState {
@@ -152,11 +154,11 @@ fn sessions_of_version_1_are_refused() {
     assert_eq!(import(b"tessera session 3\n"), Err(SessionImportError::OtherVersion));
 }
 
-const MODES: [Mode; 6] =
+pub(crate) const MODES: [Mode; 6] =
     [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
 /// Connects, and gives the PSK's kind and the ClientHello.
-fn connect(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Hello, Pair) {
+pub(crate) fn connect(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Hello, Pair) {
     let mut pair = scene.start(Some(session), at(0));
     pair.run();
     assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));
@@ -169,7 +171,7 @@ fn connect(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Hello, Pa
 #[test]
 fn a_client_offers_no_session_of_another_carrier() {
     for mode in MODES {
-        let scene = Scene::new(provider(), mode);
+        let scene = Scene::over(FACE, provider(), mode);
         for carrier in [Carrier(1), Carrier(200)] {
             let mut session = scene.session().expect("a session");
             session.state.carrier = carrier;
@@ -178,25 +180,6 @@ fn a_client_offers_no_session_of_another_carrier() {
             for typ in [ExtensionType::PRE_SHARED_KEY, ExtensionType::EARLY_DATA] {
                 assert_eq!(hello.extension(typ), None, "{mode:?}");
             }
-        }
-    }
-}
-
-/// The client says that it is a stream's, and the ticket knows better.
-#[test]
-fn a_server_resumes_no_session_of_another_carrier() {
-    tessera_harness::about_records!();
-    for mode in MODES {
-        let scene = Scene::new(provider(), mode);
-        for (carrier, resumes) in [(Carrier::STREAM, true), (Carrier(1), false)] {
-            let mut session = scene.session().expect("a session");
-            let ticket = SessionState::decode(&session.ticket).expect("is not sealed");
-            session.ticket = SessionState { carrier, ..ticket }.encode().to_vec();
-            let (psk, hello, pair) = connect(&scene, session);
-            assert_eq!(psk.is_some(), resumes, "{mode:?}");
-            assert!(hello.extension(ExtensionType::PRE_SHARED_KEY).is_some(), "{mode:?}");
-            let early = hello.extension(ExtensionType::EARLY_DATA).is_some() && resumes;
-            assert_eq!(!pair.to_server.early_data.is_empty(), early, "{mode:?}");
         }
     }
 }

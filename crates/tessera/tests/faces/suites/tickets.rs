@@ -13,10 +13,12 @@ use tessera::wire::SignatureScheme;
 use tessera_harness::{Mode, Pair, Ring, Scene, at, to};
 use tessera_null_provider::NullVerifier;
 
+use super::FACE;
+
 /// A scene whose tickets notice changes.
 fn scene(mode: Mode) -> Scene {
     let provider = tessera_null_provider::provider();
-    let mut scene = Scene::new(provider, mode);
+    let mut scene = Scene::over(FACE, provider, mode);
     scene.server.tickets = Some(Arc::new(Ring::new(provider, 1)));
     scene
 }
@@ -317,7 +319,8 @@ fn damaged_exports_of_a_session_are_refused_or_harmless() {
             // Every bit once; connecting is for one bit of each byte.
             if bit == index % 8 {
                 let config = scene.client.clone();
-                let started = Pair::start(&config, &scene.server, to(Some(session)), at(0));
+                let started =
+                    Pair::start_over(FACE, &config, &scene.server, to(Some(session)), at(0));
                 if let Ok(mut pair) = started {
                     pair.run();
                 }
@@ -331,7 +334,7 @@ fn damaged_exports_of_a_session_are_refused_or_harmless() {
 fn a_pair_offered_without_early_data_is_used_up() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         for offered in [&b"a"[..], b"b"] {
-            let mut scene = Scene::new(tessera_null_provider::provider(), mode);
+            let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
             scene.client.protocols = vec![b"a".to_vec()];
             scene.server.protocols = vec![b"a".to_vec(), b"b".to_vec()];
             let mut session = scene.session().expect("a session");
