@@ -1,4 +1,6 @@
 //! What a pump holds.
+//!
+//! A program of its own: it measures and searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]

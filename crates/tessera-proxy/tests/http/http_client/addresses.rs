@@ -1,0 +1,163 @@
+//! Several addresses: the sick are passed over, and one that hangs stalls nobody.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tessera_proxy::address::DialAddress;
+use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent, Target};
+use tokio::net::{TcpListener, TcpSocket};
+
+use super::raw::{RawServer, Then, call, get, ok, pool_to, within};
+
+async fn answering() -> RawServer {
+    RawServer::start(|seen| Then::write(ok(seen.stream))).await
+}
+
+/// Nobody listens there.
+async fn closed() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
+}
+
+fn port(answer: &tessera_proxy::http::client::Answer) -> u16 {
+    match answer.address() {
+        DialAddress::Tcp(address) => address.port(),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn the_next_address_answers_where_nobody_listens_at_the_first() {
+    let server = answering().await;
+    let pool = pool_to(&[closed().await, server.address], PoolOptions::default());
+    for _ in 0..3 {
+        let answer = pool.call(get(), call()).await.unwrap();
+        assert_eq!(port(&answer), server.address.port());
+    }
+    assert_eq!(server.connections(), 1);
+    let status = pool.status();
+    assert!(status.addresses[0].failures > 0, "{status:?}");
+    assert_eq!(status.addresses[1].connections, 1);
+}
+
+/// The first address takes connections and says nothing: the handshake doesn't end.
+#[tokio::test]
+async fn an_address_that_hangs_stalls_no_call_that_another_can_answer() {
+    // A queue that is full: connect(2) waits for its SYN's answer.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let full = socket.listen(1).unwrap();
+    let hanging = full.local_addr().unwrap();
+    let mut queue = Vec::new();
+    for _ in 0..8 {
+        let connecting = tokio::net::TcpStream::connect(hanging);
+        match tokio::time::timeout(Duration::from_millis(200), connecting).await {
+            Ok(connected) => queue.push(connected.unwrap()),
+            Err(_) => break,
+        }
+    }
+    let server = answering().await;
+    let options = PoolOptions { connect: Duration::from_secs(30), ..PoolOptions::default() };
+    let pool = pool_to(&[hanging, server.address], options);
+    let began = Instant::now();
+    let answer = pool.call(get(), call()).await.unwrap();
+    assert_eq!(port(&answer), server.address.port());
+    // Long before connecting to the first is given up.
+    assert!(began.elapsed() < Duration::from_secs(10));
+    drop(queue);
+}
+
+#[tokio::test]
+async fn without_any_address_that_listens_calls_fail_and_say_why() {
+    let pool = pool_to(&[closed().await, closed().await], PoolOptions::default());
+    for _ in 0..2 {
+        let error = pool.call(get(), call().repeatable()).await.unwrap_err();
+        assert_eq!((error.kind, error.sent), (CallErrorKind::Unreachable, Sent::Nothing));
+        assert!(error.to_string().contains("refused"), "{error}");
+    }
+    let error = pool_to(&[], PoolOptions::default()).call(get(), call()).await.unwrap_err();
+    assert_eq!(error.kind, CallErrorKind::Unreachable);
+}
+
+fn backing_off_for(millis: u64) -> PoolOptions {
+    PoolOptions { back_off: [Duration::from_millis(millis); 2].into(), ..PoolOptions::default() }
+}
+
+/// A server restarts, and the one that stood in for it ends before its address may be tried again.
+#[tokio::test]
+async fn a_call_waits_for_the_only_address_that_failed_a_moment_ago() {
+    let place = closed().await;
+    let pool = pool_to(&[place], backing_off_for(400));
+    let failed = || pool.status().addresses[0].failures > 0;
+    let (answer, _server) = tokio::join!(pool.call(get(), call()), async {
+        while !failed() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let listener = TcpListener::bind(place).await.unwrap();
+        RawServer::on(listener, &[], |seen| Then::write(ok(seen.stream)))
+    });
+    assert_eq!(port(&answer.unwrap()), place.port());
+    assert_eq!(pool.status().counts.failed, 1);
+}
+
+#[tokio::test]
+async fn a_call_waits_for_no_address_that_may_be_tried_only_after_its_deadline() {
+    let pool = pool_to(&[closed().await], backing_off_for(20_000));
+    pool.call(get(), call()).await.unwrap_err();
+    // It would wait no longer than a second either.
+    for deadline in [call(), within(500)] {
+        let error = pool.call(get(), deadline).await.unwrap_err();
+        assert_eq!(error.kind, CallErrorKind::Unreachable);
+    }
+    assert_eq!(pool.status().counts.failed, 1);
+}
+
+#[tokio::test]
+async fn the_preferred_address_is_used_again_when_it_is_back() {
+    let (place, second) = (closed().await, answering().await);
+    let options = PoolOptions {
+        back_off: (Duration::from_millis(20), Duration::from_millis(50)),
+        ..PoolOptions::default()
+    };
+    let pool = pool_to(&[place, second.address], options);
+    let answer = pool.call(get(), call()).await.unwrap();
+    assert_eq!(port(&answer), second.address.port());
+    // It is back; nobody asks for it.
+    let listener = TcpListener::bind(place).await.unwrap();
+    let (_socket, _) = listener.accept().await.unwrap();
+    // The connection to it is open: calls prefer it from now on, even if it doesn't answer any.
+    while pool.status().addresses[0].connections == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let error = pool.call(get(), within(100)).await.unwrap_err();
+    assert_eq!(error.kind, CallErrorKind::DeadlineExceeded);
+}
+
+#[tokio::test]
+async fn calls_leave_an_address_that_is_taken_away() {
+    let (first, second) = (answering().await, answering().await);
+    let pool = pool_to(&[first.address], PoolOptions::default());
+    pool.call(get(), call()).await.unwrap();
+    pool.set_targets(vec![Target::new(DialAddress::Tcp(second.address))]);
+    let answer = pool.call(get(), call()).await.unwrap();
+    assert_eq!(port(&answer), second.address.port());
+}
+
+/// A server that dies with calls on it: PING finds out, and calls go elsewhere.
+#[tokio::test]
+async fn a_connection_whose_server_says_nothing_is_given_up() {
+    let silent = RawServer::start(|_| Then::silence()).await;
+    let second = answering().await;
+    let options = PoolOptions {
+        keep_alive: Duration::from_millis(100),
+        keep_alive_answer: Duration::from_secs(1),
+        ..PoolOptions::default()
+    };
+    let pool = pool_to(&[silent.address, second.address], options);
+    let (lost, repeated) =
+        tokio::join!(pool.call(get(), call()), pool.call(get(), call().repeatable()));
+    let error = lost.unwrap_err();
+    assert_eq!((error.kind, error.sent), (CallErrorKind::ConnectionLost, Sent::Maybe));
+    let answer = repeated.unwrap();
+    assert!(answer.resent);
+    assert_eq!(port(&answer), second.address.port());
+}

@@ -1,0 +1,375 @@
+//! Configurations that are right, and every way in which they are not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use tessera_kit::ProgramError;
+use tessera_proxy::config::{self, Document, FilePath, Seconds};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Configuration {
+    #[serde(default)]
+    process: Process,
+    #[serde(default)]
+    server: BTreeMap<String, Server>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Process {
+    admin: Option<String>,
+    drain: Option<Seconds>,
+    workers: Option<u16>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Server {
+    listen: String,
+    certificate: Option<FilePath>,
+    early: Option<Early>,
+    spare: Option<u16>,
+    handshakes: Option<NonZeroU32>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    backends: Vec<Backend>,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Early {
+    Fs,
+    Never,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Limits {
+    tcp_fast_open: Option<bool>,
+    idle: Option<Seconds>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Backend {
+    address: String,
+}
+
+/// What is said of a text that is called `a.toml`.
+fn said(text: &str) -> String {
+    let document = Document::from_text(Path::new("a.toml"), text.to_owned());
+    let error = document.parse::<Configuration>().expect_err(text);
+    assert_eq!(error.exit_code(), 2, "{error}");
+    error.to_string()
+}
+
+fn read(text: &str) -> Configuration {
+    Document::from_text(Path::new("dir/a.toml"), text.to_owned()).parse().unwrap()
+}
+
+/// A file of this name and content, in a directory for these tests.
+fn file(name: &str, content: &[u8]) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("config");
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    fs::write(&path, content).unwrap();
+    path
+}
+
+fn load_error<T: DeserializeOwned + std::fmt::Debug>(path: &Path) -> String {
+    let error: ProgramError = config::load::<T>(path).unwrap_err();
+    assert_eq!(error.exit_code(), 2, "{error}");
+    let text = error.to_string();
+    text.strip_prefix(&*path.to_string_lossy()).expect("it names the file").to_owned()
+}
+
+#[test]
+fn a_configuration_is_read_with_times_numbers_and_paths() {
+    let text = r#"
+        [process]
+        admin = "127.0.0.1:9464"
+        drain = "1.5s"
+        workers = 4
+        [server.postgres]
+        listen = ":8443"
+        certificate = "server.pem"
+        early = "never"
+        limits = { idle = "12h" }
+        [server."a b"]
+        listen = "unix:/run/x.sock"
+        certificate = "/etc/server.pem"
+        limits.idle = 90
+        [[server."a b".backends]]
+        address = "one"
+    "#;
+    let configuration = read(text);
+    assert_eq!(configuration.process.admin.as_deref(), Some("127.0.0.1:9464"));
+    assert_eq!(configuration.process.drain, Some(Seconds(Duration::from_millis(1500))));
+    assert_eq!(configuration.process.workers, Some(4));
+    let postgres = &configuration.server["postgres"];
+    assert_eq!((postgres.listen.as_str(), &postgres.early), (":8443", &Some(Early::Never)));
+    assert_eq!(postgres.certificate.as_deref(), Some(Path::new("dir/server.pem")));
+    assert_eq!(postgres.limits.idle, Some(Seconds(Duration::from_secs(12 * 3600))));
+    let other = &configuration.server["a b"];
+    assert_eq!(other.certificate.as_deref(), Some(Path::new("/etc/server.pem")));
+    assert_eq!(other.limits.idle, Some(Seconds(Duration::from_secs(90))));
+    assert_eq!(other.backends[0].address, "one");
+    assert_eq!((other.spare, other.handshakes, other.limits.tcp_fast_open), (None, None, None));
+}
+
+#[test]
+fn relative_paths_start_at_the_directory_of_the_file() {
+    let path = file("paths.toml", b"server.a = { listen = 'x', certificate = '../server.pem' }");
+    let configuration: Configuration = config::load(&path).unwrap();
+    let expected = path.parent().unwrap().join("../server.pem");
+    assert_eq!(configuration.server["a"].certificate.as_deref(), Some(expected.as_path()));
+    // Outside a file they are as they are, also after one that was broken.
+    assert!(Document::from_text(&path, "x = 1".into()).parse::<Configuration>().is_err());
+    let alone: BTreeMap<String, FilePath> = toml::from_str("file = 'server.pem'").unwrap();
+    assert_eq!(alone["file"].as_path(), Path::new("server.pem"));
+}
+
+#[test]
+fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
+    for (text, expected) in [
+        ("sever.a = {}", "a.toml:1: there is no section [sever]; did you mean `server`?"),
+        // Something is missing in a section whose name comes first.
+        (
+            "[sever.pg]\nlisten = ':1'\n[server.pg.limits]\nidle = 1",
+            "a.toml:1: there is no section [sever]; did you mean `server`?",
+        ),
+        (
+            "[server.pg]\n[other]\nx = 1",
+            "a.toml:2: there is no section [other]; the sections are `process`, `server`",
+        ),
+        (
+            "\n[process]\n\nadmn = 'x'",
+            "a.toml:4: [process] has no key `admn`; did you mean `admin`?",
+        ),
+        (
+            "[server.pg]\nlisten = ':1'\ncertificat = 'x'\n",
+            "a.toml:3: [server.pg] has no key `certificat`; did you mean `certificate`?",
+        ),
+        // A map of named tables, in a name that needs quotes; a table in it.
+        (
+            "[server.'a b']\nlisten = ':1'\n[server.'a b'.limits]\ntcpFastOpen = true",
+            r#"a.toml:4: [server."a b".limits] has no key `tcpFastOpen`; did you mean `tcp-fast-open`?"#,
+        ),
+        (
+            "[server.a]\nlisten = ':1'\nlimits = { idel = 1 }",
+            "a.toml:3: [server.a.limits] has no key `idel`; did you mean `idle`?",
+        ),
+        (
+            "server.a.listen = ':1'\nserver.a.limits.idel = 1",
+            "a.toml:2: [server.a.limits] has no key `idel`; did you mean `idle`?",
+        ),
+        (
+            "[server.a]\nlisten = ':1'\n[[server.a.backends]]\naddress = 'x'\n[[server.a.backends]]\nadress = 'x'",
+            "a.toml:6: [server.a.backends] has no key `adress`; did you mean `address`?",
+        ),
+        // Nothing is near: then all that is known.
+        (
+            "[process]\nbuffer = 4",
+            "a.toml:2: [process] has no key `buffer`; its keys are `admin`, `drain`, `workers`",
+        ),
+        // A name that tries to look like something else.
+        (
+            "\"x`, expected `admin\\u001b[2J\\nb\" = 4",
+            r"a.toml:1: there is no key `x`, expected `admin\u{1b}[2J\nb`; its keys are `process`, `server`",
+        ),
+    ] {
+        assert_eq!(said(text), expected);
+    }
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
+    for (text, expected) in [
+        (
+            "[server.a]\nlisten = ':1'\nearly = 'fss'",
+            "a.toml:3: [server.a] early: `fss` is not taken; did you mean `fs`?",
+        ),
+        (
+            "[server.a]\nlisten = ':1'\nearly = 'always'",
+            "a.toml:3: [server.a] early: `always` is not taken; it is one of `fs`, `never`",
+        ),
+        (
+            "[server.a]\nlisten = 8443",
+            "a.toml:2: [server.a] listen: invalid type: integer `8443`, expected a string",
+        ),
+        (
+            "[server.a]\nlisten = ':1'\nspare = 70000",
+            "a.toml:3: [server.a] spare: invalid value: integer `70000`, expected a whole \
+             number from 0 to 65535",
+        ),
+        (
+            "[server.a]\nlisten = ':1'\nhandshakes = 0",
+            "a.toml:3: [server.a] handshakes: invalid value: integer `0`, expected a whole number \
+             from 1 to 4294967295",
+        ),
+        ("process = 3", "a.toml:1: process: invalid type: integer `3`, expected a table"),
+        (
+            "[process]\ndrain = '30 seconds'",
+            "a.toml:2: [process] drain: invalid value: string \"30 seconds\", expected seconds, or a \
+             number with a unit: \"500ms\", \"10s\", \"5m\", \"12h\", \"7d\"",
+        ),
+        ("[server.a]", "a.toml:1: the key `listen` is missing in [server.a]"),
+        (
+            "\n\n[process]\n[server.'a.b']",
+            "a.toml:4: the key `listen` is missing in [server.\"a.b\"]",
+        ),
+        (
+            "[server.a]\nlisten = ':1'\n[[server.a.backends]]\naddress = true",
+            "a.toml:4: [server.a.backends] address: invalid type: boolean `true`, expected a string",
+        ),
+    ] {
+        assert_eq!(said(text), expected);
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    for (text, expected) in [
+        (
+            "[process]\nadmin = 'a'\nadmin = 'b'",
+            "a.toml:3: `admin` is here for the second time; remove one of them",
+        ),
+        (
+            "[process]\n[server.a]\nlisten = ':1'\n[process]\n",
+            "a.toml:4: `process` is here for the second time; remove one of them",
+        ),
+        ("[process\nadmin = 'a'", "a.toml:1: "),
+        ("[process]\nadmin = a", "a.toml:2: "),
+        ("[process]\nadmin = 'a", "a.toml:2: "),
+        ("[process]\nadmin 'a'", "a.toml:2: "),
+    ] {
+        let said = said(text);
+        assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_says_nothing_is_no_configuration() {
+    for (name, content) in [("empty.toml", ""), ("comment.toml", "# later\n\n")] {
+        let path = file(name, content.as_bytes());
+        assert_eq!(load_error::<Configuration>(&path), ": there is no key in this file");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let path = file("there.toml", b"x = 1");
+    let directory = path.parent().unwrap();
+    let expected = ": this is a directory, and a TOML file is needed";
+    assert_eq!(load_error::<Configuration>(directory), expected);
+    let missing = directory.join("missing.toml");
+    assert_eq!(load_error::<Configuration>(&missing), ": there is no such file");
+    let below = path.join("below.toml");
+    assert!(load_error::<Configuration>(&below).contains("Not a directory"));
+    // Reading the memory of a process at 0 fails, also for root, whom no permission stops.
+    let unreadable = Path::new("/proc/self/mem");
+    assert!(load_error::<Configuration>(unreadable).contains("error"));
+    let long = file("long.toml", &vec![b'\n'; 16 * 1024 * 1024 + 1]);
+    let why = load_error::<Configuration>(&long);
+    assert_eq!(why, ": too long: at most 16777216 bytes belong here");
+    fs::remove_file(long).unwrap();
+    let why = ": this is a pipe, a device or a socket, and a regular file is needed";
+    assert_eq!(load_error::<Configuration>(Path::new("/dev/zero")), why);
+}
+
+#[test]
+fn a_file_that_nobody_may_read_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = file("secret.toml", b"x = 1");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::File::open(&path).is_ok() {
+        // Root may read everything: there is nothing to see here.
+        return;
+    }
+    assert!(load_error::<Configuration>(&path).starts_with(": permission denied; run as a user"));
+}
+
+#[test]
+fn what_is_not_utf_8_is_told_with_its_line() {
+    let path = file("latin1.toml", b"# a\n[process]\nadmin = 'M\xfcller'\n");
+    assert!(load_error::<Configuration>(&path).starts_with(":3: this is not UTF-8"));
+    let utf_16: Vec<u8> = "[process]".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let path = file("utf16.toml", &[&[0xff, 0xfe], &utf_16[..]].concat());
+    assert!(load_error::<Configuration>(&path).starts_with(":1: this is not UTF-8"));
+    // A byte order mark is no fault.
+    let path = file("bom.toml", "\u{feff}[process]\nadmin = 'a'".as_bytes());
+    let configuration: Configuration = config::load(&path).unwrap();
+    assert_eq!(configuration.process.admin.as_deref(), Some("a"));
+}
+
+#[test]
+fn a_key_in_place_of_its_file_is_not_repeated() {
+    for content in ["-----BEGIN PRIVATE KEY-----MC4CAQ", "a\nMC4CAQ", ""] {
+        let said = said(&format!("server.a = {{ listen = 'x', certificate = {content:?} }}"));
+        let expected =
+            "a.toml:1: [server.a] certificate: it takes the path of a file, not its content";
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
+fn a_key_in_any_other_place_is_not_repeated_either() {
+    for text in [
+        "process = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "process.drain = '-----BEGIN PRIVATE KEY-----MC4CAQ'",
+        "server.a = { listen = 'x', early = '-----BEGIN PRIVATE KEY-----MC4CAQ' }",
+    ] {
+        let said = said(text);
+        assert!(!said.contains("MC4") && said.ends_with("name the file that has it"), "{said}");
+    }
+}
+
+#[test]
+fn owners_errors_have_the_line_of_the_key_or_of_its_table() {
+    let text = "[process]\n[server.a]\nlisten = 'x'\nlimits.idle = 1\n".to_owned();
+    let document = Document::from_text(Path::new("a.toml"), text);
+    let error = |key: &[&str]| document.error(key, "no").to_string();
+    assert_eq!(error(&["server", "a", "listen"]), "a.toml:3: [server.a] listen: no");
+    assert_eq!(error(&["server", "a", "limits", "idle"]), "a.toml:4: [server.a.limits] idle: no");
+    assert_eq!(error(&["server", "a", "key"]), "a.toml:2: [server.a] key: no");
+    assert_eq!(error(&["client", "b c", "key"]), r#"a.toml: [client."b c"] key: no"#);
+    assert_eq!(error(&["process"]), "a.toml:1: process: no");
+}
+
+#[test]
+fn times_are_exact_or_refused() {
+    let time = |text: &str| text.parse::<Seconds>().ok().map(Seconds::duration);
+    for (text, nanos) in [
+        ("0", 0),
+        ("10", 10_000_000_000),
+        ("10s", 10_000_000_000),
+        ("0.25s", 250_000_000),
+        ("500ms", 500_000_000),
+        ("33us", 33_000),
+        ("5m", 300_000_000_000),
+        ("5 min", 300_000_000_000),
+        ("12h", 43_200_000_000_000),
+        ("7d", 604_800_000_000_000),
+    ] {
+        assert_eq!(time(text), Some(Duration::from_nanos(nanos)), "{text}");
+    }
+    for wrong in
+        ["", "s", "-1s", "1e3s", "1.s", ".5s", "nan", "1.2.3s", "5 weeks", "1h30m", "999999999999d"]
+    {
+        assert_eq!(time(wrong), None, "{wrong}");
+    }
+    let of_float: BTreeMap<String, Seconds> = toml::from_str("a = 1.5").unwrap();
+    assert_eq!(of_float["a"].duration(), Duration::from_millis(1500));
+    for wrong in ["a = -1", "a = nan", "a = inf", "a = -0.5", "a = true", "a = 9223372036854775807"]
+    {
+        assert!(toml::from_str::<BTreeMap<String, Seconds>>(wrong).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,246 @@
+//! A side that fails, and what the other learns.
+
+use std::future::Future;
+use std::io::{self, ErrorKind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tessera_proxy::pump::{Doing, End, Pumped, Side, pump};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf, duplex, join};
+use tokio::task::coop::poll_proceed;
+use tokio::time::Instant;
+
+use super::peer::{Scripted, Turn, tcp_pair};
+
+fn bytes(text: &str) -> Turn {
+    Turn::Bytes(text.into())
+}
+
+/// Pumps with the failing side at either place.
+async fn both_ways(
+    failing: &Scripted,
+    other: &Scripted,
+    check: impl Fn(Side, Pumped, &Scripted, &Scripted),
+) {
+    for side in [Side::A, Side::B] {
+        let fresh = |script: &Scripted| Scripted { written: Default::default(), ..script.clone() };
+        let (mut failing, mut other) = (fresh(failing), fresh(other));
+        let pumped = match side {
+            // The other's bytes come first.
+            Side::A if failing.takes.is_some() => {
+                failing.reads.push_front(Turn::NotYet);
+                pump(&mut failing, &mut other).await
+            }
+            Side::A => pump(&mut failing, &mut other).await,
+            Side::B => pump(&mut other, &mut failing).await,
+        };
+        check(side, pumped, &failing, &other);
+    }
+}
+
+fn text(side: &Scripted) -> String {
+    String::from_utf8(side.written.lock().unwrap().bytes.clone()).unwrap()
+}
+
+fn is_shut_down(side: &Scripted) -> bool {
+    side.written.lock().unwrap().is_shut_down
+}
+
+#[tokio::test]
+async fn a_side_that_is_reset_does_not_look_like_one_that_ended() {
+    let failing = Scripted::reading([bytes("half of"), Turn::Error(ErrorKind::ConnectionReset)]);
+    let other = Scripted::reading([Turn::Never]);
+    both_ways(&failing, &other, |side, pumped, _, other| {
+        let End::Failed { side: failed, doing: Doing::Reading, error } = pumped.end else {
+            panic!("{pumped:?}");
+        };
+        assert_eq!((failed, error.kind()), (side, ErrorKind::ConnectionReset));
+        assert_eq!(text(other), "half of");
+        assert_eq!(other.written.lock().unwrap().flushed, 7, "what was taken leaves");
+        assert!(!is_shut_down(other));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
+    let refusing = Scripted::reading([bytes("FATAL: "), bytes("too many"), Turn::End])
+        .taking(3, Turn::Error(ErrorKind::BrokenPipe));
+    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    both_ways(&refusing, &other, |side, pumped, refusing, other| {
+        let End::EndedEarly { side: ended, error } = pumped.end else { panic!("{pumped:?}") };
+        assert_eq!((ended, error.kind()), (side, ErrorKind::BrokenPipe));
+        assert_eq!(text(refusing), "que");
+        assert_eq!(text(other), "FATAL: too many");
+        assert!(is_shut_down(other), "it was told the end");
+    })
+    .await;
+}
+
+/// As a socket of tokio reads: a task that has done enough finds nothing, whatever is there.
+struct Budgeted(Scripted);
+
+impl AsyncRead for Budgeted {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let proceed = ready!(poll_proceed(cx));
+        let result = Pin::new(&mut self.get_mut().0).poll_read(cx, buffer);
+        if result.is_ready() {
+            proceed.made_progress();
+        }
+        result
+    }
+}
+
+#[tokio::test]
+async fn last_words_arrive_however_many_reads_they_take() {
+    let words = (0..1000).map(|_| bytes("x"));
+    let refusing =
+        Scripted::reading(words.chain([Turn::End])).taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let mut other = Scripted::reading([bytes("question"), Turn::Never]);
+    let refusing = join(Budgeted(refusing.clone()), refusing);
+    let pumped = pump(&mut other, refusing).await;
+    assert!(matches!(pumped.end, End::EndedEarly { side: Side::B, .. }), "{pumped:?}");
+    assert_eq!((pumped.b_to_a, text(&other).len()), (1000, 1000));
+}
+
+#[tokio::test]
+async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
+    for then in [Turn::Never, Turn::Error(ErrorKind::ConnectionReset)] {
+        let failing = Scripted::reading([bytes("so far"), then])
+            .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+        let other = Scripted::reading([bytes("question"), Turn::Never]);
+        both_ways(&failing, &other, |side, pumped, _, other| {
+            let End::Failed { side: failed, doing: Doing::Writing, error } = pumped.end else {
+                panic!("{pumped:?}");
+            };
+            assert_eq!((failed, error.kind()), (side, ErrorKind::BrokenPipe), "the first error");
+            assert_eq!(text(other), "so far");
+            assert!(!is_shut_down(other));
+        })
+        .await;
+    }
+}
+
+/// With unread bytes in its socket the kernel would reset the connection when the owner of the pump drops it.
+#[tokio::test]
+async fn who_still_sends_is_heard_out_and_not_reset() {
+    for side in [Side::A, Side::B] {
+        let (mut client, socket) = tcp_pair().await;
+        let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+            .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+        client.write_all(b"question").await.unwrap();
+        let pumped = tokio::spawn(async move {
+            match side {
+                Side::A => pump(refusing, socket).await,
+                Side::B => pump(socket, refusing).await,
+            }
+        });
+        let mut answer = [0; 5];
+        client.read_exact(&mut answer).await.unwrap();
+        assert_eq!(&answer, b"FATAL");
+        for _ in 0..100 {
+            client.write_all(&[7; 10_000]).await.unwrap();
+        }
+        client.shutdown().await.unwrap();
+        assert_eq!(client.read(&mut answer).await.unwrap(), 0);
+        let pumped = pumped.await.unwrap();
+        assert!(matches!(pumped.end, End::EndedEarly { side: ended, .. } if ended == side));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_never_ends_is_heard_out_for_a_second() {
+    let refusing = Scripted::reading([bytes("FATAL"), Turn::End])
+        .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let (mut client, socket) = duplex(100);
+    client.write_all(b"question").await.unwrap();
+    let started = Instant::now();
+    let pumped = pump(socket, refusing).await;
+    assert!(matches!(pumped.end, End::EndedEarly { side: Side::B, .. }), "{pumped:?}");
+    assert_eq!(started.elapsed(), Duration::from_secs(1));
+}
+
+/// Nothing wakes the task once more.
+#[tokio::test]
+async fn a_failed_side_that_stays_silent_is_not_waited_for() {
+    let failing =
+        Scripted::reading([Turn::Never]).taking(0, Turn::Error(ErrorKind::ConnectionReset));
+    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    for (a, b) in [(failing.clone(), other.clone()), (other, failing)] {
+        let mut pumping = Box::pin(pump(a, b));
+        let polled = pumping.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Ready(Pumped { end: End::Failed { .. }, .. })));
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_takes_nothing_without_an_error_has_failed() {
+    let failing = Scripted::reading([Turn::Never]).taking(2, Turn::Bytes(Vec::new()));
+    let other = Scripted::reading([bytes("question"), Turn::Never]);
+    both_ways(&failing, &other, |side, pumped, _, _| {
+        let End::Failed { side: failed, error, .. } = pumped.end else { panic!("{pumped:?}") };
+        assert_eq!((failed, error.kind()), (side, ErrorKind::WriteZero));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn when_both_sides_fail_the_first_failure_is_told() {
+    let failing = Scripted::reading([bytes("words"), Turn::End])
+        .taking(0, Turn::Error(ErrorKind::BrokenPipe));
+    let other = Scripted::reading([bytes("question"), Turn::Never])
+        .taking(0, Turn::Error(ErrorKind::ConnectionReset));
+    let Pumped { end: End::Failed { side, doing, error }, .. } = pump(other, failing).await else {
+        panic!("it failed");
+    };
+    assert_eq!((side, doing, error.kind()), (Side::B, Doing::Writing, ErrorKind::BrokenPipe));
+}
+
+/// A real reset, and how the caller tells it.
+#[tokio::test]
+async fn a_reset_goes_through() {
+    let (client, mut a) = tcp_pair().await;
+    let (mut b, mut server) = tcp_pair().await;
+    let pumped = tokio::spawn(async move {
+        let pumped = pump(&mut a, &mut b).await;
+        if let End::Failed { .. } = pumped.end {
+            b.set_zero_linger().unwrap();
+        }
+        pumped
+    });
+    client.set_zero_linger().unwrap();
+    drop(client);
+    let error = server.read(&mut [0]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+    let pumped = pumped.await.unwrap();
+    let End::Failed { side: Side::A, doing: Doing::Reading, error } = pumped.end else {
+        panic!("{pumped:?}");
+    };
+    assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+/// A server that says why and closes, while its client still sends, as PostgreSQL does.
+#[tokio::test]
+async fn what_a_server_says_before_it_closes_arrives_while_the_client_sends() {
+    let (mut client, a) = tcp_pair().await;
+    let (b, mut server) = tcp_pair().await;
+    let pumped = tokio::spawn(pump(a, b));
+    client.write_all(&[7; 10_000]).await.unwrap();
+    server.read_exact(&mut [0; 100]).await.unwrap();
+    server.write_all(b"FATAL").await.unwrap();
+    // With bytes that it didn't read: the kernel resets the connection.
+    drop(server);
+    let mut answer = [0; 5];
+    client.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"FATAL");
+    while client.write_all(&[7; 10_000]).await.is_ok() {}
+    assert!(matches!(
+        pumped.await.unwrap().end,
+        End::Failed { side: Side::B, .. } | End::EndedEarly { side: Side::B, .. }
+    ));
+}

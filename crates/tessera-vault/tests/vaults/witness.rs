@@ -1,0 +1,253 @@
+//! Directories of memory vaults that were rolled back or copied, and the witnesses that see it.
+#![cfg(unix)]
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::{fs, io};
+
+use tessera::handshake::Reply;
+use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera_aws_lc::provider;
+use tessera_vault::contract::{NOW, accept, handle, put};
+use tessera_vault::{
+    EpochKey, FileWitness, Limits, Mark, MemoryVault, Restored, Witness, Witnessed, WrappingKeys,
+    WrappingPurpose, contract,
+};
+
+/// Directories of vaults and of their witness, removed at the end.
+struct Scene {
+    dir: PathBuf,
+    witness: Arc<dyn Witness>,
+}
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let dir = std::env::temp_dir().join(format!("tessera-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        let witness = Arc::new(FileWitness::new(&dir.join("witness")).unwrap());
+        Self { dir, witness }
+    }
+
+    fn with(name: &str, witness: impl Witness + 'static) -> Self {
+        let mut scene = Self::new(name);
+        scene.witness = Arc::new(witness);
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    fn try_open(&self, name: &str) -> io::Result<(MemoryVault, Restored)> {
+        let (limits, witness) = (Limits::new(100), self.witness.clone());
+        MemoryVault::open_witnessed(&self.path(name), witness, limits, &provider(), &keys(), NOW)
+    }
+
+    fn open(&self, name: &str) -> (MemoryVault, Restored) {
+        self.try_open(name).unwrap()
+    }
+
+    fn copy(&self, from: &str, to: &str) {
+        copy(&self.path(from), &self.path(to));
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+    }
+}
+
+fn keys() -> WrappingKeys {
+    let keys = WrappingKeys::new(&provider(), WrappingPurpose::Snapshot);
+    keys.add(EpochKey::forever([1; 16], [7; 32].into()), NOW).unwrap();
+    keys
+}
+
+fn close(vault: &MemoryVault) {
+    vault.close(&provider(), &keys(), NOW).unwrap();
+}
+
+/// A vault that was closed with three secrets, and who it was.
+fn closed(scene: &Scene) -> Option<Incarnation> {
+    let (vault, restored) = scene.open("vault");
+    assert_eq!(restored, Restored::Nothing);
+    assert!((0..3).all(|number| put(&vault, number)));
+    close(&vault);
+    vault.incarnation()
+}
+
+/// What is said of a secret of that life.
+fn asked(vault: &MemoryVault, incarnation: Option<Incarnation>, number: u32) -> Option<Absent> {
+    let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));
+    question.incarnation = incarnation;
+    match vault.take(&question) {
+        Reply::Now(Taken::Absent(absent)) => Some(absent),
+        _ => None,
+    }
+}
+
+fn is_another(vault: &MemoryVault, than: Option<Incarnation>) -> bool {
+    vault.incarnation().map(|it| it.vault) != than.map(|it| it.vault)
+}
+
+#[test]
+fn a_witnessed_vault_keeps_the_contract_over_restarts_and_rollbacks() {
+    let scene = Scene::new("witnessed");
+    contract::restart(|| scene.open("vault").0, |vault| close(&vault));
+    contract::rolled_back(
+        || scene.open("other").0,
+        |vault| close(&vault),
+        || scene.copy("other", "backup"),
+        || scene.copy("backup", "other"),
+    );
+}
+
+#[test]
+fn a_witnessed_vault_goes_on_after_a_clean_shutdown_and_after_a_crash() {
+    let scene = Scene::new("goes-on");
+    let first = closed(&scene);
+    let (vault, restored) = scene.open("vault");
+    assert_eq!((restored, vault.incarnation()), (Restored::Secrets(3), first));
+    drop(vault);
+    let (vault, restored) = scene.open("vault");
+    assert_eq!(restored, Restored::Nothing);
+    assert!(first.unwrap().is_before(&vault.incarnation().unwrap()));
+    assert!(matches!(asked(&vault, first, 1), Some(Absent::Lost { .. })));
+}
+
+#[test]
+fn a_vaults_directory_that_was_rolled_back_begins_anew() {
+    let scene = Scene::new("rolled-back");
+    let first = closed(&scene);
+    scene.copy("vault", "backup");
+    let (vault, _) = scene.open("vault");
+    assert_eq!(accept(&vault, 0), Ok(()));
+    drop(vault);
+    scene.copy("backup", "vault");
+    let (vault, restored) = scene.open("vault");
+    assert_eq!((restored, vault.len()), (Restored::RolledBack, 0));
+    assert!(is_another(&vault, first));
+    assert!(!scene.path("vault").join("snapshot").exists());
+    // Not even `lost`: an earlier life may go on elsewhere.
+    for number in 0..3 {
+        assert_eq!(asked(&vault, first, number), Some(Absent::Unknown));
+    }
+    // From here on it is like any other.
+    assert!(put(&vault, 9));
+    close(&vault);
+    drop(vault);
+    let (vault, restored) = scene.open("vault");
+    assert_eq!(restored, Restored::Secrets(1));
+    assert_eq!(accept(&vault, 9), Ok(()));
+}
+
+#[test]
+fn a_copy_of_a_vaults_directory_begins_anew() {
+    let scene = Scene::new("copied");
+    let first = closed(&scene);
+    scene.copy("vault", "copy");
+    let (vault, restored) = scene.open("vault");
+    assert_eq!(restored, Restored::Secrets(3));
+    let (other, restored) = scene.open("copy");
+    assert_eq!(restored, Restored::RolledBack);
+    assert!(is_another(&other, first) && asked(&other, first, 0) == Some(Absent::Unknown));
+    // And of one that is in use.
+    scene.copy("vault", "third");
+    let (third, restored) = scene.open("third");
+    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(asked(&third, first, 0), Some(Absent::Unknown));
+    // The original doesn't notice.
+    assert_eq!(accept(&vault, 0), Ok(()));
+    close(&vault);
+    drop(vault);
+    assert_eq!(scene.open("vault").1, Restored::Secrets(2));
+}
+
+#[test]
+fn a_witness_that_forgot_a_vault_or_did_not_see_it_is_believed() {
+    let scene = Scene::new("forgot");
+    let first = closed(&scene);
+    for entry in fs::read_dir(scene.path("witness")).unwrap() {
+        fs::write(entry.unwrap().path(), b"").unwrap();
+    }
+    let (vault, restored) = scene.open("vault");
+    assert_eq!(restored, Restored::RolledBack);
+    assert!(is_another(&vault, first) && put(&vault, 1));
+    close(&vault);
+    drop(vault);
+    // Somebody opens it without the witness: it may be a copy by now.
+    let open =
+        |name| MemoryVault::open(&scene.path(name), Limits::new(9), &provider(), &keys(), NOW);
+    assert_eq!(open("vault").unwrap().1, Restored::Secrets(1));
+    assert_eq!(scene.open("vault").1, Restored::RolledBack);
+
+    // A directory from before there was a witness goes on, and can't be rolled back to then.
+    let vault = open("old").unwrap().0;
+    assert!(put(&vault, 1));
+    close(&vault);
+    drop(vault);
+    scene.copy("old", "backup");
+    assert_eq!(scene.open("old").1, Restored::Secrets(1));
+    scene.copy("backup", "old");
+    assert_eq!(scene.open("old").1, Restored::RolledBack);
+}
+
+/// Marks in memory: it can't tell who lives, as a witness on another machine can't.
+#[derive(Default, Clone)]
+struct Afar(Arc<Mutex<HashMap<[u8; 16], Mark>>>, Arc<Mutex<bool>>);
+
+impl Witness for Afar {
+    fn replace(&self, vault: &[u8; 16], old: Option<&Mark>, new: &Mark) -> io::Result<Witnessed> {
+        if *self.1.lock().unwrap() {
+            return Err(io::Error::other("it can't be reached"));
+        }
+        let mut marks = self.0.lock().unwrap();
+        if marks.get(vault) != old {
+            return Ok(Witnessed::Differs);
+        }
+        marks.insert(*vault, *new);
+        Ok(Witnessed::Replaced { hold: None })
+    }
+}
+
+#[test]
+fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life() {
+    let scene = Scene::with("afar", Afar::default());
+    let first = closed(&scene);
+    let (vault, restored) = scene.open("vault");
+    assert_eq!((restored, vault.incarnation()), (Restored::Secrets(3), first));
+    scene.copy("vault", "copy");
+    let (copy, restored) = scene.open("copy");
+    assert_eq!(restored, Restored::Nothing);
+    assert!(is_another(&copy, first));
+    assert_eq!(asked(&copy, first, 0), Some(Absent::Unknown), "the original has it");
+    assert_eq!(accept(&vault, 0), Ok(()));
+    // The original learns of the copy when it hands its secrets on: it doesn't.
+    assert!(vault.close(&provider(), &keys(), NOW).is_err());
+    drop(vault);
+    let (vault, restored) = scene.open("vault");
+    assert_eq!((restored, vault.len()), (Restored::RolledBack, 0));
+}
+
+#[test]
+fn a_vault_does_not_open_without_its_witness() {
+    let witness = Afar::default();
+    let scene = Scene::with("away", witness.clone());
+    closed(&scene);
+    *witness.1.lock().unwrap() = true;
+    assert!(scene.try_open("vault").is_err());
+    *witness.1.lock().unwrap() = false;
+    assert_eq!(scene.open("vault").1, Restored::Secrets(3), "nothing happened");
+}
