@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 
 use crate::files::{Credential, HOME};
-use crate::pair::{End, Setting};
+use crate::setting::{End, Setting};
 
 pub(crate) fn arguments(file: &str) -> [String; 7] {
     ["-c", file, "--disable-hot-restart", "--concurrency", "1", "--log-level", "warning"]

@@ -16,6 +16,7 @@ mod report;
 mod request;
 mod rules;
 mod sepp;
+mod setting;
 mod tls_client;
 
 use crate::options::{Bench, Options};

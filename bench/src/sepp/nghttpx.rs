@@ -1,7 +1,7 @@
 //! nghttpx at either end, of the Debian package nghttp2-proxy.
 
 use crate::files::HOME;
-use crate::pair::{End, Setting};
+use crate::setting::{End, Setting};
 
 pub(crate) fn arguments(setting: &Setting<'_>) -> Vec<String> {
     let Setting { end, files, listen, n32f, network_function, .. } = setting;

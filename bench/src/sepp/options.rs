@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::Failure;
-use crate::pair::Way;
+use crate::setting::Way;
 
 /// The usage, for who mistypes it.
 const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVOY] [--nghttpx] \

@@ -9,58 +9,10 @@ use tessera_test_peers::{Directory, Network, Process, free_port};
 
 use crate::files::Files;
 use crate::options::Options;
+use crate::setting::{End, Setting, Way};
 use crate::{Failure, envoy, nghttpx, sepp};
 
 const SEPP_FILE: &str = "sepp.toml";
-
-/// Whose proxies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    Envoy,
-    Nghttpx,
-    /// Ours, with one peer.
-    Sepp,
-    /// Ours, with 100 peers and 1,000 networks.
-    SeppOfMany,
-}
-
-impl Way {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Envoy => "Envoy",
-            Self::Nghttpx => "nghttpx",
-            Self::Sepp => "Tessera, one peer",
-            Self::SeppOfMany => "Tessera, 100 peers, 1,000 networks",
-        }
-    }
-
-    pub(crate) fn is_ours(self) -> bool {
-        matches!(self, Self::Sepp | Self::SeppOfMany)
-    }
-}
-
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Visited,
-    Home,
-}
-
-/// What the configuration of an end has to say.
-pub(crate) struct Setting<'a> {
-    pub(crate) way: Way,
-    pub(crate) end: End,
-    pub(crate) files: &'a Files,
-    /// Where the own network functions come to at the visited end, and N32-f at the home end.
-    pub(crate) listen: SocketAddr,
-    /// Where N32-f is at the home end.
-    pub(crate) n32f: SocketAddr,
-    /// Where N32-c is at each end; ours alone have it.
-    pub(crate) n32c: [SocketAddr; 2],
-    pub(crate) network_function: SocketAddr,
-    /// For its own files.
-    pub(crate) directory: &'a Directory,
-}
 
 /// Both ends.
 pub(crate) struct Pair {

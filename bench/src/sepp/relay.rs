@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use crate::client::Client;
 use crate::files::Files;
 use crate::options::Options;
-use crate::pair::{Pair, Way};
+use crate::pair::Pair;
 use crate::report::{Report, Turn};
 use crate::{Failure, network_function, rules};
 
@@ -86,6 +86,3 @@ async fn turn(pair: &Pair, load: Load) -> Result<Turn, Failure> {
     let (lasted, used) = (began.elapsed(), pair.processor_time()? - before);
     Ok(Turn::new(latencies, lasted, used))
 }
-
-/// The way whose processor time ours is compared with.
-pub(crate) const BASELINE: Way = Way::Envoy;

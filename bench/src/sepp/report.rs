@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use tessera_bench::numbers::{machine, median};
 
 use crate::Failure;
-use crate::pair::Way;
-use crate::relay::BASELINE;
+use crate::setting::Way;
 
 /// Of Envoy's processor time.
 const MOST_PROCESSOR_TIME: f64 = 1.0;
@@ -103,7 +102,7 @@ impl Report {
 
     /// The processor time, of the baseline's.
     fn of_baseline(&self, in_flight: usize, turns: &[Turn]) -> Option<f64> {
-        let baseline = self.rows.iter().find(|row| (row.0, row.1) == (BASELINE, in_flight))?;
+        let baseline = self.rows.iter().find(|row| (row.0, row.1) == (Way::BASELINE, in_flight))?;
         let processor = |turn: &Turn| turn.processor;
         Some(middle(turns, processor) / middle(&baseline.2, processor))
     }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::files::{Credential, HOME, Operator, VISITED};
-use crate::pair::{End, Setting, Way};
 use crate::request::UDM;
+use crate::setting::{End, Setting, Way};
 
 /// Further peers, where there are many, and the networks of each.
 const PEERS: u32 = 99;

@@ -1,0 +1,59 @@
+//! Whose proxies are measured, and what the configuration of each end has to say.
+
+use std::net::SocketAddr;
+
+use tessera_test_peers::Directory;
+
+use crate::files::Files;
+
+/// Whose proxies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Envoy,
+    Nghttpx,
+    /// Ours, with one peer.
+    Sepp,
+    /// Ours, with 100 peers and 1,000 networks.
+    SeppOfMany,
+}
+
+impl Way {
+    /// The way whose processor time ours is compared with.
+    pub(crate) const BASELINE: Self = Self::Envoy;
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Envoy => "Envoy",
+            Self::Nghttpx => "nghttpx",
+            Self::Sepp => "Tessera, one peer",
+            Self::SeppOfMany => "Tessera, 100 peers, 1,000 networks",
+        }
+    }
+
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Sepp | Self::SeppOfMany)
+    }
+}
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Visited,
+    Home,
+}
+
+/// What the configuration of an end has to say.
+pub(crate) struct Setting<'a> {
+    pub(crate) way: Way,
+    pub(crate) end: End,
+    pub(crate) files: &'a Files,
+    /// Where the own network functions come to at the visited end, and N32-f at the home end.
+    pub(crate) listen: SocketAddr,
+    /// Where N32-f is at the home end.
+    pub(crate) n32f: SocketAddr,
+    /// Where N32-c is at each end; ours alone have it.
+    pub(crate) n32c: [SocketAddr; 2],
+    pub(crate) network_function: SocketAddr,
+    /// For its own files.
+    pub(crate) directory: &'a Directory,
+}
