@@ -20,8 +20,14 @@ pub(crate) struct Module {
     pub(crate) defines: BTreeSet<String>,
     /// All words of the file: macros define names too.
     pub(crate) mentions: BTreeSet<String>,
-    /// The files of the modules below.
-    children: Vec<String>,
+    /// The modules below that have files of their own.
+    children: Vec<Child>,
+}
+
+/// A module in a file of its own, with its `#[path]` where it has one.
+struct Child {
+    name: String,
+    path: Option<String>,
 }
 
 /// A path as it is written, and where.
@@ -74,11 +80,20 @@ pub(crate) fn read(root: &Path) -> io::Result<BTreeMap<Vec<String>, Module>> {
             .map_err(|error| io::Error::other(format!("{}: not Rust: {error}", file.display())))?;
         let mut module = Module::default();
         module.read(&path, tokens);
-        for child in &module.children {
-            let below = folder.join(child);
-            let (alone, front) = (folder.join(format!("{child}.rs")), below.join("mod.rs"));
-            let file = if alone.exists() { alone } else { front };
-            left.push(([path.as_slice(), std::slice::from_ref(child)].concat(), file, below));
+        for Child { name, path: elsewhere } in &module.children {
+            let (file, below) = match elsewhere {
+                Some(elsewhere) => {
+                    let file = file.parent().unwrap_or(root).join(elsewhere);
+                    let below = file.parent().unwrap_or(root).to_owned();
+                    (file, below)
+                }
+                None => {
+                    let below = folder.join(name);
+                    let (alone, front) = (folder.join(format!("{name}.rs")), below.join("mod.rs"));
+                    (if alone.exists() { alone } else { front }, below)
+                }
+            };
+            left.push(([path.as_slice(), std::slice::from_ref(name)].concat(), file, below));
         }
         modules.insert(path, module);
     }
@@ -90,10 +105,14 @@ impl Module {
     fn read(&mut self, at: &[String], tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut rest = tokens.as_slice();
+        let mut elsewhere = None;
         while let Some((token, after)) = rest.split_first() {
             rest = after;
             match token {
-                TokenTree::Punct(punct) if punct.as_char() == '#' => rest = after_attribute(rest),
+                TokenTree::Punct(punct) if punct.as_char() == '#' => {
+                    elsewhere = path_attribute(rest).or(elsewhere);
+                    rest = after_attribute(rest);
+                }
                 TokenTree::Group(group) => self.read(at, group.stream()),
                 TokenTree::Ident(word) => {
                     self.mentions.insert(word.to_string());
@@ -102,9 +121,9 @@ impl Module {
                             self.read(&[at, &[name.to_string()]].concat(), body.stream());
                             rest = after;
                         }
-                        ("mod", [TokenTree::Ident(name), ..]) => {
-                            self.children.push(name.to_string())
-                        }
+                        ("mod", [TokenTree::Ident(name), ..]) => self
+                            .children
+                            .push(Child { name: name.to_string(), path: elsewhere.take() }),
                         ("use", _) => rest = self.read_use(at, &[], rest),
                         ("crate" | "super" | "self", _) if starts_with_colons(rest) => {
                             let mut segments = vec![word.to_string()];
@@ -199,6 +218,18 @@ fn read_segments<'t>(segments: &mut Vec<String>, mut rest: &'t [TokenTree]) -> &
         rest = after;
     }
     rest
+}
+
+/// The file that a `#[path = "..."]` names.
+fn path_attribute(rest: &[TokenTree]) -> Option<String> {
+    let [TokenTree::Group(attribute), ..] = rest else { return None };
+    let tokens: Vec<_> = attribute.stream().into_iter().collect();
+    match tokens.as_slice() {
+        [TokenTree::Ident(word), _, TokenTree::Literal(file)] if word == "path" => {
+            Some(file.to_string().trim_matches('"').to_owned())
+        }
+        _ => None,
+    }
 }
 
 /// What comes after an attribute; after `#[cfg(test)]` the item that it is for is left out.

@@ -99,6 +99,23 @@ fn imports_that_point_down_are_no_circle() {
 }
 
 #[test]
+fn a_circle_through_a_file_that_is_elsewhere_is_found() {
+    let found = circles_of(
+        "elsewhere",
+        &[
+            ("lib.rs", "#[path = \"shared/parts.rs\"] mod parts; #[cfg(unix)] mod own;"),
+            ("shared/parts.rs", "mod small; pub struct Part; pub use small::Small;"),
+            ("shared/small.rs", "pub struct Small(crate::own::Own);"),
+            ("own.rs", "pub struct Own; use crate::parts::Small;"),
+        ],
+    );
+    assert!(
+        found.len() == 1 && found[0].starts_with("in the crate: own -> parts -> own"),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn an_import_that_points_up_in_the_order_is_found() {
     let root = write(
         "order",

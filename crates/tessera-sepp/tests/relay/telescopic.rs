@@ -6,8 +6,6 @@ use tessera_proxy::http::body::Body;
 
 use crate::world::{AM_DATA, Words, World, empty, text};
 
-pub const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"interPlmnApiRoot":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
-
 const DOMAIN: &str = "sbi.5gc.mnc001.mcc001.3gppnetwork.org";
 
 async fn world() -> World {

@@ -31,6 +31,8 @@ use crate::pki::Authority;
 pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
 pub const UDM: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
+/// What the home network's NRF answers.
+const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"interPlmnApiRoot":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
 pub const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
 /// What is different from the usual in a test.
@@ -346,7 +348,7 @@ async fn answer(request: Request<Body>) -> Response<Body> {
         "nothing" => Response::builder().status(204).body(Body::empty()),
         "missing" => json(404, r#"{"status":404,"cause":"USER_NOT_FOUND"}"#),
         "broken" => json(500, r#"{"status":500,"cause":"SYSTEM_FAILURE"}"#),
-        "nf-instances" => json(200, crate::telescopic::DISCOVERED),
+        "nf-instances" => json(200, DISCOVERED),
         "never" => std::future::pending().await,
         _ => Response::builder().status(418).body(Body::empty()),
     };
