@@ -1,12 +1,7 @@
 //! Two operators, each with an authority of its own and a certificate for its end of N32.
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
-};
+use tessera_pki::Authority;
 use tessera_test_peers::Directory;
-
-use crate::Failure;
 
 /// An operator.
 #[derive(Debug, Clone, Copy)]
@@ -43,35 +38,23 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Self {
         let directory = Directory::new();
-        let visited = credential(VISITED, &directory)?;
-        Ok(Self { visited, home: credential(HOME, &directory)?, _directory: directory })
+        let [visited, home] = [VISITED, HOME].map(|operator| credential(operator, &directory));
+        Self { visited, home, _directory: directory }
     }
 }
 
-fn credential(operator: Operator, directory: &Directory) -> Result<Credential, Failure> {
+fn credential(operator: Operator, directory: &Directory) -> Credential {
     let Operator { name, fqdn, .. } = operator;
-    let mut authority = CertificateParams::new([])?;
-    authority.distinguished_name.push(DnType::CommonName, format!("{name}'s root"));
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-    let ca = CertifiedIssuer::self_signed(authority, key)?;
-    let mut leaf = CertificateParams::new([fqdn.to_owned()])?;
-    leaf.distinguished_name.push(DnType::CommonName, fqdn);
-    leaf.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    leaf.extended_key_usages =
-        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    leaf.use_authority_key_identifier_extension = true;
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-    let certificate = leaf.signed_by(&key, &ca)?;
-    Ok(Credential {
+    let ca = Authority::new(&format!("{name}'s root"));
+    let leaf = ca.issue_with(&[fqdn], |it| it.use_authority_key_identifier_extension = true);
+    Credential {
         ca: directory.write(&format!("{name}-ca.pem"), ca.pem()),
-        certificate: directory.write(&format!("{name}.pem"), certificate.pem()),
-        key: directory.write_private(&format!("{name}.key"), key.serialize_pem()),
-        ca_der: ca.der().to_vec(),
-        certificate_der: certificate.der().to_vec(),
-        key_der: key.serialize_der(),
-    })
+        certificate: directory.write(&format!("{name}.pem"), &leaf.pem),
+        key: directory.write_private(&format!("{name}.key"), leaf.key_pem()),
+        ca_der: ca.der(),
+        certificate_der: leaf.der(),
+        key_der: leaf.key_der(),
+    }
 }

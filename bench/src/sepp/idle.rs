@@ -35,7 +35,7 @@ struct Row {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let (rounds, count) = (options.rounds(3), options.count(1_000));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (files, (_network_function, address)) = (Files::new()?, network_function::start()?);
+    let (files, (_network_function, address)) = (Files::new(), network_function::start()?);
     let mut rows: Vec<Row> = Vec::new();
     for _ in 0..rounds {
         for way in options.ways() {

@@ -32,7 +32,7 @@ struct Load {
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let rounds = options.rounds(5);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let (files, (_network_function, address)) = (Files::new()?, network_function::start()?);
+    let (files, (_network_function, address)) = (Files::new(), network_function::start()?);
     let pairs: Vec<Pair> = options
         .ways()
         .into_iter()

@@ -7,7 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tessera_pki::Authority;
+use tessera_pki::rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
+
+fn ending(end: SystemTime) -> Authority {
+    Authority::with("an authority", &PKCS_ECDSA_P256_SHA256, |it| it.not_after = end.into())
+}
 
 /// A directory with an authority, a server's certificate and its key.
 struct Files(PathBuf);
@@ -19,18 +24,12 @@ impl Files {
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         let ends = |days: u64| SystemTime::now() + Duration::from_secs(days * 86_400 - 3600);
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "an authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.not_after = ends(days + 100).into();
-        let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let mut params = CertificateParams::new(["db.example".to_owned()]).unwrap();
-        params.not_after = ends(days).into();
-        let key = KeyPair::generate().unwrap();
+        let ca = ending(ends(days + 100));
+        let leaf = ca.issue_with(&["db.example"], |it| it.not_after = ends(days).into());
         let files = Self(path);
         files.write("ca.pem", &ca.pem(), 0o644);
-        files.write("db.pem", &params.signed_by(&key, &ca).unwrap().pem(), 0o644);
-        files.write("db.key", &key.serialize_pem(), 0o640);
+        files.write("db.pem", &leaf.pem, 0o644);
+        files.write("db.key", &leaf.key_pem(), 0o640);
         files
     }
 
@@ -43,10 +42,7 @@ impl Files {
 
     /// A root that ends in two days, and the other one behind it.
     fn root_that_ends_soon(&self) -> &'static str {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.not_after = (SystemTime::now() + Duration::from_secs(2 * 86_400)).into();
-        let root = params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem();
+        let root = ending(SystemTime::now() + Duration::from_secs(2 * 86_400)).pem();
         let others = fs::read_to_string(self.0.join("ca.pem")).unwrap();
         self.write("roots.pem", &(root + &others), 0o644);
         "roots.pem"

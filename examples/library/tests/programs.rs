@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tessera_example_library::acceptor;
+use tessera_pki::Authority;
 use tessera_test_peers::{Directory, http};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -23,19 +23,13 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        let mut params = CertificateParams::default();
-        // Its name is not the server's: OpenSSL takes a certificate whose issuer has its name for self-signed.
-        params.distinguished_name.push(DnType::CommonName, "authority");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &root).unwrap();
+        let root = Authority::new("authority");
+        let leaf = root.issue("localhost");
         let directory = Directory::new();
         let [root, chain, key] = [
             ("root.pem", root.pem()),
-            ("chain.pem", certificate.pem()),
-            ("key.pem", key.serialize_pem()),
+            ("chain.pem", leaf.chain_pem()),
+            ("key.pem", leaf.key_pem()),
         ]
         .map(|(name, text)| directory.write(name, text));
         Self { _directory: directory, root, chain, key }

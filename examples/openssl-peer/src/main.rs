@@ -14,7 +14,7 @@ const REQUEST: &[u8] = b"a request";
 
 fn main() -> Result<()> {
     println!("{}", openssl_version());
-    let site = Site::new()?;
+    let site = Site::make();
     openssl_client(&site)?;
     openssl_server(&site)
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::{Continuation, OneTimeKeyGuard, Vault};
 use tessera::wire::CipherSuite;
 use tessera::{ClientConfig, ServerConfig};
 use tessera_aws_lc::SigningKey;
+use tessera_pki::Authority;
 use tessera_vault::RotatingRing;
 use tessera_webpki::WebPkiVerifier;
 
@@ -31,20 +31,10 @@ pub struct Site {
 
 impl Site {
     /// A new authority, and a certificate of it.
-    pub fn new() -> Result<Self> {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        // A name of its own: OpenSSL takes a certificate whose issuer has its own name for self-signed.
-        params.distinguished_name.push(DnType::CommonName, "an authority");
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-        let key = KeyPair::generate()?;
-        let certificate = CertificateParams::new([SERVER_NAME.to_owned()])?;
-        let certificate = certificate.signed_by(&key, &root)?;
-        Ok(Self {
-            root: root.der().to_vec(),
-            certificate: certificate.der().to_vec(),
-            key: key.serialize_der(),
-        })
+    pub fn make() -> Self {
+        let root = Authority::new("an authority");
+        let leaf = root.issue(SERVER_NAME);
+        Self { root: root.der(), certificate: leaf.der(), key: leaf.key_der() }
     }
 
     /// Tessera as the server, with tickets and this vault; it takes lone identities.

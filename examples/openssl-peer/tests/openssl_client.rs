@@ -21,7 +21,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let site = Site::new().expect("a site");
+        let site = Site::make();
         let vault = Arc::new(MemoryVault::new(100));
         let server = site.tessera_server(vault.clone()).expect("a configuration");
         Self { site, vault, server }

@@ -20,7 +20,7 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let site = Site::new().expect("a site");
+        let site = Site::make();
         let client = site.tessera_client().expect("a configuration");
         Self { site, vault: Arc::new(MemoryVault::new(100)), client }
     }

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyIdMethod, KeyPair, KeyUsagePurpose, RevokedCertParams,
-    SignatureAlgorithm, date_time_ymd,
-};
 use tessera::auth::{Credential, PrivateKey};
 use tessera_aws_lc::SigningKey;
+use tessera_pki::rcgen::{self, ExtendedKeyUsagePurpose, KeyPair, SignatureAlgorithm};
+use tessera_pki::{Authority, revocation_list};
 use tessera_test_peers::{Directory, openssl};
 use tessera_webpki::{PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 
@@ -82,7 +79,7 @@ pub struct Pki {
     pub ca_file: String,
     /// The common name of the authority.
     pub name: String,
-    ca: CertifiedIssuer<'static, KeyPair>,
+    ca: Authority,
 }
 
 /// A certificate with its key.
@@ -117,9 +114,7 @@ impl Pki {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("Tessera interop CA {number}");
-        let params = authority(&name);
-        let key = KeyPair::generate_for(algorithm).unwrap();
-        let ca = CertifiedIssuer::self_signed(params, key).unwrap();
+        let ca = Authority::with(&name, algorithm, |_| ());
         let directory = Directory::new();
         Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
     }
@@ -154,16 +149,15 @@ impl Pki {
         kind: KeyKind,
         intermediate: &'static SignatureAlgorithm,
     ) -> Identity {
-        let key = KeyPair::generate_for(intermediate).unwrap();
-        let mut params = authority("Tessera interop intermediate CA");
         let serial = next_serial();
-        params.serial_number = Some(serial.into());
-        let intermediate = CertifiedIssuer::signed_by(params, key, &self.ca).unwrap();
+        let name_below = "Tessera interop intermediate CA";
+        let intermediate = self.ca.below_with(name_below, intermediate, |params| {
+            params.serial_number = Some(serial.into());
+        });
         let mut identity = self.issue("below", name, usage, kind, &intermediate);
         let file = identity.certificate_file.replace(".pem", "-intermediate.pem");
         std::fs::write(&file, intermediate.pem()).unwrap();
         identity.intermediate_file = file;
-        identity.chain.push(intermediate.der().to_vec());
         identity.serials.push(serial);
         identity
     }
@@ -179,28 +173,26 @@ impl Pki {
         name: &str,
         usage: ExtendedKeyUsagePurpose,
         kind: KeyKind,
-        issuer: &CertifiedIssuer<'static, KeyPair>,
+        issuer: &Authority,
     ) -> Identity {
         let algorithm = match kind.made() {
             Ok(algorithm) => algorithm,
             Err(options) => return self.issue_by_openssl(file, name, &usage, options),
         };
-        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.extended_key_usages = vec![usage];
-        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         let serial = next_serial();
-        params.serial_number = Some(serial.into());
         let key = KeyPair::generate_for(algorithm).unwrap();
-        let certificate = params.signed_by(&key, issuer).unwrap();
+        let leaf = issuer.issue_for(key, &[name], |params| {
+            params.extended_key_usages = vec![usage];
+            params.serial_number = Some(serial.into());
+        });
         // One authority issues several of a kind.
         let file = format!("{file}-{kind:?}-{serial}");
-        let der = private_key(&key, kind);
+        let der = private_key(&leaf.key, kind);
         Identity {
-            certificate_file: self.directory.write(&format!("{file}.pem"), certificate.pem()),
+            certificate_file: self.directory.write(&format!("{file}.pem"), &leaf.pem),
             key_file: self.directory.write(&format!("{file}-key.der"), &der),
             intermediate_file: String::new(),
-            chain: vec![certificate.der().to_vec()],
+            chain: leaf.chain,
             key: der,
             serials: vec![serial],
         }
@@ -222,7 +214,7 @@ impl Pki {
             "subjectAltName=DNS:{name}\nextendedKeyUsage={usage}\nkeyUsage=digitalSignature\n"
         );
         let extensions = self.directory.write(&format!("{file}.ext"), extensions);
-        let ca_key = self.directory.write("ca-key.pem", self.ca.key().serialize_pem());
+        let ca_key = self.directory.write("ca-key.pem", self.ca.issuer.key().serialize_pem());
         let at = |ending: &str| self.directory.path(&format!("{file}-pss{ending}"));
         let (key, request, certificate) = (at("-key.pem"), at(".csr"), at(".pem"));
         let (key_der, der) = (at("-key.der"), at(".der"));
@@ -247,21 +239,7 @@ impl Pki {
 
     /// A revocation list of the authority, DER, with these serial numbers.
     pub fn revocation_list(&self, serials: &[u64]) -> Vec<u8> {
-        let revoked = |serial: &u64| RevokedCertParams {
-            serial_number: (*serial).into(),
-            revocation_time: date_time_ymd(2025, 1, 1),
-            reason_code: None,
-            invalidity_date: None,
-        };
-        let params = CertificateRevocationListParams {
-            this_update: date_time_ymd(2025, 1, 1),
-            next_update: date_time_ymd(4096, 1, 1),
-            crl_number: 1_u64.into(),
-            issuing_distribution_point: None,
-            revoked_certs: serials.iter().map(revoked).collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        params.signed_by(&self.ca).unwrap().der().to_vec()
+        revocation_list(&self.ca.issuer, serials, |_| ()).der().to_vec()
     }
 
     /// A verifier that trusts this authority.
@@ -276,21 +254,13 @@ impl Pki {
 
     /// The authority's certificate, DER.
     pub fn root(&self) -> Vec<u8> {
-        self.ca.der().to_vec()
+        self.ca.der()
     }
 }
 
 fn next_serial() -> u64 {
     static NEXT: AtomicU32 = AtomicU32::new(8);
     NEXT.fetch_add(1, Ordering::Relaxed).into()
-}
-
-fn authority(name: &str) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params
 }
 
 /// A key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958);

@@ -3,10 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose,
-};
+use tessera_pki::Authority;
 
 use crate::Error;
 
@@ -26,22 +23,12 @@ impl Pki {
         let name = format!("tessera-memory-{}", tessera_kit::hex::encode(&name));
         let pki = Self { directory: std::env::temp_dir().join(name) };
         fs::create_dir(&pki.directory)?;
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        let root = Authority::new("root");
         fs::write(pki.path("root.pem"), root.pem())?;
-        let uses = [
-            ("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth),
-            ("client", "client.example", ExtendedKeyUsagePurpose::ClientAuth),
-        ];
-        for (file, name, usage) in uses {
-            let mut params = CertificateParams::new(vec![name.to_owned()])?;
-            params.extended_key_usages = vec![usage];
-            let key = KeyPair::generate()?;
-            let certificate = params.signed_by(&key, &root)?;
-            fs::write(pki.path(&format!("{file}.pem")), certificate.pem())?;
-            fs::write(pki.path(&format!("{file}.key")), key.serialize_pem())?;
+        for (file, name) in [("server", SERVER_NAME), ("client", "client.example")] {
+            let leaf = root.issue(name);
+            fs::write(pki.path(&format!("{file}.pem")), &leaf.pem)?;
+            fs::write(pki.path(&format!("{file}.key")), leaf.key_pem())?;
         }
         Ok(pki)
     }

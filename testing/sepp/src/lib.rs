@@ -1,11 +1,10 @@
-//! What the tests of `tessera sepp` stand on: operators' certificates ([`Authority`]), a SEPP as a process
+//! What the tests of `tessera sepp` stand on: operators with their certificates, a SEPP as a process
 //! ([`Sepp`]), network functions on both sides ([`Function`], [`Consumer`]), and two operators who roam ([`World`]).
 
 // Whatever goes wrong here ends a test, and a panic is how a test says so.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 
-mod authority;
 mod consumer;
 mod function;
 mod operators;
@@ -14,7 +13,6 @@ mod world;
 
 use std::sync::LazyLock;
 
-pub use self::authority::Authority;
 pub use self::consumer::{Consumer, Reply, request};
 pub use self::function::Function;
 pub use self::operators::{HOME, THIRD, VISITED};

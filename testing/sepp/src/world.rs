@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::Method;
+use tessera_pki::Authority;
 use tessera_test_peers::{Directory, between::Between, wait_until};
 
-use crate::{Authority, Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
+use crate::{Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, request};
 
 /// 32 bytes, as `openssl rand -hex 32` writes them.
 const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
@@ -106,16 +107,16 @@ impl World {
         let visited = Sepp::new(program, Places::on(place(0)));
         let between = Between::start(first.n32f);
         let files = Directory::new();
-        let home_leaf = home_ca.issue(&[HOME]);
+        let home_leaf = home_ca.issue(HOME).both_pem();
         for (sepp, leaf) in home.iter().map(|sepp| (sepp, home_leaf.clone())) {
             write_files(sepp, &leaf, [&home_ca, &visited_ca, &third_ca]);
         }
-        let leaf = visited_ca.issue_numbered(&[VISITED], 7);
+        let leaf = visited_ca.issue_numbered(VISITED, 7).both_pem();
         write_files(&visited, &leaf, [&home_ca, &visited_ca, &third_ca]);
         for (name, text) in [
             ("home.pem", home_leaf),
             ("visited.pem", leaf),
-            ("third.pem", third_ca.issue(&[THIRD])),
+            ("third.pem", third_ca.issue(THIRD).both_pem()),
             ("home-ca.pem", home_ca.pem()),
         ] {
             files.write(name, text);

@@ -3,10 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
-    KeyPair, KeyUsagePurpose, date_time_ymd,
-};
+use tessera_pki::{Authority, Leaf};
 use tessera_test_peers::Directory;
 
 /// The name of every server.
@@ -25,7 +22,7 @@ pub struct Pki {
     pub server: Identity,
     /// A client's, for [`CLIENT_NAME`].
     pub client: Identity,
-    issuer: CertifiedIssuer<'static, KeyPair>,
+    issuer: Authority,
 }
 
 /// The paths of a certificate and its key.
@@ -43,40 +40,37 @@ impl Pki {
     /// A new authority, with a certificate for a server and one for a client.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        let mut params = CertificateParams::default();
         // Whoever meets two authorities of one name blames the signature, not the authority.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        params.distinguished_name.push(DnType::CommonName, format!("Tunnel test CA {number}"));
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let issuer = Authority::new(&format!("Tunnel test CA {number}"));
         let directory = Directory::new();
         let ca = directory.write("ca.pem", issuer.pem());
-        let server = issue(&directory, &issuer, "server", SERVER_NAME, |_| ());
-        let client = issue(&directory, &issuer, "client", CLIENT_NAME, |_| ());
+        let server = write(&directory, "server", &issuer.issue(SERVER_NAME));
+        let client = write(&directory, "client", &issuer.issue(CLIENT_NAME));
         Self { directory, ca, server, client, issuer }
     }
 
     /// A certificate for another name of a client, in files of this name.
     pub fn client_called(&self, file: &str, name: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, name, |_| ())
+        write(&self.directory, file, &self.issuer.issue(name))
     }
 
     /// A server's certificate that has expired, in files of this name.
     pub fn expired_server(&self, file: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, SERVER_NAME, expired)
+        write(&self.directory, file, &self.issuer.issue_expired(SERVER_NAME))
     }
 
     /// A server's certificate that ends in so many days, in files of this name.
     pub fn server_for_days(&self, file: &str, days: u64) -> Identity {
         // Not to the second: a test that takes long sees the same number of days.
         let end = SystemTime::now() + Duration::from_secs(days * 86_400 - 3600);
-        issue(&self.directory, &self.issuer, file, SERVER_NAME, |it| it.not_after = end.into())
+        let leaf = self.issuer.issue_with(&[SERVER_NAME], |it| it.not_after = end.into());
+        write(&self.directory, file, &leaf)
     }
 
     /// A client's certificate that has expired, in files of this name.
     pub fn expired_client(&self, file: &str) -> Identity {
-        issue(&self.directory, &self.issuer, file, CLIENT_NAME, expired)
+        write(&self.directory, file, &self.issuer.issue_expired(CLIENT_NAME))
     }
 }
 
@@ -86,30 +80,10 @@ impl Default for Pki {
     }
 }
 
-fn expired(params: &mut CertificateParams) {
-    params.not_before = date_time_ymd(2020, 1, 1);
-    params.not_after = date_time_ymd(2021, 1, 1);
-}
-
-fn issue(
-    directory: &Directory,
-    issuer: &CertifiedIssuer<'static, KeyPair>,
-    file: &str,
-    name: &str,
-    change: impl FnOnce(&mut CertificateParams),
-) -> Identity {
-    let mut params = CertificateParams::new([name.to_owned()]).unwrap();
-    params.distinguished_name.push(DnType::CommonName, name);
-    let usages = [ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    params.extended_key_usages = usages.into();
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    change(&mut params);
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, issuer).unwrap().pem();
-    let key = key.serialize_pem();
+fn write(directory: &Directory, file: &str, leaf: &Leaf) -> Identity {
     Identity {
-        both: directory.write(&format!("{file}-both.pem"), format!("{certificate}{key}")),
-        certificate: directory.write(&format!("{file}.pem"), certificate),
-        key: directory.write(&format!("{file}-key.pem"), key),
+        both: directory.write(&format!("{file}-both.pem"), leaf.both_pem()),
+        certificate: directory.write(&format!("{file}.pem"), &leaf.pem),
+        key: directory.write(&format!("{file}-key.pem"), leaf.key_pem()),
     }
 }

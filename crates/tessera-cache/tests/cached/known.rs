@@ -4,34 +4,28 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
-    RsaKeySize, date_time_ymd,
-};
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
     CodecRefusal, Credential, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
-    PeerCertificate, PinnedChain, PrivateKey, ToServer, chain_hash,
+    PeerCertificate, PinnedChain, ToServer, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
-use tessera_aws_lc::SigningKey;
 use tessera_cache::{Carrier, ClientCache, Missed, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
+use tessera_pki::Authority;
+use tessera_pki::rcgen::{
+    CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, SignatureAlgorithm,
+    date_time_ymd,
+};
 use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
 use crate::fleet::ring;
 use crate::reasons::assert_told;
 use crate::{Ends, hits_of};
 
-type Ca = CertifiedIssuer<'static, KeyPair>;
-
-fn ca_params(name: &str) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+fn until_2040(params: &mut CertificateParams) {
     params.not_after = date_time_ymd(2040, 1, 1);
-    params
 }
 
 /// Of what kind the keys of all certificates are.
@@ -42,25 +36,18 @@ pub(crate) enum Keys {
 }
 
 impl Keys {
-    fn key(self) -> KeyPair {
-        let key = match self {
-            Self::Rsa2048 => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048),
-            Self::P256 => KeyPair::generate(),
-        };
-        key.expect("a key")
+    fn algorithm(self) -> &'static SignatureAlgorithm {
+        match self {
+            Self::Rsa2048 => &PKCS_RSA_SHA256,
+            Self::P256 => &PKCS_ECDSA_P256_SHA256,
+        }
     }
 }
 
 /// A certificate for the scene's server or any client, with that of its issuer.
-fn credential(keys: Keys, issuer: &Ca) -> Credential {
-    let key = keys.key();
-    let mut params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).expect("a name");
-    params.not_after = date_time_ymd(2040, 1, 1);
-    let issuer_ref: &Issuer<'_, KeyPair> = issuer;
-    let leaf = params.signed_by(&key, issuer_ref).expect("a certificate");
-    let chain = vec![leaf.der().to_vec(), issuer.der().to_vec()];
-    let key = SigningKey::from_pkcs8(&key.serialize_der()).expect("a key");
-    Credential::new(chain, PrivateKey::Signs(Arc::new(key)))
+fn credential(keys: Keys, issuer: &Authority) -> Credential {
+    let key = KeyPair::generate_for(keys.algorithm()).expect("a key");
+    issuer.issue_for(key, &[SERVER_NAME], until_2040).credential()
 }
 
 /// What a verifier remembers, until it is told to forget it.
@@ -83,9 +70,8 @@ fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
 
 /// The same with keys and a carrier.
 pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>; 2]) {
-    let root = CertifiedIssuer::self_signed(ca_params("root"), keys.key()).expect("a root");
-    let issuer = CertifiedIssuer::signed_by(ca_params("issuer"), keys.key(), &root);
-    let issuer = issuer.expect("an issuer");
+    let root = Authority::with("root", keys.algorithm(), until_2040);
+    let issuer = root.below_with("issuer", keys.algorithm(), until_2040);
     let mut ends = Ends::new(Mode::Mutual);
     let provider = ends.scene.client.provider;
     let memories = [(); 2].map(|()| {

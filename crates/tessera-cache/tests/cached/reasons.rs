@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tessera::Reply;
 use tessera::Time;
 use tessera::auth::{
@@ -12,6 +11,8 @@ use tessera::handshake::{ClientAuthentication, Facts};
 use tessera::wire::SignatureScheme;
 use tessera_cache::{Carrier, ClientCache, Missed, PublicIds};
 use tessera_harness::{Mode, Pair, at};
+use tessera_pki::Authority;
+use tessera_pki::rcgen::date_time_ymd;
 
 use crate::{Ends, Naming, chain, hits_of};
 
@@ -135,10 +136,9 @@ fn a_client_without_a_ticket_says_so() {
 /// In January 2027 all is well; in 2030 both chains have expired, and the verifiers of this test don't mind.
 #[test]
 fn what_has_expired_is_named_at_both_ends() {
-    let key = KeyPair::generate().expect("a key");
-    let mut params = CertificateParams::new(vec!["client".to_owned()]).expect("a name");
-    params.not_after = date_time_ymd(2029, 1, 1);
-    let leaf = params.self_signed(&key).expect("a certificate").der().to_vec();
+    let leaf = Authority::new("root")
+        .issue_with(&["client"], |params| params.not_after = date_time_ymd(2029, 1, 1))
+        .der();
     for mut ends in Ends::of_both(Mode::Mutual) {
         ends.scene.client.credentials = vec![chain(&leaf, &[b'j'; 600])];
         ends.scene.client.verifier = Arc::new(Until2029(Naming::new("servers")));

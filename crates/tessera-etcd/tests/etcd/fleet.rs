@@ -34,10 +34,10 @@ trait Etcd {
 impl Etcd for Authority {
     fn files(&self) -> ClientTls {
         let write = |name, content: String| PathBuf::from(self.directory.write(name, content));
-        let (certificate, key) = self.certificate(ETCD);
+        let certificate = self.certificate(ETCD);
         ClientTls {
-            certificate: write("etcd.pem", certificate.pem()),
-            key: write("etcd.key", key.serialize_pem()),
+            certificate: write("etcd.pem", certificate.pem.clone()),
+            key: write("etcd.key", certificate.key_pem()),
             client_authority: write("root.pem", self.root.pem()),
         }
     }

@@ -5,17 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    IsCa, KeyIdMethod, KeyPair, RevokedCertParams, SerialNumber, date_time_ymd,
-};
 use tessera::handshake::{Checked, ClientAuthentication};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_kit::live::LiveConfig;
 use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
+use tessera_pki::Authority;
+use tessera_pki::rcgen::{CertificateParams, date_time_ymd};
 use tessera_tokio::{Acceptor, Connector};
-
-type Ca = CertifiedIssuer<'static, KeyPair>;
 
 /// A directory that is gone after the test.
 struct Files(PathBuf);
@@ -39,10 +35,10 @@ impl Files {
     }
 
     /// A certificate and its key.
-    fn issue(&self, ca: &Ca, change: impl FnOnce(&mut CertificateParams)) {
-        let (certificate, key) = issued(ca, change);
-        self.write("chain.pem", certificate);
-        self.write("key.pem", key);
+    fn issue(&self, ca: &Authority, change: impl FnOnce(&mut CertificateParams)) {
+        let leaf = ca.issue_with(&["server.example"], change);
+        self.write("chain.pem", &leaf.pem);
+        self.write("key.pem", leaf.key_pem());
     }
 
     fn load_credential(&self) -> Result<(), ProgramError> {
@@ -61,38 +57,6 @@ fn setting(path: &Path) -> SettingFile<'_> {
     SettingFile { setting: "a test's", path }
 }
 
-fn ca(name: &str) -> Ca {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, name);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
-
-fn issued(ca: &Ca, change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(vec!["server.example".to_owned()]).unwrap();
-    change(&mut params);
-    (params.signed_by(&key, ca).unwrap().pem(), key.serialize_pem())
-}
-
-fn revocation_list(ca: &Ca, serials: &[u64]) -> String {
-    let revoked = |serial: &u64| RevokedCertParams {
-        serial_number: SerialNumber::from(*serial),
-        revocation_time: date_time_ymd(2025, 1, 1),
-        reason_code: None,
-        invalidity_date: None,
-    };
-    let params = CertificateRevocationListParams {
-        this_update: date_time_ymd(2025, 1, 1),
-        next_update: date_time_ymd(2099, 1, 1),
-        crl_number: SerialNumber::from(1_u64),
-        issuing_distribution_point: None,
-        revoked_certs: serials.iter().map(revoked).collect(),
-        key_identifier_method: KeyIdMethod::Sha256,
-    };
-    params.signed_by(ca).unwrap().pem().unwrap()
-}
-
 /// Everything of a server's configuration that comes from files.
 fn load_server(files: &Path) -> Result<Checked<ServerConfig>, ProgramError> {
     let [chain, key, roots, list] =
@@ -107,10 +71,10 @@ fn load_server(files: &Path) -> Result<Checked<ServerConfig>, ProgramError> {
 /// Authorities publish lists in DER.
 #[test]
 fn a_revocation_list_may_be_der() {
-    let (files, clients) = (Files::new(), ca("clients"));
+    let (files, clients) = (Files::new(), Authority::new("clients"));
     files.issue(&clients, |_| ());
     files.write("clients.pem", clients.pem());
-    files.write("clients.crl", revocation_list(&clients, &[7]));
+    files.write("clients.crl", clients.revoking(&[7]));
     let path = files.path("clients.crl");
     let [der] = pem::revocation_lists(setting(&path)).unwrap().try_into().unwrap();
     let of_pem = load_server(&files.0).unwrap();
@@ -124,10 +88,10 @@ fn a_revocation_list_may_be_der() {
 
 #[test]
 fn a_reload_exchanges_all_files_or_none_and_counts() {
-    let (files, clients) = (Files::new(), ca("clients"));
+    let (files, clients) = (Files::new(), Authority::new("clients"));
     files.issue(&clients, |_| ());
     files.write("clients.pem", clients.pem());
-    files.write("clients.crl", revocation_list(&clients, &[]));
+    files.write("clients.crl", clients.revoking(&[]));
     let directory = files.0.clone();
     let acceptor = Acceptor::new(load_server(&directory).unwrap());
     let live = LiveConfig::new(acceptor.clone(), move || load_server(&directory));
@@ -138,9 +102,9 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     let first = chain();
     files.issue(&clients, |_| ());
     for (list, words) in [
-        (revocation_list(&ca("clients"), &[]), "not signed by a root of that name"),
+        (Authority::new("clients").revoking(&[]), "not signed by a root of that name"),
         ("-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n".to_owned(), "revocation list"),
-        (revocation_list(&clients, &[])[..100].to_owned(), "half written"),
+        (clients.revoking(&[])[..100].to_owned(), "half written"),
         (String::new(), "no revocation list"),
     ] {
         files.write("clients.crl", list);
@@ -154,7 +118,7 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     let failed_since = counts.failed_since.unwrap();
 
     // The list is right again, and the same: only the certificate is another one.
-    files.write("clients.crl", revocation_list(&clients, &[]));
+    files.write("clients.crl", clients.revoking(&[]));
     let changed = live.reload().unwrap();
     assert_eq!((changed.generation, changed.certificates, changed.peers), (2, true, false));
     assert_ne!(chain(), first);
@@ -163,10 +127,10 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     assert!(counts.failed_since.is_none() && counts.loaded_at >= failed_since);
 
     // Somebody is revoked, a root is another one, and one comes in addition.
-    files.write("clients.crl", revocation_list(&clients, &[7]));
+    files.write("clients.crl", clients.revoking(&[7]));
     let changed = live.reload().unwrap();
     assert_eq!((changed.certificates, changed.peers, changed.psks), (false, true, false));
-    let other = ca("other");
+    let other = Authority::new("other");
     files.write("clients.pem", other.pem());
     assert!(live.reload().unwrap().peers);
     files.write("clients.pem", other.pem() + &clients.pem());
@@ -177,7 +141,7 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
 
 #[test]
 fn a_connector_is_reloaded_in_the_same_way() {
-    let (files, servers) = (Files::new(), ca("servers"));
+    let (files, servers) = (Files::new(), Authority::new("servers"));
     files.write("roots.pem", servers.pem());
     let path = files.path("roots.pem");
     let load = move || -> Result<Checked<ClientConfig>, ProgramError> {
@@ -187,7 +151,7 @@ fn a_connector_is_reloaded_in_the_same_way() {
     let connector = Connector::new(load().unwrap());
     let live = LiveConfig::new(connector.clone(), load);
     assert!(!live.reload().unwrap().peers);
-    files.write("roots.pem", ca("others").pem());
+    files.write("roots.pem", Authority::new("others").pem());
     assert!(live.reload().unwrap().peers);
     fs::remove_file(files.path("roots.pem")).unwrap();
     assert_eq!(live.reload().unwrap_err().file(), Some(&*files.path("roots.pem")));
@@ -196,7 +160,7 @@ fn a_connector_is_reloaded_in_the_same_way() {
 
 #[test]
 fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
-    let (files, servers) = (Files::new(), ca("servers"));
+    let (files, servers) = (Files::new(), Authority::new("servers"));
     files.write("roots.pem", servers.pem());
     let path = files.path("roots.pem");
     let load = move || -> Result<Checked<ClientConfig>, ProgramError> {
@@ -205,7 +169,7 @@ fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
     };
     let connector = Connector::new(load().unwrap());
     let live = LiveConfig::new(connector.clone(), load);
-    files.write("roots.pem", ca("others").pem());
+    files.write("roots.pem", Authority::new("others").pem());
     drop(live.prepare().unwrap());
     assert_eq!((connector.generation(), live.counts().reloads), (1, 0));
     let prepared = live.prepare().unwrap();
@@ -221,11 +185,11 @@ fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
 /// A gateway's two faces, of one set of files.
 #[test]
 fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
-    let (files, clients) = (Files::new(), ca("clients"));
+    let (files, clients) = (Files::new(), Authority::new("clients"));
     files.issue(&clients, |_| ());
     files.write("clients.pem", clients.pem());
-    files.write("clients.crl", revocation_list(&clients, &[]));
-    files.write("servers.pem", ca("servers").pem());
+    files.write("clients.crl", clients.revoking(&[]));
+    files.write("servers.pem", Authority::new("servers").pem());
     let directory = files.0.clone();
     let load = move || -> Result<_, ProgramError> {
         let server = load_server(&directory)?;
@@ -240,7 +204,7 @@ fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
     files.write("servers.pem", "");
     assert_eq!(live.reload().unwrap_err().file(), Some(&*files.path("servers.pem")));
     assert_eq!((both.0.generation(), both.1.generation()), (1, 1));
-    files.write("servers.pem", ca("others").pem());
+    files.write("servers.pem", Authority::new("others").pem());
     let changed = live.reload().unwrap();
     assert_eq!((changed.generation, changed.certificates, changed.peers), (2, true, true));
     assert_eq!((both.0.generation(), both.1.generation()), (2, 2));
@@ -249,10 +213,10 @@ fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
 /// Reloads at once take turns, and each that succeeds counts.
 #[test]
 fn reloads_take_turns() {
-    let (files, clients) = (Files::new(), ca("clients"));
+    let (files, clients) = (Files::new(), Authority::new("clients"));
     files.issue(&clients, |_| ());
     files.write("clients.pem", clients.pem());
-    files.write("clients.crl", revocation_list(&clients, &[]));
+    files.write("clients.crl", clients.revoking(&[]));
     let (directory, inside) = (files.0.clone(), Mutex::new(()));
     let acceptor = Acceptor::new(load_server(&directory).unwrap());
     let live = LiveConfig::new(acceptor, move || {
@@ -269,7 +233,7 @@ fn reloads_take_turns() {
 
 #[test]
 fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
-    let (files, root) = (Files::new(), ca("root"));
+    let (files, root) = (Files::new(), Authority::new("root"));
     let refused = |words: &str| {
         let error = files.load_credential().unwrap_err();
         assert_eq!(error.file(), Some(&*files.path("chain.pem")), "{error}");
@@ -290,15 +254,11 @@ fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
 
 #[test]
 fn a_chain_has_to_be_in_order() {
-    let (files, root) = (Files::new(), ca("root"));
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, "intermediate");
-    let key = KeyPair::generate().unwrap();
-    let intermediate = CertifiedIssuer::signed_by(params, key, &root).unwrap();
-    let (leaf, key) = issued(&intermediate, |_| ());
-    files.write("key.pem", key);
-    let (intermediate, root) = (intermediate.pem(), root.pem());
+    let (files, root) = (Files::new(), Authority::new("root"));
+    let intermediate = root.below("intermediate");
+    let leaf = intermediate.issue("server.example");
+    files.write("key.pem", leaf.key_pem());
+    let (leaf, intermediate, root) = (leaf.pem, intermediate.pem(), root.pem());
     for chain in [&[&leaf][..], &[&leaf, &intermediate], &[&leaf, &intermediate, &root]] {
         files.write("chain.pem", chain.iter().map(|pem| pem.as_str()).collect::<String>());
         files.load_credential().unwrap();

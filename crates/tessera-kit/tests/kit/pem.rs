@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, PublicKeyX509Der};
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
-use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
 use tessera::crypto::Signer;
 use tessera::wire::SignatureScheme;
 use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
+use tessera_pki::Authority;
+use tessera_pki::rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
 
 /// A file that is gone after the test.
 struct TestFile(PathBuf);
@@ -131,10 +132,9 @@ fn pem_files_that_are_too_long_are_not_read() {
 
 #[test]
 fn files_of_roots_and_of_raw_public_keys_make_verifiers() {
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::default();
-    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    let root = TestFile::new(&params.self_signed(&key).unwrap().pem());
+    let authority = Authority::new("root");
+    let key = authority.issuer.key();
+    let root = TestFile::new(&authority.pem());
     trust::roots(root.setting()).unwrap();
     assert!(
         refusal(trust::raw_public_keys(root.setting(), "peer")).contains("openssl x509 -pubkey")

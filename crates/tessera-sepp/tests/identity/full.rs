@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use rcgen::{ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
 use tessera::ServerConfig;
 use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer};
 use tessera::handshake::{ClientAuthentication, Reply};
 use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
+use tessera_pki::rcgen::{ExtendedKeyUsagePurpose, SerialNumber, date_time_ymd};
 use tessera_sepp::identity::{Direction, Identity, Listener};
 use tessera_sepp::reconnection::{Mode, NoLonger};
 use tessera_tokio::Acceptor;
 
-use crate::pki::Leaf;
 use crate::world::{HOME, NAMED, THIRD, VISITED, World, fqdn, meet};
+use tessera_pki::Leaf;
 
 #[tokio::test]
 async fn both_ends_know_who_the_other_is() {
@@ -54,52 +54,45 @@ fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
     vec![
         (
             "expired",
-            visited.issue(&[VISITED], |it| it.not_after = date_time_ymd(2021, 1, 1)),
+            visited.issue_with(&[VISITED], |it| it.not_after = date_time_ymd(2021, 1, 1)),
             AlertDescription::CERTIFICATE_EXPIRED,
         ),
         (
             "not yet valid",
-            visited.issue(&[VISITED], |it| it.not_before = date_time_ymd(2099, 1, 1)),
+            visited.issue_with(&[VISITED], |it| it.not_before = date_time_ymd(2099, 1, 1)),
             AlertDescription::CERTIFICATE_EXPIRED,
         ),
         (
             "revoked",
-            visited.issue(&[VISITED], |it| it.serial_number = Some(SerialNumber::from(13_u64))),
+            visited
+                .issue_with(&[VISITED], |it| it.serial_number = Some(SerialNumber::from(13_u64))),
             AlertDescription::CERTIFICATE_REVOKED,
         ),
         (
             "for other uses",
-            visited.issue(&[VISITED], |it| {
+            visited.issue_with(&[VISITED], |it| {
                 it.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning];
             }),
             AlertDescription::UNSUPPORTED_CERTIFICATE,
         ),
-        (
-            "of the authority of another network",
-            third.issue(&[VISITED], |_| ()),
-            AlertDescription::UNKNOWN_CA,
-        ),
+        ("of the authority of another network", third.issue(VISITED), AlertDescription::UNKNOWN_CA),
         (
             "of two trust anchors",
-            visited.issue(&[VISITED, THIRD], |_| ()),
+            visited.issue_with(&[VISITED, THIRD], |_| ()),
             AlertDescription::CERTIFICATE_UNKNOWN,
         ),
         (
             "of two trust anchors, by a wildcard",
-            visited.issue(&[VISITED, wildcard], |_| ()),
+            visited.issue_with(&[VISITED, wildcard], |_| ()),
             AlertDescription::CERTIFICATE_UNKNOWN,
         ),
         (
             "of its peer's network too",
-            visited.issue(&[VISITED, HOME], |_| ()),
+            visited.issue_with(&[VISITED, HOME], |_| ()),
             AlertDescription::ACCESS_DENIED,
         ),
-        (
-            "of no network",
-            visited.issue(&["sepp.example.org"], |_| ()),
-            AlertDescription::UNKNOWN_CA,
-        ),
-        ("of nobody", visited.issue(&[other], |_| ()), AlertDescription::ACCESS_DENIED),
+        ("of no network", visited.issue("sepp.example.org"), AlertDescription::UNKNOWN_CA),
+        ("of nobody", visited.issue(other), AlertDescription::ACCESS_DENIED),
     ]
 }
 
@@ -143,7 +136,7 @@ async fn servers_with_a_fault_are_refused_with_its_alert() {
         let met = meet(&world.home.to(VISITED), VISITED, &server(&leaf), b"").await;
         assert_eq!(met.client_alert(), Some(as_server(name, alert)), "{name}: {:?}", met.client);
     }
-    let good = world.visited_ca.issue(&[VISITED], |_| ());
+    let good = world.visited_ca.issue(VISITED);
     let met = meet(&world.home.to(VISITED), VISITED, &server(&good), b"").await;
     assert_eq!(met.mode(), Mode::Full);
 }
@@ -163,7 +156,7 @@ async fn a_certificate_of_two_peers_is_refused() {
         // Its own network isn't among them.
         (vec![VISITED], None),
     ] {
-        let leaf = world.visited_ca.issue(&names, |_| ());
+        let leaf = world.visited_ca.issue_with(&names, |_| ());
         let client = world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()]);
         let met = meet(&client, HOME, world.home.n32f(), b"").await;
         assert_eq!(met.server_alert(), alert, "{names:?}");
@@ -175,7 +168,7 @@ async fn a_certificate_of_two_peers_is_refused() {
 async fn n32f_says_no_more_than_n32c() {
     let world = World::associated("").await;
     let also = "sepp2.5gc.mnc003.mcc001.3gppnetwork.org";
-    let larger = world.visited_ca.issue(&[VISITED, also], |_| ());
+    let larger = world.visited_ca.issue_with(&[VISITED, also], |_| ());
     let client = world.visited.careless(HOME, |it| it.credentials = vec![larger.credential()]);
     let met = meet(&client, HOME, world.home.n32f(), b"").await;
     assert_eq!(met.server_alert(), Some(AlertDescription::ACCESS_DENIED), "{:?}", met.server);
@@ -194,10 +187,11 @@ async fn a_name_is_the_peers_under_its_anchor_and_with_its_networks_alone() {
     let mut world = World::new("");
     world.home_words.peers[0].1 = NAMED;
     world.home.reload(&world.home_words);
-    let of_third = world.third_ca.issue(&[NAMED, "x.5gc.mnc002.mcc002.3gppnetwork.org"], |_| ());
+    let of_third =
+        world.third_ca.issue_with(&[NAMED, "x.5gc.mnc002.mcc002.3gppnetwork.org"], |_| ());
     let other_network =
-        world.visited_ca.issue(&[NAMED, "x.5gc.mnc003.mcc001.3gppnetwork.org"], |_| ());
-    let own = world.visited_ca.issue(&[NAMED, VISITED], |_| ());
+        world.visited_ca.issue_with(&[NAMED, "x.5gc.mnc003.mcc001.3gppnetwork.org"], |_| ());
+    let own = world.visited_ca.issue_with(&[NAMED, VISITED], |_| ());
     for (leaf, alert) in [
         (of_third, Some(AlertDescription::ACCESS_DENIED)),
         (other_network, Some(AlertDescription::ACCESS_DENIED)),
@@ -212,8 +206,8 @@ async fn a_name_is_the_peers_under_its_anchor_and_with_its_networks_alone() {
 #[tokio::test]
 async fn a_pinned_peer_shows_that_certificate_and_no_other() {
     let mut world = World::new("");
-    let pinned = world.visited_ca.issue(&[VISITED], |_| ());
-    let fingerprint = tessera_kit::credential::fingerprint(&pinned.der);
+    let pinned = world.visited_ca.issue(VISITED);
+    let fingerprint = tessera_kit::credential::fingerprint(&pinned.der());
     world.home_words.peers[0].2 = format!("pins = [\"{fingerprint}\"]\n");
     world.home.reload(&world.home_words);
     let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
@@ -227,7 +221,7 @@ async fn a_pinned_peer_shows_that_certificate_and_no_other() {
 async fn a_connection_that_another_verifier_accepted_is_nobodys() {
     let world = World::new("");
     let roots = trusting(&world);
-    let own = vec![world.home_ca.issue(&[HOME], |_| ()).credential()];
+    let own = vec![world.home_ca.issue(HOME).credential()];
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), own);
     config.client_authentication = ClientAuthentication::Required(Arc::new(roots));
     config.protocols = vec![b"h2".to_vec()];

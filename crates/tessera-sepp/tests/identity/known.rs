@@ -1,17 +1,17 @@
 //! Chains that were accepted before, and aren't checked again: until a reload changes who is trusted.
 
-use rcgen::{KeyPair, SigningKey};
 use tessera::Role;
 use tessera::auth::{PeerRejected, PeerVerifier, Proof, VerifyPeer, chain_hash};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_kit::clock::unix;
+use tessera_pki::rcgen::SigningKey;
 use tessera_sepp::identity::{Listener, SeppVerifier};
 use tessera_sepp::reconnection::Mode;
 use tessera_tokio::Connector;
 
-use crate::pki::{Authority, Leaf};
 use crate::world::{HOME, VISITED, World, meet};
+use tessera_pki::{Authority, Leaf};
 
 /// A client that never resumes, because it is another one each time.
 fn client(world: &World, leaf: &Leaf) -> Connector {
@@ -21,12 +21,11 @@ fn client(world: &World, leaf: &Leaf) -> Connector {
 /// What would be asked of a client that only names its chain, and has its key.
 fn named(leaf: &Leaf) -> VerifyPeer {
     let signed = b"a transcript".to_vec();
-    let key = KeyPair::try_from(leaf.key.as_slice()).unwrap();
-    let signature = key.sign(&signed).unwrap();
+    let signature = leaf.key.sign(&signed).unwrap();
     let scheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
     let mut question =
         VerifyPeer::new(Role::Client, vec![], Proof::Signature { scheme, signed, signature });
-    question.known = chain_hash(tessera_aws_lc::provider().sha256().unwrap(), &[&leaf.der]);
+    question.known = chain_hash(tessera_aws_lc::provider().sha256().unwrap(), &[&leaf.der()]);
     question.unix = Some(unix().as_secs());
     question
 }
@@ -45,7 +44,7 @@ fn is_known(world: &World, leaf: &Leaf) -> bool {
 #[tokio::test]
 async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_list() {
     let world = World::new("");
-    let leaf = world.visited_ca.issue(&[VISITED], |_| ());
+    let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     assert!(!is_known(&world, &leaf));
     // The second time it is known, and the third time after a list that revokes somebody else.
     for (serials, was_known) in [(None, false), (None, true), (Some(99), false), (None, true)] {
@@ -74,7 +73,7 @@ async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_list()
 #[tokio::test]
 async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_root() {
     let world = World::new("");
-    let leaf = world.visited_ca.issue(&[VISITED], |_| ());
+    let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     let met = meet(&client(&world, &leaf), HOME, world.home.n32f(), b"").await;
     assert_eq!(met.mode(), Mode::Full);
     assert!(is_known(&world, &leaf));
@@ -91,7 +90,7 @@ async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_root()
 #[tokio::test]
 async fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
     let world = World::new("");
-    let leaf = world.visited_ca.issue(&[VISITED], |_| ());
+    let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     let met = meet(&client(&world, &leaf), HOME, world.home.n32f(), b"").await;
     assert_eq!(met.mode(), Mode::Full);
     assert!(is_known(&world, &leaf));

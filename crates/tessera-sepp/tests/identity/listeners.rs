@@ -28,7 +28,7 @@ async fn a_shared_listener_carries_n32c_over_full_handshakes_alone() {
     world.home_words = Words { n32f: "127.0.0.1:2", ..world.home_words };
     let shared = crate::world::Sepp::new(
         &world.home_words,
-        &world.home_ca.issue(&[HOME], |_| ()),
+        &world.home_ca.issue(HOME),
         &[("visited", &world.visited_ca), ("third", &world.third_ca)],
     );
     let client = world.visited.careless(HOME, |_| ());

@@ -5,7 +5,6 @@ mod full;
 mod known;
 mod listeners;
 mod modes;
-mod pki;
 mod reloads;
 mod resumed;
 mod world;

@@ -2,8 +2,8 @@
 
 use tessera_sepp::reconnection::{Mode, NoLonger};
 
-use crate::pki::Authority;
 use crate::world::{HOME, VISITED, World, fqdn, meet};
+use tessera_pki::Authority;
 
 #[tokio::test]
 async fn a_reload_that_fails_changes_nothing() {
@@ -14,10 +14,10 @@ async fn a_reload_that_fails_changes_nothing() {
     for (file, text, told) in [
         ("visited.pem", "nothing", "[trust.visited] roots"),
         ("visited.crl", &*Authority::new("visited").revoking(&[]), "visited.crl"),
-        ("own.pem", &*world.home_ca.issue(&[VISITED], |_| ()).pem, "[local] fqdn"),
+        ("own.pem", &*world.home_ca.issue(VISITED).both_pem(), "[local] fqdn"),
         (
             "own.pem",
-            &*world.home_ca.issue(&[HOME], |it| it.extended_key_usages.truncate(1)).pem,
+            &*world.home_ca.issue_with(&[HOME], |it| it.extended_key_usages.truncate(1)).both_pem(),
             "serverAuth",
         ),
     ] {

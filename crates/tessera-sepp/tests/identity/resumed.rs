@@ -3,8 +3,8 @@
 use tessera::wire::AlertDescription;
 use tessera_sepp::reconnection::Mode;
 
-use crate::pki::Authority;
 use crate::world::{HOME, Sepp, VISITED, World, meet};
+use tessera_pki::Authority;
 
 const EARLY: &str = "early-data = \"fs\"";
 
@@ -68,7 +68,10 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
         (
             "this SEPP has another certificate",
             |world, end| {
-                end.write("own.pem", end.own_authority(world).issue(&[end.name()], |_| ()).pem);
+                end.write(
+                    "own.pem",
+                    end.own_authority(world).issue_numbered(end.name(), 7).both_pem(),
+                );
                 end.reload(end.words(world));
             },
             None,

@@ -19,7 +19,7 @@ use tessera_sepp::tls::N32Tls;
 use tessera_tokio::{Acceptor, Connector, EarlyData, MemorySessionStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-use crate::pki::{Authority, Leaf};
+use tessera_pki::{Authority, Leaf};
 
 pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -99,11 +99,11 @@ impl Sepp {
         let name = format!("tessera-sepp-identity-{}-{number}", std::process::id());
         let files = std::env::temp_dir().join(name);
         fs::create_dir(&files).unwrap();
-        let write = |name: &str, text: &str| fs::write(files.join(name), text).unwrap();
-        write("own.pem", &own.pem);
+        let write = |name: &str, text: String| fs::write(files.join(name), text).unwrap();
+        write("own.pem", own.both_pem());
         for (name, authority) in roots {
-            write(&format!("{name}.pem"), &authority.pem());
-            write(&format!("{name}.crl"), &authority.revoking(&[]));
+            write(&format!("{name}.pem"), authority.pem());
+            write(&format!("{name}.crl"), authority.revoking(&[]));
         }
         let configuration = words.parse(&files);
         let (stores, _) = Stores::open(&configuration.tickets.stores()).unwrap();
@@ -255,9 +255,9 @@ impl World {
         );
         let visited_words = words(VISITED, vec![("home", HOME, table("home"))]);
         let third_words = words(THIRD, vec![("home", HOME, String::new())]);
-        let home = Sepp::new(&home_words, &home_ca.issue(&[HOME], |_| ()), &roots);
-        let visited = Sepp::new(&visited_words, &visited_ca.issue(&[VISITED], |_| ()), &roots);
-        let third = Sepp::new(&third_words, &third_ca.issue(&[THIRD], |_| ()), &roots);
+        let home = Sepp::new(&home_words, &home_ca.issue_numbered(HOME, 7), &roots);
+        let visited = Sepp::new(&visited_words, &visited_ca.issue_numbered(VISITED, 7), &roots);
+        let third = Sepp::new(&third_words, &third_ca.issue_numbered(THIRD, 7), &roots);
         Self { home_ca, visited_ca, third_ca, home, visited, third, home_words, visited_words }
     }
 

@@ -4,7 +4,6 @@
 mod bodies;
 mod early;
 mod failures;
-mod pki;
 mod refused;
 mod telescopic;
 mod ways;

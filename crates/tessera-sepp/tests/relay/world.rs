@@ -1,5 +1,6 @@
 //! A home network and a visited one, each with a SEPP, and the home network's function.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
+use tessera_pki::Authority;
 use tessera_proxy::address::DialAddress;
 use tessera_proxy::config::Document;
 use tessera_proxy::http::body::Body;
@@ -25,8 +27,6 @@ use tessera_sepp::tls::N32Tls;
 use tessera_tokio::Acceptor;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
-
-use crate::pki::Authority;
 
 pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
@@ -119,9 +119,10 @@ impl World {
         for (files, ca, name) in
             [(&home_files, &home_ca, HOME), (&visited_files, &visited_ca, VISITED)]
         {
-            ca.issue(name, &files.join("sepp.pem"));
-            home_ca.write(&files.join("home.pem"));
-            visited_ca.write(&files.join("visited.pem"));
+            let write = |name: &str, text: String| fs::write(files.join(name), text).unwrap();
+            write("sepp.pem", ca.issue(name).both_pem());
+            write("home.pem", home_ca.pem());
+            write("visited.pem", visited_ca.pem());
         }
         let text = |fqdn: &str, plmn: &str, own: &[TcpListener; 3], sbi: &str, peer: &str| {
             format!(
@@ -282,7 +283,7 @@ fn directory() -> PathBuf {
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("relay-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
+    fs::create_dir_all(&path).unwrap();
     path
 }
 

@@ -4,12 +4,13 @@ use std::io;
 use std::time::Duration;
 
 use crate::common::{
-    self, AWAY, Authority, HOME, Home, acceptor, burn, channel, connector, credential, params,
-    patient, server, until, uri,
+    self, AWAY, Authority, HOME, Home, acceptor, burn, channel, connector, patient, server, until,
+    uri,
 };
 use tessera::Destination;
 use tessera::auth::Credential;
 use tessera::handshake::ClientAuthentication;
+use tessera_pki::rcgen::DnType;
 use tessera_sites::{KnownSites, PROTOCOL, ServerLimits, SiteProof, server_config};
 use tessera_tokio::{Acceptor, ClientStream};
 use tessera_vault::Acknowledgement;
@@ -61,13 +62,12 @@ async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
     let home = Home::new(&authority).await;
     home.put(1);
     let of_subject = |subject: &str| {
-        let mut params = params(AWAY);
-        params.subject_alt_names.clear();
-        params.distinguished_name.push(rcgen::DnType::CommonName, subject);
-        credential(authority.identity(params))
+        let named = authority.0.issue_with(&[], |params| {
+            params.distinguished_name.push(DnType::CommonName, subject);
+        });
+        named.credential()
     };
-    let mut uris = params(AWAY);
-    uri(&mut uris, "dns:away.example");
+    let of_uri = authority.0.issue_with(&[AWAY], |params| uri(params, "dns:away.example"));
     let strangers = [
         vec![],
         vec![authority.credential("other.example")],
@@ -77,7 +77,7 @@ async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
         vec![authority.expired(AWAY)],
         // Names that only look like a site's.
         vec![of_subject("x dns:away.example x")],
-        vec![credential(authority.identity(uris))],
+        vec![of_uri.credential()],
     ];
     let count = strangers.len() as u64;
     for credentials in strangers {
@@ -96,10 +96,9 @@ async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
 #[tokio::test]
 async fn a_site_is_known_by_any_of_its_proofs() {
     let authority = Authority::new();
-    let several = rcgen::CertificateParams::new(vec!["b.example".to_owned(), AWAY.to_owned()]);
-    let several = credential(authority.identity(several.unwrap()));
-    let (der, key) = authority.identity(params("c.example"));
-    let exact = credential((der.clone(), key));
+    let several = authority.0.issue_with(&["b.example", AWAY], |_| ()).credential();
+    let exact = authority.0.issue("c.example");
+    let (der, exact) = (exact.der(), exact.credential());
     let named = authority.credential("d.example");
     let known = KnownSites::new(authority.verifier())
         .with("a", SiteProof::DnsName("Away.Example".to_owned()))

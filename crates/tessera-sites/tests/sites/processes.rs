@@ -10,12 +10,12 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use crate::common::{
-    self, AWAY, Authority, HOME, Nowhere, credential, home_at, impatient, params, patient, put,
-    server, unix,
+    self, AWAY, Authority, HOME, Nowhere, home_at, impatient, patient, put, server, unix,
 };
+use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::Reply;
 use tessera::resume::{Incarnation, TakePurpose, TakeSecret, Taken, Vault};
-use tessera_aws_lc::provider;
+use tessera_aws_lc::{SigningKey, provider};
 use tessera_sites::{
     ChannelLimits, KnownSites, ServerLimits, SiteProof, SiteServer, TlsSiteChannel, server_config,
 };
@@ -59,7 +59,9 @@ fn home_process() {
     let read = |name: &str| fs::read(dir.join(name)).unwrap();
     let verifier = Arc::new(WebPkiVerifier::new(&[read("root")]).unwrap());
     let known = KnownSites::new(verifier).with("away", SiteProof::DnsName(AWAY.to_owned()));
-    let identity = credential((read("certificate"), read("key")));
+    let signer = SigningKey::from_pkcs8(&read("key")).unwrap();
+    let key = PrivateKey::Signs(Arc::new(signer));
+    let identity = Credential::new(vec![read("certificate")], key);
     let config = server_config(server(identity), known).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
@@ -149,10 +151,10 @@ impl Dir {
         let dir = env::temp_dir().join(format!("tessera-sites-{name}-{}", process::id()));
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(&dir).unwrap();
-        let (certificate, key) = authority.identity(params(HOME));
-        for (name, bytes) in
-            [("root", authority.root()), ("certificate", certificate), ("key", key)]
-        {
+        let leaf = authority.0.issue(HOME);
+        let files =
+            [("root", authority.0.der()), ("certificate", leaf.der()), ("key", leaf.key_der())];
+        for (name, bytes) in files {
             fs::write(dir.join(name), bytes).unwrap();
         }
         Self(dir)

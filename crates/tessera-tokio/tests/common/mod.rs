@@ -9,12 +9,10 @@ pub mod executed;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::{Continuation, OneTimeKeyGuard, ReplayGuard, Verdict};
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, Destination, ServerConfig};
-use tessera_aws_lc::SigningKey;
+use tessera_pki::Authority;
 use tessera_tokio::{
     Acceptor, ClientStream, Connector, EarlyData, MemorySessionStore, ServerStream,
 };
@@ -37,16 +35,8 @@ pub fn ends() -> Ends {
 
 /// The same for a server of another name.
 pub fn ends_for(server_name: &str) -> Ends {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![server_name.to_owned()]).unwrap();
-    let certificate = params.signed_by(&key, &root).unwrap();
-    let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-    let credential =
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)));
-
+    let root = Authority::new("an authority");
+    let credential = root.issue(server_name).credential();
     let provider = tessera_aws_lc::provider();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let day = Duration::from_secs(24 * 3600);

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use crate::common::{Ends, connect, destination, finish, forward_secret};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use tessera::auth::{Credential, PrivateKey};
+use tessera::auth::Credential;
 use tessera::handshake::ClientAuthentication;
 use tessera::resume::{PskKind, Vault};
-use tessera_aws_lc::SigningKey;
 use tessera_tokio::{Acceptor, Connector, FileSessionStore, MemorySessionStore, SessionStore};
 use tessera_vault::MemoryVault;
 use tessera_webpki::WebPkiVerifier;
@@ -21,20 +19,10 @@ struct Authority {
 
 impl Authority {
     fn new(name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, name);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["guest.example".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &root).unwrap();
-        let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
+        let authority = tessera_pki::Authority::new(name);
         Self {
-            verifier: Arc::new(WebPkiVerifier::new(&[root.der()]).unwrap()),
-            client: Credential::new(
-                vec![certificate.der().to_vec()],
-                PrivateKey::Signs(Arc::new(signer)),
-            ),
+            verifier: Arc::new(WebPkiVerifier::new(&[authority.der()]).unwrap()),
+            client: authority.issue("guest.example").credential(),
         }
     }
 }

@@ -22,7 +22,7 @@ use tessera_tokio::{Answer, Answers, MemorySessionStore};
 use tokio::io::duplex;
 
 /// Leaves for later what another one would answer now.
-struct Later<T: ?Sized>(Arc<T>);
+pub(super) struct Later<T: ?Sized>(pub(super) Arc<T>);
 
 impl ConfigChooser for Later<()> {
     fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+use tessera_pki::Authority;
 
 const CHILD: &str = "TESSERA_TEST_HAS_ROOTS";
 
@@ -24,9 +24,7 @@ fn child(name: &str, expected: &str, contents: &str) {
 }
 
 fn root() -> String {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
+    Authority::new("root").pem()
 }
 
 #[test]

@@ -5,20 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use super::questions::Later;
 use crate::common::{
     self, Ends, SERVER_NAME, Told, connect, destination, finish, forward_secret, settled,
 };
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use tessera::auth::{
-    Credential, PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
-};
+use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::{Checked, ClientAuthentication, Reply};
-use tessera::resume::{
-    ExternalPsk, FlightHandle, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
-};
-use tessera::wire::{CipherSuite, SignatureScheme};
+use tessera::resume::{ExternalPsk, PskKind, TakeSecret, Taken, Vault, Verdict};
+use tessera::wire::CipherSuite;
 use tessera::{Destination, EarlyDataStatus, ServerConfig};
-use tessera_aws_lc::SigningKey;
+use tessera_pki::Authority;
 use tessera_tokio::{
     Acceptor, Answer, Answers, Connector, EarlyData, FileSessionStore, MemorySessionStore,
     SessionStore,
@@ -27,47 +23,30 @@ use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::sync::Notify;
 
-type Ca = CertifiedIssuer<'static, KeyPair>;
-
-fn authority(name: &str) -> Ca {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.distinguished_name.push(DnType::CommonName, name);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
-
-fn issued(ca: &Ca, name: &str) -> Credential {
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-    let certificate = params.signed_by(&key, ca).unwrap();
-    let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-    Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)))
-}
-
-fn trusting(ca: &Ca) -> Arc<dyn PeerVerifier> {
+fn trusting(ca: &Authority) -> Arc<dyn PeerVerifier> {
     Arc::new(WebPkiVerifier::new(&[ca.der()]).unwrap())
 }
 
 /// Ends that authenticate each other, with early data.
 struct Mutual {
     ends: Ends,
-    clients: Ca,
-    servers: Ca,
+    clients: Authority,
+    servers: Authority,
 }
 
 impl Mutual {
     fn new() -> Self {
-        let (clients, servers) = (authority("clients"), authority("servers"));
+        let (clients, servers) = (Authority::new("clients"), Authority::new("servers"));
         let mut ends = forward_secret();
-        ends.client.credentials = vec![issued(&clients, "client.example")];
+        ends.client.credentials = vec![clients.issue("client.example").credential()];
         ends.client.verifier = trusting(&servers);
-        ends.server.credentials = vec![issued(&servers, SERVER_NAME)];
+        ends.server.credentials = vec![servers.issue(SERVER_NAME).credential()];
         ends.server.client_authentication = ClientAuthentication::Required(trusting(&clients));
         Self { ends, clients, servers }
     }
 
     /// The server's configuration that trusts clients of this authority.
-    fn for_clients_of(&self, ca: &Ca) -> Checked<ServerConfig> {
+    fn for_clients_of(&self, ca: &Authority) -> Checked<ServerConfig> {
         let mut config = self.ends.server.clone();
         config.client_authentication = ClientAuthentication::Required(trusting(ca));
         config.checked().unwrap()
@@ -76,7 +55,7 @@ impl Mutual {
     /// The server's with another certificate.
     fn renewed(&self) -> Checked<ServerConfig> {
         let mut config = self.ends.server.clone();
-        config.credentials = vec![issued(&self.servers, SERVER_NAME)];
+        config.credentials = vec![self.servers.issue(SERVER_NAME).credential()];
         config.checked().unwrap()
     }
 
@@ -107,36 +86,6 @@ impl Gate {
         self.asked.notified().await;
         change();
         self.open.notify_one();
-    }
-}
-
-/// A vault, or a verifier, whose answers come later.
-struct Later<T: ?Sized>(Arc<T>);
-
-impl Vault for Later<dyn Vault> {
-    fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
-        self.0.put(put)
-    }
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
-        Reply::Later
-    }
-    fn burn(&self, handle: &FlightHandle) {
-        self.0.burn(handle);
-    }
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
-impl PeerVerifier for Later<dyn PeerVerifier> {
-    fn schemes(&self) -> &[SignatureScheme] {
-        self.0.schemes()
-    }
-    fn policy(&self) -> VerifierPolicy {
-        self.0.policy()
-    }
-    fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        Reply::Later
     }
 }
 
@@ -206,7 +155,7 @@ async fn flight_between(
 #[tokio::test]
 async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not_executed() {
     let (told, served, taken) = flight_between(|mutual, acceptor| {
-        acceptor.replace(mutual.for_clients_of(&authority("others")));
+        acceptor.replace(mutual.for_clients_of(&Authority::new("others")));
     })
     .await;
     // The key is gone, nothing was accepted, and the client knows nothing: it may not send again.
@@ -247,7 +196,7 @@ async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_exe
             assert!(waiting.await.is_err());
         }
         assert_eq!(server.facts().early_data, EarlyDataStatus::Accepted);
-        acceptor.replace(mutual.for_clients_of(&authority("others")));
+        acceptor.replace(mutual.for_clients_of(&Authority::new("others")));
         let error = server.read(&mut early).await.unwrap_err();
         assert!(error.to_string().contains("withdrawn"), "{error}");
     }
@@ -272,7 +221,7 @@ async fn a_client_that_is_withdrawn_while_it_is_judged_is_refused() {
         let answers = LateVerdict(gate.clone(), verifier);
         let acceptor = mutual.ends.acceptor().with_answers(Arc::new(answers));
         let next = match withdrawn {
-            true => mutual.for_clients_of(&authority("others")),
+            true => mutual.for_clients_of(&Authority::new("others")),
             false => mutual.renewed(),
         };
         let (near, far) = duplex(64 * 1024);
@@ -300,7 +249,7 @@ async fn a_server_that_is_withdrawn_while_it_is_judged_is_refused() {
     let answers = LateVerdict(gate.clone(), verifier);
     let connector = mutual.ends.connector().with_answers(Arc::new(answers));
     let mut next = mutual.ends.client.clone();
-    next.verifier = trusting(&authority("others"));
+    next.verifier = trusting(&Authority::new("others"));
     let next = next.checked().unwrap();
     let (near, far) = duplex(64 * 1024);
     let acceptor = mutual.ends.acceptor();
@@ -319,7 +268,7 @@ async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
     let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
     let (mut client, mut server) = connect(&connector, &acceptor).await;
     finish(&mut client, &mut server).await;
-    for (ca, accepted) in [(&authority("others"), false), (&mutual.clients, true)] {
+    for (ca, accepted) in [(&Authority::new("others"), false), (&mutual.clients, true)] {
         let (near, far) = duplex(64 * 1024);
         let mut waiting = acceptor.start(far).unwrap();
         acceptor.replace(mutual.for_clients_of(ca));
@@ -348,10 +297,10 @@ async fn connections_go_on_and_say_whether_what_they_rest_on_is_withdrawn() {
     acceptor.replace(mutual.renewed());
     assert_eq!((server.generation(), acceptor.generation()), (1, 2));
     assert!(!server.is_withdrawn());
-    acceptor.replace(mutual.for_clients_of(&authority("others")));
+    acceptor.replace(mutual.for_clients_of(&Authority::new("others")));
     assert!(server.is_withdrawn() && !client.is_withdrawn());
     let mut config = mutual.ends.client.clone();
-    config.verifier = trusting(&authority("others"));
+    config.verifier = trusting(&Authority::new("others"));
     connector.replace(config.checked().unwrap());
     assert!(client.is_withdrawn());
     client.write_all(b"ping").await.unwrap();
@@ -459,7 +408,7 @@ async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
 
         let (mut client, mut server) = connect(&connector, &acceptor).await;
         finish(&mut client, &mut server).await;
-        config.verifier = trusting(&authority("others"));
+        config.verifier = trusting(&Authority::new("others"));
         connector.replace(config.checked().unwrap());
         // Some stores are asked on another thread.
         tokio::time::timeout(Duration::from_secs(20), async {

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::{fs, process};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SigningKey};
 use tessera::Role;
 use tessera::auth::{PeerVerifier, Proof, VerifyPeer, chain_hash};
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera_kit::clock::unix;
+use tessera_pki::Authority;
+use tessera_pki::rcgen::SigningKey;
 
 use super::allowed;
 use crate::config::{Anchors, Peers};
@@ -16,12 +17,8 @@ use crate::config::{Anchors, Peers};
 /// The authorities' part knows the chain, and would answer for its hash.
 #[test]
 fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec!["client.example".to_owned()]).unwrap();
-    let der = params.signed_by(&key, &ca).unwrap().der().to_vec();
+    let ca = Authority::new("root");
+    let leaf = ca.issue("client.example");
     let roots = std::env::temp_dir().join(format!("tessera-tunnel-peers-{}.pem", process::id()));
     fs::write(&roots, ca.pem()).unwrap();
     let allowed = any_of(&roots);
@@ -30,9 +27,9 @@ fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
     let proof = Proof::Signature {
         scheme: SignatureScheme::ECDSA_SECP256R1_SHA256,
         signed: b"a transcript".to_vec(),
-        signature: key.sign(b"a transcript").unwrap(),
+        signature: leaf.key.sign(b"a transcript").unwrap(),
     };
-    let mut shown = VerifyPeer::new(Role::Client, vec![der], proof);
+    let mut shown = VerifyPeer::new(Role::Client, leaf.chain, proof);
     shown.unix = Some(unix().as_secs());
     let mut named = shown.clone();
     named.known = chain_hash(tessera_aws_lc::provider().sha256().unwrap(), &shown.chain);

@@ -48,23 +48,23 @@ pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> 
 mod tests {
     use std::fs;
 
-    use rcgen::{
-        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    use tessera_pki::Authority;
+    use tessera_pki::rcgen::{
+        BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair,
     };
 
     use super::*;
 
     #[test]
     fn a_certificate_that_no_authority_helps_is_told_at_the_start() {
-        let key = KeyPair::generate().unwrap();
-        let mut ca = CertificateParams::default();
-        ca.distinguished_name.push(DnType::CommonName, "an authority");
-        let issuer = Issuer::new(ca, KeyPair::generate().unwrap());
+        let issuer = Authority::new("an authority");
         let path = std::env::temp_dir().join(format!("tessera-warning-{}.pem", std::process::id()));
         let of = |change: fn(&mut CertificateParams), role| {
-            let mut params = CertificateParams::new(["db.example".to_owned()]).unwrap();
-            change(&mut params);
-            fs::write(&path, params.signed_by(&key, &issuer).unwrap().pem()).unwrap();
+            let leaf = issuer.issue_with(&["db.example"], |it| {
+                it.extended_key_usages.clear();
+                change(it);
+            });
+            fs::write(&path, leaf.pem).unwrap();
             warning("server.pg", Some(&path), role)
         };
         let authority: fn(&mut CertificateParams) =
@@ -81,7 +81,7 @@ mod tests {
         // It is its own anchor, which is accepted as it is.
         let mut own = CertificateParams::new(["db.example".to_owned()]).unwrap();
         authority(&mut own);
-        fs::write(&path, own.self_signed(&key).unwrap().pem()).unwrap();
+        fs::write(&path, own.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()).unwrap();
         assert_eq!(warning("server.pg", Some(&path), Role::Server), None);
         fs::remove_file(&path).unwrap();
         assert_eq!(warning("server.pg", Some(&path), Role::Server), None);

@@ -8,11 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tessera::ServerConfig;
-use tessera::auth::{Credential, PrivateKey};
 use tessera::resume::OneTimeKeyGuard;
-use tessera_aws_lc::SigningKey;
+use tessera_pki::Authority;
 use tessera_proxy::admin;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_tokio::{Acceptor, ServerStream};
@@ -288,17 +286,9 @@ async fn apply(
 
 /// The root, as PEM, and a server that takes forward-secret early data.
 fn server_config() -> (String, ServerConfig) {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).unwrap();
-    let certificate = params.signed_by(&key, &root).unwrap();
-    let signer = SigningKey::from_pkcs8(&key.serialize_der()).unwrap();
-    let credential =
-        Credential::new(vec![certificate.der().to_vec()], PrivateKey::Signs(Arc::new(signer)));
+    let root = Authority::new("root");
     let provider = tessera_aws_lc::provider();
-    let mut config = ServerConfig::new(provider, vec![credential]);
+    let mut config = ServerConfig::new(provider, vec![root.issue(SERVER_NAME).credential()]);
     config.tickets = Some(Arc::new(RotatingRing::new(&provider)));
     let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
     config.policy.early_data.forward_secret = Some(guard);

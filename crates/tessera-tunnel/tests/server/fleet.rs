@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use rcgen::SanType;
 use tessera::resume::Verdict;
 use tessera_kit::KeySource;
 use tessera_kit::clock::unix;
+use tessera_pki::rcgen::SanType;
 use tessera_test_peers::etcd::Cluster;
 use tessera_test_peers::free_port;
 use tessera_tokio::EarlyData;

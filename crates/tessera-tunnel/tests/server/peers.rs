@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use rcgen::SanType;
 use tessera::wire::AlertDescription;
 use tessera_kit::credential::fingerprint;
+use tessera_pki::rcgen::{KeyPair, SanType};
 use tessera_tokio::EarlyData;
 use tessera_tunnel::config::{ClientSection, Peers, ServerSection};
 use tessera_tunnel::metrics::{HandshakeKind, Outcome};
@@ -111,7 +111,7 @@ async fn peers_are_allowed_by_fingerprint_at_both_ends() {
 async fn peers_are_allowed_by_raw_public_key_at_both_ends() {
     let (files, echo) = (Files::new(), Echo::start().await);
     let key = |name: &str| {
-        let pair = rcgen::KeyPair::generate().unwrap();
+        let pair = KeyPair::generate().unwrap();
         fs::write(files.path(&format!("{name}.key")), pair.serialize_pem()).unwrap();
         fs::write(files.path(&format!("{name}.pub")), pair.public_key_pem()).unwrap();
     };

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use rcgen::SanType;
 use tessera::resume::Verdict;
+use tessera_pki::rcgen::SanType;
 use tessera_tokio::EarlyData;
 use tessera_tunnel::metrics::{Outcome, ReloadResult};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -7,13 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{fs, process};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    SanType,
-};
 use tessera::Destination;
 use tessera::resume::{ExternalPsk, FlightHandle, Receipt};
 use tessera_kit::ProgramError;
+use tessera_pki::rcgen::{CertificateParams, DnType, SanType};
+use tessera_pki::{Authority, Leaf};
 use tessera_proxy::listen::{Inherited, Listener};
 use tessera_tokio::{ClientStream, Connector, EarlyData, MemorySessionStore};
 use tessera_tunnel::config::{Anchors, ClientSection, Peers, ServerSection};
@@ -29,7 +27,7 @@ use tokio::time::timeout;
 /// A directory with an authority, and what it certified.
 pub struct Files {
     pub directory: PathBuf,
-    ca: CertifiedIssuer<'static, KeyPair>,
+    ca: Authority,
 }
 
 impl Files {
@@ -39,7 +37,7 @@ impl Files {
         let name = format!("server-{}-{count}", process::id());
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&directory).unwrap();
-        let ca = authority("tunnel");
+        let ca = Authority::new("tunnel");
         fs::write(directory.join("ca.pem"), ca.pem()).unwrap();
         let files = Self { directory, ca };
         files.issue("server", SanType::DnsName("server.example".try_into().unwrap()));
@@ -53,26 +51,25 @@ impl Files {
 
     /// Certificate and key in one file, `NAME.pem`; returns the certificate.
     pub fn issue(&self, name: &str, san: SanType) -> Vec<u8> {
-        let (der, pem) = certify(&self.ca, san);
-        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
-        der
+        self.write(name, &self.ca.issue_with(&[], |it| it.subject_alt_names = vec![san]))
     }
 
     /// The same without a name, for this subject.
     pub fn issue_nameless(&self, name: &str, subject: &str) {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.distinguished_name.push(rcgen::DnType::CommonName, subject);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.ca).unwrap();
-        let pem = format!("{}{}", certificate.pem(), key.serialize_pem());
-        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
+        let change =
+            |it: &mut CertificateParams| it.distinguished_name.push(DnType::CommonName, subject);
+        self.write(name, &self.ca.issue_with(&[], change));
     }
 
     /// The same of an authority that nobody knows.
     pub fn issue_elsewhere(&self, name: &str, san: SanType) -> Vec<u8> {
-        let (der, pem) = certify(&authority("elsewhere"), san);
-        fs::write(self.path(&format!("{name}.pem")), pem).unwrap();
-        der
+        let elsewhere = Authority::new("elsewhere");
+        self.write(name, &elsewhere.issue_with(&[], |it| it.subject_alt_names = vec![san]))
+    }
+
+    fn write(&self, name: &str, leaf: &Leaf) -> Vec<u8> {
+        fs::write(self.path(&format!("{name}.pem")), leaf.both_pem()).unwrap();
+        leaf.der()
     }
 
     pub fn server(&self, forward: &str) -> ServerSection {
@@ -98,23 +95,6 @@ impl Drop for Files {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
     }
-}
-
-fn authority(name: &str) -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.distinguished_name.push(rcgen::DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
-}
-
-fn certify(ca: &CertifiedIssuer<'static, KeyPair>, san: SanType) -> (Vec<u8>, String) {
-    let mut params = CertificateParams::new(Vec::new()).unwrap();
-    params.subject_alt_names = vec![san];
-    params.extended_key_usages =
-        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.signed_by(&key, ca).unwrap();
-    (certificate.der().to_vec(), format!("{}{}", certificate.pem(), key.serialize_pem()))
 }
 
 /// A server end that runs.

@@ -2,14 +2,13 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, Issuer, KeyPair,
-    PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, date_time_ymd,
+use tessera::auth::Credential;
+use tessera_pki::Authority;
+use tessera_pki::rcgen::{
+    CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, SignatureAlgorithm,
+    date_time_ymd,
 };
-use tessera::auth::{Credential, PrivateKey};
-use tessera_aws_lc::SigningKey;
 
 /// The keys of all certificates.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,45 +27,31 @@ pub struct Pki {
 impl Pki {
     /// Chains of so many certificates, the root not among them.
     pub fn new(keys: Keys, len: usize) -> Self {
-        let mut issuers = vec![authority(keys, None, 0)];
+        let algorithm = keys.algorithm();
+        let mut issuers = vec![Authority::with("authority 0", algorithm, until_2999)];
         for number in 1..len {
-            issuers.push(authority(keys, issuers.last().map(|issuer| &**issuer), number));
+            let above = issuers.last().unwrap();
+            let below = above.below_with(&format!("authority {number}"), algorithm, until_2999);
+            issuers.push(below);
         }
         let ends = |name: &str| {
             [(); 2].map(|()| {
-                let key = keys.generate();
-                let params = CertificateParams::new([name.to_owned()]).unwrap();
-                let leaf = params.signed_by(&key, issuers.last().unwrap()).unwrap();
-                let mut chain = vec![leaf.der().to_vec()];
-                chain.extend(issuers[1..].iter().rev().map(|issuer| issuer.der().to_vec()));
-                let key = SigningKey::from_pkcs8(key.serialized_der()).unwrap();
-                Credential::new(chain, PrivateKey::Signs(Arc::new(key)))
+                let key = KeyPair::generate_for(algorithm).unwrap();
+                issuers.last().unwrap().issue_for(key, &[name], |_| ()).credential()
             })
         };
         let (servers, clients) = (ends("server.example"), ends("client.example"));
-        Self { root: issuers[0].der().to_vec(), servers, clients }
+        Self { root: issuers[0].der(), servers, clients }
     }
 }
 
-fn authority(
-    keys: Keys,
-    issuer: Option<&Issuer<'_, KeyPair>>,
-    number: usize,
-) -> CertifiedIssuer<'static, KeyPair> {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+fn until_2999(params: &mut CertificateParams) {
     params.not_after = date_time_ymd(2999, 1, 1);
-    params.distinguished_name.push(DnType::CommonName, format!("authority {number}"));
-    match issuer {
-        Some(issuer) => CertifiedIssuer::signed_by(params, keys.generate(), issuer).unwrap(),
-        None => CertifiedIssuer::self_signed(params, keys.generate()).unwrap(),
-    }
 }
 
 impl Keys {
-    fn generate(self) -> KeyPair {
-        let algorithm = if self == Self::P256 { &PKCS_ECDSA_P256_SHA256 } else { &PKCS_RSA_SHA256 };
-        KeyPair::generate_for(algorithm).unwrap()
+    fn algorithm(self) -> &'static SignatureAlgorithm {
+        if self == Self::P256 { &PKCS_ECDSA_P256_SHA256 } else { &PKCS_RSA_SHA256 }
     }
 }
 

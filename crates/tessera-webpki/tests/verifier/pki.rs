@@ -3,13 +3,14 @@
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{self, RsaKeyPair};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose, PublicKeyData,
-    RevokedCertParams, SerialNumber, SignatureAlgorithm, SigningKey, date_time_ymd,
+    CertificateParams, CertificateRevocationListParams, CertifiedIssuer, ExtendedKeyUsagePurpose,
+    Issuer, KeyPair, PublicKeyData, SerialNumber, SignatureAlgorithm, SigningKey, date_time_ymd,
 };
 use tessera::auth::{PeerIdentity, PeerRejected, PeerVerifier, Proof, VerifyPeer};
 use tessera::wire::{AlertDescription, CertificateType, SignatureScheme};
 use tessera::{Reply, Role};
+pub use tessera_pki::authority_params as ca_params;
+use tessera_pki::{Authority, revocation_list};
 use tessera_webpki::WebPkiVerifier;
 
 /// Certificates are valid from the beginning of 2030 to that of 2031.
@@ -19,21 +20,12 @@ pub const NOT_AFTER: u64 = 1_924_992_000;
 
 pub type Ca = CertifiedIssuer<'static, KeyPair>;
 
-pub fn ca_params(name: &str) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    params
-}
-
 pub fn root_with(name: &str, algorithm: &'static SignatureAlgorithm) -> Ca {
-    let key = KeyPair::generate_for(algorithm).unwrap();
-    CertifiedIssuer::self_signed(ca_params(name), key).unwrap()
+    Authority::with(name, algorithm, |_| ()).issuer
 }
 
 pub fn root(name: &str) -> Ca {
-    root_with(name, &rcgen::PKCS_ECDSA_P256_SHA256)
+    Authority::new(name).issuer
 }
 
 pub fn trusting(ca: &Ca) -> WebPkiVerifier {
@@ -171,22 +163,13 @@ pub fn crl_with(
     serials: &[u64],
     change: impl FnOnce(&mut CertificateRevocationListParams),
 ) -> Vec<u8> {
-    let revoked = |serial: &u64| RevokedCertParams {
-        serial_number: SerialNumber::from(*serial),
-        revocation_time: date_time_ymd(2030, 1, 2),
-        reason_code: None,
-        invalidity_date: None,
-    };
-    let mut params = CertificateRevocationListParams {
-        this_update: date_time_ymd(2030, 1, 1),
-        next_update: date_time_ymd(2030, 12, 1),
-        crl_number: SerialNumber::from(1_u64),
-        issuing_distribution_point: None,
-        revoked_certs: serials.iter().map(revoked).collect(),
-        key_identifier_method: KeyIdMethod::Sha256,
-    };
-    change(&mut params);
-    params.signed_by(issuer).unwrap().der().to_vec()
+    let list = revocation_list(issuer, serials, |list| {
+        list.this_update = date_time_ymd(2030, 1, 1);
+        list.next_update = date_time_ymd(2030, 12, 1);
+        list.revoked_certs.iter_mut().for_each(|it| it.revocation_time = date_time_ymd(2030, 1, 2));
+        change(list);
+    });
+    list.der().to_vec()
 }
 
 pub fn judge(

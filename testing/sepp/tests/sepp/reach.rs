@@ -49,7 +49,7 @@ fn a_certificate_that_is_refused_shows_within_a_dial() {
     let mut world = World::start(SEPP, Words::default());
     seen(&world, "reachable", Duration::from_secs(15));
     world.home[0].kill();
-    world.home[0].directory.write("sepp.pem", world.third_ca.issue(&[HOME]));
+    world.home[0].directory.write("sepp.pem", world.third_ca.issue(HOME).both_pem());
     world.home[0].start();
     seen(&world, "unreachable", Duration::from_secs(15));
     let rejected = || {

@@ -16,7 +16,7 @@ fn certificates_are_swapped_at_a_reload_and_service_goes_on() {
         (world.home(), &world.home_ca, HOME),
         (&world.visited, &world.visited_ca, VISITED),
     ] {
-        sepp.directory.write("sepp.pem", authority.issue(&[name]));
+        sepp.directory.write("sepp.pem", authority.issue(name).both_pem());
         sepp.reload();
         world.served();
         world.cut();
@@ -35,10 +35,10 @@ fn a_reload_that_fails_changes_nothing() {
     let failed = || world.home().metric("sepp_reload_total", &[r#"result="failed""#]);
     let good = std::fs::read(world.home().directory.path("sepp.pem")).unwrap();
     for (file, text) in [
-        ("sepp.pem", world.third_ca.issue(&[HOME]).replace("PRIVATE KEY", "PRIVATE")),
+        ("sepp.pem", world.third_ca.issue(HOME).both_pem().replace("PRIVATE KEY", "PRIVATE")),
         ("visited.pem", "nothing".to_owned()),
         ("visited.crl", "nothing".to_owned()),
-        ("sepp.pem", world.home_ca.issue(&["sepp9.example.org"])),
+        ("sepp.pem", world.home_ca.issue("sepp9.example.org").both_pem()),
     ] {
         let was = std::fs::read(world.home().directory.path(file)).unwrap();
         let before = failed();

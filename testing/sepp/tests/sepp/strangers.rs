@@ -92,10 +92,13 @@ fn certificates_with_a_fault_come_nowhere() {
     let world = World::start(SEPP, Words::default());
     let udm = target(Function::API_ROOT);
     for (name, pem) in [
-        ("expired.pem", world.visited_ca.issue_expired(&[VISITED])),
-        ("wrong-anchor.pem", world.third_ca.issue(&[VISITED])),
-        ("spanning.pem", world.visited_ca.issue(&[VISITED, THIRD])),
-        ("stranger.pem", world.visited_ca.issue(&["sepp9.5gc.mnc009.mcc001.3gppnetwork.org"])),
+        ("expired.pem", world.visited_ca.issue_expired(VISITED).both_pem()),
+        ("wrong-anchor.pem", world.third_ca.issue(VISITED).both_pem()),
+        ("spanning.pem", world.visited_ca.issue_with(&[VISITED, THIRD], |_| ()).both_pem()),
+        (
+            "stranger.pem",
+            world.visited_ca.issue("sepp9.5gc.mnc009.mcc001.3gppnetwork.org").both_pem(),
+        ),
     ] {
         world.files.write(name, pem);
         for port in [world.home().places.n32c.port(), world.home().places.n32f.port()] {

@@ -2,7 +2,6 @@
 
 use std::sync::Mutex;
 
-use rcgen::{CertificateParams, KeyPair};
 use tessera_kit::trust;
 use tessera_webpki::WebPkiVerifier;
 
@@ -29,8 +28,7 @@ fn plmns(text: &[&str]) -> PlmnSet {
 }
 
 fn known(peer: &str) -> Arc<KnownPeers> {
-    let key = KeyPair::generate().unwrap();
-    let root = CertificateParams::new(vec![]).unwrap().self_signed(&key).unwrap();
+    let root = tessera_pki::Authority::new("visited");
     let anchor = TrustAnchor {
         name: "visited".into(),
         plmns: plmns(&["001-01", "001-02"]),

@@ -5,15 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, Issuer,
-    KeyPair, SanType, date_time_ymd,
-};
-use tessera::auth::{Credential, PrivateKey};
+use tessera::auth::Credential;
 use tessera::handshake::Reply;
 use tessera::resume::{Incarnation, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
 use tessera::{ClientConfig, ServerConfig};
-use tessera_aws_lc::SigningKey;
+use tessera_pki::rcgen::{CertificateParams, SanType};
 use tessera_sites::{
     ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteProof, SiteServer, TlsSiteChannel,
     client_config, server_config,
@@ -33,56 +29,24 @@ pub const AWAY: &str = "away.example";
 pub const HOME_VAULT: [u8; 16] = [1; 16];
 
 /// Signs the certificates of all sites, and of others.
-pub struct Authority {
-    root: CertifiedIssuer<'static, KeyPair>,
-}
+pub struct Authority(pub tessera_pki::Authority);
 
 impl Authority {
     pub fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let root = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        Self { root }
-    }
-
-    pub fn root(&self) -> Vec<u8> {
-        self.root.der().to_vec()
+        Self(tessera_pki::Authority::new("sites"))
     }
 
     pub fn verifier(&self) -> Arc<WebPkiVerifier> {
-        Arc::new(WebPkiVerifier::new(&[self.root.der()]).unwrap())
-    }
-
-    /// The certificate and the private key of a site, DER.
-    pub fn identity(&self, params: CertificateParams) -> (Vec<u8>, Vec<u8>) {
-        let key = KeyPair::generate().unwrap();
-        let mut params = params;
-        params.extended_key_usages =
-            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-        let issuer: &Issuer<'_, KeyPair> = &self.root;
-        let certificate = params.signed_by(&key, issuer).unwrap();
-        (certificate.der().to_vec(), key.serialize_der())
+        Arc::new(WebPkiVerifier::new(&[self.0.der()]).unwrap())
     }
 
     pub fn credential(&self, name: &str) -> Credential {
-        credential(self.identity(params(name)))
+        self.0.issue(name).credential()
     }
 
     pub fn expired(&self, name: &str) -> Credential {
-        let mut params = params(name);
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(2021, 1, 1);
-        credential(self.identity(params))
+        self.0.issue_expired(name).credential()
     }
-}
-
-pub fn params(name: &str) -> CertificateParams {
-    CertificateParams::new(vec![name.to_owned()]).unwrap()
-}
-
-pub fn credential((certificate, key): (Vec<u8>, Vec<u8>)) -> Credential {
-    let signer = SigningKey::from_pkcs8(&key).unwrap();
-    Credential::new(vec![certificate], PrivateKey::Signs(Arc::new(signer)))
 }
 
 pub fn uri(params: &mut CertificateParams, uri: &str) {
