@@ -1,7 +1,8 @@
-//! `tessera serve` and `tessera connect`, the programs as users start them.
+//! The program `tessera` as users start it.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod advise;
 mod cached_certificates;
 mod closing;
 mod document;
@@ -11,12 +12,18 @@ mod full_disk;
 mod hostile;
 mod http;
 mod load;
+mod manual;
 mod openssl;
 mod program;
 mod readers;
 mod refusals;
 mod reload;
 mod reloaded_trust;
+mod restart;
+#[cfg(any(feature = "sepp", feature = "tunnel"))]
+mod running;
+mod sepp;
 mod sessions;
 mod shared_certificates;
+mod tunnel;
 mod ways;

@@ -1,6 +1,4 @@
 //! `tessera manual` and `tessera completions`.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
 use std::process::{Command, Output, Stdio};

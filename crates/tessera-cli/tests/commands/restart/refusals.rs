@@ -8,8 +8,8 @@ use std::{fs, io};
 
 use tessera_test_peers::Directory;
 
+use super::supervisor::RUNTIME_DIRECTORY;
 use crate::program::{run, signal, stderr, tessera};
-use crate::supervisor::RUNTIME_DIRECTORY;
 
 /// A state, and the directory in memory for its key.
 struct Place {

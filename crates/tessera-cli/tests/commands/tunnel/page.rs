@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::program::{run, tessera};
 
-const PAGE: &str = include_str!("../../../../docs/tunnel.md");
+const PAGE: &str = include_str!("../../../../../docs/tunnel.md");
 
 /// The keys of a table under this heading, up to the next heading of the same kind.
 fn documented(heading: &str) -> BTreeSet<String> {

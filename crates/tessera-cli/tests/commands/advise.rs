@@ -1,6 +1,4 @@
 //! `tessera advise`.
-// Helpers fail their test by panicking; clippy exempts only the test functions themselves.
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::process::{Command, Output};
 

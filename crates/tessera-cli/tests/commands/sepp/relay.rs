@@ -1,7 +1,7 @@
 //! From start to end.
 
+use super::world::{HOME, UDM, VISITED, World, answer_to, udm};
 use crate::program::tessera;
-use crate::world::{HOME, UDM, VISITED, World, answer_to, udm};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 

@@ -1,14 +1,7 @@
 //! `tessera serve --state`, replaced while clients come back all the time: no client sees an error, and their
 //! early data is accepted. After a kill it is refused once, and nothing is executed twice.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod client;
-#[allow(dead_code, reason = "of the tests of all commands")]
-#[path = "../commands/document.rs"]
-mod document;
-#[allow(dead_code, reason = "of the tests of all commands")]
-#[path = "../commands/program.rs"]
-mod program;
 mod refusals;
 mod supervisor;
 
@@ -22,8 +15,8 @@ use tokio::runtime::Runtime;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::client::{Client, Flight, Recording, Service, replay};
-use crate::supervisor::{Supervisor, accepted};
+use client::{Client, Flight, Recording, Service, replay};
+use supervisor::{Supervisor, accepted};
 
 /// As many that one waits for a server while others come: 200 a second for half a second.
 const CLIENTS: u32 = 100;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use super::world::{HOME, UDM, World, udm};
 use crate::program::{P256, replace_by_pipe};
-use crate::world::{HOME, UDM, World, udm};
 
 const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 

@@ -1,7 +1,7 @@
 //! Configurations that can't be: both commands say the same, with file, line, key and what to do.
 
+use super::world::World;
 use crate::program::{stderr, tessera};
-use crate::world::World;
 
 #[test]
 fn what_can_not_be_is_told_and_ends_with_2() {

@@ -1,0 +1,13 @@
+//! `tessera lab` as users start it, and the results that are made with it.
+
+mod bithac;
+mod load;
+mod page;
+mod reconnect;
+mod results;
+mod results_script;
+mod roaming;
+mod roaming_interrupted;
+mod roaming_sepps;
+mod sites;
+mod traffic;
