@@ -29,7 +29,7 @@ RUN_sepp-receivers = $(CARGO) test --locked --quiet --package tessera-sepp --tes
 RUN_sepp-relay = bench/sepp-relay all
 RUN_captures = $(CARGO) test --locked --quiet --package tessera-lab --lib -- tcpdump --nocapture
 RUN_heap = $(CARGO) test --locked --quiet --package tessera-lab --package tessera-cli \
-	--features tessera-lab/heap,tessera-cli/heap --lib --test bithac --test load --test page --test reconnect \
+	--features tessera-lab/heap,tessera-cli/heap --lib --test lab \
 	-- --include-ignored
 RUN_mutants = scripts/mutants
 
