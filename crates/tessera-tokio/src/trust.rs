@@ -2,8 +2,8 @@
 
 use std::io;
 
-use log::warn;
 use tessera_webpki::WebPkiVerifier;
+use tracing::warn;
 
 /// A verifier that trusts what the operating system trusts: its store is read once, now. It may
 /// block. `SSL_CERT_FILE` and `SSL_CERT_DIR` take the store's place where they are set.

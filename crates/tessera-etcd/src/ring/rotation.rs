@@ -98,7 +98,7 @@ impl Shared {
         match self.ring.install(keys, now) {
             Ok(()) => ids,
             Err(error) => {
-                log::error!("the ticket keys in etcd are unusable: {error}");
+                tracing::error!("the ticket keys in etcd are unusable: {error}");
                 Vec::new()
             }
         }
@@ -209,7 +209,7 @@ impl Shared {
         mut txn: Txn,
     ) -> Result<bool, EtcdError> {
         let Some(encoded) = entry.encode(name, &self.wrapping, (self.clock)()) else {
-            log::error!("no key wraps ticket keys: they are not rotated");
+            tracing::error!("no key wraps ticket keys: they are not rotated");
             return Ok(false);
         };
         let lease: LeaseId = self.client.grant(lifetime).await?;

@@ -55,7 +55,7 @@ impl Leases {
                 Some(lease)
             }
             Err(error) => {
-                log::warn!("no lease for one-time keys: {error}");
+                tracing::warn!("no lease for one-time keys: {error}");
                 state.not_before = Instant::now() + PAUSE;
                 None
             }

@@ -185,7 +185,7 @@ impl Vault for EtcdVault {
 
     fn burn(&self, handle: &FlightHandle) {
         if self.work.try_send(Work::Burn(*handle)).is_err() {
-            log::warn!("a one-time key stays until it expires: too much waits for etcd");
+            tracing::warn!("a one-time key stays until it expires: too much waits for etcd");
         }
     }
 
@@ -293,7 +293,7 @@ async fn keep_count(shared: Weak<Shared>) {
             // Nobody waits, and a million takes etcd a while.
             let client = vault.client.until(Instant::now() + COUNT_EVERY);
             if let Err(error) = vault.count(&client, kind, count).await {
-                log::debug!("one-time keys can't be counted: {error}");
+                tracing::debug!("one-time keys can't be counted: {error}");
             }
         }
         drop(vault);

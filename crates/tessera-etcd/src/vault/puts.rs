@@ -41,12 +41,12 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
             match work {
                 Work::Put(prepared) => {
                     if shared.put(prepared).await.is_err() {
-                        log::debug!("a one-time key was not put");
+                        tracing::debug!("a one-time key was not put");
                     }
                 }
                 Work::Burn(handle) => {
                     if let Err(error) = shared.burn(&handle).await {
-                        log::warn!("a one-time key stays until it expires: {error}");
+                        tracing::warn!("a one-time key stays until it expires: {error}");
                     }
                 }
             }
@@ -89,7 +89,7 @@ impl Shared {
                 txn.success.extend(given_up);
             }
             let answer = client.txn(&txn).await.map_err(|error| {
-                log::debug!("a put of a one-time key: {error}");
+                tracing::debug!("a put of a one-time key: {error}");
                 self.leases.after(&error, &lease);
                 PutRefused
             })?;

@@ -107,7 +107,7 @@ impl Shared {
                 },
                 Ok(None) => Taken::Absent(Absent::Unknown),
                 Err(error) => {
-                    log::warn!("a take of a one-time key: {error}");
+                    tracing::warn!("a take of a one-time key: {error}");
                     Taken::Unavailable
                 }
             };

@@ -65,7 +65,7 @@ pub fn open(
         Some(source) => open_with_key(directory, key, source, options),
     }?;
     for warning in opened.found.warnings() {
-        log::warn!("{warning}");
+        tracing::warn!("{warning}");
     }
     Ok(opened)
 }

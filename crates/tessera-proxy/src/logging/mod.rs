@@ -1,7 +1,6 @@
-//! Log lines that delay nobody: `tracing` events, and what libraries tell by `log`, on standard error.
+//! Log lines that delay nobody: `tracing` events, of libraries too, on standard error.
 
 mod format;
-mod libraries;
 mod limit;
 mod sink;
 #[cfg(test)]
@@ -123,7 +122,6 @@ pub fn init(options: LogOptions) -> Result<Log, ProgramError> {
     let (log, subscriber) = log_to(stderr, options).map_err(failed)?;
     let twice = |_| ProgramError::failed("the log", "this process has one already");
     tracing::subscriber::set_global_default(subscriber).map_err(twice)?;
-    libraries::listen(options.level);
     Ok(log)
 }
 

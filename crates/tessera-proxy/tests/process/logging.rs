@@ -14,7 +14,7 @@ fn a_process_writes_its_events_and_those_of_its_libraries() {
     let lines: Vec<_> = said.lines().map(|line| line.split_once(' ').unwrap().1.trim()).collect();
     let expected = [
         "INFO started tunnels=3",
-        "WARN a broken \\npipe library=some_library",
+        "WARN a broken \\npipe",
         "ERROR the log: this process has one already",
         "INFO of another thread",
     ];
@@ -27,8 +27,8 @@ fn child_logs() {
     let options = LogOptions::new(LogFormat::Text);
     let log = logging::init(options).unwrap();
     tracing::info!(tunnels = 3, "started");
-    log::warn!(target: "some_library", "a broken \npipe");
-    log::debug!(target: "some_library", "not at this level");
+    tracing::warn!(target: "some_library", "a broken \npipe");
+    tracing::debug!(target: "some_library", "not at this level");
     let error = logging::init(options).unwrap_err();
     tracing::error!("{error}");
     std::thread::spawn(|| tracing::info!("of another thread")).join().unwrap();

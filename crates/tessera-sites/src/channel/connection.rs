@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use log::{Level, log};
 use tessera::Destination;
 use tessera_tokio::{ClientStream, Connector};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tracing::{debug, warn};
 
 use super::OtherSite;
 use super::requests::Requests;
@@ -49,8 +49,11 @@ impl Way {
                 Err(error) => error,
             };
             // A site that stays away is news once.
-            let level = if heard || attempts == 0 { Level::Warn } else { Level::Debug };
-            log!(level, "no connection to the site at {address}: {error}");
+            if heard || attempts == 0 {
+                warn!("no connection to the site at {address}: {error}");
+            } else {
+                debug!("no connection to the site at {address}: {error}");
+            }
             count(&requests.counters.failures);
             requests.is_away();
             (pause, attempts) = if heard { (SHORTEST_PAUSE, 0) } else { (pause, attempts + 1) };

@@ -4,7 +4,6 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use log::{debug, warn};
 use tessera::handshake::Reply;
 use tessera_tokio::{AcceptedClient, Ending};
 use tessera_vault::{Acknowledgement, BurnAtHome};
@@ -13,6 +12,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tracing::{debug, warn};
 
 use super::Service;
 use super::share::Place;

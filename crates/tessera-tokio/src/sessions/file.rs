@@ -7,9 +7,9 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use log::warn;
 use tessera::crypto::{Provider, wipe_stack_below};
 use tessera::resume::ClientSession;
+use tracing::warn;
 use zeroize::Zeroizing;
 
 use super::wrapping::{self, OVERHEAD, Wrapping};

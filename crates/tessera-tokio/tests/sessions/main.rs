@@ -9,6 +9,7 @@ mod common;
 mod wrapped;
 
 use std::collections::HashSet;
+use std::fmt::Debug;
 use std::fs;
 use std::future::poll_fn;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ use tessera_tokio::{FileSessionStore, MemorySessionStore, SessionStore};
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
 };
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
 
 /// A directory for one test, removed after it.
 struct Directory(PathBuf);
@@ -73,21 +77,36 @@ static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// From now on warnings are kept for the tests.
 fn keep_warnings() {
-    // Another test did it.
-    let _ = log::set_logger(&Log);
-    log::set_max_level(log::LevelFilter::Warn);
+    // The second call fails: another test did it.
+    let _ = tracing::subscriber::set_global_default(Warnings);
 }
 
-struct Log;
+struct Warnings;
 
-impl log::Log for Log {
-    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-        true
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && *metadata.level() == Level::WARN
     }
-    fn log(&self, record: &log::Record<'_>) {
-        WARNINGS.lock().unwrap().push(record.args().to_string());
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Message);
     }
-    fn flush(&self) {}
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+}
+
+struct Message;
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            WARNINGS.lock().unwrap().push(format!("{value:?}"));
+        }
+    }
 }
 
 fn pop_all(path: &Path) -> Vec<Vec<u8>> {

@@ -38,7 +38,7 @@
 //!                 let _ = ending.wait_for(|ending| *ending).await;
 //!             };
 //!             let ended = serve(Accepted::plaintext(socket), options, hello, drain).await;
-//!             log::debug!("{} requests: {}", ended.requests, ended.cause);
+//!             tracing::debug!("{} requests: {}", ended.requests, ended.cause);
 //!         });
 //!     }
 //! }
