@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use governor::clock::{Clock, DefaultClock, Reference};
 use governor::middleware::NoOpMiddleware;
-use governor::state::keyed::DefaultKeyedStateStore;
+use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use tessera_tokio::Origin;
 
 /// Lets each address begin so many things a second.
 pub(super) struct RateByOrigin<C: Clock = DefaultClock> {
-    limiter: RateLimiter<Origin, DefaultKeyedStateStore<Origin>, C, NoOpMiddleware<C::Instant>>,
+    limiter: RateLimiter<Origin, HashMapStateStore<Origin>, C, NoOpMiddleware<C::Instant>>,
     /// When addresses that begin nothing any more were forgotten last.
     forgot: Mutex<C::Instant>,
 }
@@ -27,7 +27,7 @@ impl<C: Clock> RateByOrigin<C> {
     fn with_clock(per_second: NonZeroU32, clock: C) -> Self {
         let forgot = Mutex::new(clock.now());
         let quota = Quota::per_second(per_second);
-        Self { limiter: RateLimiter::dashmap_with_clock(quota, clock), forgot }
+        Self { limiter: RateLimiter::hashmap_with_clock(quota, clock), forgot }
     }
 
     /// Whether this address may begin one more now; it has begun it then.
