@@ -72,6 +72,7 @@ fn tunnel(task: TunnelTask) -> ExitCode {
             ended(tessera_tunnel::run(source))
         }
         TunnelTask::Check(file) => ended(tessera_tunnel::check(&file)),
+        #[cfg(feature = "demo")]
         TunnelTask::Demo(options) => ended(tessera_tunnel::demo(&options)),
     }
 }
@@ -84,6 +85,7 @@ fn sepp(task: &Sepp) -> ExitCode {
             ended(tessera_sepp::run(file))
         }
         Sepp::Check { file } => ended(tessera_sepp::check(file)),
+        #[cfg(feature = "demo")]
         Sepp::Demo { json } => {
             ended(tessera_sepp::demo(&tessera_sepp::DemoOptions { json: *json }))
         }

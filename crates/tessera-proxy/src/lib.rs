@@ -19,7 +19,7 @@
 //! | [`process`] | a whole process: its log, signals, reloads, and end |
 //! | [`stores`] (feature `stores`) | ticket keys and one-time keys: in memory, in a directory, or shared by a fleet |
 //! | [`drain`] | the end of connections: within a limit, and the rest is cut |
-//! | [`demo`] | what demonstrations stand on: files of their own, and somebody on the path |
+//! | [`demo`] (feature `demo`) | what demonstrations stand on: files of their own, and somebody on the path |
 //!
 //! A connection comes in through a [`gate::Gate`] at a [`listen::Listener`], and goes out by a [`dial::Dialler`].
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod admin;
 pub mod certificates;
 pub mod config;
 pub mod confine;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod dial;
 pub mod drain;

@@ -6,6 +6,7 @@ mod changes;
 mod check;
 pub mod config;
 mod confinement;
+#[cfg(feature = "demo")]
 mod demo;
 pub mod events;
 pub mod guard;
@@ -26,5 +27,6 @@ pub mod sepp;
 pub mod tls;
 
 pub use self::check::check;
+#[cfg(feature = "demo")]
 pub use self::demo::{DemoOptions, demo};
 pub use self::run::run;

@@ -7,6 +7,7 @@ mod check;
 pub mod client;
 pub mod config;
 mod confinement;
+#[cfg(feature = "demo")]
 mod demo;
 mod load;
 pub mod metrics;
@@ -18,6 +19,7 @@ pub mod tls;
 mod warnings;
 
 pub use check::{check, summary};
+#[cfg(feature = "demo")]
 pub use demo::{DemoOptions, demo};
 pub use load::Source;
 pub use run::run;

@@ -116,6 +116,7 @@ impl RunningTunnels {
     }
 
     /// Where an end listens, if it has an address.
+    #[cfg(feature = "demo")]
     pub(crate) fn address(&self, role: Role, name: &str) -> Option<SocketAddr> {
         let found = self.ends.iter().find(|it| it.end.role() == role && it.name == name);
         found.and_then(|it| it.addresses.first().copied())

@@ -31,16 +31,16 @@ pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 fn examples() -> String {
     const ALL: &[(bool, &str)] = &[
         (
-            true,
+            cfg!(feature = "demo"),
             "tessera serve --http           a server to talk to, with a page about each connection",
         ),
         (true, "tessera connect localhost:443  a client, with standard input and output"),
         (
-            cfg!(feature = "tunnel"),
+            cfg!(all(feature = "demo", feature = "tunnel")),
             "tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays",
         ),
         (
-            cfg!(feature = "sepp"),
+            cfg!(all(feature = "demo", feature = "sepp")),
             "tessera sepp demo              two SEPPs, and a roaming partner that returns",
         ),
         (
@@ -61,6 +61,12 @@ fn examples() -> String {
     lines.fold("Examples:".to_owned(), |text, (_, line)| text + "\n  " + line)
 }
 
+/// Examples of a command that has a demonstration, if this program has it.
+#[cfg(any(feature = "sepp", feature = "tunnel"))]
+fn examples_with_demo(demo: &str, others: &str) -> String {
+    format!("Examples:\n{}{others}", if cfg!(feature = "demo") { demo } else { "" })
+}
+
 /// TLS 1.3 that reconnects fast without giving anything up.
 #[derive(Parser)]
 #[command(
@@ -78,7 +84,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and reports the facts of each connection.
-    #[command(after_help = serve::EXAMPLES)]
+    #[command(after_help = serve::examples())]
     Serve(Box<ServeArguments>),
 
     /// Connects to a TLS 1.3 server: carries standard input and output, or measures many connections.
@@ -90,12 +96,12 @@ pub(crate) enum Command {
     #[cfg(feature = "tunnel")]
     #[command(
         arg_required_else_help = true,
-        after_help = "\
-Examples:
+        after_help = examples_with_demo("\
   tessera tunnel demo              what it does, in a few seconds
+", "\
   tessera tunnel server --help     the end beside a database
   tessera tunnel client --help     the end beside its user
-  tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md"
+  tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md")
     )]
     Tunnel {
         #[command(subcommand)]
@@ -107,13 +113,13 @@ Examples:
     #[cfg(feature = "sepp")]
     #[command(
         arg_required_else_help = true,
-        after_help = "\
-Examples:
+        after_help = examples_with_demo("\
   tessera sepp demo          what it does, in a few seconds
+", "\
   tessera sepp check FILE    what a configuration would do, and what should be meant
   tessera sepp run FILE      an example is packaging/sepp.toml (/usr/share/doc/tessera/examples)
 
-docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric."
+docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric.")
     )]
     Sepp {
         #[command(subcommand)]

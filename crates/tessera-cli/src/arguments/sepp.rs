@@ -47,6 +47,7 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't b
     /// Shows in a few seconds what a SEPP does: three operators on loopback, a registration from abroad,
     /// connections that are lost and come back, somebody on the path who replays, and an operator that tries what
     /// it must not. It ends by itself.
+    #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
   tessera sepp demo

@@ -11,7 +11,13 @@ use tessera_kit::KeySource;
 use super::common::CommonArguments;
 use super::values;
 
-pub(crate) const EXAMPLES: &str = "\
+/// Where the program makes no certificate, all examples need one.
+pub(crate) fn examples() -> String {
+    let needs = "Without --psk-file every server needs --certificate and --key.\n\n";
+    format!("{}{EXAMPLES}", if cfg!(feature = "demo") { "" } else { needs })
+}
+
+const EXAMPLES: &str = "\
 Examples:
   tessera serve                                         echoes, with a certificate made for this run
   tessera serve --http --listen 0.0.0.0:8443            a page about each connection, for browsers
@@ -65,7 +71,7 @@ pub(crate) struct ServeArguments {
     cache_certificates: Option<PathBuf>,
 
     /// A name or address for the certificate that is made where none is given. May be repeated.
-    #[arg(long, value_name = "NAME", conflicts_with = "certificate",
+    #[arg(long, value_name = "NAME", conflicts_with = "certificate", hide = !cfg!(feature = "demo"),
           value_parser = clap::builder::NonEmptyStringValueParser::new(), help_heading = "Certificates")]
     name: Vec<String>,
 
@@ -74,6 +80,7 @@ pub(crate) struct ServeArguments {
         long,
         value_name = "FILE",
         conflicts_with = "certificate",
+        hide = !cfg!(feature = "demo"),
         help_heading = "Certificates"
     )]
     write_certificate: Option<PathBuf>,

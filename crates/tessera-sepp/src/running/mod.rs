@@ -7,10 +7,11 @@ mod peers;
 mod registration;
 mod shared;
 mod shares;
+#[cfg(feature = "demo")]
+mod shown;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -45,9 +46,7 @@ use crate::metrics::{CountedVault, Metrics, ReloadResult};
 use crate::n32c::State;
 use crate::n32f::reach::Reach;
 use crate::sbi;
-use crate::sepp::Sepp;
 use crate::sepp::assembled::Assembled;
-use crate::tls::N32Tls;
 
 /// A SEPP whose listeners take connections.
 pub(crate) struct RunningSepp {
@@ -152,22 +151,6 @@ impl RunningSepp {
             runtime: Handle::current(),
             turn: Mutex::default(),
         })
-    }
-
-    /// Where this listener is: `sbi`, `n32c`, `n32f` or `n32`.
-    pub(crate) fn address(&self, listener: &str) -> Option<SocketAddr> {
-        let (_, addresses) = self.bound.0.iter().find(|(name, _)| *name == listener)?;
-        addresses.first().copied()
-    }
-
-    /// What answers.
-    pub(crate) fn sepp(&self) -> &Arc<Sepp> {
-        &self.shared.sepp
-    }
-
-    /// Its TLS.
-    pub(crate) fn tls(&self) -> &Arc<N32Tls> {
-        &self.shared.tls
     }
 
     fn load_again(&self) -> Result<(), ProgramError> {

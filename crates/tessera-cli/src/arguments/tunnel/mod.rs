@@ -7,8 +7,10 @@ mod shared;
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
+#[cfg(feature = "demo")]
+use tessera_tunnel::DemoOptions;
+use tessera_tunnel::Source;
 use tessera_tunnel::config::Tunnels;
-use tessera_tunnel::{DemoOptions, Source};
 
 use self::client::ClientArguments;
 use self::server::ServerArguments;
@@ -63,6 +65,7 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't b
 
     /// Shows in a few seconds what a tunnel does: both ends on loopback, a toy of a database, and somebody on
     /// the path who records first flights and sends them again. It ends by itself.
+    #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
   tessera tunnel demo
@@ -80,6 +83,7 @@ Exit codes: 0 nothing was executed twice, 1 something was, or something failed."
 pub(crate) enum Task {
     Run(Source),
     Check(PathBuf),
+    #[cfg(feature = "demo")]
     Demo(DemoOptions),
 }
 
@@ -100,6 +104,7 @@ impl From<Tunnel> for Task {
             }
             Tunnel::Run { file } => Self::Run(Source::File(file)),
             Tunnel::Check { file } => Self::Check(file),
+            #[cfg(feature = "demo")]
             Tunnel::Demo { json } => Self::Demo(DemoOptions { json }),
         }
     }

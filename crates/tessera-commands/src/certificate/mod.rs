@@ -1,5 +1,8 @@
 //! This side's certificate: from files, or made by this program.
 
+#[cfg(feature = "self-signed")]
+mod self_signed;
+
 use std::fmt::Display;
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -7,14 +10,12 @@ use std::net::IpAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::str;
-use std::sync::Arc;
 
-use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
-use tessera::auth::{Credential, PrivateKey};
-use tessera_aws_lc::SigningKey;
+use tessera::auth::Credential;
 use tessera_kit::{ProgramError, SettingFile, credential, files};
-use zeroize::Zeroizing;
 
+#[cfg(feature = "self-signed")]
+use self::self_signed::generate;
 use crate::options::CertificateFiles;
 
 /// Loads a certificate and its key, and checks that they belong together.
@@ -110,24 +111,12 @@ const END: &str = "-----END CERTIFICATE-----";
 /// More than a certificate with as many names as fit a command line.
 const MAX_LEN: usize = 4 * 1024 * 1024;
 
-/// A new certificate, and its key as PEM.
-fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>), ProgramError> {
-    let first = names.first().cloned().unwrap_or_default();
-    let failed = |error: rcgen::Error| {
-        ProgramError::settings(format!("no certificate can be made for these names: {error}"))
-    };
-    let mut params = CertificateParams::new(names).map_err(failed)?;
-    params.distinguished_name.push(DnType::CommonName, first);
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    params.is_ca = rcgen::IsCa::ExplicitNoCa;
-    let key = KeyPair::generate().map_err(failed)?;
-    let certificate = params.self_signed(&key).map_err(failed)?;
-    let signer = SigningKey::from_pkcs8(&key.serialize_der())
-        .map_err(|error| ProgramError::failed("the key that was made", error))?;
-    let chain = vec![certificate.der().to_vec()];
-    let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(signer)));
-    let made = Fresh { credential, pem: certificate.pem(), is_kept: false };
-    Ok((made, Zeroizing::new(key.serialize_pem())))
+#[cfg(not(feature = "self-signed"))]
+fn generate(_: Vec<String>) -> Result<(Fresh, zeroize::Zeroizing<String>), ProgramError> {
+    Err(ProgramError::settings(
+        "--certificate is missing: set it to the server's certificate, and --key to its private key. This build makes \
+         none: that takes the feature `demo`",
+    ))
 }
 
 impl Fresh {

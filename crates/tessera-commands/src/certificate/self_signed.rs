@@ -1,0 +1,31 @@
+//! Makes certificates.
+
+use std::sync::Arc;
+
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair};
+use tessera::auth::{Credential, PrivateKey};
+use tessera_aws_lc::SigningKey;
+use tessera_kit::ProgramError;
+use zeroize::Zeroizing;
+
+use super::Fresh;
+
+/// A new certificate, and its key as PEM.
+pub(super) fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>), ProgramError> {
+    let first = names.first().cloned().unwrap_or_default();
+    let failed = |error: rcgen::Error| {
+        ProgramError::settings(format!("no certificate can be made for these names: {error}"))
+    };
+    let mut params = CertificateParams::new(names).map_err(failed)?;
+    params.distinguished_name.push(DnType::CommonName, first);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params.is_ca = rcgen::IsCa::ExplicitNoCa;
+    let key = KeyPair::generate().map_err(failed)?;
+    let certificate = params.self_signed(&key).map_err(failed)?;
+    let signer = SigningKey::from_pkcs8(&key.serialize_der())
+        .map_err(|error| ProgramError::failed("the key that was made", error))?;
+    let chain = vec![certificate.der().to_vec()];
+    let credential = Credential::new(chain, PrivateKey::Signs(Arc::new(signer)));
+    let made = Fresh { credential, pem: certificate.pem(), is_kept: false };
+    Ok((made, Zeroizing::new(key.serialize_pem())))
+}
