@@ -58,6 +58,8 @@ check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/subjects
+	scripts/deny
+	scripts/subjects
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	formal/run --check
 	python3 formal/test_run.py
