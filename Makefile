@@ -9,8 +9,9 @@ PYTHON ?= python3
 TARGET = $${CARGO_TARGET_DIR:-target}
 
 # The parts of `make evidence`, and what each runs. A part that lacks an input ends with 2 and names it.
-EVIDENCE = formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
+EVIDENCE = msrv formal bogo tlsfuzzer newer-peers soak tunnel memory bench throughput connect-rate idle-connections \
 	tunnel-cost sepp sepp-receivers sepp-relay captures heap mutants
+RUN_msrv = scripts/msrv
 RUN_formal = formal/run
 RUN_bogo = scripts/bogo "$(RUNNER)"
 RUN_tlsfuzzer = conformance/tlsfuzzer/run --tlsfuzzer "$(TLSFUZZER)" --python "$(PYTHON)" \
@@ -53,13 +54,13 @@ setup:
 	scripts/setup-tests
 	$(CARGO) run --quiet --locked --package tessera-test-peers
 
-## check              format, lints, documentation, recorded models, test vectors, TLS 1.2 of the lab, packages
+## check              subjects of commits, dependencies, format, lints, documentation, recorded models, test vectors,
+##                    TLS 1.2 of the lab, packages
 check:
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/subjects
 	scripts/deny
-	scripts/subjects
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 	formal/run --check
 	python3 formal/test_run.py
@@ -85,6 +86,7 @@ evidence:
 $(EVIDENCE:%=evidence-%): evidence-%:
 	scripts/evidence $* $(RUN_$*)
 
+## msrv               the whole workspace with the minimum Rust version; needs rustup
 ## formal             the ProVerif models, all of them; needs proverif; see formal/README.md
 ## bogo               BoringSSL's tests; RUNNER is the folder ssl/test/runner of a checkout, with Go
 ## tlsfuzzer          tlsfuzzer's TLS 1.3 scripts; TLSFUZZER is a checkout, PYTHON one with its packages

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,7 @@ async fn connect(
     };
     let connector = connector(options, configured)?;
     let asked = signals::asked_to_end()?;
-    let silent = common.json.as_deref().is_some_and(|path| path == "-");
+    let silent = common.json.as_deref().is_some_and(|path| path == Path::new("-"));
 
     let started = Instant::now();
     let socket = match dial(options).await {
