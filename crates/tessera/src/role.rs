@@ -8,3 +8,13 @@ pub enum Role {
     /// The end that answers it.
     Server,
 }
+
+impl Role {
+    /// The other end.
+    pub(crate) fn peer(self) -> Self {
+        match self {
+            Self::Client => Self::Server,
+            Self::Server => Self::Client,
+        }
+    }
+}

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::below::{Below, Direction, Epoch};
 use super::context::Context;
+use crate::auth::LeftCodecs;
 use crate::crypto::Suite;
 use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
@@ -19,6 +20,8 @@ pub struct Application {
     read: Option<TrafficSecret>,
     /// `None` once both have ended.
     exporter: Option<ExporterSecret>,
+    /// What is left of a client's certificate codecs.
+    pub(crate) codecs: LeftCodecs,
     post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
     /// (RFC 8446 §4.6.3).
@@ -32,8 +35,15 @@ impl Application {
         read: TrafficSecret,
         exporter: ExporterSecret,
     ) -> Self {
-        let (write, read, exporter) = (Some(write), Some(read), Some(exporter));
-        Self { suite, write, read, exporter, post_handshake_in_a_row: 0, update_requested: false }
+        Self {
+            suite,
+            write: Some(write),
+            read: Some(read),
+            exporter: Some(exporter),
+            codecs: LeftCodecs::default(),
+            post_handshake_in_a_row: 0,
+            update_requested: false,
+        }
     }
 
     /// exporter_master_secret; an error once the connection has ended.
@@ -52,14 +62,14 @@ impl Application {
         }
     }
 
-    /// The peer changed its keys (RFC 8446 §4.6.3).
-    pub(crate) fn read_key_update(
+    /// What either peer may send: it changed its keys (RFC 8446 §4.6.3).
+    pub(crate) fn receive(
         &mut self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
-        self.count_post_handshake()?;
         let mut reader = message.reader_for(HandshakeType::KEY_UPDATE)?;
+        self.count_post_handshake()?;
         let request = reader.u8()?;
         reader.finish().map_err(|_| decode_error("a KeyUpdate is too long"))?;
         let requested = match request {
@@ -109,9 +119,10 @@ impl Application {
         Ok(())
     }
 
-    /// Application data came: no flood.
+    /// Application data came: no flood, and what a client said last is accepted.
     pub(crate) fn saw_data(&mut self) {
         self.post_handshake_in_a_row = 0;
+        self.codecs.accepted();
     }
 }
 

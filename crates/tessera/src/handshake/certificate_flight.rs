@@ -1,35 +1,38 @@
 //! The certificate flight, the same for client and server (RFC 8446 §4.4).
 
-use alloc::string::String;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::below::Epoch;
 use super::context::Context;
 use super::facts::CertificateTransfer;
-use super::lineage::Lineage;
+use super::handover::{Handover, Part};
 use crate::auth::{
-    ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, Proof,
-    Sign, VerifierDigest, VerifyPeer,
+    ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, Proof, Sign,
+    VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
+use crate::question::Reply;
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
-    Certificate, CertificateCompressionAlgorithm, CertificateVerify, CompressedCertificate,
-    EntryExtensions, HandshakeMessage, HandshakeType, SignatureScheme, Writer, write_message,
+    AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateVerify,
+    CompressedCertificate, EntryExtensions, HandshakeMessage, HandshakeType, SignatureScheme,
+    Writer, write_message,
 };
 
-/// Sends Certificate and gives the question for the signature that follows it.
-pub(crate) fn send_certificate(
-    ctx: &mut Context<'_>,
-    transcript: &mut Transcript,
-    role: Role,
-    credential: &Credential,
-    scheme: SignatureScheme,
+/// Sends Certificate and, when it is signed, CertificateVerify; then goes on. The credential has a place in the
+/// configuration.
+pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
+    mut handover: Handover<P, K>,
+    (credential, scheme): (usize, SignatureScheme),
     requested: EntryExtensions,
-    codecs: &mut ConnectionCodecs,
-) -> Sign {
+    ctx: &mut Context<'_>,
+    then: Next<P, K>,
+) -> Result<P::State, Error> {
+    let Handover { own, transcript, codecs, .. } = &mut handover;
+    let credential = &own.credentials()[credential];
     let mut encoded_with = None;
     if codecs.may_encode() {
         encoded_with = send_encoded(ctx, transcript, credential, requested, codecs);
@@ -43,8 +46,17 @@ pub(crate) fn send_certificate(
     // The message that was sent last.
     ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
-    Sign { scheme, certificate, message: signed_content(role, &transcript.hash()) }
+    let message = signed_content(P::ROLE, &transcript.hash());
+    let question = Sign { scheme, certificate, message };
+    let reply = credential.sign(&question);
+    ctx.ask(question, reply, move |signature, ctx| {
+        send_certificate_verify(ctx, &mut handover.transcript, scheme, signature)?;
+        then(handover, ctx)
+    })
 }
+
+/// Goes on with a handover.
+type Next<P, K> = fn(Handover<P, K>, &mut Context<'_>) -> Result<<P as Part>::State, Error>;
 
 /// Sends Certificate as one of the codecs encodes it, and gives how; or whole if none does.
 fn send_encoded(
@@ -80,7 +92,7 @@ fn send_encoded(
 }
 
 /// Sends the CertificateVerify with the signature.
-pub(crate) fn send_certificate_verify(
+fn send_certificate_verify(
     ctx: &mut Context<'_>,
     transcript: &mut Transcript,
     scheme: SignatureScheme,
@@ -95,63 +107,85 @@ pub(crate) fn send_certificate_verify(
     Ok(())
 }
 
-/// Reads the peer's CertificateVerify and gives the question whether the peer is accepted. The
-/// transcript ends with the peer's Certificate.
-pub(crate) fn read_certificate_verify(
-    message: HandshakeMessage<'_>,
-    transcript: &Transcript,
-    peer: Role,
-    certificate: Certificate,
-    server_name: Option<String>,
-    verifier: &dyn PeerVerifier,
-    now: crate::time::Time,
-) -> Result<VerifyPeer, Error> {
-    let verify = CertificateVerify::read(message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?)?;
-    // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
-    if !verifier.schemes().contains(&verify.scheme) || !verify.scheme.signs_handshakes() {
-        return Err(illegal_parameter("a signature with a scheme that was not offered"));
-    }
-    let Certificate { certificate_type, chain, known, ocsp_response, sct_list } = certificate;
-    let proof = Proof::Signature {
-        scheme: verify.scheme,
-        signed: signed_content(peer, &transcript.hash()),
-        signature: verify.signature.to_vec(),
-    };
-    Ok(VerifyPeer {
-        peer,
-        server_name,
-        certificate_type,
-        chain,
-        known,
-        ocsp_response,
-        sct_list,
-        proof,
-        unix: now.unix_secs(),
-    })
+/// The peer's Certificate was read.
+pub struct ReadCertificateVerify<P: Part> {
+    pub(super) handover: Box<Handover<P, P::Secrets>>,
+    pub(super) certificate: Certificate,
 }
 
-/// From now on the peer has the identity that the verifier found.
-pub(crate) fn accept_peer(
-    answer: Result<PeerAcceptance, PeerRejected>,
-    by: Option<VerifierDigest>,
-    codecs: &mut ConnectionCodecs,
-    lineage: &mut Lineage,
-    ctx: &mut Context<'_>,
-) -> Result<(), Error> {
-    let PeerAcceptance { identity, public_key, chain_hash } =
-        answer.map_err(|rejected| Error::PeerRejected(codecs.refusal(rejected)))?;
-    if public_key.is_some() {
-        // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
-        return Err(Error::Configuration("the verifier wants a proof that a signature is not"));
+impl<P: Part> ReadCertificateVerify<P> {
+    /// Asks whether the peer is accepted. The transcript ends with the peer's Certificate.
+    pub(crate) fn receive(
+        self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<P::State, Error> {
+        let Self { mut handover, certificate } = *self;
+        let Handover { own, transcript, codecs, .. } = &mut *handover;
+        let reader = message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?;
+        let CertificateVerify { scheme, signature } = CertificateVerify::read(reader)?;
+        let verifier = own.verifier()?;
+        // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
+        if !verifier.schemes().contains(&scheme) || !scheme.signs_handshakes() {
+            return Err(illegal_parameter("a signature with a scheme that was not offered"));
+        }
+        let peer = P::ROLE.peer();
+        let signed = signed_content(peer, &transcript.hash());
+        let Certificate { certificate_type, chain, known, ocsp_response, sct_list } = certificate;
+        let question = VerifyPeer {
+            peer,
+            server_name: own.peer_name(),
+            certificate_type,
+            chain,
+            known,
+            ocsp_response,
+            sct_list,
+            proof: Proof::Signature { scheme, signed, signature: signature.to_vec() },
+            unix: ctx.now.unix_secs(),
+        };
+        transcript.add(message.bytes);
+        let reply = verifier.verify(&question);
+        match (P::ROLE, &reply) {
+            (Role::Client, _) => ctx.facts.signature_scheme = Some(scheme),
+            (Role::Server, Reply::Now(Err(rejected))) => {
+                // Where the proof is what the verifier refuses, it isn't looked at once more.
+                let is_wrong = rejected.alert == AlertDescription::DECRYPT_ERROR;
+                codecs.peer_rejected(|| !is_wrong && verifier.is_proof_right(&question));
+            }
+            _ => (),
+        }
+        ctx.ask(question, reply, move |answer, ctx| {
+            handover.accept_peer(answer, ctx)?;
+            Ok(P::read_finished(handover))
+        })
     }
-    if identity.blob.len() > PeerIdentity::MAX_LEN {
-        return Err(Error::Configuration("the verifier made an identity of more than 1,024 bytes"));
+}
+
+impl<P: Part, K> Handover<P, K> {
+    /// From now on the peer has the identity that the verifier found.
+    fn accept_peer(
+        &mut self,
+        answer: Result<PeerAcceptance, PeerRejected>,
+        ctx: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let PeerAcceptance { identity, public_key, chain_hash } =
+            answer.map_err(|rejected| Error::PeerRejected(self.codecs.refusal(rejected)))?;
+        if public_key.is_some() {
+            // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
+            return Err(Error::Configuration("the verifier wants a proof that a signature is not"));
+        }
+        if identity.blob.len() > PeerIdentity::MAX_LEN {
+            return Err(Error::Configuration(
+                "the verifier made an identity of more than 1,024 bytes",
+            ));
+        }
+        let by = self.own.verifier_digest();
+        let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
+        self.codecs.accept(&identity, chain_hash)?;
+        self.lineage.verified(identity, by, ctx.now);
+        ctx.facts.note_lineage(&self.lineage);
+        Ok(())
     }
-    let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
-    codecs.accept(&identity, chain_hash)?;
-    lineage.verified(identity, by, ctx.now);
-    ctx.facts.note_lineage(lineage);
-    Ok(())
 }
 
 /// What a CertificateVerify signs (RFC 8446 §4.4.3).

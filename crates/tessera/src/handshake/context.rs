@@ -103,7 +103,7 @@ impl Context<'_> {
 
 /// Where the secrets of a connection are logged, and under what.
 #[derive(Clone, Copy)]
-pub(crate) struct SecretLog<'l> {
+pub struct SecretLog<'l> {
     pub(crate) key_log: Option<&'l dyn KeyLog>,
     pub(crate) client_random: &'l [u8; 32],
 }

@@ -222,7 +222,9 @@ impl<H: Handshake> Core<H> {
     /// Application data came from the peer: messages after the handshake are no flood, and what a client
     /// said last is accepted.
     pub fn saw_data(&mut self) {
-        self.state.saw_data();
+        if let Some(application) = self.state.application_mut() {
+            application.saw_data();
+        }
     }
 
     /// Exports keying material (RFC 8446 §7.5).
@@ -267,8 +269,10 @@ impl<H: Handshake> Core<H> {
 
     /// Ends the connection: the error stays, and all secrets go.
     pub fn fail(&mut self, error: Error) -> Error {
-        if let Error::AlertReceived(alert) = error {
-            self.state.refused(alert);
+        if let Error::AlertReceived(alert) = error
+            && let Some(application) = self.state.application_mut()
+        {
+            application.codecs.refused(alert);
         }
         self.state = H::State::failed();
         self.failure = Some(error.clone());

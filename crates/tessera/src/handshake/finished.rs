@@ -8,10 +8,11 @@
 
 use super::application::Application;
 use super::below::{Direction, Epoch};
-use super::context::{Context, SecretLog};
+use super::context::Context;
 use super::event::Event;
+use super::handover::{Handover, Part};
 use super::secrets::HandshakeSecrets;
-use crate::crypto::{Suite, equal};
+use crate::crypto::equal;
 use crate::error::{Error, decrypt_error};
 use crate::schedule::{ExporterSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
@@ -24,7 +25,7 @@ pub(crate) enum Finished<'m> {
 }
 
 /// What is known after the first Finished: the server's.
-pub(crate) struct ApplicationSecrets {
+pub struct ApplicationSecrets {
     /// Under which the client's last flight is protected, and its Finished computed.
     pub(crate) client_handshake: TrafficSecret,
     client: TrafficSecret,
@@ -33,48 +34,62 @@ pub(crate) struct ApplicationSecrets {
     master: MasterSecret,
 }
 
-impl ApplicationSecrets {
+/// What is known after the second Finished: the client's.
+pub struct LastSecrets {
+    pub(crate) application: Application,
+    pub(crate) resumption: ResumptionSecret,
+}
+
+impl<P: Part> Handover<P, HandshakeSecrets> {
     /// The server's Finished. The handshake's secrets end here, but for the client's.
     pub(crate) fn after_first(
+        self,
         finished: Finished<'_>,
-        handshake: HandshakeSecrets,
-        suite: &'static Suite,
-        transcript: &mut Transcript,
-        log: SecretLog<'_>,
         ctx: &mut Context<'_>,
-    ) -> Result<Self, Error> {
-        finished.send_or_check(&handshake.server, transcript, ctx)?;
+    ) -> Result<Handover<P, ApplicationSecrets>, Error> {
+        let Self { own, suite, mut transcript, secrets: handshake, codecs, lineage } = self;
+        finished.send_or_check(&handshake.server, &mut transcript, ctx)?;
         let master = handshake.secret.into_master();
         let hash = transcript.hash();
         let client = master.client_traffic(&hash);
         let server = master.server_traffic(&hash);
         let exporter = master.exporter(&hash);
+        let log = own.secret_log();
         log.secret("CLIENT_TRAFFIC_SECRET_0", client.expose());
         log.secret("SERVER_TRAFFIC_SECRET_0", server.expose());
         log.secret("EXPORTER_SECRET", exporter.expose());
         ctx.install(finished.direction(), Epoch::Application, suite, &server)?;
-        Ok(Self { client_handshake: handshake.client, client, server, exporter, master })
+        let client_handshake = handshake.client;
+        let secrets = ApplicationSecrets { client_handshake, client, server, exporter, master };
+        Ok(Handover { own, suite, transcript, secrets, codecs, lineage })
     }
+}
 
+impl<P: Part> Handover<P, ApplicationSecrets> {
     /// The client's Finished: the handshake is complete.
     pub(crate) fn after_second(
         self,
         finished: Finished<'_>,
-        suite: &'static Suite,
-        transcript: &mut Transcript,
         ctx: &mut Context<'_>,
-    ) -> Result<(Application, ResumptionSecret), Error> {
-        finished.send_or_check(&self.client_handshake, transcript, ctx)?;
-        let Self { client, server, exporter, master, .. } = self;
+    ) -> Result<Handover<P, LastSecrets>, Error> {
+        let Self { own, suite, mut transcript, secrets, mut codecs, lineage } = self;
+        finished.send_or_check(&secrets.client_handshake, &mut transcript, ctx)?;
+        let ApplicationSecrets { client, server, exporter, master, .. } = secrets;
         ctx.install(finished.direction(), Epoch::Application, suite, &client)?;
         ctx.facts.handshake_complete = true;
         ctx.event(Event::HandshakeComplete);
         let resumption = master.into_resumption(&transcript.hash());
+        let missed = codecs.ended(lineage.peer.as_ref(), ctx.now, &|context, out| {
+            resumption.certificate_ticket(context, out)
+        });
+        ctx.facts.note_missed(missed);
         let (write, read) = match finished.direction() {
             Direction::Write => (client, server),
             Direction::Read => (server, client),
         };
-        Ok((Application::new(suite, write, read, exporter), resumption))
+        let application = Application::new(suite, write, read, exporter);
+        let secrets = LastSecrets { application, resumption };
+        Ok(Handover { own, suite, transcript, secrets, codecs, lineage })
     }
 }
 

@@ -17,6 +17,7 @@ mod event;
 mod facts;
 mod finished;
 mod grease;
+mod handover;
 mod lineage;
 mod secrets;
 mod server;

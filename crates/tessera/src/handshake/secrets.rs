@@ -5,7 +5,7 @@ use crate::crypto::SharedSecret;
 use crate::schedule::{EarlySecret, HandshakeSecret, TrafficSecret, Transcript};
 
 /// What is known after ServerHello.
-pub(crate) struct HandshakeSecrets {
+pub struct HandshakeSecrets {
     pub(crate) client: TrafficSecret,
     pub(crate) server: TrafficSecret,
     pub(super) secret: HandshakeSecret,

@@ -2,13 +2,13 @@
 
 use super::application::Application;
 use super::context::Context;
-use crate::error::{Error, unexpected_message};
+use crate::error::Error;
 use crate::question::Waiting;
-use crate::wire::{AlertDescription, HandshakeMessage};
+use crate::wire::HandshakeMessage;
 
-/// All states of one side: each is left by value for the next.
+/// All states of one role: each is left by value for the next.
 pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
-    /// What this side may ask.
+    /// What this role may ask.
     type Question: 'static;
 
     /// An error ended the handshake.
@@ -34,50 +34,78 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
 
     /// The secrets of the connection, when the handshake is complete.
     fn application_mut(&mut self) -> Option<&mut Application>;
-
-    /// Application data came from the peer.
-    fn saw_data(&mut self) {
-        if let Some(application) = self.application_mut() {
-            application.saw_data();
-        }
-    }
-
-    /// The peer ended the connection with this fatal alert.
-    fn refused(&mut self, alert: AlertDescription) {
-        let _ = alert;
-    }
 }
 
-/// Nothing is read while an answer is waited for.
-pub(crate) const OUT_OF_TURN: Error = unexpected_message("a message while a question is open");
-
-/// What is the same in both sides' states: a `Waiting` and a `Connected` among them.
-macro_rules! accessors {
-    ($question:ty) => {
-        fn failed() -> Self {
-            Self::Failed
+/// Makes the enum of one role's states, `Connected` among them, each with the largest message that may come in it.
+macro_rules! states {
+    (
+        $(#[$about:meta])*
+        pub enum $name:ident asks $question:ty { $($state:ident($data:ty): $longest:expr,)* }
+    ) => {
+        $(#[$about])*
+        pub enum $name {
+            $($state($data),)*
+            /// The owner answers later.
+            Waiting(Box<Waiting<$question>>),
+            /// An error ended the handshake.
+            Failed,
         }
 
-        fn waiting(&self) -> Option<&Waiting<$question>> {
-            if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+        impl From<Waiting<$question>> for $name {
+            fn from(waiting: Waiting<$question>) -> Self {
+                Self::Waiting(Box::new(waiting))
+            }
         }
 
-        fn waiting_mut(&mut self) -> Option<&mut Waiting<$question>> {
-            if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
-        }
+        impl State for $name {
+            type Question = $question;
 
-        fn into_waiting(self) -> Option<Waiting<$question>> {
-            if let Self::Waiting(waiting) = self { Some(*waiting) } else { None }
-        }
+            fn failed() -> Self {
+                Self::Failed
+            }
 
-        fn application(&self) -> Option<&Application> {
-            if let Self::Connected(state) = self { Some(&state.application) } else { None }
-        }
+            fn receive(
+                self,
+                message: HandshakeMessage<'_>,
+                ctx: &mut Context<'_>,
+            ) -> Result<Self, Error> {
+                match self {
+                    $(Self::$state(state) => state.receive(message, ctx),)*
+                    // Nothing is read while an answer is waited for.
+                    Self::Waiting(_) | Self::Failed => {
+                        Err(unexpected_message("a message while a question is open"))
+                    }
+                }
+            }
 
-        fn application_mut(&mut self) -> Option<&mut Application> {
-            if let Self::Connected(state) = self { Some(&mut state.application) } else { None }
+            fn max_message(&self) -> usize {
+                match self {
+                    $(Self::$state(_) => $longest,)*
+                    Self::Waiting(_) | Self::Failed => MAX_SMALL_MESSAGE,
+                }
+            }
+
+            fn waiting(&self) -> Option<&Waiting<$question>> {
+                if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+            }
+
+            fn waiting_mut(&mut self) -> Option<&mut Waiting<$question>> {
+                if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
+            }
+
+            fn into_waiting(self) -> Option<Waiting<$question>> {
+                if let Self::Waiting(waiting) = self { Some(*waiting) } else { None }
+            }
+
+            fn application(&self) -> Option<&Application> {
+                if let Self::Connected(state) = self { Some(&state.application) } else { None }
+            }
+
+            fn application_mut(&mut self) -> Option<&mut Application> {
+                if let Self::Connected(state) = self { Some(&mut state.application) } else { None }
+            }
         }
     };
 }
 
-pub(super) use accessors;
+pub(super) use states;

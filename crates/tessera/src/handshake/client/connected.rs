@@ -1,12 +1,11 @@
-//! After the handshake: tickets and key updates in (RFC 8446 §4.6).
+//! After the handshake: tickets in (RFC 8446 §4.6).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::ClientState;
 use super::config::ClientConfig;
-use crate::auth::LeftCodecs;
-use crate::error::{Error, unexpected_message};
+use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
@@ -14,9 +13,7 @@ use crate::handshake::event::Event;
 use crate::handshake::lineage::{Lineage, TicketTerms};
 use crate::resume::{ClientSession, Companion, FsClientTicket, fs_secret, one_time_keys};
 use crate::schedule::ResumptionSecret;
-use crate::wire::{
-    AlertDescription, HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket,
-};
+use crate::wire::{HandshakeMessage, HandshakeType, NamedGroup, NewSessionTicket};
 
 /// The handshake is complete.
 pub struct Connected {
@@ -25,7 +22,6 @@ pub struct Connected {
     pub(super) config: Checked<ClientConfig>,
     pub(super) lineage: Lineage,
     pub(super) group: Option<NamedGroup>,
-    pub(super) codecs: LeftCodecs,
 }
 
 impl Connected {
@@ -36,21 +32,9 @@ impl Connected {
     ) -> Result<ClientState, Error> {
         match message.typ {
             HandshakeType::NEW_SESSION_TICKET => self.read_ticket(message, ctx)?,
-            HandshakeType::KEY_UPDATE => self.application.read_key_update(message, ctx)?,
-            _ => return Err(unexpected_message("a handshake message after the handshake")),
+            _ => self.application.receive(message, ctx)?,
         }
         Ok(ClientState::Connected(self))
-    }
-
-    /// Application data came.
-    pub(super) fn saw_data(&mut self) {
-        self.application.saw_data();
-        self.codecs.accepted();
-    }
-
-    /// The server ended the connection with this fatal alert.
-    pub(super) fn refused(&mut self, alert: AlertDescription) {
-        self.codecs.refused(alert);
     }
 
     fn read_ticket(
@@ -62,7 +46,7 @@ impl Connected {
         let reader = message.reader_for(HandshakeType::NEW_SESSION_TICKET)?;
         let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
         let message = NewSessionTicket::read(reader, is_forward_secret)?;
-        self.codecs.ticket(message.extensions);
+        self.application.codecs.ticket(message.extensions);
         // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
         // age can't be computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };

@@ -4,14 +4,15 @@ use alloc::boxed::Box;
 
 use super::ClientState;
 use super::certificate::ReadCertificate;
-use super::finished::ReadFinished;
 use super::offer::Offer;
+use super::part::ClientPart;
 use crate::auth::{AgreedTypes, types_of};
 use crate::crypto::Suite;
 use crate::error::{Error, illegal_parameter};
 use crate::handshake::below::{Direction, Epoch, Limit};
 use crate::handshake::context::Context;
 use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::handover::{Handover, Part};
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
@@ -76,21 +77,14 @@ impl ReadEncryptedExtensions {
         self.lineage.inherit(session.filter(|_| resumes), self.group, self.one_time_key);
         ctx.facts.note_lineage(&self.lineage);
 
-        let Self { offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
-        let then = Box::new(ReadFinished {
-            offer,
-            suite,
-            group,
-            transcript,
-            secrets,
-            lineage,
-            early_data,
-            receipts,
-            certificate_request: None,
-        });
+        let Self { mut offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
+        let codecs = core::mem::take(&mut offer.codecs);
+        let own = ClientPart { offer, group, early_data, receipts, certificate_request: None };
+        let handover = Handover { own, suite, transcript, secrets, codecs, lineage };
+        let handover = Box::new(handover);
         Ok(match psk {
-            Some(_) => ClientState::ReadFinished(then),
-            None => ClientState::ReadCertificate(Box::new(ReadCertificate { then, types })),
+            Some(_) => ClientPart::read_finished(handover),
+            None => ClientState::ReadCertificate(ReadCertificate { handover, types }),
         })
     }
 

@@ -51,17 +51,17 @@ impl ReadServerHello {
             ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
-        Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress: Progress::First(hello) })))
+        Ok(ClientState::ReadServerHello(Self { offer, progress: Progress::First(hello) }))
     }
 
     /// As if this ClientHello had been sent for the offer.
     #[cfg(test)]
-    pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Box<Self> {
-        Box::new(Self { offer, progress: Progress::First(first_hello) })
+    pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Self {
+        Self { offer, progress: Progress::First(first_hello) }
     }
 
     pub(crate) fn receive(
-        self: Box<Self>,
+        self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
@@ -74,12 +74,12 @@ impl ReadServerHello {
 
     /// RFC 8446 §4.1.4: change what the server asks for, and say hello again.
     fn retry(
-        self: Box<Self>,
+        self,
         retry: HelloRetryRequest<'_>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let Self { mut offer, progress } = *self;
+        let Self { mut offer, progress } = self;
         let Progress::First(first_hello) = progress else {
             return Err(unexpected_message("a second HelloRetryRequest"));
         };
@@ -114,16 +114,16 @@ impl ReadServerHello {
         offer.write(ctx.scratch, Some(&mut transcript));
         ctx.below.send(Epoch::Initial, ctx.scratch);
         let progress = Progress::Retried(suite, transcript);
-        Ok(ClientState::ReadServerHello(Box::new(Self { offer, progress })))
+        Ok(ClientState::ReadServerHello(Self { offer, progress }))
     }
 
     fn hello(
-        self: Box<Self>,
+        self,
         hello: ServerHello<'_>,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
-        let Self { mut offer, progress } = *self;
+        let Self { mut offer, progress } = self;
         let suite = chosen_suite(&offer, hello.cipher_suite, hello.session_id)?;
         let mut transcript = match progress {
             Progress::First(first_hello) => Transcript::start(suite.hash, &first_hello),

@@ -1,12 +1,12 @@
-//! After the handshake: key updates in (RFC 8446 §4.6.3).
+//! After the handshake (RFC 8446 §4.6).
 
 use alloc::boxed::Box;
 
 use super::ServerState;
-use crate::error::{Error, unexpected_message};
+use crate::error::Error;
 use crate::handshake::application::Application;
 use crate::handshake::context::Context;
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::wire::HandshakeMessage;
 
 /// The handshake is complete.
 pub struct Connected {
@@ -19,10 +19,7 @@ impl Connected {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        match message.typ {
-            HandshakeType::KEY_UPDATE => self.application.read_key_update(message, ctx)?,
-            _ => return Err(unexpected_message("a handshake message after the handshake")),
-        }
+        self.application.receive(message, ctx)?;
         Ok(ServerState::Connected(self))
     }
 }

@@ -4,14 +4,16 @@ use alloc::boxed::Box;
 use core::time::Duration;
 
 use super::ServerState;
-use super::finished::ReadFinished;
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
+use super::part::ServerPart;
 use super::psk_candidate::{PskCandidate, PskInUse};
 use crate::error::Error;
 use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
+use crate::handshake::finished::ApplicationSecrets;
+use crate::handshake::handover::{Handover, Part};
 use crate::limits::MAX_PLAINTEXT;
 use crate::resume::PskKind;
 use crate::wire::{HandshakeMessage, HandshakeType, Rejection};
@@ -107,22 +109,20 @@ impl Negotiation<'_> {
 const FRESHNESS_MILLIS: u64 = 10_000;
 
 /// Early data is being received.
-pub struct ReadEndOfEarlyData {
-    pub(super) then: Box<ReadFinished>,
-}
+pub struct ReadEndOfEarlyData(pub(super) Box<Handover<ServerPart, ApplicationSecrets>>);
 
 impl ReadEndOfEarlyData {
     pub(super) fn receive(
-        self: Box<Self>,
+        self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         message.reader_for(HandshakeType::END_OF_EARLY_DATA)?.finish()?;
-        let mut then = self.then;
-        then.transcript.add(message.bytes);
-        let secret = &then.secrets.client_handshake;
-        ctx.install(Direction::Read, Epoch::Handshake, then.suite, secret)?;
+        let mut handover = self.0;
+        handover.transcript.add(message.bytes);
+        let secret = &handover.secrets.client_handshake;
+        ctx.install(Direction::Read, Epoch::Handshake, handover.suite, secret)?;
         ctx.event(Event::EarlyDataEnd);
-        Ok(ServerState::ReadFinished(then))
+        Ok(ServerPart::read_finished(handover))
     }
 }

@@ -16,6 +16,7 @@ mod finished;
 mod hello;
 mod negotiation;
 mod one_time_key;
+mod part;
 mod pause;
 mod psk_candidate;
 mod psk_search;
@@ -35,61 +36,27 @@ use alloc::boxed::Box;
 use super::application::Application;
 use super::config::Checked;
 use super::context::Context;
-use super::state::{OUT_OF_TURN, State, accessors};
-use crate::error::Error;
+use super::state::{State, states};
+use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
 use crate::question::Waiting;
 use crate::wire::HandshakeMessage;
 
-/// The states of a server, in their order.
-pub enum ServerState {
-    ReadClientHello(Box<decisions::ReadClientHello>),
-    ReadEndOfEarlyData(Box<early_data::ReadEndOfEarlyData>),
-    ReadCertificate(Box<certificate::ReadCertificate>),
-    ReadCertificateVerify(Box<certificate::ReadCertificateVerify>),
-    ReadFinished(Box<finished::ReadFinished>),
-    Connected(Box<connected::Connected>),
-    /// The owner answers later.
-    Waiting(Box<Waiting<ServerQuestion>>),
-    /// An error ended the handshake.
-    Failed,
+states! {
+    /// The states of a server, in their order.
+    pub enum ServerState asks ServerQuestion {
+        ReadClientHello(Box<decisions::ReadClientHello>): MAX_CLIENT_HELLO,
+        ReadEndOfEarlyData(early_data::ReadEndOfEarlyData): MAX_SMALL_MESSAGE,
+        ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
+        ReadCertificateVerify(Box<certificate::ReadCertificateVerify>): MAX_SMALL_MESSAGE,
+        ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
+        Connected(Box<connected::Connected>): MAX_SMALL_MESSAGE,
+    }
 }
 
 impl ServerState {
     /// Waits for a ClientHello.
     pub(super) fn start(config: Checked<ServerConfig>) -> Self {
         Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config)))
-    }
-}
-
-impl From<Waiting<ServerQuestion>> for ServerState {
-    fn from(waiting: Waiting<ServerQuestion>) -> Self {
-        Self::Waiting(Box::new(waiting))
-    }
-}
-
-impl State for ServerState {
-    type Question = ServerQuestion;
-
-    accessors!(ServerQuestion);
-
-    fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error> {
-        match self {
-            Self::ReadClientHello(state) => state.receive(message, ctx),
-            Self::ReadEndOfEarlyData(state) => state.receive(message, ctx),
-            Self::ReadCertificate(state) => state.receive(message, ctx),
-            Self::ReadCertificateVerify(state) => state.receive(message, ctx),
-            Self::ReadFinished(state) => state.receive(message, ctx),
-            Self::Connected(state) => state.receive(message, ctx),
-            Self::Waiting(_) | Self::Failed => Err(OUT_OF_TURN),
-        }
-    }
-
-    fn max_message(&self) -> usize {
-        match self {
-            Self::ReadClientHello(_) => MAX_CLIENT_HELLO,
-            Self::ReadCertificate(_) => MAX_HANDSHAKE_MESSAGE,
-            _ => MAX_SMALL_MESSAGE,
-        }
     }
 }

@@ -11,30 +11,27 @@ use super::ServerState;
 use super::authentication::{Authentication, codecs_for, server_type};
 use super::binder::ProvedHello;
 use super::certificate::ReadCertificate;
-use super::config::ServerConfig;
 use super::early_data::{EarlyDataAnswer, ReadEndOfEarlyData};
-use super::finished::ReadFinished;
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
+use super::part::{Receiving, ServerPart};
 use super::psk_candidate::{PskCandidate, PskInUse};
 use super::tickets::TicketPlan;
-use crate::auth::{ConnectionCodecs, Credential};
 use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
-use crate::handshake::certificate_flight::{send_certificate, send_certificate_verify};
-use crate::handshake::config::Checked;
+use crate::handshake::certificate_flight::send_certificate;
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::finished::{ApplicationSecrets, Finished};
+use crate::handshake::finished::Finished;
+use crate::handshake::handover::{Handover, Part};
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
-use crate::role::Role;
 use crate::schedule::{EarlySecret, Transcript};
 use crate::wire::{
-    CertificateType, EncryptedExtensions, EntryExtensions, ExtensionType, KeyShareEntry,
-    NamedGroup, OpaqueExtension, Rejection, ServerHello, SignatureScheme, Writer,
+    EncryptedExtensions, ExtensionType, KeyShareEntry, NamedGroup, OpaqueExtension, Rejection,
+    ServerHello, Writer,
 };
 
 /// What was decided.
@@ -177,34 +174,29 @@ pub(super) fn send_server_hello(
             ctx.below.limit(Limit::EarlyData(limit));
             match ctx.profile.end_of_early_data {
                 true => Receiving::EarlyData,
-                false => Receiving::Handshake,
+                false => Receiving::Finished,
             }
         }
-        _ => Receiving::Handshake,
+        _ => Receiving::Finished,
     };
-    if receiving == Receiving::Handshake {
+    if receiving == Receiving::Finished {
         ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
     }
     if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
         let limit = negotiation.refused_early_data_limit(found);
         ctx.below.limit(Limit::RefusedEarlyData(RefusedEarlyData::DoesNotOpen, limit));
     }
-    let flight = Flight {
-        suite,
-        is_full: psk_kind.is_none(),
-        transcript,
-        secrets,
-        client_random: *hello.random,
-        receiving,
-        client_type: None,
-        codecs,
-        tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
+    let own = ServerPart {
         config: config.clone(),
-        lineage,
+        client_random: *hello.random,
+        is_full: psk_kind.is_none(),
+        receiving,
+        tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
     };
+    let flight = Handover { own, suite, transcript, secrets, codecs, lineage };
     match authentication {
-        None => flight.finish(ctx),
-        Some(authentication) => flight.send_certificates(&authentication, request, ctx),
+        None => send_finished(flight, ctx),
+        Some(chosen) => send_certificates(flight, &chosen, request, ctx),
     }
 }
 
@@ -309,92 +301,35 @@ impl EarlyDataAnswer {
     }
 }
 
-/// What the client sends first after its ClientHello.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Receiving {
-    EarlyData,
-    Handshake,
+/// Sends the certificate flight, after the CertificateRequest if there is one.
+fn send_certificates(
+    mut flight: Handover<ServerPart, HandshakeSecrets>,
+    chosen: &Authentication,
+    request: Option<Vec<u8>>,
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    let Authentication { credential, scheme, entry_extensions, client_type } = *chosen;
+    if let Some(typ) = client_type {
+        flight.own.receiving = Receiving::Certificate(typ);
+    }
+    if let Some(request) = request {
+        ctx.send(Epoch::Handshake, &mut flight.transcript, |out| out.bytes(&request));
+    }
+    ctx.facts.signature_scheme = Some(scheme);
+    send_certificate(flight, (credential, scheme), entry_extensions, ctx, send_finished)
 }
 
-/// The server's flight after EncryptedExtensions.
-pub(super) struct Flight {
-    config: Checked<ServerConfig>,
-    suite: &'static Suite,
-    is_full: bool,
-    transcript: Transcript,
-    secrets: HandshakeSecrets,
-    client_random: [u8; 32],
-    receiving: Receiving,
-    /// The type of the certificate that the client was asked for, if it was.
-    client_type: Option<CertificateType>,
-    codecs: ConnectionCodecs,
-    tickets: TicketPlan,
-    lineage: Lineage,
-}
-
-impl Flight {
-    fn send_certificates(
-        mut self,
-        authentication: &Authentication,
-        request: Option<Vec<u8>>,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let Authentication { credential, scheme, entry_extensions, client_type, .. } =
-            authentication;
-        let config = self.config.clone();
-        self.client_type = *client_type;
-        if let Some(request) = request {
-            ctx.send(Epoch::Handshake, &mut self.transcript, |out| out.bytes(&request));
+/// Sends Finished: the server's flight ends.
+fn send_finished(
+    flight: Handover<ServerPart, HandshakeSecrets>,
+    ctx: &mut Context<'_>,
+) -> Result<ServerState, Error> {
+    let handover = Box::new(flight.after_first(Finished::Out, ctx)?);
+    Ok(match handover.own.receiving {
+        Receiving::EarlyData => ServerState::ReadEndOfEarlyData(ReadEndOfEarlyData(handover)),
+        Receiving::Certificate(typ) => {
+            ServerState::ReadCertificate(ReadCertificate { handover, typ })
         }
-        ctx.facts.signature_scheme = Some(*scheme);
-        self.sign(&config.credentials[*credential], *scheme, *entry_extensions, ctx)
-    }
-
-    fn sign(
-        mut self,
-        credential: &Credential,
-        scheme: SignatureScheme,
-        requested: EntryExtensions,
-        ctx: &mut Context<'_>,
-    ) -> Result<ServerState, Error> {
-        let (transcript, codecs) = (&mut self.transcript, &mut self.codecs);
-        let role = Role::Server;
-        let question =
-            send_certificate(ctx, transcript, role, credential, scheme, requested, codecs);
-        let reply = credential.sign(&question);
-        ctx.ask(question, reply, move |signature, ctx| {
-            send_certificate_verify(ctx, &mut self.transcript, scheme, signature)?;
-            self.finish(ctx)
-        })
-    }
-
-    fn finish(self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        let Self {
-            config, suite, is_full, mut transcript, secrets, codecs, tickets, lineage, ..
-        } = self;
-        let log =
-            SecretLog { key_log: config.key_log.as_deref(), client_random: &self.client_random };
-        let finished = Finished::Out;
-        let secrets =
-            ApplicationSecrets::after_first(finished, secrets, suite, &mut transcript, log, ctx)?;
-        let then = Box::new(ReadFinished {
-            config,
-            suite,
-            is_full,
-            transcript,
-            secrets,
-            codecs,
-            tickets,
-            lineage,
-        });
-        Ok(match (self.receiving, self.client_type) {
-            (Receiving::EarlyData, _) => {
-                ServerState::ReadEndOfEarlyData(Box::new(ReadEndOfEarlyData { then }))
-            }
-            (Receiving::Handshake, Some(typ)) => {
-                ServerState::ReadCertificate(Box::new(ReadCertificate { then, typ }))
-            }
-            (Receiving::Handshake, None) => ServerState::ReadFinished(then),
-        })
-    }
+        Receiving::Finished => ServerPart::read_finished(handover),
+    })
 }

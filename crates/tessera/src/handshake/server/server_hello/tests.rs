@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 
 use tessera_harness::Trace;
 
-use super::{Authentication, Flight, Receiving};
+use super::{Authentication, Receiving, ServerPart, send_certificates, send_finished};
 use crate::auth::{ConnectionCodecs, Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::Epoch;
 use crate::handshake::context::SecretLog;
+use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::handshake::server::tickets::TicketPlan;
@@ -43,7 +44,7 @@ fn config(trace: &Trace) -> ServerConfig {
 }
 
 /// The flight of a trace's server after its EncryptedExtensions.
-fn flight(trace: &Trace) -> Flight {
+fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
     let mut transcript = Transcript::start(KDF.hash, trace.message("client_hello"));
     if let Some(retry) = trace.find("messages", "hello_retry_request") {
         transcript =
@@ -62,20 +63,21 @@ fn flight(trace: &Trace) -> Flight {
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
         Some(_) => Receiving::EarlyData,
-        None => Receiving::Handshake,
+        None => Receiving::Finished,
     };
-    Flight {
-        config: config(trace).settled(),
+    Handover {
+        own: ServerPart {
+            config: config(trace).settled(),
+            client_random: [0; 32],
+            is_full: trace.find("secrets", "psk").is_none(),
+            receiving,
+            tickets: TicketPlan { count: 0, one_time_kind: None },
+        },
         suite: &AES_128_GCM_SHA256,
         transcript,
         secrets,
-        client_random: [0; 32],
-        receiving,
-        client_type: None,
         codecs: ConnectionCodecs::default(),
         lineage: Lineage::over(STREAM.carrier),
-        is_full: trace.find("secrets", "psk").is_none(),
-        tickets: TicketPlan { count: 0, one_time_kind: None },
     }
 }
 
@@ -93,12 +95,11 @@ fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
         let hello = ClientHello::read(hello, &STREAM.versions).expect("as in the trace");
         let mut flight = flight(&trace);
         let state = recorder.step(|ctx| match trace.find("secrets", "psk") {
-            Some(_) => flight.finish(ctx),
+            Some(_) => send_finished(flight, ctx),
             None => {
-                let authentication = Authentication::choose(&flight.config, &hello)?;
-                let config = flight.config.clone();
-                let request = authentication.request(&config, &mut flight.codecs)?;
-                flight.send_certificates(&authentication, request, ctx)
+                let authentication = Authentication::choose(&flight.own.config, &hello)?;
+                let request = authentication.request(&flight.own.config, &mut flight.codecs)?;
+                send_certificates(flight, &authentication, request, ctx)
             }
         });
         let mut server = state.unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -145,7 +146,7 @@ fn the_server_refuses_a_finished_of_another_trace() {
     let trace = trace("simple_1rtt");
     let other = crate::testing::trace("compatibility_mode");
     let mut recorder = Recorder::default();
-    let server = recorder.step(|ctx| flight(&trace).finish(ctx));
+    let server = recorder.step(|ctx| send_finished(flight(&trace), ctx));
     let server = server.unwrap_or_else(|error| panic!("{error}"));
     let finished = message(&other, "client_finished");
     let error = recorder.step(|ctx| server.receive(finished, ctx)).err().expect("it is wrong");

@@ -1,0 +1,69 @@
+//! What only a client has of a handshake, once both hellos are known.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+
+use super::ClientState;
+use super::finished::ReadFinished;
+use super::offer::Offer;
+use super::questions::ClientQuestion;
+use crate::auth::{Credential, PeerVerifier, VerifierDigest};
+use crate::error::Error;
+use crate::handshake::context::SecretLog;
+use crate::handshake::facts::EarlyDataStatus;
+use crate::handshake::handover::{Handover, Part};
+use crate::handshake::secrets::HandshakeSecrets;
+use crate::resume::SettledFlights;
+use crate::role::Role;
+use crate::wire::{EntryExtensions, NamedGroup, SignatureScheme};
+
+/// The client's part.
+pub struct ClientPart {
+    pub(super) offer: Box<Offer>,
+    pub(super) group: Option<NamedGroup>,
+    /// The server's answer to the early data.
+    pub(super) early_data: EarlyDataStatus,
+    /// Its receipts for earlier flights.
+    pub(super) receipts: SettledFlights,
+    /// Whether the server asks for a certificate, and what the client then sends.
+    pub(super) certificate_request: Option<CertificateAnswer>,
+}
+
+/// What the client answers a CertificateRequest with.
+pub(super) struct CertificateAnswer {
+    /// The credential that fits, by its place in the configuration, and the scheme to sign with.
+    pub(super) credential: Option<(usize, SignatureScheme)>,
+    /// What the server wants beside the certificates.
+    pub(super) entry_extensions: EntryExtensions,
+}
+
+impl Part for ClientPart {
+    type Question = ClientQuestion;
+    type State = ClientState;
+    type Secrets = HandshakeSecrets;
+    const ROLE: Role = Role::Client;
+
+    fn credentials(&self) -> &[Credential] {
+        &self.offer.config.credentials
+    }
+
+    fn verifier(&self) -> Result<&dyn PeerVerifier, Error> {
+        Ok(&*self.offer.config.verifier)
+    }
+
+    fn verifier_digest(&self) -> Option<VerifierDigest> {
+        self.offer.config.authentication().verifier
+    }
+
+    fn peer_name(&self) -> Option<String> {
+        Some(self.offer.server_name.clone())
+    }
+
+    fn secret_log(&self) -> SecretLog<'_> {
+        self.offer.secret_log()
+    }
+
+    fn read_finished(handover: Box<Handover<Self, HandshakeSecrets>>) -> ClientState {
+        ClientState::ReadFinished(ReadFinished(handover))
+    }
+}
