@@ -5,6 +5,9 @@ use alloc::vec::Vec;
 use core::ops::Deref;
 use core::time::Duration;
 
+use crate::auth::{
+    CertificateCodecFactory, Credential, PeerVerifier, VerifierPolicy, check_certificates,
+};
 use crate::crypto::Provider;
 use crate::error::Error;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
@@ -36,11 +39,21 @@ struct Shared<C> {
     authentication: AuthenticationScope,
 }
 
-impl<C> Checked<C> {
-    pub(super) fn new(config: C, authentication: AuthenticationScope) -> Self {
-        Self(Arc::new(Shared { config, authentication }))
-    }
+/// Checks what types can't check.
+pub(super) fn check<C: Config>(config: C) -> Result<Checked<C>, Error> {
+    config.common().check()?;
+    config.check_own()?;
+    Ok(settle(config))
+}
 
+/// Asks the verifier what it accepts, once for all connections.
+pub(super) fn settle<C: Config>(config: C) -> Checked<C> {
+    let Common { verifier, also_accepted, policy_epoch, provider, .. } = config.common();
+    let authentication = AuthenticationScope::new(verifier, also_accepted, policy_epoch, provider);
+    Checked(Arc::new(Shared { config, authentication }))
+}
+
+impl<C> Checked<C> {
     /// Where sessions are good, as far as the configuration's verifier decides.
     pub(super) fn authentication(&self) -> &AuthenticationScope {
         &self.0.authentication
@@ -61,9 +74,23 @@ impl<C> Deref for Checked<C> {
     }
 }
 
-/// What both sides' configurations have in common.
+/// The configuration of one role.
+pub(super) trait Config {
+    /// What both roles' have.
+    fn common(&self) -> Common<'_>;
+
+    /// Checks the rest of it.
+    fn check_own(&self) -> Result<(), Error>;
+}
+
+/// What both roles' configurations have in common.
 pub(super) struct Common<'a> {
     pub(super) provider: &'a Provider,
+    pub(super) verifier: Option<&'a dyn PeerVerifier>,
+    pub(super) also_accepted: &'a [VerifierPolicy],
+    pub(super) policy_epoch: u64,
+    pub(super) credentials: &'a [Credential],
+    pub(super) certificate_codecs: &'a [Arc<dyn CertificateCodecFactory>],
     pub(super) suites: &'a [CipherSuite],
     pub(super) groups: &'a [NamedGroup],
     pub(super) protocols: &'a [Vec<u8>],
@@ -73,9 +100,9 @@ pub(super) struct Common<'a> {
 
 impl Common<'_> {
     /// Checks what types can't check.
-    pub(super) fn check(&self) -> Result<(), Error> {
-        let Self { provider, suites, groups, protocols, record_size_limit, handshake_timeout } =
-            *self;
+    fn check(&self) -> Result<(), Error> {
+        let Self { provider, suites, groups, protocols, record_size_limit, .. } = *self;
+        check_certificates(self.verifier, self.credentials, self.certificate_codecs)?;
         if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
             return Err(Error::Configuration("suites: name at least one that the provider has"));
         }
@@ -97,7 +124,7 @@ impl Common<'_> {
         if record_size_limit.is_some_and(|limit| !(64..=MAX_RECORD_SIZE_LIMIT).contains(&limit)) {
             return Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"));
         }
-        if handshake_timeout.is_zero() {
+        if self.handshake_timeout.is_zero() {
             return Err(Error::Configuration("handshake_timeout: longer than nothing"));
         }
         Ok(())

@@ -7,16 +7,14 @@ use core::time::Duration;
 
 use crate::auth::{
     AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
-    check_certificates,
 };
 use crate::crypto::{KeyAgreement, Provider, Suite};
 use crate::error::Error;
-use crate::handshake::config::{Checked, Common};
+use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::resume::{
-    AuthenticationScope, ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind,
-    ReconnectPolicy,
+    ClientSession, ExternalPsk, FlightHandle, OfferEarlyData, PskKind, ReconnectPolicy,
 };
 use crate::time::Clock;
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
@@ -86,16 +84,7 @@ impl ClientConfig {
 
     /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
-        self.check()?;
-        Ok(self.settled())
-    }
-
-    /// Asks the verifier what it accepts, once for all connections.
-    pub(in crate::handshake) fn settled(self) -> Checked<Self> {
-        let verifier = Some(&*self.verifier);
-        let authentication =
-            AuthenticationScope::new(verifier, &[], self.policy_epoch, &self.provider);
-        Checked::new(self, authentication)
+        check(self)
     }
 
     /// The provider's suite, if this configuration offers it.
@@ -133,19 +122,27 @@ impl ClientConfig {
     ) -> AcceptedCertificates<'a> {
         AcceptedCertificates { verifier: &*self.verifier, codecs }
     }
+}
 
-    fn check(&self) -> Result<(), Error> {
-        let verifier = Some(&*self.verifier);
-        check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
+impl Config for ClientConfig {
+    fn common(&self) -> Common<'_> {
         Common {
             provider: &self.provider,
+            verifier: Some(&*self.verifier),
+            also_accepted: &[],
+            policy_epoch: self.policy_epoch,
+            credentials: &self.credentials,
+            certificate_codecs: &self.certificate_codecs,
             suites: &self.suites,
             groups: &self.groups,
             protocols: &self.protocols,
             record_size_limit: self.record_size_limit,
             handshake_timeout: self.handshake_timeout,
         }
-        .check()
+    }
+
+    fn check_own(&self) -> Result<(), Error> {
+        Ok(())
     }
 }
 

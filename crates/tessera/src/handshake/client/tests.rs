@@ -17,6 +17,7 @@ use super::{ClientConfig, ClientState, Destination};
 use crate::auth::{Credential, PeerIdentity, PrivateKey};
 use crate::crypto::{Secret, SharedSecret};
 use crate::handshake::Epoch;
+use crate::handshake::config::settle;
 use crate::handshake::context::SecretLog;
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
@@ -44,7 +45,7 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
         let key = PrivateKey::Signs(ScriptedSigner::new(verify));
         config.credentials = vec![Credential::new(chain, key)];
     }
-    let config = config.settled();
+    let config = settle(config);
     let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_500_000_000)) };
     let session = trace.find("secrets", "psk").map(|psk| ClientSession {
         state: SessionState {

@@ -8,17 +8,16 @@ use core::time::Duration;
 
 use crate::auth::{
     AcceptedCertificates, CertificateCodecFactory, ConnectionCodecs, Credential, PeerVerifier,
-    VerifierPolicy, check_certificates,
+    VerifierPolicy,
 };
 use crate::crypto::{Provider, Suite};
 use crate::error::Error;
-use crate::handshake::config::{Checked, Common};
+use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
 use crate::question::{Question, Reply};
 use crate::resume::{
-    AcceptEarlyData, AuthenticationScope, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge,
-    TicketKeys,
+    AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes, SignatureScheme};
 
@@ -108,10 +107,10 @@ pub enum ClientAuthentication {
 }
 
 impl ClientAuthentication {
-    pub(crate) fn verifier(&self) -> Option<&Arc<dyn PeerVerifier>> {
+    pub(crate) fn verifier(&self) -> Option<&dyn PeerVerifier> {
         match self {
             Self::None => None,
-            Self::Optional(verifier) | Self::Required(verifier) => Some(verifier),
+            Self::Optional(verifier) | Self::Required(verifier) => Some(&**verifier),
         }
     }
 
@@ -180,19 +179,7 @@ impl ServerConfig {
 
     /// Checks what types can't check. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
-        self.check()?;
-        Ok(self.settled())
-    }
-
-    /// Asks the verifier what it accepts, once for all connections.
-    pub(in crate::handshake) fn settled(self) -> Checked<Self> {
-        let authentication = AuthenticationScope::new(
-            self.client_authentication.verifier().map(|verifier| &**verifier),
-            &self.also_resume_peers_accepted_by,
-            self.policy_epoch,
-            &self.provider,
-        );
-        Checked::new(self, authentication)
+        check(self)
     }
 
     /// The provider's suite, if this configuration accepts it.
@@ -214,21 +201,28 @@ impl ServerConfig {
         codecs: &'a ConnectionCodecs,
     ) -> Option<AcceptedCertificates<'a>> {
         let verifier = self.client_authentication.verifier()?;
-        Some(AcceptedCertificates { verifier: &**verifier, codecs })
+        Some(AcceptedCertificates { verifier, codecs })
     }
+}
 
-    fn check(&self) -> Result<(), Error> {
-        let verifier = self.client_authentication.verifier().map(|verifier| &**verifier);
-        check_certificates(verifier, &self.credentials, &self.certificate_codecs)?;
+impl Config for ServerConfig {
+    fn common(&self) -> Common<'_> {
         Common {
             provider: &self.provider,
+            verifier: self.client_authentication.verifier(),
+            also_accepted: &self.also_resume_peers_accepted_by,
+            policy_epoch: self.policy_epoch,
+            credentials: &self.credentials,
+            certificate_codecs: &self.certificate_codecs,
             suites: &self.suites,
             groups: &self.groups,
             protocols: &self.protocols,
             record_size_limit: self.record_size_limit,
             handshake_timeout: self.handshake_timeout,
         }
-        .check()?;
+    }
+
+    fn check_own(&self) -> Result<(), Error> {
         let authenticates = !self.credentials.is_empty() || !self.external_psks.is_empty();
         if !authenticates && self.tickets.is_none() && self.chooser.is_none() {
             return Err(Error::Configuration(

@@ -49,7 +49,6 @@ impl Part for ServerPart {
     fn verifier(&self) -> Result<&dyn PeerVerifier, Error> {
         // It was there when the client was asked.
         let verifier = self.config.client_authentication.verifier();
-        let verifier = verifier.map(|verifier| &**verifier);
         verifier.ok_or(Error::Internal("a client's certificate without a verifier"))
     }
 

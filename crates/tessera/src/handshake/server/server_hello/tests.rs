@@ -11,6 +11,7 @@ use super::{Authentication, Receiving, ServerPart, send_certificates, send_finis
 use crate::auth::{ConnectionCodecs, Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::Epoch;
+use crate::handshake::config::settle;
 use crate::handshake::context::SecretLog;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
@@ -67,7 +68,7 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
     };
     Handover {
         own: ServerPart {
-            config: config(trace).settled(),
+            config: settle(config(trace)),
             client_random: [0; 32],
             is_full: trace.find("secrets", "psk").is_none(),
             receiving,
