@@ -252,6 +252,8 @@ impl Recorder {
             facts: &mut facts,
             events: &mut events,
             scratch: &mut scratch,
+            stack_depth: StackDepth::NOTHING_IS_WIPED,
+            reached: 0,
         });
         self.facts = facts;
         done
@@ -285,6 +287,8 @@ impl Below for Recorder {
     fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
 
     fn withdraw_early_data(&mut self) {}
+
+    fn step_ended(&mut self) {}
 
     fn limit(&mut self, _: Limit) {}
 }

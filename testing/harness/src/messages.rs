@@ -36,8 +36,7 @@ impl MessageConnection<ClientHandshake> {
         now: Time,
     ) -> Result<Self, Error> {
         let mut below = Messages::default();
-        let mut core = Core::client(config, destination, profile, now, &mut below)?;
-        core.wipe_stack();
+        let core = Core::client(config, destination, profile, now, &mut below)?;
         Ok(Self { core, below, input: Vec::new() })
     }
 }
@@ -77,9 +76,7 @@ impl<H: Handshake> MessageConnection<H> {
     }
 
     pub(crate) fn update_keys(&mut self, request: bool) -> Result<(), Error> {
-        let result = self.core.update_keys(request, &mut self.below);
-        self.core.wipe_stack();
-        result
+        self.core.update_keys(request, &mut self.below)
     }
 
     pub(crate) fn answer<Q: Question>(
@@ -92,7 +89,6 @@ impl<H: Handshake> MessageConnection<H> {
         H::Question: From<Asked<Q>>,
     {
         let result = self.core.answer(token, answer, now, &mut self.below);
-        self.core.wipe_stack();
         result.map_err(|error| if error.is_final() { self.fail(error) } else { error })
     }
 
@@ -132,7 +128,6 @@ impl<H: Handshake> MessageConnection<H> {
                 _ => {
                     let message = HandshakeMessage::split_from(body).expect("a whole message");
                     let result = self.core.message(epoch, message, now, &mut self.below);
-                    self.core.wipe_stack();
                     received.error = result.err().map(|error| self.fail(error));
                 }
             }
@@ -191,6 +186,8 @@ impl Below for Messages {
     fn withdraw_early_data(&mut self) {
         self.secrets.retain(|secret| secret.1 != Epoch::EarlyData);
     }
+
+    fn step_ended(&mut self) {}
 
     fn limit(&mut self, limit: Limit) {
         if let Limit::EarlyData(limit) = limit {

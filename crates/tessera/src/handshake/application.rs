@@ -90,7 +90,8 @@ impl Application {
     }
 
     /// Changes this side's keys, and asks the peer to do the same if `request`. The message is built in
-    /// `scratch`.
+    /// `scratch`. In a frame of its own: the caller wipes it.
+    #[inline(never)]
     pub(crate) fn update_write_key(
         &mut self,
         request: bool,

@@ -55,6 +55,10 @@ pub trait Below {
     /// plaintext again (RFC 8446 §4.1.2).
     fn withdraw_early_data(&mut self);
 
+    /// A step of the handshake has ended, in success or not: what it sent goes out now, and is sealed while the
+    /// core still wipes the stack.
+    fn step_ended(&mut self);
+
     /// What is sent or received is limited, or padded, from now on.
     fn limit(&mut self, limit: Limit);
 }

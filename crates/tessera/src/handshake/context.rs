@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::below::{Below, Direction, Epoch};
 use super::event::Event;
 use super::facts::Facts;
-use crate::crypto::Suite;
+use crate::crypto::{StackDepth, Suite};
 use crate::error::Error;
 use crate::key_log::KeyLog;
 use crate::question::{Asked, Question, Reply, Waiting};
@@ -26,6 +26,9 @@ pub struct Context<'c> {
     pub(crate) events: &'c mut VecDeque<Event>,
     /// Where messages are built; kept for its capacity.
     pub(crate) scratch: &'c mut Vec<u8>,
+    pub(crate) stack_depth: StackDepth,
+    /// How deep secrets were handled, in bytes of the stack.
+    pub(crate) reached: usize,
 }
 
 /// What goes on with the answer to a `Q`.
@@ -51,6 +54,7 @@ impl Context<'_> {
         suite: &'static Suite,
         secret: &TrafficSecret,
     ) -> Result<(), Error> {
+        self.reached = self.reached.max(self.stack_depth.derivation);
         self.below.install(direction, epoch, suite, secret)?;
         if direction == Direction::Read {
             *self.read_epoch = epoch;

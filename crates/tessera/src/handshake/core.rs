@@ -74,8 +74,6 @@ pub struct Core<H: Handshake> {
     failure: Option<Error>,
     scratch: Vec<u8>,
     stack_depth: StackDepth,
-    /// How much of the stack below is to be wiped.
-    to_wipe: usize,
 }
 
 impl Core<ClientHandshake> {
@@ -124,7 +122,6 @@ impl<H: Handshake> Core<H> {
             failure: None,
             scratch: Vec::new(),
             stack_depth,
-            to_wipe: 0,
         }
     }
 
@@ -140,13 +137,21 @@ impl<H: Handshake> Core<H> {
         if epoch != self.read_epoch {
             return Err(unexpected_message("a message under other keys than it belongs to"));
         }
-        let depth = match message.typ {
-            HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO | HandshakeType::FINISHED => {
-                self.stack_depth.agreement
-            }
-            _ => self.stack_depth.derivation,
+        let StackDepth { derivation, agreement } = self.stack_depth;
+        let reached = match message.typ {
+            HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO => agreement,
+            // One-time keys go out with the tickets.
+            HandshakeType::FINISHED if H::ROLE == Role::Server => agreement,
+            // No secret is handled, but where keys are installed or something is signed.
+            HandshakeType::FINISHED
+            | HandshakeType::ENCRYPTED_EXTENSIONS
+            | HandshakeType::CERTIFICATE_REQUEST
+            | HandshakeType::CERTIFICATE
+            | HandshakeType::COMPRESSED_CERTIFICATE
+            | HandshakeType::CERTIFICATE_VERIFY => 0,
+            _ => derivation,
         };
-        self.step(depth, now, below, |state, ctx| state.receive(message, ctx))
+        self.step(reached, now, below, |state, ctx| state.receive(message, ctx))
     }
 
     /// The largest message that may come now, in bytes.
@@ -210,8 +215,9 @@ impl<H: Handshake> Core<H> {
         let Self { state, scratch, .. } = self;
         let application = state.application_mut();
         let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;
-        self.to_wipe = self.to_wipe.max(self.stack_depth.derivation);
-        application.update_write_key(request, scratch, below)
+        let result = application.update_write_key(request, scratch, below);
+        wipe_stack_below(self.stack_depth.derivation);
+        result
     }
 
     /// Early data was written: so many bytes more.
@@ -243,7 +249,7 @@ impl<H: Handshake> Core<H> {
             return Err(Error::Misuse("an exporter's label or output is too long"));
         }
         application.exporter()?.export(label, context, out);
-        self.to_wipe = self.to_wipe.max(self.stack_depth.derivation);
+        wipe_stack_below(self.stack_depth.derivation);
         Ok(())
     }
 
@@ -286,25 +292,44 @@ impl<H: Handshake> Core<H> {
         }
     }
 
-    /// Overwrites what the steps since the last time left on the stack below the caller. A face calls it
-    /// before it returns, from the frame that called [`message`](Self::message) and the others.
-    #[inline]
-    pub fn wipe_stack(&mut self) {
-        wipe_stack_below(core::mem::take(&mut self.to_wipe));
-    }
-
-    #[inline(never)]
+    /// One step of the handshake, and nothing of it is left on the stack.
     fn step(
         &mut self,
-        depth: usize,
+        reached: usize,
         now: Time,
         below: &mut dyn Below,
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> Result<(), Error> {
-        self.to_wipe = self.to_wipe.max(depth);
+        let (result, reached) = self.unwiped_step(reached, now, below, step);
+        wipe_stack_below(reached);
+        result
+    }
+
+    /// In a frame of its own, which is wiped with those below it.
+    #[inline(never)]
+    fn unwiped_step(
+        &mut self,
+        reached: usize,
+        now: Time,
+        below: &mut dyn Below,
+        step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
+    ) -> (Result<(), Error>, usize) {
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
-        let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch };
-        *state = step(core::mem::replace(state, H::State::failed()), &mut ctx)?;
-        Ok(())
+        let (profile, stack_depth) = (*profile, self.stack_depth);
+        let mut ctx = Context {
+            now,
+            profile,
+            below,
+            read_epoch,
+            facts,
+            events,
+            scratch,
+            stack_depth,
+            reached,
+        };
+        let next = step(core::mem::replace(state, H::State::failed()), &mut ctx);
+        let reached = ctx.reached;
+        below.step_ended();
+        (next.map(|next| *state = next), reached)
     }
 }

@@ -133,7 +133,8 @@ pub(crate) struct ExporterSecret {
 }
 
 impl ExporterSecret {
-    /// TLS-Exporter(label, context, length of `out`).
+    /// TLS-Exporter(label, context, length of `out`). In a frame of its own: the caller wipes it.
+    #[inline(never)]
     pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
         let context = self.kdf.hash.hash(context);
         self.kdf.with_derived(&self.secret, label, |secret| {

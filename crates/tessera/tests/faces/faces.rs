@@ -167,3 +167,59 @@ fn no_suite_chooses_a_face_itself() {
         assert!(found.is_empty(), "{:?}: {found:?}", file.path());
     }
 }
+
+/// A process reads its own memory by a file of Linux's.
+#[cfg(target_os = "linux")]
+mod stack {
+    use std::hint::black_box;
+    use std::sync::Arc;
+
+    use tessera::KeyLog;
+    use tessera::crypto::StackDepth;
+    use tessera_harness::Mark;
+
+    use super::*;
+
+    /// Leaves marks deep in the stack wherever a secret is logged, as primitives leave copies of keys.
+    struct Careless(Mark);
+
+    impl KeyLog for Careless {
+        #[inline(never)]
+        fn log(&self, _: &str, _: &[u8; 32], _: &[u8]) {
+            let mut frame = [0; 64 * 1024];
+            self.0.fill(&mut frame);
+            black_box(&mut frame);
+        }
+    }
+
+    /// How many marks there are after the client's start, after the server's flight, and after the client's last.
+    fn marks(face: Face, mode: Mode, depth: StackDepth) -> [usize; 3] {
+        let mut scene = Scene::new(provider(), mode);
+        let session = scene.session();
+        let careless = Arc::new(Careless(Mark::new()));
+        scene.client.key_log = Some(careless.clone());
+        scene.server.key_log = Some(careless.clone());
+        scene.client.provider.stack_depth = depth;
+        scene.server.provider.stack_depth = depth;
+        let (client, server) = (&scene.client, &scene.server);
+        let mut pair = Pair::start_over(face, client, server, to(session), at(0)).expect("starts");
+        let started = careless.0.count();
+        pair.client_to_server();
+        let answered = careless.0.count();
+        pair.server_to_client();
+        assert!(pair.to_client.complete, "{face:?} {mode:?}");
+        [started, answered, careless.0.count()]
+    }
+
+    /// The core wipes what its steps reached: no face has to remember it.
+    #[test]
+    fn no_step_leaves_anything_on_the_stack_whatever_its_face() {
+        let found = marks(Face::Stream, Mode::FsDhe, StackDepth::NOTHING_IS_WIPED);
+        assert!(found.iter().sum::<usize>() > 0, "what is looked for can be found");
+        // Builds without optimisation reach deeper than what is shipped.
+        let wiped = StackDepth { derivation: 256 * 1024, agreement: 256 * 1024 };
+        for (face, mode) in [(Face::Stream, Mode::FsDhe), (Face::Messages(&STREAM), Mode::Mutual)] {
+            assert_eq!(marks(face, mode, wiped), [0; 3], "{face:?} {mode:?}");
+        }
+    }
+}

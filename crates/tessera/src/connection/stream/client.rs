@@ -1,7 +1,6 @@
 //! What a client's connection has besides: its start, and early data.
 
 use super::ClientConnection;
-use crate::crypto::wipe_stack_below;
 use crate::error::Error;
 use crate::handshake::{Checked, ClientConfig, Core, Destination, Epoch};
 use crate::record::{Output, Stream, StreamBelow};
@@ -20,11 +19,8 @@ impl ClientConnection {
     ) -> Result<Self, Error> {
         let mut stream = Stream::new(Role::Client);
         let mut below = StreamBelow { stream: &mut stream, output };
-        let depth = config.provider.stack_depth.agreement;
-        let core = Core::client(config, destination, &STREAM, now, &mut below);
-        wipe_stack_below(depth);
-        stream.outgoing.flush(output);
-        Ok(Self::new(core?, stream))
+        let core = Core::client(config, destination, &STREAM, now, &mut below)?;
+        Ok(Self::new(core, stream))
     }
 
     /// How many bytes of early data may be written now: 0 if there was no ticket for it, or the

@@ -129,9 +129,7 @@ impl<H: Handshake> Connection<H> {
         if let Some(error) = self.core.failure() {
             return Err(error.clone());
         }
-        let result = self.read_on(now, input, output);
-        self.core.wipe_stack();
-        match result {
+        match self.read_on(now, input, output) {
             // What is here already counts, however late it is read; only who would wait has no time.
             Ok(progress) if progress.event.waits() && self.is_late(now) => {
                 Err(self.fail(Error::TimedOut, output))
@@ -141,7 +139,6 @@ impl<H: Handshake> Connection<H> {
         }
     }
 
-    #[inline(never)]
     fn read_on(
         &mut self,
         now: Time,
@@ -213,9 +210,7 @@ impl<H: Handshake> Connection<H> {
             let longest = self.core.max_message();
             let Some(message) = self.stream.reassembly.next(&mut batch, longest)? else { break };
             let mut below = StreamBelow { stream: &mut self.stream, output };
-            let result = self.core.message(epoch, message, now, &mut below);
-            self.stream.outgoing.flush(output);
-            result?;
+            self.core.message(epoch, message, now, &mut below)?;
         }
         Ok(self.stream.reassembly.end(batch))
     }
@@ -259,8 +254,6 @@ impl<H: Handshake> Connection<H> {
         }
         let mut below = StreamBelow { stream: &mut self.stream, output };
         let result = self.core.answer(token, answer, now, &mut below);
-        self.core.wipe_stack();
-        self.stream.outgoing.flush(output);
         result.map_err(|error| if error.is_final() { self.fail(error, output) } else { error })
     }
 
@@ -307,9 +300,7 @@ impl<H: Handshake> Connection<H> {
     ) -> Result<(), Error> {
         self.check_writable()?;
         let mut below = StreamBelow { stream: &mut self.stream, output };
-        let result = self.core.update_keys(request, &mut below);
-        self.core.wipe_stack();
-        result
+        self.core.update_keys(request, &mut below)
     }
 
     /// Sends close_notify: this side sends nothing more, and may go on reading.
@@ -353,9 +344,7 @@ impl<H: Handshake> Connection<H> {
         context: &[u8],
         out: &mut [u8],
     ) -> Result<(), Error> {
-        let result = self.core.export_keying_material(label, context, out);
-        self.core.wipe_stack();
-        result
+        self.core.export_keying_material(label, context, out)
     }
 
     /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock. If the

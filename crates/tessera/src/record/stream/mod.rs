@@ -107,6 +107,10 @@ impl Below for StreamBelow<'_> {
         self.stream.outgoing.uninstall();
     }
 
+    fn step_ended(&mut self) {
+        self.stream.outgoing.flush(self.output);
+    }
+
     fn limit(&mut self, limit: Limit) {
         let Stream { incoming, outgoing, .. } = &mut *self.stream;
         match limit {
