@@ -30,6 +30,7 @@ pub static ANOTHER: Profile = Profile {
     versions: Versions { legacy: ProtocolVersion(0xfefd), selected: ProtocolVersion(0xfefc) },
     end_of_early_data: false,
     legacy_session_id: false,
+    key_update: true,
 };
 
 /// One end, over either face.

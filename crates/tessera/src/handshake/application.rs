@@ -62,13 +62,16 @@ impl Application {
         }
     }
 
-    /// What either peer may send: it changed its keys (RFC 8446 §4.6.3).
+    /// What either peer may send, where the profile has it: it changed its keys (RFC 8446 §4.6.3).
     pub(crate) fn receive(
         &mut self,
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<(), Error> {
         let mut reader = message.reader_for(HandshakeType::KEY_UPDATE)?;
+        if !ctx.profile.key_update {
+            return Err(unexpected_message("a KeyUpdate in a protocol that has none"));
+        }
         self.count_post_handshake()?;
         let request = reader.u8()?;
         reader.finish().map_err(|_| decode_error("a KeyUpdate is too long"))?;

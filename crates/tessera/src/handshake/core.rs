@@ -211,7 +211,11 @@ impl<H: Handshake> Core<H> {
     }
 
     /// Changes this side's keys, and with `request` asks the peer to change its own.
+    /// Where the protocol has no KeyUpdate, it changes nothing: [`Error::Misuse`].
     pub fn update_keys(&mut self, request: bool, below: &mut dyn Below) -> Result<(), Error> {
+        if !self.profile.key_update {
+            return Err(Error::Misuse("a KeyUpdate in a protocol that has none"));
+        }
         let Self { state, scratch, .. } = self;
         let application = state.application_mut();
         let application = application.ok_or(Error::TooEarly("no keys to update yet"))?;

@@ -19,6 +19,8 @@ pub struct Profile {
     /// Whether the client sends a random legacy_session_id, which the server echoes (RFC 8446 §D.4;
     /// not in DTLS, RFC 9147 §5, nor in QUIC, RFC 9001 §8.4).
     pub legacy_session_id: bool,
+    /// Whether either end changes its keys with a KeyUpdate (not in QUIC, RFC 9001 §6, which refuses the message).
+    pub key_update: bool,
 }
 
 impl Profile {
@@ -35,4 +37,5 @@ pub static STREAM: Profile = Profile {
     versions: Versions::TLS_1_3,
     end_of_early_data: true,
     legacy_session_id: true,
+    key_update: true,
 };

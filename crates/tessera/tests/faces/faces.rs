@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use tessera::face::{Direction, Epoch, STREAM};
+use tessera::Error;
+use tessera::face::{Carrier, Direction, Epoch, Profile, STREAM, Versions};
 use tessera_harness::{ANOTHER, End, Face, Mode, Pair, Scene, at, to};
 use tessera_null_provider::provider;
 
@@ -165,6 +166,40 @@ fn no_suite_chooses_a_face_itself() {
         let chosen = ["Scene::new(", "Pair::start(", "Face::", "Connection::start("];
         let found: Vec<_> = chosen.iter().filter(|word| text.contains(**word)).collect();
         assert!(found.is_empty(), "{:?}: {found:?}", file.path());
+    }
+}
+
+/// The rules of QUIC (RFC 9001 §4, §6, §8), whose packets change keys themselves.
+static QUIC: Profile = Profile {
+    carrier: Carrier(254),
+    label_prefix: b"tls13 ",
+    versions: Versions::TLS_1_3,
+    end_of_early_data: false,
+    legacy_session_id: false,
+    key_update: false,
+};
+
+#[test]
+fn a_key_update_is_sent_and_taken_only_where_the_protocol_has_it() {
+    for (profile, has_it) in [(&STREAM, true), (&ANOTHER, true), (&QUIC, false)] {
+        let mut pair = connect(Face::Messages(profile), Mode::Full);
+        let refused = Err(Error::Misuse("a KeyUpdate in a protocol that has none"));
+        let expected = if has_it { Ok(()) } else { refused };
+        let mut output = tessera::Output::new();
+        assert_eq!(pair.client.update_keys(at(0), true, &mut output), expected, "{profile:?}");
+        assert_eq!(pair.server.update_keys(at(0), true, &mut output), expected, "{profile:?}");
+        pair.run();
+        assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{profile:?}");
+
+        let mut item = vec![0, Epoch::Application as u8, 0, 0, 0, 5];
+        item.extend_from_slice(&[24, 0, 0, 1, 0]);
+        pair.deliver_to_server(&item);
+        pair.deliver_to_client(&item);
+        for received in [&pair.to_client, &pair.to_server] {
+            let alert = received.error.as_ref().and_then(Error::alert);
+            let refused = tessera::wire::AlertDescription::UNEXPECTED_MESSAGE;
+            assert_eq!(alert, (!has_it).then_some(refused), "{profile:?}");
+        }
     }
 }
 
