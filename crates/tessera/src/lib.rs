@@ -143,7 +143,9 @@ pub mod wire;
 #[doc(hidden)]
 pub mod face {
     pub use crate::carrier::Carrier;
-    pub use crate::handshake::{Below, Core, Direction, Epoch, Limit, RefusedEarlyData};
+    pub use crate::handshake::{
+        Arrival, Below, Core, Direction, Epoch, Limit, RefusedEarlyData, RetryState,
+    };
     pub use crate::schedule::{Profile, STREAM, TrafficSecret};
     pub use crate::wire::{HandshakeMessage, Versions};
 }

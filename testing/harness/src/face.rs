@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tessera::face::{Carrier, Profile, Versions};
+use tessera::face::{Arrival, Carrier, Profile, Versions};
 use tessera::handshake::{
     Asked, Checked, ClientHandshake, Handshake, Question, ServerHandshake, Token,
 };
-use tessera::wire::ProtocolVersion;
+use tessera::wire::{ExtensionType, ProtocolVersion};
 use tessera::{
     ClientConfig, ClientConnection, Connection, Destination, Error, Facts, Output, Progress,
     ServerConfig, ServerConnection, Time,
@@ -31,6 +31,7 @@ pub static ANOTHER: Profile = Profile {
     end_of_early_data: false,
     legacy_session_id: false,
     key_update: true,
+    server_hello_extensions: &[ExtensionType(54), ExtensionType(61)],
 };
 
 /// One end, over either face.
@@ -87,7 +88,7 @@ impl End<ServerHandshake> {
         match face {
             Face::Stream => Self::Stream(ServerConnection::start(config, now)),
             Face::Messages(profile) => {
-                Self::Messages(MessageConnection::server(config, profile, now))
+                Self::Messages(MessageConnection::server(config, Arrival::default(), profile, now))
             }
         }
     }

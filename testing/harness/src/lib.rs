@@ -22,7 +22,7 @@ pub use forge::{
 pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
-pub use messages::MessageConnection;
+pub use messages::{MessageConnection, first_message, plain_item};
 pub use pair::{At, Pair, TestClock, at};
 pub use received::Received;
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};

@@ -3,7 +3,7 @@
 
 use tessera::crypto::Suite;
 use tessera::face::{
-    Below, Core, Direction, Epoch, HandshakeMessage, Limit, Profile, TrafficSecret,
+    Arrival, Below, Core, Direction, Epoch, HandshakeMessage, Limit, Profile, TrafficSecret,
 };
 use tessera::handshake::{
     Asked, Checked, ClientHandshake, Handshake, Question, ServerHandshake, Token,
@@ -42,12 +42,14 @@ impl MessageConnection<ClientHandshake> {
 }
 
 impl MessageConnection<ServerHandshake> {
-    pub(crate) fn server(
+    /// Waits for a client, with what the connection brings.
+    pub fn server(
         config: Checked<ServerConfig>,
+        arrival: Arrival,
         profile: &'static Profile,
         now: Time,
     ) -> Self {
-        let core = Core::server(config, profile, now);
+        let core = Core::server(config, arrival, profile, now);
         Self { core, below: Messages::default(), input: Vec::new() }
     }
 }
@@ -141,9 +143,7 @@ impl<H: Handshake> MessageConnection<H> {
 
 impl Messages {
     fn push(&mut self, kind: u8, epoch: Epoch, body: &[u8]) {
-        self.output.extend_from_slice(&[kind, epoch as u8]);
-        self.output.extend_from_slice(&(body.len() as u32).to_be_bytes());
-        self.output.extend_from_slice(body);
+        self.output.extend_from_slice(&item(kind, epoch, body));
     }
 
     /// The epoch of the newest secret of a direction.
@@ -194,6 +194,25 @@ impl Below for Messages {
             self.early_data_left = limit as usize;
         }
     }
+}
+
+fn item(kind: u8, epoch: Epoch, body: &[u8]) -> Vec<u8> {
+    [&[kind, epoch as u8], &(body.len() as u32).to_be_bytes()[..], body].concat()
+}
+
+/// What an end sends of a message that is in plaintext.
+pub fn plain_item(message: &[u8]) -> Vec<u8> {
+    item(MESSAGE, Epoch::Initial, message)
+}
+
+/// The first message of what an end sends.
+///
+/// # Panics
+/// If there is none.
+pub fn first_message(sent: &[u8]) -> HandshakeMessage<'_> {
+    let (kind, _, body, _) = first_item(sent).expect("an item");
+    assert_eq!(kind, MESSAGE);
+    HandshakeMessage::split_from(body).expect("a whole message")
 }
 
 /// The first item of `bytes`: its kind, epoch, body, and its length in all.

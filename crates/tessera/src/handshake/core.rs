@@ -12,7 +12,7 @@ use super::config::Checked;
 use super::context::{Context, Then};
 use super::event::Event;
 use super::facts::Facts;
-use super::server::{ServerConfig, ServerQuestion, ServerState};
+use super::server::{Arrival, ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
 use crate::crypto::{StackDepth, wipe_stack_below};
 use crate::error::{Error, unexpected_message};
@@ -98,10 +98,19 @@ impl Core<ClientHandshake> {
 impl Core<ServerHandshake> {
     /// Waits for a client.
     #[must_use]
-    pub fn server(config: Checked<ServerConfig>, profile: &'static Profile, now: Time) -> Self {
+    pub fn server(
+        config: Checked<ServerConfig>,
+        arrival: Arrival,
+        profile: &'static Profile,
+        now: Time,
+    ) -> Self {
         let deadline = now.monotonic.saturating_add(config.handshake_timeout);
         let stack_depth = config.provider.stack_depth;
-        Self::new(ServerState::start(config), profile, deadline, stack_depth)
+        let hello_retry = arrival.retry.is_some();
+        let state = ServerState::start(config, arrival);
+        let mut core = Self::new(state, profile, deadline, stack_depth);
+        core.facts.hello_retry = hello_retry;
+        core
     }
 }
 

@@ -32,7 +32,8 @@ pub use core::{ClientHandshake, Core, Handshake, ServerHandshake};
 pub use event::Event;
 pub use facts::{CertificateTransfer, EarlyDataStatus, Facts};
 pub use server::{
-    ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig, ServerQuestion,
+    Arrival, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, RetryState, ServerConfig,
+    ServerQuestion,
 };
 
 pub use withdrawal::Foundation;

@@ -1,11 +1,11 @@
 //! What TLS, DTLS and QUIC do differently in one and the same handshake.
 
 use crate::carrier::Carrier;
-use crate::wire::Versions;
+use crate::wire::{ExtensionType, Versions};
 
 /// The differences that the handshake has to know: one value per protocol, which every connection
 /// carries.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// What carries the connection: sessions name it, and are resumed over nothing else.
     pub carrier: Carrier,
@@ -21,9 +21,17 @@ pub struct Profile {
     pub legacy_session_id: bool,
     /// Whether either end changes its keys with a KeyUpdate (not in QUIC, RFC 9001 §6, which refuses the message).
     pub key_update: bool,
+    /// Those of the owners' extensions that a server answers in ServerHello, as DTLS does its connection_id
+    /// (RFC 9147 §9). All others are answered in EncryptedExtensions.
+    pub server_hello_extensions: &'static [ExtensionType],
 }
 
 impl Profile {
+    /// legacy_session_id as hellos have it: none where the protocol has none.
+    pub(crate) fn session_id<'s>(&self, session_id: &'s [u8]) -> &'s [u8] {
+        if self.legacy_session_id { session_id } else { &[] }
+    }
+
     /// The profile of what runs over this carrier, if this version of Tessera knows it.
     pub(crate) fn over(carrier: Carrier) -> Option<&'static Self> {
         [&STREAM].into_iter().find(|profile| profile.carrier == carrier)
@@ -38,4 +46,5 @@ pub static STREAM: Profile = Profile {
     end_of_early_data: true,
     legacy_session_id: true,
     key_update: true,
+    server_hello_extensions: &[],
 };

@@ -49,14 +49,14 @@ impl OpaqueExtension {
     /// Those of the peer's extensions whose types this side registered.
     pub(crate) fn of_peer<'a>(
         own: &[Self],
-        sent: impl Iterator<Item = (ExtensionType, &'a [u8])>,
+        sent: impl IntoIterator<Item = (ExtensionType, &'a [u8])>,
     ) -> Result<Vec<Self>, Error> {
         let mut received = Vec::new();
         if own.is_empty() {
             return Ok(received);
         }
         let mut len = 0;
-        for (typ, contents) in sent.filter(|(typ, _)| Self::names(own, *typ)) {
+        for (typ, contents) in sent.into_iter().filter(|(typ, _)| Self::names(own, *typ)) {
             len += contents.len();
             if len > MAX_OPAQUE_LEN {
                 return Err(illegal_parameter("an owner's extensions of more than 16 KiB"));

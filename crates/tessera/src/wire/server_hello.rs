@@ -38,6 +38,8 @@ pub struct ServerHello<'a> {
     pub key_share: Option<KeyShareEntry<'a>>,
     /// The index of the identity of the PSK.
     pub selected_identity: Option<u16>,
+    /// The owner's.
+    pub opaque: Vec<(ExtensionType, &'a [u8])>,
 }
 
 /// A HelloRetryRequest.
@@ -53,10 +55,12 @@ pub struct HelloRetryRequest<'a> {
 }
 
 impl<'a> HelloAnswer<'a> {
-    /// Reads the body of the message; `offered` tests which extensions the client sent.
+    /// Reads the body of the message; `offered` tests which extensions the client sent. The `owners` may be
+    /// answered here.
     pub fn read(
         mut reader: Reader<'a>,
         versions: &Versions,
+        owners: &[ExtensionType],
         offered: impl Fn(ExtensionType) -> bool,
     ) -> Result<Self, Error> {
         let legacy_version = ProtocolVersion(reader.u16()?);
@@ -71,6 +75,7 @@ impl<'a> HelloAnswer<'a> {
         let mut group = None;
         let mut selected_identity = None;
         let mut cookie = None;
+        let mut opaque = Vec::new();
         let mut refused = None;
         if !reader.is_empty() {
             read_extensions(&mut reader, |typ, mut body| {
@@ -86,6 +91,9 @@ impl<'a> HelloAnswer<'a> {
                         selected_identity = Some(body.u16()?);
                     }
                     ExtensionType::COOKIE if retry => cookie = Some(body.vec16()?),
+                    _ if !retry && owners.contains(&typ) && offered(typ) => {
+                        opaque.push((typ, body.rest()));
+                    }
                     // A server of TLS 1.2 answers here what belongs elsewhere: see below.
                     _ => {
                         refused.get_or_insert(refuse_response_extension(offered(typ)));
@@ -125,6 +133,7 @@ impl<'a> HelloAnswer<'a> {
                 cipher_suite,
                 key_share,
                 selected_identity,
+                opaque,
             })
         })
     }
@@ -140,6 +149,9 @@ impl ServerHello<'_> {
             }
             if let Some(reply) = self.key_share {
                 write_server_key_share(out, reply);
+            }
+            for (typ, contents) in &self.opaque {
+                write_extension(out, *typ, |out| out.bytes(contents));
             }
         });
     }

@@ -3,7 +3,7 @@
 use super::code_points::ProtocolVersion;
 
 /// The versions of one protocol, as its hellos name them.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Versions {
     /// legacy_version of ClientHello and ServerHello.
     pub legacy: ProtocolVersion,

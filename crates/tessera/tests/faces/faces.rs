@@ -177,6 +177,7 @@ static QUIC: Profile = Profile {
     end_of_early_data: false,
     legacy_session_id: false,
     key_update: false,
+    server_hello_extensions: &[],
 };
 
 #[test]

@@ -2,6 +2,7 @@
 //! epoch, and over those of a protocol with other rules. The module that holds the suites chooses the face.
 #![allow(clippy::duplicate_mod, reason = "each face runs the same suites")]
 
+mod arrivals;
 mod faces;
 mod over_messages_of_another_protocol;
 mod over_messages_of_tls;

@@ -18,8 +18,8 @@ use core::time::Duration;
 
 use crate::error::{Error, PeerRejected, unexpected_message};
 use crate::handshake::{
-    Checked, ClientHandshake, Core, Direction, Epoch, Event, Facts, Handshake, ServerConfig,
-    ServerHandshake,
+    Arrival, Checked, ClientHandshake, Core, Direction, Epoch, Event, Facts, Handshake,
+    ServerConfig, ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
 use crate::question::{Asked, Question, Token};
@@ -108,7 +108,8 @@ impl ServerConnection {
     /// Waits for a client.
     #[must_use]
     pub fn start(config: Checked<ServerConfig>, now: Time) -> Self {
-        Self::new(Core::server(config, &STREAM, now), Stream::new(Role::Server))
+        let core = Core::server(config, Arrival::default(), &STREAM, now);
+        Self::new(core, Stream::new(Role::Server))
     }
 }
 

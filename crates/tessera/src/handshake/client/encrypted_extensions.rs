@@ -56,9 +56,13 @@ impl ReadEncryptedExtensions {
             let own_limit = self.offer.config.record_size_limit.unwrap_or(MAX_RECORD_SIZE_LIMIT);
             ctx.below.limit(Limit::Records { peer: limit, own: own_limit });
         }
+        let in_hello = ctx.profile.server_hello_extensions;
+        if extensions.opaque.iter().any(|(typ, _)| in_hello.contains(typ)) {
+            return Err(illegal_parameter("an extension that belongs into ServerHello"));
+        }
         let own = &self.offer.extensions;
-        ctx.facts.peer_extensions =
-            OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
+        let answered = OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;
+        ctx.facts.peer_extensions.extend(answered);
         self.offer.codecs.answered(&extensions.opaque)?;
         if self.psk.is_some() {
             self.offer.codecs.agreed_with_psk()?;

@@ -319,7 +319,7 @@ impl Offer {
 
     /// legacy_session_id, which the server echoes; empty where the protocol has none (RFC 8446 §D.4).
     pub(crate) fn legacy_session_id(&self) -> &[u8] {
-        if self.profile.legacy_session_id { &self.session_id } else { &[] }
+        self.profile.session_id(&self.session_id)
     }
 
     /// Whether the first ClientHello offered early data.

@@ -15,9 +15,10 @@ use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_COOKIE;
 use crate::resume::{Continuation, PskKind, Verdict};
-use crate::schedule::{EarlySecret, Transcript};
+use crate::schedule::{EarlySecret, Profile, Transcript};
 use crate::wire::{
-    AlertDescription, HandshakeMessage, HandshakeType, HelloAnswer, HelloRetryRequest, ServerHello,
+    AlertDescription, HandshakeMessage, HandshakeType, HelloAnswer, HelloRetryRequest,
+    OpaqueExtension, ServerHello,
 };
 
 /// The ClientHello is sent.
@@ -66,7 +67,8 @@ impl ReadServerHello {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let reader = message.reader_for(HandshakeType::SERVER_HELLO)?;
-        match HelloAnswer::read(reader, &ctx.profile.versions, |typ| self.offer.has(typ))? {
+        let Profile { versions, server_hello_extensions: owners, .. } = ctx.profile;
+        match HelloAnswer::read(reader, versions, owners, |typ| self.offer.has(typ))? {
             HelloAnswer::Hello(hello) => self.hello(hello, message, ctx),
             HelloAnswer::Retry(retry) => self.retry(retry, message, ctx),
         }
@@ -155,6 +157,7 @@ impl ReadServerHello {
             ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
         }
 
+        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&offer.extensions, hello.opaque)?;
         let group = shared.as_ref().map(|(group, _)| *group);
         let one_time_key = offer.one_time_kind.filter(|_| psk_kind == Some(PskKind::ForwardSecret));
         ctx.facts.suite = Some(suite.id);

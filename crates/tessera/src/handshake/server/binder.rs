@@ -43,7 +43,7 @@ impl Negotiation<'_> {
         let binders_len = self.hello.parsed.psks.map_or(0, |psks| psks.binders_len());
         let (before, binders) = bytes.split_at(bytes.len() - binders_len);
         let mut transcript = match self.retry {
-            Some(retry) => retry.transcript(self.session_id_to_echo(), before, ctx),
+            Some(retry) => retry.transcript(self.hello.parsed.session_id, before, self.profile),
             None => Transcript::start(suite.hash, before),
         };
         let covered = transcript.hash();

@@ -10,14 +10,18 @@ use crate::error::protocol;
 use crate::handshake::config::Checked;
 use crate::wire::{AlertDescription, SignatureScheme};
 
-/// The owner's choice, asked for once per connection, on the first ClientHello.
+/// The owner's choice, asked for once per connection, on its first ClientHello.
 pub(super) fn choose_config(
     first: &Checked<ServerConfig>,
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
     chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
 ) -> Result<Checked<ServerConfig>, Pause<ChooseConfig>> {
-    let (Some(chooser), None) = (&first.chooser, retry) else { return Ok(first.clone()) };
+    // After a HelloRetryRequest of this very connection it has been asked.
+    let is_chosen = retry.is_some_and(|retry| retry.cookie.is_none());
+    let Some(chooser) = first.chooser.as_ref().filter(|_| !is_chosen) else {
+        return Ok(first.clone());
+    };
     let ask = || {
         let question = question(hello);
         let reply = chooser.choose(&question);

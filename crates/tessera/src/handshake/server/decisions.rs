@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::ServerState;
 use super::answers::Answers;
+use super::arrival::Arrival;
 use super::config::ServerConfig;
 use super::configuration::choose_config;
 use super::hello::Hello;
@@ -21,20 +22,19 @@ use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, Then};
 use crate::question::{Asked, Question, Waiting};
 use crate::resume::ResumptionVerdict;
-use crate::wire::{HandshakeMessage, HandshakeType};
+use crate::wire::HandshakeMessage;
 
 /// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
 pub struct ReadClientHello {
     /// After a HelloRetryRequest the one that was chosen for the client; until then the listener's.
     config: Checked<ServerConfig>,
-    /// The encoded [`RetryState`]: no more than a cookie could hold.
-    retry: Option<Vec<u8>>,
+    arrival: Arrival,
     answers: Answers,
 }
 
 impl ReadClientHello {
-    pub(super) fn new(config: Checked<ServerConfig>) -> Self {
-        Self { config, retry: None, answers: Answers::default() }
+    pub(super) fn new(config: Checked<ServerConfig>, arrival: Arrival) -> Self {
+        Self { config, arrival, answers: Answers::default() }
     }
 
     pub(super) fn receive(
@@ -42,9 +42,8 @@ impl ReadClientHello {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        message.reader_for(HandshakeType::CLIENT_HELLO)?;
         ctx.below.flight_ended()?;
-        let hello = Hello::read(message.bytes, &ctx.profile.versions)?;
+        let hello = Hello::read(message, ctx.profile)?;
         match self.decide(&hello, ctx) {
             Ok(state) => Ok(state),
             Err(Stop::Failed(error)) => Err(error),
@@ -61,17 +60,16 @@ impl ReadClientHello {
     /// `answers`, everything is decided again from the top. Each step finds there what it was answered
     /// before: no question is asked twice.
     fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Stop> {
-        let Self { config, retry, answers } = self;
-        let retry = retry.as_deref().map(|state| RetryState::decode(state, &config.provider));
-        let retry = retry.transpose()?;
+        let Self { config, arrival, answers } = self;
+        let retry = arrival.retry.as_ref();
         // RFC 8446 §4.1.2: a second ClientHello is the first one but for what the HelloRetryRequest changes.
-        RetryState::check(retry.as_ref(), hello)?;
+        RetryState::check(retry, hello)?;
         // The owner may have another configuration for this client.
-        let config = choose_config(config, retry.as_ref(), hello, &mut answers.config)
+        let config = choose_config(config, retry, hello, &mut answers.config)
             .map_err(wait_for(|answers| &mut answers.config))?;
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
-        let negotiation = Negotiation::new(&config, retry.as_ref(), hello, ctx)?;
+        let negotiation = Negotiation::new(&config, arrival, hello, ctx)?;
         // The first PSK that is known and may be used, or else one whose flight is to be burned. A forward-secret one
         // is taken below, when the ticket that names it is proved.
         let known = negotiation
@@ -121,10 +119,10 @@ fn retry_hello(
     psk: Option<&PskCandidate>,
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
-    let retry = Some(negotiation.retry(suite, psk, ctx)?.encode());
-    let config = negotiation.config.clone();
-    let state = ReadClientHello { config, retry, answers: Answers::default() };
-    Ok(ServerState::ReadClientHello(Box::new(state)))
+    let retry = negotiation.retry(suite, psk, ctx)?;
+    let extensions = negotiation.arrival.extensions.clone();
+    let arrival = Arrival { extensions, retry: Some(retry) };
+    Ok(ServerState::start(negotiation.config.clone(), arrival))
 }
 
 /// Why a decision stops.
@@ -170,7 +168,8 @@ struct OpenDecision {
 impl OpenDecision {
     /// Decides again, from the top.
     fn again(mut self: Box<Self>, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        let hello = Hello::read(&self.hello, &ctx.profile.versions)?;
+        let message = HandshakeMessage::split_from(&self.hello).ok_or(NOT_WHOLE)?;
+        let hello = Hello::read(message, ctx.profile)?;
         match self.state.decide(&hello, ctx) {
             Ok(state) => Ok(state),
             Err(Stop::Failed(error)) => Err(error),
@@ -178,6 +177,9 @@ impl OpenDecision {
         }
     }
 }
+
+/// It was whole when it came.
+const NOT_WHOLE: Error = Error::Internal("a ClientHello that is not whole");
 
 /// It was proved a few lines before.
 const NOT_PROVED: Error = Error::Internal("a ClientHello that was not hashed");

@@ -1,7 +1,8 @@
 //! A ClientHello as it came (RFC 8446 §4.1.2).
 
 use crate::error::Error;
-use crate::wire::{ClientHello, HANDSHAKE_HEADER_LEN, Reader, Versions};
+use crate::schedule::Profile;
+use crate::wire::{ClientHello, HandshakeMessage, HandshakeType};
 
 /// A ClientHello as bytes and as what they say.
 pub(super) struct Hello<'a> {
@@ -12,8 +13,9 @@ pub(super) struct Hello<'a> {
 
 impl<'a> Hello<'a> {
     /// Reads a whole ClientHello.
-    pub(super) fn read(bytes: &'a [u8], versions: &Versions) -> Result<Self, Error> {
-        let body = bytes.get(HANDSHAKE_HEADER_LEN..).unwrap_or_default();
-        Ok(Self { bytes, parsed: ClientHello::read(Reader::new(body), versions)? })
+    pub(super) fn read(message: HandshakeMessage<'a>, profile: &Profile) -> Result<Self, Error> {
+        let reader = message.reader_for(HandshakeType::CLIENT_HELLO)?;
+        let parsed = ClientHello::read(reader, &profile.versions)?;
+        Ok(Self { bytes: message.bytes, parsed })
     }
 }

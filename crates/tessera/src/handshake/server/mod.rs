@@ -4,6 +4,7 @@
 //! stands in the file that bears its name.
 
 mod answers;
+mod arrival;
 mod authentication;
 mod binder;
 mod certificate;
@@ -28,8 +29,10 @@ mod retry_state;
 mod server_hello;
 mod tickets;
 
+pub use arrival::Arrival;
 pub use config::{ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, ServerConfig};
 pub use questions::ServerQuestion;
+pub use retry_state::RetryState;
 
 use alloc::boxed::Box;
 
@@ -56,7 +59,7 @@ states! {
 
 impl ServerState {
     /// Waits for a ClientHello.
-    pub(super) fn start(config: Checked<ServerConfig>) -> Self {
-        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config)))
+    pub(super) fn start(config: Checked<ServerConfig>, arrival: Arrival) -> Self {
+        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config, arrival)))
     }
 }

@@ -1,7 +1,9 @@
 //! What server and client have in common: protocol, group, suite, and the modes of PSKs.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
+use super::arrival::Arrival;
 use super::config::ServerConfig;
 use super::hello::Hello;
 use super::psk_candidate::PskCandidate;
@@ -18,6 +20,7 @@ use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExten
 /// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
     pub(super) config: &'n Checked<ServerConfig>,
+    pub(super) arrival: &'n Arrival,
     pub(super) retry: Option<&'n RetryState>,
     pub(super) hello: &'n Hello<'n>,
     pub(super) profile: &'static Profile,
@@ -25,6 +28,8 @@ pub(super) struct Negotiation<'n> {
     pub(super) protocol: Option<&'n Vec<u8>>,
     /// The group to agree a key in, if there is one in common.
     pub(super) group: Option<Group>,
+    /// The owner's extensions: the connection's, and those of the configuration's that it has none in place of.
+    pub(super) extensions: Cow<'n, [OpaqueExtension]>,
     /// What the client says of forward-secret 0-RTT; nothing where this server doesn't have it.
     pub(super) forward_secret: ForwardSecretOffer<'n>,
 }
@@ -39,12 +44,14 @@ pub(super) struct Group {
 impl<'n> Negotiation<'n> {
     pub(super) fn new(
         config: &'n Checked<ServerConfig>,
-        retry: Option<&'n RetryState>,
+        arrival: &'n Arrival,
         hello: &'n Hello<'n>,
         ctx: &mut Context<'_>,
     ) -> Result<Self, Error> {
+        let retry = arrival.retry.as_ref();
+        let extensions = own_extensions(&arrival.extensions, &config.extensions);
         let sent = hello.parsed.extensions.iter();
-        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&config.extensions, sent)?;
+        ctx.facts.peer_extensions = OpaqueExtension::of_peer(&extensions, sent)?;
         let protocol = choose_protocol(config, &hello.parsed)?;
         let group = choose_group(config, retry, &hello.parsed)?;
         let guard = config.policy.early_data.forward_secret.as_ref();
@@ -52,18 +59,29 @@ impl<'n> Negotiation<'n> {
             ForwardSecretOffer::read(&hello.parsed, guard.receipts.is_some())
         })?;
         let (profile, now) = (ctx.profile, ctx.now);
-        Ok(Self { config, retry, hello, profile, now, protocol, group, forward_secret })
+        Ok(Self {
+            config,
+            arrival,
+            retry,
+            hello,
+            profile,
+            now,
+            protocol,
+            group,
+            extensions,
+            forward_secret,
+        })
     }
 
     /// The suite of the connection: that of the PSK, or one of the same hash.
     pub(super) fn choose_suite(&self, psk: Option<&PskCandidate>) -> Result<&'static Suite, Error> {
         let suite = match (psk, self.retry) {
-            (_, Some(retry)) => Some(retry.suite),
+            (_, Some(retry)) => self.config.suite(retry.suite.id),
             (Some(found), None) => {
                 let suite = self.config.provider.suite(found.psk.suite());
                 suite.and_then(|suite| self.suite_for(suite))
             }
-            (None, None) => self.common_suites().next(),
+            (None, None) => common_suites(self.config, &self.hello.parsed).next(),
         };
         suite.ok_or(handshake_failure("no suite in common"))
     }
@@ -71,14 +89,10 @@ impl<'n> Negotiation<'n> {
     /// The suite in which a PSK of `psk_suite` can be used: the same, or one of the same hash.
     pub(super) fn suite_for(&self, psk_suite: &'static Suite) -> Option<&'static Suite> {
         let accepted = self.config.suite(psk_suite.id);
-        accepted
-            .filter(|suite| self.hello.parsed.offers_suite(suite.id))
-            .or_else(|| self.common_suites().find(|suite| same_hash(suite, psk_suite)))
-    }
-
-    fn common_suites(&self) -> impl Iterator<Item = &'static Suite> {
-        let suites = self.config.suites.iter().filter_map(|id| self.config.provider.suite(*id));
-        suites.filter(|suite| self.hello.parsed.offers_suite(suite.id))
+        accepted.filter(|suite| self.hello.parsed.offers_suite(suite.id)).or_else(|| {
+            let mut common = common_suites(self.config, &self.hello.parsed);
+            common.find(|suite| same_hash(suite, psk_suite))
+        })
     }
 
     /// Whether a PSK of this kind can be used in a mode that both sides allow.
@@ -107,7 +121,7 @@ impl<'n> Negotiation<'n> {
 
     /// The client's legacy_session_id, where the protocol echoes it (RFC 8446 §4.1.3).
     pub(super) fn session_id_to_echo(&self) -> &'n [u8] {
-        if self.profile.legacy_session_id { self.hello.parsed.session_id } else { &[] }
+        self.profile.session_id(self.hello.parsed.session_id)
     }
 
     /// Whether the handshake can't go on without another ClientHello.
@@ -119,6 +133,27 @@ impl<'n> Negotiation<'n> {
     pub(super) fn has_share(&self) -> bool {
         self.group.is_some_and(|group| group.has_share)
     }
+}
+
+/// The connection's extensions, and those of the configuration of other types.
+fn own_extensions<'n>(
+    of_connection: &'n [OpaqueExtension],
+    of_all: &'n [OpaqueExtension],
+) -> Cow<'n, [OpaqueExtension]> {
+    if of_connection.is_empty() {
+        return Cow::Borrowed(of_all);
+    }
+    let rest = of_all.iter().filter(|own| !OpaqueExtension::names(of_connection, own.typ));
+    of_connection.iter().chain(rest).cloned().collect()
+}
+
+/// The suites that both have, in the server's order.
+pub(super) fn common_suites(
+    config: &ServerConfig,
+    hello: &ClientHello<'_>,
+) -> impl Iterator<Item = &'static Suite> {
+    let suites = config.suites.iter().filter_map(|id| config.provider.suite(*id));
+    suites.filter(|suite| hello.offers_suite(suite.id))
 }
 
 /// The first protocol of the server's that the client offers; RFC 7301 §3.2 if there is none.
@@ -140,15 +175,15 @@ fn choose_protocol<'c>(
 /// before one that costs a round trip, then the server's order. What is recorded under a classical exchange
 /// is open when discrete logarithms fall; a round trip is spent once, and remembered by the session. Go
 /// chooses so too.
-fn choose_group(
+pub(super) fn choose_group(
     config: &ServerConfig,
     retry: Option<&RetryState>,
     hello: &ClientHello<'_>,
 ) -> Result<Option<Group>, Error> {
-    if let Some(retry) = retry {
+    if let Some(asked) = retry.and_then(|retry| retry.group) {
         // RFC 8446 §4.1.2: exactly the share that was asked for.
         let shares = hello.key_shares.into_iter().flat_map(|shares| shares.iter());
-        if !shares.map(|entry| entry.group).eq([retry.group]) {
+        if !shares.map(|entry| entry.group).eq([asked]) {
             return Err(illegal_parameter(
                 "the second ClientHello has another share than asked for",
             ));
@@ -163,6 +198,8 @@ fn choose_group(
         });
     let post_quantum_first = !config.classical_key_exchange_to_save_a_round_trip;
     Ok(common.min_by_key(|Group { agreement, has_share }| {
-        (post_quantum_first && !agreement.group().is_post_quantum(), !has_share)
+        // There is no third ClientHello.
+        let is_too_late = retry.is_some() && !has_share;
+        (is_too_late, post_quantum_first && !agreement.group().is_post_quantum(), !has_share)
     }))
 }

@@ -1,12 +1,49 @@
 //! HelloRetryRequest out (RFC 8446 §4.1.4).
 
-use super::negotiation::Negotiation;
+use alloc::vec::Vec;
+
+use super::config::ServerConfig;
+use super::hello::Hello;
+use super::negotiation::{Negotiation, choose_group, common_suites};
 use super::psk_candidate::PskCandidate;
 use super::retry_state::RetryState;
 use crate::crypto::Suite;
 use crate::error::{Error, handshake_failure, illegal_parameter};
 use crate::handshake::below::{Epoch, Limit, RefusedEarlyData};
+use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
+use crate::schedule::Profile;
+use crate::wire::HandshakeMessage;
+
+impl RetryState {
+    /// Answers a first ClientHello with a HelloRetryRequest, and keeps nothing: what has to be remembered is in the
+    /// cookie that `seal` makes. The client comes back with it ([`of_cookie`](Self::of_cookie)), and has then shown
+    /// that it reads what is sent to its address. No ticket is opened, and no key made.
+    ///
+    /// The cookie has at most 65,535 bytes. It has to be authentic, fresh and bound to the client's address: a party
+    /// that changes what is in it changes the handshake.
+    ///
+    /// # Errors
+    /// The ClientHello can't be answered; it deserves an alert, or silence.
+    pub fn request(
+        config: &Checked<ServerConfig>,
+        profile: &'static Profile,
+        hello: HandshakeMessage<'_>,
+        seal: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> Result<Vec<u8>, Error> {
+        let hello = Hello::read(hello, profile)?;
+        let suite = common_suites(config, &hello.parsed).next();
+        let suite = suite.ok_or(handshake_failure("no suite in common"))?;
+        // A group whose share is there must not be asked for (RFC 8446 §4.1.4).
+        let group = choose_group(config, None, &hello.parsed)?.filter(|group| !group.has_share);
+        let group = group.map(|group| group.agreement.group());
+        let mut state = Self::new(suite, group, &hello, None);
+        state.cookie = Some(seal(&state.encode()));
+        let mut request = Vec::new();
+        state.write_request(hello.parsed.session_id, profile, &mut request);
+        Ok(request)
+    }
+}
 
 impl Negotiation<'_> {
     /// Sends a HelloRetryRequest.
@@ -23,9 +60,9 @@ impl Negotiation<'_> {
         let hello = &self.hello.parsed;
         let identity = psk.and_then(|found| hello.psks?.identities().nth(found.index));
         let identity = identity.map(|psk| psk.identity);
-        let state = RetryState::new(suite, group, self.hello, identity);
+        let state = RetryState::new(suite, Some(group), self.hello, identity);
         ctx.scratch.clear();
-        state.write_request(self.session_id_to_echo(), &ctx.profile.versions, ctx.scratch);
+        state.write_request(self.hello.parsed.session_id, self.profile, ctx.scratch);
         ctx.below.send(Epoch::Initial, ctx.scratch);
         ctx.facts.hello_retry = true;
         if hello.early_data {

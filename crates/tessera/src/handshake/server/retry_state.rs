@@ -2,46 +2,66 @@
 
 use alloc::vec::Vec;
 
+use super::config::ServerConfig;
 use super::hello::Hello;
-use crate::crypto::{Digest, Provider, Suite};
+use crate::crypto::{Digest, Suite};
 use crate::error::{Error, illegal_parameter, protocol};
-use crate::handshake::context::Context;
-use crate::schedule::Transcript;
+use crate::handshake::config::Checked;
+use crate::schedule::{Profile, Transcript};
 use crate::wire::{
-    AlertDescription, CipherSuite, ClientHello, ExtensionType, HelloRetryRequest, NamedGroup,
-    Reader, Versions, Writer,
+    AlertDescription, CipherSuite, ClientHello, ExtensionType, HandshakeMessage, HelloRetryRequest,
+    NamedGroup, Reader, Writer,
 };
 
-/// All that a server remembers of a HelloRetryRequest. It [encodes](Self::encode), so that a cookie could
-/// hold it.
-pub(super) struct RetryState {
+/// All that a server remembers of a HelloRetryRequest. It fits a cookie.
+pub struct RetryState {
     pub(super) suite: &'static Suite,
-    /// The group that the client was asked for.
-    pub(super) group: NamedGroup,
+    /// The group that the client was asked for, if it was asked for another share.
+    pub(super) group: Option<NamedGroup>,
+    /// The cookie, if one was sent.
+    pub(super) cookie: Option<Vec<u8>>,
     /// The first ClientHello had early data.
     pub(super) early_data: bool,
     /// The hash of the first ClientHello: what the transcript goes on with.
     first_hello: Digest,
     /// The hash of what the second may not change.
     lasting: Digest,
-    /// The hash of the identity of the PSK that was found in the first ClientHello.
+    /// The hash of the identity of the PSK that was found in the first ClientHello, if it was looked for.
     psk: Option<Digest>,
 }
 
 impl RetryState {
+    /// The state behind the cookie of a ClientHello; `None` if it has no cookie. `open` returns what
+    /// [`seal`](Self::request) was given, and nothing for a cookie that it doesn't vouch for.
+    ///
+    /// # Errors
+    /// The ClientHello can't be read, or its cookie is none of ours.
+    pub fn of_cookie(
+        config: &Checked<ServerConfig>,
+        profile: &'static Profile,
+        hello: HandshakeMessage<'_>,
+        open: impl FnOnce(&[u8]) -> Option<Vec<u8>>,
+    ) -> Result<Option<Self>, Error> {
+        let Some(cookie) = Hello::read(hello, profile)?.parsed.cookie else { return Ok(None) };
+        let state = open(cookie).and_then(|encoded| Self::decode(&encoded, config).ok());
+        let state = state.ok_or(STRANGE_COOKIE)?;
+        Ok(Some(Self { cookie: Some(cookie.to_vec()), ..state }))
+    }
+
     /// What lasts of the first ClientHello, where the client is asked for a share of `group`.
     pub(super) fn new(
         suite: &'static Suite,
-        group: NamedGroup,
+        group: Option<NamedGroup>,
         first: &Hello<'_>,
         psk_identity: Option<&[u8]>,
     ) -> Self {
         Self {
             suite,
             group,
+            cookie: None,
             early_data: first.parsed.early_data,
             first_hello: suite.hash.hash(first.bytes),
-            lasting: lasting(suite, &first.parsed),
+            lasting: lasting(suite, &first.parsed, group.is_none()),
             psk: psk_identity.map(|identity| suite.hash.hash(identity)),
         }
     }
@@ -49,7 +69,7 @@ impl RetryState {
     /// Checks what holds for a first ClientHello, or for one after a HelloRetryRequest.
     pub(super) fn check(retry: Option<&Self>, hello: &Hello<'_>) -> Result<(), Error> {
         if let Some(retry) = retry {
-            let lasting = lasting(retry.suite, &hello.parsed);
+            let lasting = lasting(retry.suite, &hello.parsed, retry.group.is_none());
             if lasting.as_ref() != retry.lasting.as_ref() {
                 return Err(illegal_parameter("the second ClientHello differs from the first"));
             }
@@ -57,8 +77,8 @@ impl RetryState {
                 return Err(illegal_parameter("early_data after HelloRetryRequest"));
             }
         }
-        if hello.parsed.cookie.is_some() {
-            return Err(illegal_parameter("a cookie that no HelloRetryRequest gave"));
+        if hello.parsed.cookie != retry.and_then(|retry| retry.cookie.as_deref()) {
+            return Err(STRANGE_COOKIE);
         }
         retry.map_or(Ok(()), |retry| retry.check_psks(&hello.parsed))
     }
@@ -82,63 +102,61 @@ impl RetryState {
         &self,
         session_id: &[u8],
         second_hello: &[u8],
-        ctx: &Context<'_>,
+        profile: &Profile,
     ) -> Transcript {
         let mut transcript = Transcript::after_retry(self.suite.hash, &self.first_hello);
         let mut request = Vec::new();
-        self.write_request(session_id, &ctx.profile.versions, &mut request);
+        self.write_request(session_id, profile, &mut request);
         transcript.add(&request);
         transcript.add(second_hello);
         transcript
     }
 
     /// Appends the HelloRetryRequest.
-    pub(super) fn write_request(&self, session_id: &[u8], versions: &Versions, out: &mut Vec<u8>) {
+    pub(super) fn write_request(&self, session_id: &[u8], profile: &Profile, out: &mut Vec<u8>) {
         let request = HelloRetryRequest {
-            session_id,
+            session_id: profile.session_id(session_id),
             cipher_suite: self.suite.id,
-            group: Some(self.group),
-            cookie: None,
+            group: self.group,
+            cookie: self.cookie.as_deref(),
         };
-        request.write(out, versions);
+        request.write(out, &profile.versions);
     }
 
-    /// Encodes the state. It holds no secret, but a party that could change it could change the handshake.
+    /// Encodes what is known without a connection: no PSK. It holds no secret.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(8 + 3 * (1 + self.suite.hash.len()));
+        let mut out = Vec::with_capacity(5 + 2 * self.suite.hash.len());
         out.u16(self.suite.id.0);
-        out.u16(self.group.0);
+        // No group has this number.
+        out.u16(self.group.map_or(0, |group| group.0));
         out.u8(self.early_data.into());
-        let digests = [Some(&self.first_hello), Some(&self.lasting), self.psk.as_ref()];
-        for digest in digests.into_iter().flatten() {
-            out.bytes(digest.as_ref());
-        }
+        out.bytes(self.first_hello.as_ref());
+        out.bytes(self.lasting.as_ref());
         out
     }
 
     /// Decodes what [`encode`](Self::encode) wrote.
-    pub(super) fn decode(bytes: &[u8], provider: &Provider) -> Result<Self, Error> {
+    fn decode(bytes: &[u8], config: &ServerConfig) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
-        let suite = provider.suite(CipherSuite(reader.u16()?)).ok_or(NO_STATE)?;
-        let group = NamedGroup(reader.u16()?);
+        let suite = config.suite(CipherSuite(reader.u16()?)).ok_or(STRANGE_COOKIE)?;
+        let group = Some(NamedGroup(reader.u16()?)).filter(|group| group.0 != 0);
         let early_data = reader.u8()? != 0;
         let mut digest = || Ok::<_, Error>(Digest::new(reader.take(suite.hash.len())?));
         let (first_hello, lasting) = (digest()?, digest()?);
-        let psk = if reader.is_empty() { None } else { Some(reader.take(suite.hash.len())?) };
         reader.finish()?;
-        let psk = psk.map(Digest::new);
-        Ok(Self { suite, group, early_data, first_hello, lasting, psk })
+        Ok(Self { suite, group, cookie: None, early_data, first_hello, lasting, psk: None })
     }
 }
 
-/// This side wrote it.
-const NO_STATE: Error = Error::Internal("the state of a HelloRetryRequest");
+const STRANGE_COOKIE: Error = illegal_parameter("a cookie that no HelloRetryRequest gave");
 
-/// The hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2: "without modification"). The
-/// order of the extensions doesn't count: they may come in any (§4.2), and wolfSSL writes the second
+/// The hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2: "without modification"): the key shares
+/// among it, where it asked for no other. The order of the extensions doesn't count: they may come in any (§4.2), and wolfSSL writes the second
 /// ClientHello in another order than the first.
-fn lasting(suite: &Suite, hello: &ClientHello<'_>) -> Digest {
-    let lasts = |(typ, _): &(ExtensionType, &[u8])| !MAY_CHANGE.contains(typ);
+fn lasting(suite: &Suite, hello: &ClientHello<'_>, with_shares: bool) -> Digest {
+    let lasts = |(typ, _): &(ExtensionType, &[u8])| {
+        !MAY_CHANGE.contains(typ) || with_shares && *typ == ExtensionType::KEY_SHARE
+    };
     let mut extensions: Vec<_> = hello.extensions.iter().filter(lasts).collect();
     // No type comes twice.
     extensions.sort_unstable_by_key(|(typ, _)| typ.0);

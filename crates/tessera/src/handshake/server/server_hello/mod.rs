@@ -129,6 +129,7 @@ pub(super) fn send_server_hello(
             cipher_suite: suite.id,
             key_share: exchange.as_ref().map(Exchange::entry),
             selected_identity,
+            opaque: negotiation.answered_extensions(true).collect(),
         };
         hello.write(out, versions);
     });
@@ -165,7 +166,7 @@ pub(super) fn send_server_hello(
         Some(authentication) => authentication.request(config, &mut codecs)?,
         None => None,
     };
-    extensions.opaque.extend(codecs.answers(hello.extensions, &config.extensions)?);
+    extensions.opaque.extend(codecs.answers(hello.extensions, &negotiation.extensions)?);
     ctx.send(Epoch::Handshake, &mut transcript, |out| extensions.write(out));
 
     let receiving = match (early_data, early_traffic) {
@@ -271,16 +272,18 @@ impl Negotiation<'_> {
                 _ => None,
             },
             receipts,
-            opaque: self.answered_extensions().collect(),
+            opaque: self.answered_extensions(false).collect(),
         }
     }
 
-    /// The owner's extensions that answer one of the client's.
-    fn answered_extensions(&self) -> impl Iterator<Item = (ExtensionType, &[u8])> {
+    /// The owner's extensions that answer one of the client's, in ServerHello or in EncryptedExtensions.
+    fn answered_extensions(&self, in_hello: bool) -> impl Iterator<Item = (ExtensionType, &[u8])> {
         let offered = &self.hello.parsed.extensions;
-        let is_offered = |own: &&OpaqueExtension| offered.iter().any(|(typ, _)| typ == own.typ);
-        let own = self.config.extensions.iter().filter(is_offered);
-        own.map(|own| (own.typ, &*own.contents))
+        let belongs = move |own: &&OpaqueExtension| {
+            self.profile.server_hello_extensions.contains(&own.typ) == in_hello
+                && offered.iter().any(|(typ, _)| typ == own.typ)
+        };
+        self.extensions.iter().filter(belongs).map(|own| (own.typ, &*own.contents))
     }
 }
 
