@@ -19,7 +19,7 @@ use crate::crypto::{
     SharedSecret, Signer, SigningError, StackDepth, Suite, TAG_LEN,
 };
 use crate::error::Error;
-use crate::handshake::context::Context;
+use crate::handshake::context::{Context, StackReach};
 use crate::handshake::{Below, Direction, Epoch, Facts, Limit};
 use crate::question::Reply;
 use crate::schedule::{KeyDerivation, STREAM, TrafficSecret};
@@ -252,8 +252,7 @@ impl Recorder {
             facts: &mut facts,
             events: &mut events,
             scratch: &mut scratch,
-            stack_depth: StackDepth::NOTHING_IS_WIPED,
-            reached: 0,
+            stack: StackReach { of: StackDepth::NOTHING_IS_WIPED, reached: 0 },
         });
         self.facts = facts;
         done

@@ -103,14 +103,16 @@ impl ConnectionCodecs {
 
     /// A client reads EncryptedExtensions, with these extensions that the engine doesn't know.
     pub(crate) fn answered(&mut self, extensions: &[(ExtensionType, &[u8])]) -> Result<(), Error> {
+        let answer = |to: Option<(ExtensionType, &[u8])>| {
+            let answer =
+                extensions.iter().find(|(typ, _)| to.is_some_and(|(sent, _)| sent == *typ));
+            answer.map(|(_, body)| *body)
+        };
         for Codec { codec, .. } in self.0.iter_mut().flat_map(|it| &mut it.codecs) {
-            let typ = codec.extension().map(|(typ, _)| typ);
-            let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
-            codec.answered(answer.map(|(_, body)| *body))?;
-            let Some(abbreviations) = codec.abbreviations_mut() else { continue };
-            let typ = abbreviations.extension().map(|(typ, _)| typ);
-            let answer = extensions.iter().find(|(answered, _)| Some(*answered) == typ);
-            abbreviations.answered(answer.map(|(_, body)| *body))?;
+            codec.answered(answer(codec.extension()))?;
+            if let Some(abbreviations) = codec.abbreviations_mut() {
+                abbreviations.answered(answer(abbreviations.extension()))?;
+            }
         }
         Ok(())
     }

@@ -4,12 +4,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::below::Epoch;
+use super::config::Config;
 use super::context::Context;
 use super::facts::CertificateTransfer;
 use super::handover::{Handover, Part};
 use crate::auth::{
-    ConnectionCodecs, Credential, PeerAcceptance, PeerIdentity, PeerRejected, Proof, Sign,
-    VerifyPeer,
+    self, ConnectionCodecs, Credential, EncodedCertificate, PeerAcceptance, PeerIdentity,
+    PeerRejected, Proof, Sign, VerifyPeer,
 };
 use crate::crypto::{Digest, SigningError};
 use crate::error::{Error, illegal_parameter};
@@ -17,9 +18,9 @@ use crate::question::Reply;
 use crate::role::Role;
 use crate::schedule::Transcript;
 use crate::wire::{
-    AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateVerify,
-    CompressedCertificate, EntryExtensions, HandshakeMessage, HandshakeType, SignatureScheme,
-    Writer, write_message,
+    AlertDescription, Certificate, CertificateCompressionAlgorithm, CertificateType,
+    CertificateVerify, CompressedCertificate, EntryExtensions, HandshakeMessage, HandshakeType,
+    SignatureScheme, Writer, write_message,
 };
 
 /// Sends Certificate and, when it is signed, CertificateVerify; then goes on. The credential has a place in the
@@ -32,23 +33,17 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     then: Next<P, K>,
 ) -> Result<P::State, Error> {
     let Handover { own, transcript, codecs, .. } = &mut handover;
-    let credential = &own.credentials()[credential];
+    let credential = &own.config().common().credentials[credential];
     let mut encoded_with = None;
-    if codecs.may_encode() {
-        encoded_with = send_encoded(ctx, transcript, credential, requested, codecs);
-    } else {
-        ctx.send(Epoch::Handshake, transcript, |out| {
-            write_message(out, HandshakeType::CERTIFICATE, |out| {
-                credential.write_body(out, requested);
-            });
-        });
-    }
+    ctx.send(Epoch::Handshake, transcript, |out| {
+        encoded_with = write_certificate(credential, requested, codecs, out);
+    });
     // The message that was sent last.
     ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     let message = signed_content(P::ROLE, &transcript.hash());
     let question = Sign { scheme, certificate, message };
-    ctx.reached = ctx.stack_depth.agreement;
+    ctx.stack.reached = ctx.stack.of.agreement;
     let reply = credential.sign(&question);
     ctx.ask(question, reply, move |signature, ctx| {
         send_certificate_verify(ctx, &mut handover.transcript, scheme, signature)?;
@@ -59,37 +54,29 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
 /// Goes on with a handover.
 type Next<P, K> = fn(Handover<P, K>, &mut Context<'_>) -> Result<<P as Part>::State, Error>;
 
-/// Sends Certificate as one of the codecs encodes it, and gives how; or whole if none does.
-fn send_encoded(
-    ctx: &mut Context<'_>,
-    transcript: &mut Transcript,
+/// Appends Certificate as one of the codecs encodes it, and gives how; or whole if none does.
+fn write_certificate(
     credential: &Credential,
     requested: EntryExtensions,
     codecs: &mut ConnectionCodecs,
+    out: &mut Vec<u8>,
 ) -> Option<CertificateCompressionAlgorithm> {
-    let mut body = Vec::new();
-    credential.write_body(&mut body, requested);
-    if let Some(abbreviated) = codecs.abbreviated(&body) {
-        ctx.send(Epoch::Handshake, transcript, |out| {
-            write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&abbreviated));
-        });
+    if !codecs.may_encode() {
+        write_message(out, HandshakeType::CERTIFICATE, |out| credential.write_body(out, requested));
         return None;
     }
-    let encoded = codecs.encode(&body);
-    match &encoded {
-        Some(made) => ctx.send(Epoch::Handshake, transcript, |out| {
-            let message = CompressedCertificate {
-                algorithm: made.algorithm,
-                uncompressed_len: body.len(),
-                compressed: &made.encoded,
-            };
-            message.write(out);
-        }),
-        None => ctx.send(Epoch::Handshake, transcript, |out| {
-            write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&body));
-        }),
+    let mut body = Vec::new();
+    credential.write_body(&mut body, requested);
+    let abbreviated = codecs.abbreviated(&body);
+    if abbreviated.is_none()
+        && let Some(EncodedCertificate { algorithm, encoded }) = codecs.encode(&body)
+    {
+        let (uncompressed_len, compressed) = (body.len(), &*encoded);
+        CompressedCertificate { algorithm, uncompressed_len, compressed }.write(out);
+        return Some(algorithm);
     }
-    encoded.map(|made| made.algorithm)
+    write_message(out, HandshakeType::CERTIFICATE, |out| out.bytes(&abbreviated.unwrap_or(body)));
+    None
 }
 
 /// Sends the CertificateVerify with the signature.
@@ -108,6 +95,27 @@ fn send_certificate_verify(
     Ok(())
 }
 
+/// Reads the peer's Certificate, which has this type; it may be empty.
+pub(super) fn read_certificate<P: Part>(
+    mut handover: Box<Handover<P, P::Secrets>>,
+    typ: CertificateType,
+    message: HandshakeMessage<'_>,
+    ctx: &mut Context<'_>,
+) -> Result<ReadCertificateVerify<P>, Error> {
+    let Handover { own, transcript, codecs, .. } = &mut *handover;
+    let verifier = own.config().common().verifier.ok_or(NO_VERIFIER)?;
+    let (certificate, encoded_with) = auth::read_certificate(message, typ, verifier, codecs)?;
+    if !certificate.is_empty() {
+        let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
+        ctx.facts.peer_certificate = Some(transfer);
+    }
+    transcript.add(message.bytes);
+    Ok(ReadCertificateVerify { handover, certificate })
+}
+
+/// It was there when the peer was asked.
+const NO_VERIFIER: Error = Error::Internal("a certificate without a verifier");
+
 /// The peer's Certificate was read.
 pub struct ReadCertificateVerify<P: Part> {
     pub(super) handover: Box<Handover<P, P::Secrets>>,
@@ -125,7 +133,7 @@ impl<P: Part> ReadCertificateVerify<P> {
         let Handover { own, transcript, codecs, .. } = &mut *handover;
         let reader = message.reader_for(HandshakeType::CERTIFICATE_VERIFY)?;
         let CertificateVerify { scheme, signature } = CertificateVerify::read(reader)?;
-        let verifier = own.verifier()?;
+        let verifier = own.config().common().verifier.ok_or(NO_VERIFIER)?;
         // RFC 8446 §4.4.3: one of those offered in signature_algorithms, and never PKCS #1 v1.5.
         if !verifier.schemes().contains(&scheme) || !scheme.signs_handshakes() {
             return Err(illegal_parameter("a signature with a scheme that was not offered"));
@@ -157,7 +165,7 @@ impl<P: Part> ReadCertificateVerify<P> {
         }
         ctx.ask(question, reply, move |answer, ctx| {
             handover.accept_peer(answer, ctx)?;
-            Ok(P::read_finished(handover))
+            Ok(handover.into())
         })
     }
 }
@@ -180,7 +188,7 @@ impl<P: Part, K> Handover<P, K> {
                 "the verifier made an identity of more than 1,024 bytes",
             ));
         }
-        let by = self.own.verifier_digest();
+        let by = self.own.config().authentication().verifier;
         let by = by.ok_or(Error::Internal("a verifier that no configuration has"))?;
         self.codecs.accept(&identity, chain_hash)?;
         self.lineage.verified(identity, by, ctx.now);

@@ -10,6 +10,7 @@ use crate::auth::{
 };
 use crate::crypto::Provider;
 use crate::error::Error;
+use crate::key_log::KeyLog;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
@@ -75,16 +76,18 @@ impl<C> Deref for Checked<C> {
 }
 
 /// The configuration of one role.
-pub(super) trait Config {
+pub trait Config {
     /// What both roles' have.
     fn common(&self) -> Common<'_>;
 
     /// Checks the rest of it.
-    fn check_own(&self) -> Result<(), Error>;
+    fn check_own(&self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 /// What both roles' configurations have in common.
-pub(super) struct Common<'a> {
+pub struct Common<'a> {
     pub(super) provider: &'a Provider,
     pub(super) verifier: Option<&'a dyn PeerVerifier>,
     pub(super) also_accepted: &'a [VerifierPolicy],
@@ -96,6 +99,7 @@ pub(super) struct Common<'a> {
     pub(super) protocols: &'a [Vec<u8>],
     pub(super) record_size_limit: Option<u16>,
     pub(super) handshake_timeout: Duration,
+    pub(super) key_log: Option<&'a dyn KeyLog>,
 }
 
 impl Common<'_> {

@@ -26,8 +26,12 @@ pub struct Context<'c> {
     pub(crate) events: &'c mut VecDeque<Event>,
     /// Where messages are built; kept for its capacity.
     pub(crate) scratch: &'c mut Vec<u8>,
-    pub(crate) stack_depth: StackDepth,
-    /// How deep secrets were handled, in bytes of the stack.
+    pub(crate) stack: StackReach,
+}
+
+/// How deep secrets are handled in a step, in bytes of the stack.
+pub(crate) struct StackReach {
+    pub(crate) of: StackDepth,
     pub(crate) reached: usize,
 }
 
@@ -54,7 +58,7 @@ impl Context<'_> {
         suite: &'static Suite,
         secret: &TrafficSecret,
     ) -> Result<(), Error> {
-        self.reached = self.reached.max(self.stack_depth.derivation);
+        self.stack.reached = self.stack.reached.max(self.stack.of.derivation);
         self.below.install(direction, epoch, suite, secret)?;
         if direction == Direction::Read {
             *self.read_epoch = epoch;

@@ -8,8 +8,8 @@ use core::time::Duration;
 use super::application::Application;
 use super::below::{Below, Direction, Epoch};
 use super::client::{ClientConfig, ClientQuestion, ClientState, Destination};
-use super::config::Checked;
-use super::context::{Context, Then};
+use super::config::{Checked, Common, Config};
+use super::context::{Context, StackReach, Then};
 use super::event::Event;
 use super::facts::Facts;
 use super::server::{Arrival, ServerConfig, ServerQuestion, ServerState};
@@ -85,10 +85,8 @@ impl Core<ClientHandshake> {
         now: Time,
         below: &mut dyn Below,
     ) -> Result<Self, Error> {
-        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
-        let stack_depth = config.provider.stack_depth;
-        let mut core = Self::new(ClientState::Failed, profile, deadline, stack_depth);
-        core.step(stack_depth.agreement, now, below, |_, ctx| {
+        let mut core = Self::new(ClientState::Failed, config.common(), profile, now);
+        core.step(core.stack_depth.agreement, now, below, |_, ctx| {
             ClientState::start(config, destination, ctx)
         })?;
         Ok(core)
@@ -104,33 +102,25 @@ impl Core<ServerHandshake> {
         profile: &'static Profile,
         now: Time,
     ) -> Self {
-        let deadline = now.monotonic.saturating_add(config.handshake_timeout);
-        let stack_depth = config.provider.stack_depth;
-        let hello_retry = arrival.retry.is_some();
-        let state = ServerState::start(config, arrival);
-        let mut core = Self::new(state, profile, deadline, stack_depth);
-        core.facts.hello_retry = hello_retry;
+        let mut core = Self::new(ServerState::Failed, config.common(), profile, now);
+        core.facts.hello_retry = arrival.retry.is_some();
+        core.state = ServerState::start(config, arrival);
         core
     }
 }
 
 impl<H: Handshake> Core<H> {
-    fn new(
-        state: H::State,
-        profile: &'static Profile,
-        deadline: Duration,
-        stack_depth: StackDepth,
-    ) -> Self {
+    fn new(state: H::State, config: Common<'_>, profile: &'static Profile, now: Time) -> Self {
         Self {
             state,
             profile,
             read_epoch: Epoch::Initial,
             facts: Facts::default(),
             events: VecDeque::new(),
-            deadline,
+            deadline: now.monotonic.saturating_add(config.handshake_timeout),
             failure: None,
             scratch: Vec::new(),
-            stack_depth,
+            stack_depth: config.provider.stack_depth,
         }
     }
 
@@ -151,14 +141,9 @@ impl<H: Handshake> Core<H> {
             HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO => agreement,
             // One-time keys go out with the tickets.
             HandshakeType::FINISHED if H::ROLE == Role::Server => agreement,
-            // No secret is handled, but where keys are installed or something is signed.
-            HandshakeType::FINISHED
-            | HandshakeType::ENCRYPTED_EXTENSIONS
-            | HandshakeType::CERTIFICATE_REQUEST
-            | HandshakeType::CERTIFICATE
-            | HandshakeType::COMPRESSED_CERTIFICATE
-            | HandshakeType::CERTIFICATE_VERIFY => 0,
-            _ => derivation,
+            HandshakeType::NEW_SESSION_TICKET => derivation,
+            // The context notes where keys are installed or something is signed.
+            _ => 0,
         };
         self.step(reached, now, below, |state, ctx| state.receive(message, ctx))
     }
@@ -328,20 +313,10 @@ impl<H: Handshake> Core<H> {
         step: impl FnOnce(H::State, &mut Context<'_>) -> Result<H::State, Error>,
     ) -> (Result<(), Error>, usize) {
         let Self { state, profile, read_epoch, facts, events, scratch, .. } = self;
-        let (profile, stack_depth) = (*profile, self.stack_depth);
-        let mut ctx = Context {
-            now,
-            profile,
-            below,
-            read_epoch,
-            facts,
-            events,
-            scratch,
-            stack_depth,
-            reached,
-        };
+        let stack = StackReach { of: self.stack_depth, reached };
+        let mut ctx = Context { now, profile, below, read_epoch, facts, events, scratch, stack };
         let next = step(core::mem::replace(state, H::State::failed()), &mut ctx);
-        let reached = ctx.reached;
+        let reached = ctx.stack.reached;
         below.step_ended();
         (next.map(|next| *state = next), reached)
     }

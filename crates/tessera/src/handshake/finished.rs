@@ -8,7 +8,8 @@
 
 use super::application::Application;
 use super::below::{Direction, Epoch};
-use super::context::Context;
+use super::config::Config;
+use super::context::{Context, SecretLog};
 use super::event::Event;
 use super::handover::{Handover, Part};
 use super::secrets::HandshakeSecrets;
@@ -47,21 +48,23 @@ impl<P: Part> Handover<P, HandshakeSecrets> {
         finished: Finished<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<Handover<P, ApplicationSecrets>, Error> {
-        let Self { own, suite, mut transcript, secrets: handshake, codecs, lineage } = self;
+        let Self { own, suite, client_random, mut transcript, secrets: handshake, .. } = self;
+        let (codecs, lineage) = (self.codecs, self.lineage);
         finished.send_or_check(&handshake.server, &mut transcript, ctx)?;
         let master = handshake.secret.into_master();
         let hash = transcript.hash();
         let client = master.client_traffic(&hash);
         let server = master.server_traffic(&hash);
         let exporter = master.exporter(&hash);
-        let log = own.secret_log();
+        let key_log = own.config().common().key_log;
+        let log = SecretLog { key_log, client_random: &client_random };
         log.secret("CLIENT_TRAFFIC_SECRET_0", client.expose());
         log.secret("SERVER_TRAFFIC_SECRET_0", server.expose());
         log.secret("EXPORTER_SECRET", exporter.expose());
         ctx.install(finished.direction(), Epoch::Application, suite, &server)?;
         let client_handshake = handshake.client;
         let secrets = ApplicationSecrets { client_handshake, client, server, exporter, master };
-        Ok(Handover { own, suite, transcript, secrets, codecs, lineage })
+        Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
     }
 }
 
@@ -72,7 +75,7 @@ impl<P: Part> Handover<P, ApplicationSecrets> {
         finished: Finished<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<Handover<P, LastSecrets>, Error> {
-        let Self { own, suite, mut transcript, secrets, mut codecs, lineage } = self;
+        let Self { own, suite, client_random, mut transcript, secrets, mut codecs, lineage } = self;
         finished.send_or_check(&secrets.client_handshake, &mut transcript, ctx)?;
         let ApplicationSecrets { client, server, exporter, master, .. } = secrets;
         ctx.install(finished.direction(), Epoch::Application, suite, &client)?;
@@ -89,7 +92,7 @@ impl<P: Part> Handover<P, ApplicationSecrets> {
         };
         let application = Application::new(suite, write, read, exporter);
         let secrets = LastSecrets { application, resumption };
-        Ok(Handover { own, suite, transcript, secrets, codecs, lineage })
+        Ok(Handover { own, suite, client_random, transcript, secrets, codecs, lineage })
     }
 }
 

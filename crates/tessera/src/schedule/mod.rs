@@ -52,17 +52,13 @@ impl EarlySecret {
 
     /// client_early_traffic_secret over the ClientHello.
     pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        self.traffic(b"c e traffic", transcript)
+        traffic(self.kdf, &self.secret, b"c e traffic", transcript)
     }
 
     /// Goes on with the secret of a key exchange, or with none in psk_ke.
     pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
         let input = shared.map_or(self.kdf.zeros(), SharedSecret::expose);
         HandshakeSecret { kdf: self.kdf, secret: self.kdf.extract_next(&self.secret, input) }
-    }
-
-    fn traffic(&self, label: &[u8], transcript: &Digest) -> TrafficSecret {
-        TrafficSecret::new(self.kdf, self.kdf.derive_secret(&self.secret, label, transcript))
     }
 }
 
@@ -75,22 +71,18 @@ pub(crate) struct HandshakeSecret {
 impl HandshakeSecret {
     /// client_handshake_traffic_secret over ClientHello..ServerHello.
     pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        self.traffic(b"c hs traffic", transcript)
+        traffic(self.kdf, &self.secret, b"c hs traffic", transcript)
     }
 
     /// server_handshake_traffic_secret over ClientHello..ServerHello.
     pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        self.traffic(b"s hs traffic", transcript)
+        traffic(self.kdf, &self.secret, b"s hs traffic", transcript)
     }
 
     /// Goes on to the Master Secret.
     pub(crate) fn into_master(self) -> MasterSecret {
         let secret = self.kdf.extract_next(&self.secret, self.kdf.zeros());
         MasterSecret { kdf: self.kdf, secret }
-    }
-
-    fn traffic(&self, label: &[u8], transcript: &Digest) -> TrafficSecret {
-        TrafficSecret::new(self.kdf, self.kdf.derive_secret(&self.secret, label, transcript))
     }
 }
 
@@ -103,12 +95,12 @@ pub(crate) struct MasterSecret {
 impl MasterSecret {
     /// client_application_traffic_secret_0 over ClientHello..server Finished.
     pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        TrafficSecret::new(self.kdf, self.derive(b"c ap traffic", transcript))
+        traffic(self.kdf, &self.secret, b"c ap traffic", transcript)
     }
 
     /// server_application_traffic_secret_0 over ClientHello..server Finished.
     pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
-        TrafficSecret::new(self.kdf, self.derive(b"s ap traffic", transcript))
+        traffic(self.kdf, &self.secret, b"s ap traffic", transcript)
     }
 
     /// exporter_master_secret over ClientHello..server Finished.
@@ -124,6 +116,10 @@ impl MasterSecret {
     fn derive(&self, label: &[u8], transcript: &Digest) -> Secret {
         self.kdf.derive_secret(&self.secret, label, transcript)
     }
+}
+
+fn traffic(kdf: KeyDerivation, of: &Secret, label: &[u8], transcript: &Digest) -> TrafficSecret {
+    TrafficSecret::new(kdf, kdf.derive_secret(of, label, transcript))
 }
 
 /// exporter_master_secret (§7.5).

@@ -142,7 +142,8 @@ impl<'a> HelloAnswer<'a> {
 impl ServerHello<'_> {
     /// Appends the message.
     pub fn write(&self, out: &mut Vec<u8>, versions: &Versions) {
-        write_answer(out, versions, self.random, self.session_id, self.cipher_suite, |out| {
+        let head = (self.random, self.session_id, self.cipher_suite);
+        write_answer(out, versions, head, |out| {
             // The order of RFC 8448, so that its traces can be replayed to the byte.
             if let Some(index) = self.selected_identity {
                 write_extension(out, ExtensionType::PRE_SHARED_KEY, |out| out.u16(index));
@@ -160,32 +161,24 @@ impl ServerHello<'_> {
 impl HelloRetryRequest<'_> {
     /// Appends the message.
     pub fn write(&self, out: &mut Vec<u8>, versions: &Versions) {
-        write_answer(
-            out,
-            versions,
-            &HELLO_RETRY_RANDOM,
-            self.session_id,
-            self.cipher_suite,
-            |out| {
-                if let Some(group) = self.group {
-                    write_retry_key_share(out, group);
-                }
-                if let Some(cookie) = self.cookie {
-                    write_extension(out, ExtensionType::COOKIE, |out| {
-                        out.vec16(|out| out.bytes(cookie));
-                    });
-                }
-            },
-        );
+        let head = (&HELLO_RETRY_RANDOM, self.session_id, self.cipher_suite);
+        write_answer(out, versions, head, |out| {
+            if let Some(group) = self.group {
+                write_retry_key_share(out, group);
+            }
+            if let Some(cookie) = self.cookie {
+                write_extension(out, ExtensionType::COOKIE, |out| {
+                    out.vec16(|out| out.bytes(cookie));
+                });
+            }
+        });
     }
 }
 
 fn write_answer(
     out: &mut Vec<u8>,
     versions: &Versions,
-    random: &[u8; 32],
-    session_id: &[u8],
-    suite: CipherSuite,
+    (random, session_id, suite): (&[u8; 32], &[u8], CipherSuite),
     extensions: impl FnOnce(&mut Vec<u8>),
 ) {
     write_message(out, HandshakeType::SERVER_HELLO, |out| {

@@ -233,7 +233,8 @@ fn a_second_client_hello_that_does_not_fit_its_cookie_is_refused() {
 fn a_cookie_that_was_not_sealed_here_is_refused_before_there_is_a_connection() {
     let (_, config, second) = after_cookie(&Scene::new(provider(), Mode::Full), &STREAM);
     let hello = first_message(&second);
-    let opens: [fn(&[u8]) -> Option<Vec<u8>>; 4] = [
+    type Open = fn(&[u8]) -> Option<Vec<u8>>;
+    let opens: [Open; 4] = [
         |_| None,
         |_| Some(Vec::new()),
         |cookie| open(cookie).map(|state| state[..state.len() - 1].to_vec()),

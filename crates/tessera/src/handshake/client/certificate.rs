@@ -4,11 +4,10 @@ use alloc::boxed::Box;
 
 use super::ClientState;
 use super::part::{CertificateAnswer, ClientPart};
-use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential, read_certificate};
+use crate::auth::{AgreedTypes, Credential, PeerOffer, choose_credential};
 use crate::error::{Error, decode_error};
-use crate::handshake::certificate_flight;
+use crate::handshake::certificate_flight::read_certificate;
 use crate::handshake::context::Context;
-use crate::handshake::facts::CertificateTransfer;
 use crate::handshake::handover::Handover;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::role::Role;
@@ -20,9 +19,6 @@ pub struct ReadCertificate {
     pub(super) types: AgreedTypes,
 }
 
-/// The server's Certificate was read.
-pub type ReadCertificateVerify = certificate_flight::ReadCertificateVerify<ClientPart>;
-
 impl ReadCertificate {
     pub(crate) fn receive(
         mut self,
@@ -30,15 +26,15 @@ impl ReadCertificate {
         ctx: &mut Context<'_>,
     ) -> Result<ClientState, Error> {
         let Handover { own, transcript, codecs, .. } = &mut *self.handover;
-        let config = &own.offer.config;
         if message.typ == HandshakeType::CERTIFICATE_REQUEST && own.certificate_request.is_none() {
             let whole = codecs.read_request(message.body)?;
             let body = whole.as_deref().unwrap_or(message.body);
             let request = CertificateRequest::read(Reader::new(body))?;
             let criteria = &request.criteria;
+            let credentials = &own.offer.config.credentials;
             let allowed = |own: &Credential| own.certificate_type == self.types.client;
             own.certificate_request = Some(CertificateAnswer {
-                credential: choose_credential(&config.credentials, Role::Client, criteria, allowed),
+                credential: choose_credential(credentials, Role::Client, criteria, allowed),
                 entry_extensions: criteria.entry_extensions,
             });
             let algorithms = criteria.compression_algorithms;
@@ -46,17 +42,11 @@ impl ReadCertificate {
             transcript.add(message.bytes);
             return Ok(ClientState::ReadCertificate(self));
         }
-        let (certificate, encoded_with) =
-            read_certificate(message, self.types.server, &*config.verifier, codecs)?;
-        if certificate.is_empty() {
+        let read = read_certificate(self.handover, self.types.server, message, ctx)?;
+        if read.certificate.is_empty() {
             // RFC 8446 §4.4.2.4.
             return Err(decode_error("the server sent no certificate"));
         }
-        let transfer = CertificateTransfer::new(encoded_with, message.bytes.len());
-        ctx.facts.peer_certificate = Some(transfer);
-        transcript.add(message.bytes);
-        let handover = self.handover;
-        let next = ReadCertificateVerify { handover, certificate };
-        Ok(ClientState::ReadCertificateVerify(Box::new(next)))
+        Ok(ClientState::ReadCertificateVerify(Box::new(read)))
     }
 }

@@ -138,11 +138,8 @@ impl Config for ClientConfig {
             protocols: &self.protocols,
             record_size_limit: self.record_size_limit,
             handshake_timeout: self.handshake_timeout,
+            key_log: self.key_log.as_deref(),
         }
-    }
-
-    fn check_own(&self) -> Result<(), Error> {
-        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Error, illegal_parameter};
 use crate::handshake::below::{Direction, Epoch, Limit};
 use crate::handshake::context::Context;
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::handover::{Handover, Part};
+use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
@@ -82,12 +82,12 @@ impl ReadEncryptedExtensions {
         ctx.facts.note_lineage(&self.lineage);
 
         let Self { mut offer, suite, psk, group, transcript, secrets, lineage, .. } = *self;
-        let codecs = core::mem::take(&mut offer.codecs);
+        let (client_random, codecs) = (offer.random, core::mem::take(&mut offer.codecs));
         let own = ClientPart { offer, group, early_data, receipts, certificate_request: None };
-        let handover = Handover { own, suite, transcript, secrets, codecs, lineage };
+        let handover = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };
         let handover = Box::new(handover);
         Ok(match psk {
-            Some(_) => ClientPart::read_finished(handover),
+            Some(_) => handover.into(),
             None => ClientState::ReadCertificate(ReadCertificate { handover, types }),
         })
     }

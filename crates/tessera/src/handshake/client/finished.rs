@@ -19,6 +19,12 @@ use crate::wire::{HandshakeMessage, HandshakeType, write_message, write_no_certi
 /// The server is authenticated but for its Finished.
 pub struct ReadFinished(pub(super) Box<Handover<ClientPart, HandshakeSecrets>>);
 
+impl From<Box<Handover<ClientPart, HandshakeSecrets>>> for ClientState {
+    fn from(handover: Box<Handover<ClientPart, HandshakeSecrets>>) -> Self {
+        Self::ReadFinished(ReadFinished(handover))
+    }
+}
+
 impl ReadFinished {
     pub(crate) fn receive(
         self,

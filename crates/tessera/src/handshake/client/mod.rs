@@ -19,7 +19,7 @@ pub use questions::ClientQuestion;
 use alloc::boxed::Box;
 
 use super::application::Application;
-use super::config::Checked;
+use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
@@ -33,20 +33,8 @@ states! {
         ReadServerHello(server_hello::ReadServerHello): MAX_HANDSHAKE_MESSAGE,
         ReadEncryptedExtensions(Box<encrypted_extensions::ReadEncryptedExtensions>): MAX_HANDSHAKE_MESSAGE,
         ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
-        ReadCertificateVerify(Box<certificate::ReadCertificateVerify>): MAX_SMALL_MESSAGE,
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ClientPart>>): MAX_SMALL_MESSAGE,
         ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
         Connected(Box<connected::Connected>): MAX_HANDSHAKE_MESSAGE,
-    }
-}
-
-impl ClientState {
-    /// Sends the ClientHello.
-    pub(super) fn start(
-        config: Checked<ClientConfig>,
-        destination: Destination,
-        ctx: &mut Context<'_>,
-    ) -> Result<Self, Error> {
-        let offer = offer::Offer::new(config, destination, ctx.profile, ctx.now)?;
-        server_hello::ReadServerHello::start(offer, ctx)
     }
 }

@@ -79,6 +79,19 @@ pub(crate) struct OfferedPsk {
     pub(super) obfuscated_age: u32,
 }
 
+impl OfferedPsk {
+    fn new(
+        kind: PskKind,
+        suite: &'static Suite,
+        kdf: KeyDerivation,
+        psk: &[u8],
+        identity: Vec<u8>,
+    ) -> Self {
+        let early = EarlySecret::new(kdf, psk);
+        Self { kind, suite, early, digest: None, identity, obfuscated_age: 0 }
+    }
+}
+
 impl Offer {
     /// Decides what is offered to a destination. The offer stays in its box from state to state.
     pub(crate) fn new(
@@ -217,14 +230,8 @@ impl Offer {
                 Some((identity, psk))
             });
             if let Some((identity, psk)) = flight {
-                self.psks.push(OfferedPsk {
-                    kind: PskKind::ForwardSecret,
-                    suite,
-                    early: EarlySecret::new(kdf, psk.expose()),
-                    digest: None,
-                    identity,
-                    obfuscated_age: 0,
-                });
+                let kind = PskKind::ForwardSecret;
+                self.psks.push(OfferedPsk::new(kind, suite, kdf, psk.expose(), identity));
                 let size = ticket.max_early_data_size;
                 self.early_data = Some(size).filter(|size| *size > 0 && keeps_protocol);
                 self.flight = self.early_data.map(|_| ticket.handle);
@@ -240,14 +247,9 @@ impl Offer {
         {
             self.early_data = Some(session.state.max_early_data_size);
         }
-        self.psks.push(OfferedPsk {
-            kind: PskKind::Resumption,
-            suite,
-            early: EarlySecret::new(kdf, session.state.psk.expose()),
-            digest: None,
-            identity: session.ticket.clone(),
-            obfuscated_age: session.obfuscated_age(unix),
-        });
+        let (kind, identity) = (PskKind::Resumption, session.ticket.clone());
+        let psk = OfferedPsk::new(kind, suite, kdf, session.state.psk.expose(), identity);
+        self.psks.push(OfferedPsk { obfuscated_age: session.obfuscated_age(unix), ..psk });
         // What the handshake still needs of the session is no secret.
         session.state.psk = Secret::filled_by(0, |_| ());
         Ok(())
@@ -264,14 +266,9 @@ impl Offer {
                 ));
             }
             let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
-            self.psks.push(OfferedPsk {
-                kind: psk.kind(),
-                suite,
-                early: EarlySecret::new(kdf, &psk.secret),
-                digest: Some(psk.digest(&self.config.provider)),
-                identity: psk.identity,
-                obfuscated_age: 0,
-            });
+            let (kind, digest) = (psk.kind(), Some(psk.digest(&self.config.provider)));
+            let psk = OfferedPsk::new(kind, suite, kdf, &psk.secret, psk.identity);
+            self.psks.push(OfferedPsk { digest, ..psk });
         }
         Ok(())
     }

@@ -4,14 +4,12 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 use super::ClientState;
-use super::finished::ReadFinished;
+use super::config::ClientConfig;
 use super::offer::Offer;
 use super::questions::ClientQuestion;
-use crate::auth::{Credential, PeerVerifier, VerifierDigest};
-use crate::error::Error;
-use crate::handshake::context::SecretLog;
+use crate::handshake::config::Checked;
 use crate::handshake::facts::EarlyDataStatus;
-use crate::handshake::handover::{Handover, Part};
+use crate::handshake::handover::Part;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::SettledFlights;
 use crate::role::Role;
@@ -41,29 +39,14 @@ impl Part for ClientPart {
     type Question = ClientQuestion;
     type State = ClientState;
     type Secrets = HandshakeSecrets;
+    type Config = ClientConfig;
     const ROLE: Role = Role::Client;
 
-    fn credentials(&self) -> &[Credential] {
-        &self.offer.config.credentials
-    }
-
-    fn verifier(&self) -> Result<&dyn PeerVerifier, Error> {
-        Ok(&*self.offer.config.verifier)
-    }
-
-    fn verifier_digest(&self) -> Option<VerifierDigest> {
-        self.offer.config.authentication().verifier
+    fn config(&self) -> &Checked<ClientConfig> {
+        &self.offer.config
     }
 
     fn peer_name(&self) -> Option<String> {
         Some(self.offer.server_name.clone())
-    }
-
-    fn secret_log(&self) -> SecretLog<'_> {
-        self.offer.secret_log()
-    }
-
-    fn read_finished(handover: Box<Handover<Self, HandshakeSecrets>>) -> ClientState {
-        ClientState::ReadFinished(ReadFinished(handover))
     }
 }

@@ -4,11 +4,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::ClientState;
+use super::config::{ClientConfig, Destination};
 use super::encrypted_extensions::ReadEncryptedExtensions;
 use super::offer::{Offer, OfferedPsk};
 use crate::crypto::{SharedSecret, Suite, equal};
 use crate::error::{Error, illegal_parameter, protocol, unexpected_message};
 use crate::handshake::below::{Direction, Epoch, Limit};
+use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, same_hash};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::lineage::Lineage;
@@ -35,8 +37,14 @@ enum Progress {
     Retried(&'static Suite, Transcript),
 }
 
-impl ReadServerHello {
-    pub(super) fn start(offer: Box<Offer>, ctx: &mut Context<'_>) -> Result<ClientState, Error> {
+impl ClientState {
+    /// Sends the ClientHello.
+    pub(in crate::handshake) fn start(
+        config: Checked<ClientConfig>,
+        destination: Destination,
+        ctx: &mut Context<'_>,
+    ) -> Result<Self, Error> {
+        let offer = Offer::new(config, destination, ctx.profile, ctx.now)?;
         ctx.below.limit(Limit::Padding(offer.config.padding));
         let mut hello = Vec::with_capacity(512);
         offer.write(&mut hello, None);
@@ -52,9 +60,12 @@ impl ReadServerHello {
             ctx.install(Direction::Write, Epoch::EarlyData, psk.suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
         }
-        Ok(ClientState::ReadServerHello(Self { offer, progress: Progress::First(hello) }))
+        let progress = Progress::First(hello);
+        Ok(Self::ReadServerHello(ReadServerHello { offer, progress }))
     }
+}
 
+impl ReadServerHello {
     /// As if this ClientHello had been sent for the offer.
     #[cfg(test)]
     pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Self {

@@ -219,6 +219,7 @@ impl Config for ServerConfig {
             protocols: &self.protocols,
             record_size_limit: self.record_size_limit,
             handshake_timeout: self.handshake_timeout,
+            key_log: self.key_log.as_deref(),
         }
     }
 

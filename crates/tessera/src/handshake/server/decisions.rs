@@ -32,11 +32,15 @@ pub struct ReadClientHello {
     answers: Answers,
 }
 
-impl ReadClientHello {
-    pub(super) fn new(config: Checked<ServerConfig>, arrival: Arrival) -> Self {
-        Self { config, arrival, answers: Answers::default() }
+impl ServerState {
+    /// Waits for a ClientHello.
+    pub(in crate::handshake) fn start(config: Checked<ServerConfig>, arrival: Arrival) -> Self {
+        let answers = Answers::default();
+        Self::ReadClientHello(Box::new(ReadClientHello { config, arrival, answers }))
     }
+}
 
+impl ReadClientHello {
     pub(super) fn receive(
         mut self: Box<Self>,
         message: HandshakeMessage<'_>,
@@ -49,7 +53,7 @@ impl ReadClientHello {
             Err(Stop::Failed(error)) => Err(error),
             Err(Stop::Later(later)) => {
                 let hello = message.bytes.to_vec();
-                Ok(later(Box::new(OpenDecision { state: self, hello })).into())
+                Ok(later(OpenDecision { state: self, hello }).into())
             }
         }
     }
@@ -78,7 +82,7 @@ impl ReadClientHello {
         let suite = negotiation.choose_suite(known)?;
         // RFC 8446 §4.1.4. A HelloRetryRequest comes before the take, which a retry would waste.
         if negotiation.lacks_share(known) {
-            return Ok(retry_hello(&negotiation, suite, known, ctx)?);
+            return Ok(retry_hello(&negotiation, arrival, suite, known, ctx)?);
         }
         // RFC 8446 §4.2.11.2: a wrong binder is forged, and fatal.
         let proved = negotiation.prove(suite, known, &mut answers.proved, ctx)?;
@@ -88,7 +92,7 @@ impl ReadClientHello {
             .map_err(wait_for(|answers| &mut answers.resumption))?;
         let psk = known.filter(|_| verdict != ResumptionVerdict::Refuse);
         if negotiation.lacks_share(psk) {
-            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+            return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
         // A key that is burned for a receipt can't be taken by this very hello.
         negotiation
@@ -104,7 +108,7 @@ impl ReadClientHello {
         let early_data = negotiation.answer_early_data(session, &one_time_key);
         // A lone ticket whose key is gone has no fallback but a full handshake.
         if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
-            return Ok(retry_hello(&negotiation, suite, psk, ctx)?);
+            return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
         let proved = answers.proved.take().ok_or(NOT_PROVED)?;
         let choice = ServerChoice::new(&negotiation, session, one_time_key, early_data, proved);
@@ -115,13 +119,13 @@ impl ReadClientHello {
 /// Asks for another ClientHello, with a share.
 fn retry_hello(
     negotiation: &Negotiation<'_>,
+    arrival: &Arrival,
     suite: &'static Suite,
     psk: Option<&PskCandidate>,
     ctx: &mut Context<'_>,
 ) -> Result<ServerState, Error> {
     let retry = negotiation.retry(suite, psk, ctx)?;
-    let extensions = negotiation.arrival.extensions.clone();
-    let arrival = Arrival { extensions, retry: Some(retry) };
+    let arrival = Arrival { extensions: arrival.extensions.clone(), retry: Some(retry) };
     Ok(ServerState::start(negotiation.config.clone(), arrival))
 }
 
@@ -130,7 +134,7 @@ enum Stop {
     /// The handshake failed.
     Failed(Error),
     /// The owner answers later: makes the state that waits for it.
-    Later(Box<dyn FnOnce(Box<OpenDecision>) -> Waiting<ServerQuestion>>),
+    Later(Box<dyn FnOnce(OpenDecision) -> Waiting<ServerQuestion>>),
 }
 
 impl From<Error> for Stop {
@@ -167,14 +171,9 @@ struct OpenDecision {
 
 impl OpenDecision {
     /// Decides again, from the top.
-    fn again(mut self: Box<Self>, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
-        let message = HandshakeMessage::split_from(&self.hello).ok_or(NOT_WHOLE)?;
-        let hello = Hello::read(message, ctx.profile)?;
-        match self.state.decide(&hello, ctx) {
-            Ok(state) => Ok(state),
-            Err(Stop::Failed(error)) => Err(error),
-            Err(Stop::Later(later)) => Ok(later(self).into()),
-        }
+    fn again(self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
+        let hello = HandshakeMessage::split_from(&self.hello).ok_or(NOT_WHOLE)?;
+        self.state.receive(hello, ctx)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::handshake::below::{Direction, Epoch};
 use crate::handshake::context::Context;
 use crate::handshake::event::Event;
 use crate::handshake::finished::ApplicationSecrets;
-use crate::handshake::handover::{Handover, Part};
+use crate::handshake::handover::Handover;
 use crate::limits::MAX_PLAINTEXT;
 use crate::resume::PskKind;
 use crate::wire::{HandshakeMessage, HandshakeType, Rejection};
@@ -123,6 +123,6 @@ impl ReadEndOfEarlyData {
         let secret = &handover.secrets.client_handshake;
         ctx.install(Direction::Read, Epoch::Handshake, handover.suite, secret)?;
         ctx.event(Event::EarlyDataEnd);
-        Ok(ServerPart::read_finished(handover))
+        Ok(handover.into())
     }
 }

@@ -3,17 +3,22 @@
 use alloc::boxed::Box;
 
 use super::ServerState;
-use super::connected::Connected;
 use super::part::ServerPart;
-use super::tickets::TicketIssue;
 use crate::error::Error;
+use crate::handshake::application::Application;
 use crate::handshake::context::Context;
-use crate::handshake::finished::{ApplicationSecrets, Finished, LastSecrets};
+use crate::handshake::finished::{ApplicationSecrets, Finished};
 use crate::handshake::handover::Handover;
 use crate::wire::HandshakeMessage;
 
 /// Only the client's Finished is missing.
 pub struct ReadFinished(pub(super) Box<Handover<ServerPart, ApplicationSecrets>>);
+
+impl From<Box<Handover<ServerPart, ApplicationSecrets>>> for ServerState {
+    fn from(handover: Box<Handover<ServerPart, ApplicationSecrets>>) -> Self {
+        Self::ReadFinished(ReadFinished(handover))
+    }
+}
 
 impl ReadFinished {
     pub(crate) fn receive(
@@ -21,17 +26,30 @@ impl ReadFinished {
         message: HandshakeMessage<'_>,
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
-        let Handover { own, secrets, mut codecs, mut lineage, .. } =
-            self.0.after_second(Finished::In(message), ctx)?;
-        let LastSecrets { application, resumption } = secrets;
+        let mut done = self.0.after_second(Finished::In(message), ctx)?;
         // A full handshake begins a chain, whether the client has a certificate or not.
-        if own.is_full {
-            lineage.authenticated_at = ctx.now.unix_secs();
-            ctx.facts.authenticated_at = lineage.authenticated_at;
+        if done.own.is_full {
+            done.lineage.authenticated_at = ctx.now.unix_secs();
+            ctx.facts.authenticated_at = done.lineage.authenticated_at;
         }
-        let (config, lineage) = (&own.config, &lineage);
-        let issue = TicketIssue { config, application: &application, lineage };
-        issue.send_tickets(&resumption, &own.tickets, &mut codecs, ctx)?;
+        done.send_tickets(ctx)?;
+        let application = done.secrets.application;
         Ok(ServerState::Connected(Box::new(Connected { application })))
+    }
+}
+
+/// The handshake is complete.
+pub struct Connected {
+    pub(super) application: Application,
+}
+
+impl Connected {
+    pub(crate) fn receive(
+        mut self: Box<Self>,
+        message: HandshakeMessage<'_>,
+        ctx: &mut Context<'_>,
+    ) -> Result<ServerState, Error> {
+        self.application.receive(message, ctx)?;
+        Ok(ServerState::Connected(self))
     }
 }

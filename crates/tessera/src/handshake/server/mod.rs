@@ -10,7 +10,6 @@ mod binder;
 mod certificate;
 mod config;
 mod configuration;
-mod connected;
 mod decisions;
 mod early_data;
 mod finished;
@@ -27,6 +26,7 @@ mod resumption;
 mod retry;
 mod retry_state;
 mod server_hello;
+mod ticket_plan;
 mod tickets;
 
 pub use arrival::Arrival;
@@ -37,7 +37,7 @@ pub use retry_state::RetryState;
 use alloc::boxed::Box;
 
 use super::application::Application;
-use super::config::Checked;
+use super::certificate_flight::ReadCertificateVerify;
 use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
@@ -51,15 +51,8 @@ states! {
         ReadClientHello(Box<decisions::ReadClientHello>): MAX_CLIENT_HELLO,
         ReadEndOfEarlyData(early_data::ReadEndOfEarlyData): MAX_SMALL_MESSAGE,
         ReadCertificate(certificate::ReadCertificate): MAX_HANDSHAKE_MESSAGE,
-        ReadCertificateVerify(Box<certificate::ReadCertificateVerify>): MAX_SMALL_MESSAGE,
+        ReadCertificateVerify(Box<ReadCertificateVerify<part::ServerPart>>): MAX_SMALL_MESSAGE,
         ReadFinished(finished::ReadFinished): MAX_SMALL_MESSAGE,
-        Connected(Box<connected::Connected>): MAX_SMALL_MESSAGE,
-    }
-}
-
-impl ServerState {
-    /// Waits for a ClientHello.
-    pub(super) fn start(config: Checked<ServerConfig>, arrival: Arrival) -> Self {
-        Self::ReadClientHello(Box::new(decisions::ReadClientHello::new(config, arrival)))
+        Connected(Box<finished::Connected>): MAX_SMALL_MESSAGE,
     }
 }

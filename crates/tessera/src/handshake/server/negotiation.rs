@@ -20,7 +20,6 @@ use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExten
 /// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
     pub(super) config: &'n Checked<ServerConfig>,
-    pub(super) arrival: &'n Arrival,
     pub(super) retry: Option<&'n RetryState>,
     pub(super) hello: &'n Hello<'n>,
     pub(super) profile: &'static Profile,
@@ -59,18 +58,7 @@ impl<'n> Negotiation<'n> {
             ForwardSecretOffer::read(&hello.parsed, guard.receipts.is_some())
         })?;
         let (profile, now) = (ctx.profile, ctx.now);
-        Ok(Self {
-            config,
-            arrival,
-            retry,
-            hello,
-            profile,
-            now,
-            protocol,
-            group,
-            extensions,
-            forward_secret,
-        })
+        Ok(Self { config, retry, hello, profile, now, protocol, group, extensions, forward_secret })
     }
 
     /// The suite of the connection: that of the PSK, or one of the same hash.

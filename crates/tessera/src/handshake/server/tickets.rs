@@ -3,78 +3,27 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::config::ServerConfig;
-use super::negotiation::Negotiation;
-use crate::auth::{ConnectionCodecs, NextTicket};
+use super::part::ServerPart;
+use crate::auth::NextTicket;
 use crate::crypto::{KeyForm, OneTimeKeys, Random, SecretBytes};
 use crate::error::Error;
-use crate::handshake::application::Application;
 use crate::handshake::context::Context;
+use crate::handshake::finished::LastSecrets;
 use crate::handshake::grease::draw_grease;
-use crate::handshake::lineage::{Lineage, TicketTerms};
-use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
+use crate::handshake::handover::Handover;
+use crate::handshake::lineage::TicketTerms;
 use crate::resume::{Companion, OneTimeSecret, PutSecret, TicketId, fs_secret, one_time_keys};
-use crate::schedule::ResumptionSecret;
 use crate::wire::{
     Extensions, ForwardSecretTicket, MaxEarlyDataSize, NamedGroup, NewSessionTicket,
     SmallExtensions, TICKET_ID_LEN,
 };
 
-/// Which tickets a client can use.
-pub(super) struct TicketPlan {
-    /// How many.
-    pub(super) count: u8,
-    /// The kind of one-time key, if forward-secret tickets are to come with them.
-    pub(super) one_time_kind: Option<NamedGroup>,
-}
-
-impl TicketPlan {
-    /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
-    /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
-    pub(super) fn new(negotiation: &Negotiation<'_>, resumed: bool) -> Self {
-        let (config, hello) = (negotiation.config, &negotiation.hello.parsed);
-        let modes = hello.psk_modes.unwrap_or_default();
-        let usable =
-            modes.psk_dhe_ke || (modes.psk_ke && config.policy.psk_only_without_forward_secrecy);
-        let most = config.policy.tickets.at_most(MAX_POST_HANDSHAKE_IN_A_ROW);
-        let requested = hello.small.ticket_request.unwrap_or(most);
-        let count = match (usable, resumed) {
-            (false, _) => 0,
-            (true, false) => requested.new_session_count.min(most.new_session_count),
-            (true, true) => requested.resumption_count.min(most.resumption_count),
-        };
-        let guard = config.policy.early_data.forward_secret.as_ref();
-        let one_time_kind =
-            guard.zip(negotiation.forward_secret.kinds).and_then(|(guard, offered)| {
-                let known = guard
-                    .kinds
-                    .iter()
-                    .filter(|kind| one_time_keys(&config.provider, **kind).is_some());
-                known.copied().find(|kind| offered.contains(kind.0))
-            });
-        Self { count, one_time_kind }
-    }
-}
-
-/// What tickets are made of.
-#[derive(Clone, Copy)]
-pub(super) struct TicketIssue<'c> {
-    pub(super) config: &'c ServerConfig,
-    pub(super) application: &'c Application,
-    pub(super) lineage: &'c Lineage,
-}
-
-impl TicketIssue<'_> {
+impl Handover<ServerPart, LastSecrets> {
     /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
     /// tickets, and no error.
-    pub(super) fn send_tickets(
-        self,
-        resumption: &ResumptionSecret,
-        plan: &TicketPlan,
-        codecs: &mut ConnectionCodecs,
-        ctx: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        let Self { config, application, lineage } = self;
+    pub(super) fn send_tickets(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
+        let (config, plan) = (&self.own.config, &self.own.tickets);
+        let LastSecrets { application, resumption } = &self.secrets;
         let (Some(keys), Some(unix)) = (&config.tickets, ctx.now.unix) else { return Ok(()) };
         let lifetime = self.lifetime(unix);
         if !config.policy.resumption || lifetime == 0 {
@@ -88,7 +37,7 @@ impl TicketIssue<'_> {
             };
             let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
             let psk = resumption.psk(&[nonce]);
-            let session = lineage.session(application.suite, psk, terms, unix);
+            let session = self.lineage.session(application.suite, psk, terms, unix);
             // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; anything else that the owner's keys made
             // is none.
             let ticket = keys.seal(&session, unix);
@@ -102,7 +51,7 @@ impl TicketIssue<'_> {
             };
             let next = NextTicket { number: nonce, count: plan.count, lifetime, now: ctx.now };
             let mut extensions = Vec::new();
-            codecs.write_ticket_extensions(&next, &mut extensions)?;
+            self.codecs.write_ticket_extensions(&next, &mut extensions)?;
             let grease = draw_grease(config.grease, config.provider.random)?;
             ctx.send_after_handshake(|out| {
                 let message = NewSessionTicket {
@@ -126,8 +75,8 @@ impl TicketIssue<'_> {
     }
 
     /// How long a ticket lives, in seconds: no longer than the authentication behind it.
-    fn lifetime(self, unix: Duration) -> u32 {
-        let Self { config, lineage, .. } = self;
+    fn lifetime(&self, unix: Duration) -> u32 {
+        let (config, lineage) = (&self.own.config, &self.lineage);
         let now = unix.as_secs();
         let authenticated = lineage.authenticated_at.unwrap_or(now);
         let chain_ends =
@@ -137,28 +86,29 @@ impl TicketIssue<'_> {
         u32::try_from(left.min(config.ticket_lifetime.as_secs())).unwrap_or(u32::MAX)
     }
 
-    fn terms(self, lifetime: u32, companion: Option<Companion>) -> Result<TicketTerms, Error> {
+    fn terms(&self, lifetime: u32, companion: Option<Companion>) -> Result<TicketTerms, Error> {
+        let config = &self.own.config;
         let mut age_add = [0; 4];
-        self.config.provider.random.fill(&mut age_add)?;
-        let replayable = self.config.policy.early_data.replayable_without_forward_secrecy.as_ref();
+        config.provider.random.fill(&mut age_add)?;
+        let replayable = config.policy.early_data.replayable_without_forward_secrecy.as_ref();
         Ok(TicketTerms {
             lifetime,
             age_add: u32::from_be_bytes(age_add),
             max_early_data_size: replayable.map_or(0, |guard| guard.max_early_data_size),
             companion,
-            policy_epoch: self.config.policy_epoch,
-            scope: self.config.scope.clone(),
+            policy_epoch: config.policy_epoch,
+            scope: config.scope.clone(),
         })
     }
 
     /// Puts the private half into the vault; `None` if that has no room.
     fn issue_one_time_key(
-        self,
+        &self,
         kind: NamedGroup,
         lifetime: u32,
         unix: Duration,
     ) -> Result<Option<IssuedKey>, Error> {
-        let Self { config, application, lineage } = self;
+        let (config, lineage) = (&self.own.config, &self.lineage);
         let guard = config.policy.early_data.forward_secret.as_ref();
         let Some((guard, keys)) = guard.zip(one_time_keys(&config.provider, kind)) else {
             return Ok(None);
@@ -173,7 +123,7 @@ impl TicketIssue<'_> {
             lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
             max_early_data_size: guard.max_early_data_size,
         };
-        let (fs_secret, handle) = fs_secret(application.exporter()?, &key.ticket());
+        let (fs_secret, handle) = fs_secret(self.secrets.application.exporter()?, &key.ticket());
         let secret = OneTimeSecret { kind, form: fresh.form, key: fresh.private, fs_secret };
         let peer = lineage.peer.as_ref().map(|peer| peer.blob.as_slice());
         let put = guard.vault.put(PutSecret {

@@ -16,7 +16,7 @@ use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
 use super::part::{Receiving, ServerPart};
 use super::psk_candidate::{PskCandidate, PskInUse};
-use super::tickets::TicketPlan;
+use super::ticket_plan::TicketPlan;
 use crate::crypto::{SharedSecret, Suite};
 use crate::error::{Error, handshake_failure};
 use crate::handshake::below::{Direction, Epoch, Limit, RefusedEarlyData};
@@ -24,7 +24,7 @@ use crate::handshake::certificate_flight::send_certificate;
 use crate::handshake::context::{Context, SecretLog};
 use crate::handshake::facts::EarlyDataStatus;
 use crate::handshake::finished::Finished;
-use crate::handshake::handover::{Handover, Part};
+use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::resume::{Continuation, FlightHandle, KnownPsk, PskKind, Receipt, Verdict};
@@ -189,12 +189,12 @@ pub(super) fn send_server_hello(
     }
     let own = ServerPart {
         config: config.clone(),
-        client_random: *hello.random,
         is_full: psk_kind.is_none(),
         receiving,
         tickets: TicketPlan::new(negotiation, psk_kind.is_some()),
     };
-    let flight = Handover { own, suite, transcript, secrets, codecs, lineage };
+    let client_random = *hello.random;
+    let flight = Handover { own, suite, client_random, transcript, secrets, codecs, lineage };
     match authentication {
         None => send_finished(flight, ctx),
         Some(chosen) => send_certificates(flight, &chosen, request, ctx),
@@ -333,6 +333,6 @@ fn send_finished(
         Receiving::Certificate(typ) => {
             ServerState::ReadCertificate(ReadCertificate { handover, typ })
         }
-        Receiving::Finished => ServerPart::read_finished(handover),
+        Receiving::Finished => handover.into(),
     })
 }

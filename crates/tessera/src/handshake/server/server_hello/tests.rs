@@ -16,7 +16,7 @@ use crate::handshake::context::SecretLog;
 use crate::handshake::handover::Handover;
 use crate::handshake::lineage::Lineage;
 use crate::handshake::secrets::HandshakeSecrets;
-use crate::handshake::server::tickets::TicketPlan;
+use crate::handshake::server::ticket_plan::TicketPlan;
 use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerState};
 use crate::handshake::state::State;
 use crate::schedule::{EarlySecret, STREAM, Transcript};
@@ -69,12 +69,12 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
     Handover {
         own: ServerPart {
             config: settle(config(trace)),
-            client_random: [0; 32],
             is_full: trace.find("secrets", "psk").is_none(),
             receiving,
             tickets: TicketPlan { count: 0, one_time_kind: None },
         },
         suite: &AES_128_GCM_SHA256,
+        client_random: [0; 32],
         transcript,
         secrets,
         codecs: ConnectionCodecs::default(),
