@@ -99,6 +99,11 @@ impl fmt::Display for PeerRejected {
 
 impl core::error::Error for PeerRejected {}
 
+/// An error of the configuration, where what it needs does not hold.
+pub(crate) fn require(holds: bool, what: &'static str) -> Result<(), Error> {
+    if holds { Ok(()) } else { Err(Error::Configuration(what)) }
+}
+
 /// A peer's mistake, answered by `alert`.
 pub(crate) const fn protocol(alert: AlertDescription, reason: &'static str) -> Error {
     Error::Protocol { alert, reason }

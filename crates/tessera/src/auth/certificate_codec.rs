@@ -10,7 +10,7 @@ use super::after_handshake::{AfterHandshake, NextTicket};
 use super::codec_peer::{FromClient, PeerOffer, ToServer};
 use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
 /// Makes the certificate codecs of a configuration's connections: one codec for each connection, from
@@ -189,10 +189,8 @@ pub(super) fn check_codecs(factories: &[Arc<dyn CertificateCodecFactory>]) -> Re
         own.is_empty()
             || earlier.any(|other| own.start() <= other.end() && other.start() <= own.end())
     };
-    if factories.len() > MAX_ALGORITHMS || factories.iter().enumerate().any(collides) {
-        return Err(Error::Configuration(
-            "certificate_codecs: at most 127, of different algorithms",
-        ));
-    }
-    Ok(())
+    require(
+        factories.len() <= MAX_ALGORITHMS && !factories.iter().enumerate().any(collides),
+        "certificate_codecs: at most 127, of different algorithms",
+    )
 }

@@ -12,7 +12,7 @@ use super::connection_codecs::ConnectionCodecs;
 use super::credential::Credential;
 use super::criteria::{check_criteria, criteria_have, write_criteria};
 use super::verifier::PeerVerifier;
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::wire::{
     Certificate, CertificateCompressionAlgorithm, CertificateType, CompressedCertificate,
     EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
@@ -107,11 +107,8 @@ pub(crate) fn check_certificates(
     codecs: &[Arc<dyn CertificateCodecFactory>],
 ) -> Result<(), Error> {
     if let Some(verifier) = verifier {
-        if verifier.schemes().is_empty() {
-            return Err(Error::Configuration(
-                "verifier: schemes has at least one that it can check",
-            ));
-        }
+        let checks_any = !verifier.schemes().is_empty();
+        require(checks_any, "verifier: schemes has at least one that it can check")?;
         check_criteria(verifier)?;
         check_types(verifier.certificate_types())?;
     }

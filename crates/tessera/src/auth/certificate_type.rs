@@ -1,6 +1,6 @@
 //! X.509 certificates or raw public keys (RFC 7250), for each side on its own.
 
-use crate::error::{Error, protocol};
+use crate::error::{Error, protocol, require};
 use crate::wire::{AlertDescription, CertificateType};
 
 /// The types that a handshake agreed on.
@@ -44,8 +44,6 @@ pub(super) fn check_types(types: &[CertificateType]) -> Result<(), Error> {
     let known = |typ: &CertificateType| {
         matches!(*typ, CertificateType::X509 | CertificateType::RAW_PUBLIC_KEY)
     };
-    if types.is_empty() || types.len() > 2 || !types.iter().all(known) {
-        return Err(Error::Configuration("certificate_types: X509, RAW_PUBLIC_KEY or both"));
-    }
-    Ok(())
+    let is_list = (1..=2).contains(&types.len()) && types.iter().all(known);
+    require(is_list, "certificate_types: X509, RAW_PUBLIC_KEY or both")
 }

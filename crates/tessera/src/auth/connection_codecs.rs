@@ -11,7 +11,7 @@ use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOf
 use super::codec_results::{CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
-use crate::error::{Error, decrypt_error, illegal_parameter, protocol};
+use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
 use crate::limits::MAX_HANDSHAKE_MESSAGE;
 use crate::time::Time;
 use crate::wire::{
@@ -344,11 +344,10 @@ fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
     for Codec { algorithms, codec } in codecs {
         let offers = codec.offers();
         let twice = |at: usize| offers[..at].contains(&offers[at]);
-        if !offers.iter().all(|offer| algorithms.contains(offer)) || (0..offers.len()).any(twice) {
-            return Err(Error::Configuration(
-                "certificate_codecs: a codec offers its factory's algorithms, each once",
-            ));
-        }
+        require(
+            offers.iter().all(|offer| algorithms.contains(offer)) && !(0..offers.len()).any(twice),
+            "certificate_codecs: a codec offers its factory's algorithms, each once",
+        )?;
     }
     check_extensions(extensions_of(codecs), &[])
 }
@@ -361,17 +360,15 @@ pub(super) fn check_extensions<'c>(
     let mut len = 0;
     for (typ, body) in extensions {
         let is_taken = seen.contains(&typ) || OpaqueExtension::names(owner, typ);
-        if typ.is_known() || is_grease(typ.0) || is_taken {
-            return Err(Error::Configuration(
-                "certificate_codecs: the type of a codec's extension is its own",
-            ));
-        }
+        require(
+            !typ.is_known() && !is_grease(typ.0) && !is_taken,
+            "certificate_codecs: the type of a codec's extension is its own",
+        )?;
         len += body.len();
-        if len > MAX_EXTENSIONS {
-            return Err(Error::Configuration(
-                "certificate_codecs: the codecs' extensions have at most 4 KiB together",
-            ));
-        }
+        require(
+            len <= MAX_EXTENSIONS,
+            "certificate_codecs: the codecs' extensions have at most 4 KiB together",
+        )?;
         seen.push(typ);
     }
     Ok(())

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::certificate_type::check_types;
 use crate::crypto::{Signer, SigningError};
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::question::{Question, Reply};
 use crate::role::Role;
 use crate::wire::{
@@ -103,34 +103,29 @@ impl Credential {
     /// Checks what can't be checked by types.
     pub(super) fn check(&self) -> Result<(), Error> {
         check_types(&[self.certificate_type])?;
-        if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && self.chain.len() != 1 {
-            return Err(Error::Configuration(
-                "credentials: a chain with a raw public key has nothing else",
-            ));
-        }
+        let is_raw = self.certificate_type == CertificateType::RAW_PUBLIC_KEY;
+        require(
+            !is_raw || self.chain.len() == 1,
+            "credentials: a chain with a raw public key has nothing else",
+        )?;
         let len = self.chain.iter().map(|entry| 5 + entry.len()).sum::<usize>();
-        if self.chain.is_empty() || self.chain.iter().any(Vec::is_empty) || len > MAX_CHAIN {
-            return Err(Error::Configuration(
-                "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all",
-            ));
-        }
+        require(
+            !self.chain.is_empty() && !self.chain.iter().any(Vec::is_empty) && len <= MAX_CHAIN,
+            "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all",
+        )?;
         let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
-        if response.is_some_and(Vec::is_empty) {
-            return Err(Error::Configuration(
-                "credentials: ocsp_response is None where there is none, never empty",
-            ));
-        }
-        if list.is_some_and(|list| read_sct_list(Reader::new(list)).is_err()) {
-            return Err(Error::Configuration(
-                "credentials: sct_list is a whole SignedCertificateTimestampList (RFC 6962 §3.3)",
-            ));
-        }
-        if response.map_or(0, Vec::len) + list.map_or(0, Vec::len) > MAX_STAPLED {
-            return Err(Error::Configuration(
-                "credentials: ocsp_response and sct_list have at most 65,523 bytes together",
-            ));
-        }
-        Ok(())
+        require(
+            !response.is_some_and(Vec::is_empty),
+            "credentials: ocsp_response is None where there is none, never empty",
+        )?;
+        require(
+            list.is_none_or(|list| read_sct_list(Reader::new(list)).is_ok()),
+            "credentials: sct_list is a whole SignedCertificateTimestampList (RFC 6962 §3.3)",
+        )?;
+        require(
+            response.map_or(0, Vec::len) + list.map_or(0, Vec::len) <= MAX_STAPLED,
+            "credentials: ocsp_response and sct_list have at most 65,523 bytes together",
+        )
     }
 
     /// Appends the body of a Certificate, with those extensions that the peer asked for.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::verifier::PeerVerifier;
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::wire::{ExtensionType, Grease, SignatureScheme, write_certificate_criteria};
 
 /// Writes the extensions of a ClientHello or CertificateRequest that say it.
@@ -37,12 +37,10 @@ fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
 pub(super) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
     let names = verifier.authorities();
     let len: usize = names.iter().map(|name| 2 + name.len()).sum();
-    if len > MAX_AUTHORITIES || names.iter().any(Vec::is_empty) {
-        return Err(Error::Configuration(
-            "verifier: names of authorities are not empty, and at most 16 KiB in all",
-        ));
-    }
-    Ok(())
+    require(
+        len <= MAX_AUTHORITIES && !names.iter().any(Vec::is_empty),
+        "verifier: names of authorities are not empty, and at most 16 KiB in all",
+    )
 }
 
 /// The longest list of names, in bytes: a ClientHello with it stays far below what servers read.

@@ -9,7 +9,7 @@ use crate::auth::{
     CertificateCodecFactory, Credential, PeerVerifier, VerifierPolicy, check_certificates,
 };
 use crate::crypto::Provider;
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::key_log::KeyLog;
 use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::AuthenticationScope;
@@ -107,31 +107,19 @@ impl Common<'_> {
     fn check(&self) -> Result<(), Error> {
         let Self { provider, suites, groups, protocols, record_size_limit, .. } = *self;
         check_certificates(self.verifier, self.credentials, self.certificate_codecs)?;
-        if !suites.iter().any(|suite| provider.suite(*suite).is_some()) {
-            return Err(Error::Configuration("suites: name at least one that the provider has"));
-        }
-        if !groups.iter().any(|group| provider.group(*group).is_some()) {
-            return Err(Error::Configuration("groups: name at least one that the provider has"));
-        }
-        if !are_few_and_different(suites) {
-            return Err(Error::Configuration("suites: at most 64, each once"));
-        }
-        if !are_few_and_different(groups) {
-            return Err(Error::Configuration("groups: at most 64, each once"));
-        }
+        let has_suite = suites.iter().any(|suite| provider.suite(*suite).is_some());
+        require(has_suite, "suites: name at least one that the provider has")?;
+        let has_group = groups.iter().any(|group| provider.group(*group).is_some());
+        require(has_group, "groups: name at least one that the provider has")?;
+        require(are_few_and_different(suites), "suites: at most 64, each once")?;
+        require(are_few_and_different(groups), "groups: at most 64, each once")?;
         let bytes: usize = protocols.iter().map(|protocol| 1 + protocol.len()).sum();
-        let fits = |protocol: &Vec<u8>| (1..=255).contains(&protocol.len());
-        if bytes > 4096 || !protocols.iter().all(fits) {
-            return Err(Error::Configuration("protocols: 1 to 255 bytes each, 4,096 in all"));
-        }
+        let fit = protocols.iter().all(|protocol| (1..=255).contains(&protocol.len()));
+        require(fit && bytes <= 4096, "protocols: 1 to 255 bytes each, 4,096 in all")?;
         // RFC 8449 §4.
-        if record_size_limit.is_some_and(|limit| !(64..=MAX_RECORD_SIZE_LIMIT).contains(&limit)) {
-            return Err(Error::Configuration("record_size_limit: 64 to 16,385 bytes"));
-        }
-        if self.handshake_timeout.is_zero() {
-            return Err(Error::Configuration("handshake_timeout: longer than nothing"));
-        }
-        Ok(())
+        let fits = record_size_limit.is_none_or(|it| (64..=MAX_RECORD_SIZE_LIMIT).contains(&it));
+        require(fits, "record_size_limit: 64 to 16,385 bytes")?;
+        require(!self.handshake_timeout.is_zero(), "handshake_timeout: longer than nothing")
     }
 }
 

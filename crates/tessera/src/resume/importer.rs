@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::psk::ExternalPsk;
 use crate::carrier::Carrier;
 use crate::crypto::{Hash, Provider, Suite};
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::schedule::{KeyDerivation, Profile};
 use crate::wire::{CipherSuite, Writer};
 
@@ -37,12 +37,11 @@ impl ImportablePsk {
         ))?;
         let sizes = 1..=4096;
         let sane = sizes.contains(&self.external_identity.len()) && self.context.len() <= 4096;
-        if !sane || self.secret.is_empty() {
-            return Err(Error::Configuration(
-                "an importable PSK: an identity of 1 to 4,096 bytes, a context of up to 4,096, and \
-                 a secret",
-            ));
-        }
+        require(
+            sane && !self.secret.is_empty(),
+            "an importable PSK: an identity of 1 to 4,096 bytes, a context of up to 4,096, and \
+             a secret",
+        )?;
         let own = provider.suite(self.suite).ok_or(Error::Configuration(
             "an importable PSK: its suite is not among the provider's",
         ))?;

@@ -8,7 +8,7 @@ use super::early_data::SingleUseRegister;
 use super::forward_secret::Vault;
 use super::receipts::Receipts;
 use crate::crypto::Provider;
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::wire::{NamedGroup, TicketRequest};
 
 /// How a side reconnects. The defaults are safe; everything that gives something up has a name that
@@ -113,17 +113,12 @@ impl OneTimeKeyGuard {
             *kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED
                 || provider.one_time_keys.iter().any(|keys| keys.kind() == *kind)
         };
-        if !self.kinds.iter().any(can_issue) {
-            return Err(Error::Configuration(
-                "policy.early_data.forward_secret.kinds: name at least one that the provider has",
-            ));
-        }
-        if self.lifetime > Duration::from_secs(24 * 3600) {
-            return Err(Error::Configuration(
-                "policy.early_data.forward_secret.lifetime: at most a day",
-            ));
-        }
-        Ok(())
+        require(
+            self.kinds.iter().any(can_issue),
+            "policy.early_data.forward_secret.kinds: name at least one that the provider has",
+        )?;
+        let is_short = self.lifetime <= Duration::from_secs(24 * 3600);
+        require(is_short, "policy.early_data.forward_secret.lifetime: at most a day")
     }
 }
 

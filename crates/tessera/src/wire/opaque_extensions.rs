@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::code_points::ExtensionType;
 use super::distinct::Distinct;
 use super::grease::is_grease;
-use crate::error::{Error, illegal_parameter};
+use crate::error::{Error, illegal_parameter, require};
 use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
 
 /// An extension that means something to the owner alone.
@@ -21,22 +21,13 @@ pub struct OpaqueExtension {
 impl OpaqueExtension {
     /// Checks those of a configuration.
     pub(crate) fn check_all(own: &[Self]) -> Result<(), Error> {
-        if own.len() > MAX_OPAQUE_EXTENSIONS || Self::len_of(own) > MAX_OPAQUE_LEN {
-            return Err(Error::Configuration("extensions: at most 16, with 16 KiB in all"));
-        }
+        let fit = own.len() <= MAX_OPAQUE_EXTENSIONS && Self::len_of(own) <= MAX_OPAQUE_LEN;
+        require(fit, "extensions: at most 16, with 16 KiB in all")?;
         let mut types = Distinct::default();
         for Self { typ, .. } in own {
-            if typ.is_known() {
-                return Err(Error::Configuration(
-                    "extensions: a type that the engine knows itself",
-                ));
-            }
-            if is_grease(typ.0) {
-                return Err(Error::Configuration("extensions: a GREASE value is nobody's type"));
-            }
-            if !types.insert(typ.0) {
-                return Err(Error::Configuration("extensions: a type stands there twice"));
-            }
+            require(!typ.is_known(), "extensions: a type that the engine knows itself")?;
+            require(!is_grease(typ.0), "extensions: a GREASE value is nobody's type")?;
+            require(types.insert(typ.0), "extensions: a type stands there twice")?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::config::{ClientConfig, Destination};
 use crate::auth::{ConnectionCodecs, ToServer, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::handshake::config::Checked;
 use crate::handshake::context::{SecretLog, same_hash};
 use crate::handshake::grease::draw_grease;
@@ -114,21 +114,17 @@ impl Offer {
             extensions,
             clock,
         } = destination;
-        if server_name.len() > 255 {
-            return Err(Error::Configuration("server_name: at most 255 bytes"));
-        }
+        require(server_name.len() <= 255, "server_name: at most 255 bytes")?;
         let is_name = server_name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':');
-        if !is_name && server_name.parse::<IpAddr>().is_err() {
-            return Err(Error::Configuration(
-                "server_name: a DNS name in ASCII or an IP address, without a port",
-            ));
-        }
-        if external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>() > MAX_PLAINTEXT {
-            return Err(Error::Configuration("external_psks: identities of at most 16 KiB in all"));
-        }
-        if ask_receipts.len() > MAX_RECEIPTS {
-            return Err(Error::Configuration("ask_receipts: at most eight flights at a time"));
-        }
+        require(
+            is_name || server_name.parse::<IpAddr>().is_ok(),
+            "server_name: a DNS name in ASCII or an IP address, without a port",
+        )?;
+        let identities_len = external_psks.iter().map(|psk| psk.identity.len()).sum::<usize>();
+        let fit = identities_len <= MAX_PLAINTEXT;
+        require(fit, "external_psks: identities of at most 16 KiB in all")?;
+        let are_few = ask_receipts.len() <= MAX_RECEIPTS;
+        require(are_few, "ask_receipts: at most eight flights at a time")?;
         OpaqueExtension::check_all(&extensions)?;
         let to = ToServer {
             server_name: &server_name,
@@ -140,11 +136,8 @@ impl Offer {
             credentials: &config.credentials,
         };
         let codecs = ConnectionCodecs::of_client(&config.certificate_codecs, &to)?;
-        if extensions.iter().any(|own| codecs.have(own.typ)) {
-            return Err(Error::Configuration(
-                "extensions: a certificate codec sends one of these types",
-            ));
-        }
+        let are_free = !extensions.iter().any(|own| codecs.have(own.typ));
+        require(are_free, "extensions: a certificate codec sends one of these types")?;
         let mut offer = Box::new(Self {
             profile,
             codecs,
@@ -194,13 +187,11 @@ impl Offer {
         let protocols = self.config.protocols.iter().map(|protocol| 1 + protocol.len());
         let lists = psks.chain(authorities).chain(protocols).sum::<usize>();
         let extensions = OpaqueExtension::len_of(&self.extensions) + self.codecs.extensions_len();
-        if lists + extensions > MAX_LISTS_OF_HELLO {
-            return Err(Error::Configuration(
-                "external_psks, extensions, authorities, protocols: together more than a ClientHello \
-                 has room for",
-            ));
-        }
-        Ok(())
+        require(
+            lists + extensions <= MAX_LISTS_OF_HELLO,
+            "external_psks, extensions, authorities, protocols: together more than a ClientHello \
+             has room for",
+        )
     }
 
     /// The forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
@@ -260,11 +251,10 @@ impl Offer {
             let suite = self.config.suite(psk.suite).ok_or(Error::Configuration(
                 "external_psks: add the PSK's suite to the configuration's suites",
             ))?;
-            if psk.identity.is_empty() || psk.identity.len() > 8192 || psk.secret.is_empty() {
-                return Err(Error::Configuration(
-                    "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty",
-                ));
-            }
+            require(
+                (1..=8192).contains(&psk.identity.len()) && !psk.secret.is_empty(),
+                "external_psks: an identity has 1 to 8,192 bytes, and a secret is not empty",
+            )?;
             let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
             let (kind, digest) = (psk.kind(), Some(psk.digest(&self.config.provider)));
             let psk = OfferedPsk::new(kind, suite, kdf, &psk.secret, psk.identity);

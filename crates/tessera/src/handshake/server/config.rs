@@ -11,7 +11,7 @@ use crate::auth::{
     VerifierPolicy,
 };
 use crate::crypto::{Provider, Suite};
-use crate::error::Error;
+use crate::error::{Error, require};
 use crate::handshake::config::{Checked, Common, Config, check};
 use crate::key_log::KeyLog;
 use crate::padding::Padding;
@@ -19,7 +19,9 @@ use crate::question::{Question, Reply};
 use crate::resume::{
     AcceptEarlyData, ExternalPsk, PskKind, ReconnectPolicy, ResumptionJudge, TicketKeys,
 };
-use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes, SignatureScheme};
+use crate::wire::{
+    CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, SignatureScheme,
+};
 
 /// What a server offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
 #[derive(Clone)]
@@ -225,31 +227,25 @@ impl Config for ServerConfig {
 
     fn check_own(&self) -> Result<(), Error> {
         let authenticates = !self.credentials.is_empty() || !self.external_psks.is_empty();
-        if !authenticates && self.tickets.is_none() && self.chooser.is_none() {
-            return Err(Error::Configuration(
-                "credentials: give at least one, or external_psks, tickets or a chooser",
-            ));
-        }
+        require(
+            authenticates || self.tickets.is_some() || self.chooser.is_some(),
+            "credentials: give at least one, or external_psks, tickets or a chooser",
+        )?;
         let is_psk = |psk: &ExternalPsk| {
             (1..=65_535).contains(&psk.identity.len()) && !psk.secret.is_empty()
         };
-        if !self.external_psks.iter().all(is_psk) {
-            return Err(Error::Configuration(
-                "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
-            ));
-        }
+        require(
+            self.external_psks.iter().all(is_psk),
+            "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
+        )?;
         // The first one would be found, whatever the others' secrets are.
         let identities: BTreeSet<_> = self.external_psks.iter().map(|psk| &psk.identity).collect();
-        if identities.len() != self.external_psks.len() {
-            return Err(Error::Configuration("external_psks: each identity once"));
-        }
+        let is_once = identities.len() == self.external_psks.len();
+        require(is_once, "external_psks: each identity once")?;
         OpaqueExtension::check_all(&self.extensions)?;
-        if self.scope.len() > 256 {
-            return Err(Error::Configuration("scope: at most 256 bytes"));
-        }
-        if self.ticket_lifetime > Duration::from_secs(crate::wire::MAX_LIFETIME.into()) {
-            return Err(Error::Configuration("ticket_lifetime: at most seven days"));
-        }
+        require(self.scope.len() <= 256, "scope: at most 256 bytes")?;
+        let longest = Duration::from_secs(MAX_LIFETIME.into());
+        require(self.ticket_lifetime <= longest, "ticket_lifetime: at most seven days")?;
         let guard = self.policy.early_data.forward_secret.as_ref();
         guard.map_or(Ok(()), |guard| guard.check(&self.provider))
     }
