@@ -84,7 +84,8 @@
 //! # }
 //! ```
 //!
-//! `examples/sans_io.rs` is a whole client and server over blocking sockets, with this loop.
+//! `examples/sans_io.rs` is a whole client and server over blocking sockets, with this loop. Programs that carry the
+//! handshake in packets, as QUIC and DTLS do, have another, of the parts in [`face`].
 //!
 //! Four rules complete it:
 //!
@@ -124,6 +125,7 @@ mod code_point;
 mod connection;
 pub mod crypto;
 mod error;
+pub mod face;
 pub mod handshake;
 mod key_log;
 mod limits;
@@ -137,18 +139,6 @@ mod schedule;
 mod testing;
 mod time;
 pub mod wire;
-
-/// What faces outside of this crate are made of, such as those that protect packets themselves. It may
-/// change in any version.
-#[doc(hidden)]
-pub mod face {
-    pub use crate::carrier::Carrier;
-    pub use crate::handshake::{
-        Arrival, Below, Core, Direction, Epoch, Limit, RefusedEarlyData, RetryState,
-    };
-    pub use crate::schedule::{Profile, STREAM, TrafficSecret};
-    pub use crate::wire::{HandshakeMessage, Versions};
-}
 
 pub use connection::{ClientConnection, Connection, Progress, ReadEvent, ServerConnection};
 pub use error::Error;

@@ -287,8 +287,6 @@ impl Below for Recorder {
 
     fn withdraw_early_data(&mut self) {}
 
-    fn step_ended(&mut self) {}
-
     fn limit(&mut self, _: Limit) {}
 }
 

@@ -187,8 +187,6 @@ impl Below for Messages {
         self.secrets.retain(|secret| secret.1 != Epoch::EarlyData);
     }
 
-    fn step_ended(&mut self) {}
-
     fn limit(&mut self, limit: Limit) {
         if let Limit::EarlyData(limit) = limit {
             self.early_data_left = limit as usize;

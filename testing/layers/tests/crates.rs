@@ -40,6 +40,7 @@ fn targets(repository: &Path) -> Vec<String> {
 
 /// The floors of the engine, from the top. From `error` on: the ground floor.
 const FLOORS: &[&str] = &[
+    "face",
     "connection",
     "record",
     "handshake",

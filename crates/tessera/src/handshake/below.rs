@@ -1,5 +1,5 @@
 //! What the handshake needs of what carries it: messages, keys and limits. Records over a stream
-//! implement it; datagrams and QUIC will.
+//! implement it, and faces outside of this crate.
 
 use crate::crypto::Suite;
 use crate::error::Error;
@@ -55,9 +55,9 @@ pub trait Below {
     /// plaintext again (RFC 8446 §4.1.2).
     fn withdraw_early_data(&mut self);
 
-    /// A step of the handshake has ended, in success or not: what it sent goes out now, and is sealed while the
-    /// core still wipes the stack.
-    fn step_ended(&mut self);
+    /// A step of the handshake has ended, in success or not: what it sent can share packets, and goes out now. What
+    /// is sealed here leaves nothing on the stack: the core wipes it afterwards.
+    fn step_ended(&mut self) {}
 
     /// What is sent or received is limited, or padded, from now on.
     fn limit(&mut self, limit: Limit);

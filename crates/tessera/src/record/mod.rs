@@ -2,5 +2,5 @@
 
 mod stream;
 
-pub use stream::Output;
+pub use stream::{Batch, Output, Reassembly};
 pub(crate) use stream::{HEADER_LEN, Incoming, Stream, StreamBelow};

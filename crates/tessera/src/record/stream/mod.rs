@@ -9,14 +9,14 @@ mod reassembly;
 
 pub(crate) use incoming::{HEADER_LEN, Incoming};
 pub use output::Output;
+pub use reassembly::{Batch, Reassembly};
 
 use incoming::IncomingRecords;
 use outgoing::OutgoingRecords;
 use protection::Protection;
-use reassembly::Reassembly;
 
 use crate::crypto::Suite;
-use crate::error::{Error, unexpected_message};
+use crate::error::Error;
 use crate::handshake::{Below, Direction, Epoch, Limit};
 use crate::role::Role;
 use crate::schedule::TrafficSecret;
@@ -71,10 +71,7 @@ impl Below for StreamBelow<'_> {
     }
 
     fn flight_ended(&self) -> Result<(), Error> {
-        if self.stream.reassembly.more_follows() {
-            return Err(unexpected_message("a message where the peer has to wait"));
-        }
-        Ok(())
+        self.stream.reassembly.flight_ended()
     }
 
     fn install(

@@ -1,39 +1,51 @@
-//! Handshake messages out of records: one record may hold several, and one message several records.
+//! Handshake messages out of records or packets: one may hold several, and one message may need several.
 
 use alloc::vec::Vec;
 
-use crate::error::{Error, decode_error};
+use crate::error::{Error, decode_error, unexpected_message};
 use crate::wire::HandshakeMessage;
 
-/// The part of a handshake message that came before the rest of it, and whole messages that wait for
-/// the answer to a question.
+/// Puts handshake messages together whose parts come in order, and keeps what can't be read yet: the part of a message
+/// that came before the rest of it, and whole messages that wait for the answer to a question.
+///
+/// Each time something came, [`begin`](Self::begin) a batch, take its messages with [`next`](Self::next), and
+/// [`end`](Self::end) it. Where messages were kept for an answer, an empty batch has them.
 #[derive(Default)]
-pub(crate) struct Reassembly {
+pub struct Reassembly {
     kept: Vec<u8>,
     /// Whether bytes follow the message that is being handled: then the keys may not change.
     more_follows: bool,
 }
 
-/// What there is to read now: a record's content where it lies, or behind what was kept.
-pub(crate) struct Batch<'r> {
+/// What there is to read now: what came, where it lies, or behind what was kept.
+pub struct Batch<'r> {
     record: &'r [u8],
     joined: Vec<u8>,
     used: usize,
 }
 
 impl Reassembly {
-    /// Whether anything is kept.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Whether bytes follow the message that is being handled.
-    pub(crate) fn more_follows(&self) -> bool {
-        self.more_follows
+    /// Whether nothing follows the message that was read last: what
+    /// [`Below::flight_ended`](crate::face::Below::flight_ended) asks, and what has to hold where keys to read with
+    /// change (RFC 8446 §5.1).
+    ///
+    /// # Errors
+    /// The peer sent more: unexpected_message.
+    pub fn flight_ended(&self) -> Result<(), Error> {
+        if self.more_follows {
+            return Err(unexpected_message("a message where the peer has to wait"));
+        }
+        Ok(())
     }
 
-    /// Begins to read what was kept, and then a record's content.
-    pub(crate) fn begin<'r>(&mut self, record: &'r [u8]) -> Batch<'r> {
+    /// Begins to read what was kept, and then what came.
+    pub fn begin<'r>(&mut self, record: &'r [u8]) -> Batch<'r> {
         if self.kept.is_empty() {
             return Batch { record, joined: Vec::new(), used: 0 };
         }
@@ -42,9 +54,11 @@ impl Reassembly {
         Batch { record: &[], joined, used: 0 }
     }
 
-    /// The next whole message. One that announces more than `longest` bytes is an error as soon as its
-    /// frame is there.
-    pub(crate) fn next<'b>(
+    /// The next whole message.
+    ///
+    /// # Errors
+    /// One announces more than `longest` bytes: decode_error, as soon as its frame is there.
+    pub fn next<'b>(
         &mut self,
         batch: &'b mut Batch<'_>,
         longest: usize,
@@ -65,8 +79,8 @@ impl Reassembly {
         Ok(bytes.get(begin..).and_then(HandshakeMessage::split_from))
     }
 
-    /// Keeps what was not read; returns whether anything was.
-    pub(crate) fn end(&mut self, batch: Batch<'_>) -> bool {
+    /// Keeps what was not read; returns whether anything was read.
+    pub fn end(&mut self, batch: Batch<'_>) -> bool {
         let Batch { record, mut joined, used } = batch;
         if joined.is_empty() {
             self.kept.extend_from_slice(record.get(used..).unwrap_or_default());
@@ -77,7 +91,8 @@ impl Reassembly {
         used > 0
     }
 
-    pub(crate) fn release(&mut self) {
+    /// Gives back memory that nothing is kept in.
+    pub fn release(&mut self) {
         self.kept.shrink_to_fit();
     }
 }
