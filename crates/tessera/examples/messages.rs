@@ -167,7 +167,7 @@ impl Below for Packets {
         Ok(())
     }
 
-    /// QUIC has none: its profile says so.
+    /// QUIC has none, by its profile.
     fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
 
     /// QUIC sends the second ClientHello in packets of the first epoch; early data needs no more.

@@ -21,7 +21,7 @@ pub(crate) const MAX_WARNINGS: u8 = 4;
 /// How many change_cipher_spec records are dropped.
 pub(crate) const MAX_CHANGE_CIPHER_SPECS: u8 = 8;
 
-/// The longest cookie that a client repeats, in bytes.
+/// The longest cookie that a client repeats, and a server sends, in bytes.
 pub(crate) const MAX_COOKIE: usize = 4096;
 
 /// How much of a client's own ClientHello may be lists of any length, in bytes: with a cookie and

@@ -247,6 +247,22 @@ fn a_cookie_that_was_not_sealed_here_is_refused_before_there_is_a_connection() {
     }
 }
 
+#[test]
+fn a_cookie_that_no_client_hello_has_room_for_is_not_sent() {
+    let scene = Scene::new(provider(), Mode::Full);
+    let config = scene.server.clone().checked().expect("it can work");
+    let face = Face::Messages(&STREAM);
+    let mut pair =
+        Pair::start_over(face, &scene.client, &scene.server, to(None), at(0)).expect("starts");
+    let first = pair.intercept_client();
+    for (len, is_sent) in [(0, false), (1, true), (4096, true), (4097, false)] {
+        let hello = first_message(&first);
+        let request = RetryState::request(&config, &STREAM, hello, |_| vec![7; len]);
+        assert_eq!(request.is_ok(), is_sent, "{len}");
+        assert!(is_sent || matches!(request, Err(Error::Misuse(_))));
+    }
+}
+
 struct Chosen(Checked<ServerConfig>);
 
 impl ConfigChooser for Chosen {

@@ -12,6 +12,7 @@ use crate::error::{Error, handshake_failure, illegal_parameter};
 use crate::handshake::below::{Epoch, Limit, RefusedEarlyData};
 use crate::handshake::config::Checked;
 use crate::handshake::context::Context;
+use crate::limits::MAX_COOKIE;
 use crate::schedule::Profile;
 use crate::wire::HandshakeMessage;
 
@@ -20,11 +21,12 @@ impl RetryState {
     /// cookie that `seal` makes. The client comes back with it ([`of_cookie`](Self::of_cookie)), and has then shown
     /// that it reads what is sent to its address. No ticket is opened, and no key made.
     ///
-    /// The cookie has at most 65,535 bytes. It has to be authentic, fresh and bound to the client's address: a party
-    /// that changes what is in it changes the handshake.
+    /// The cookie has 1 to 4,096 bytes. It has to be authentic, fresh and bound to the client's address: a party that
+    /// changes what is in it changes the handshake.
     ///
     /// # Errors
-    /// The ClientHello can't be answered; it deserves an alert, or silence.
+    /// The ClientHello can't be answered: it deserves an alert, or silence. [`Error::Misuse`] for a cookie of another
+    /// length.
     pub fn request(
         config: &Checked<ServerConfig>,
         profile: &'static Profile,
@@ -38,7 +40,11 @@ impl RetryState {
         let group = choose_group(config, None, &hello.parsed)?.filter(|group| !group.has_share);
         let group = group.map(|group| group.agreement.group());
         let mut state = Self::new(suite, group, &hello, None);
-        state.cookie = Some(seal(&state.encode()));
+        let cookie = seal(&state.encode());
+        if !(1..=MAX_COOKIE).contains(&cookie.len()) {
+            return Err(Error::Misuse("a cookie that no ClientHello has room for"));
+        }
+        state.cookie = Some(cookie);
         let mut request = Vec::new();
         state.write_request(hello.parsed.session_id, profile, &mut request);
         Ok(request)
