@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use tessera::face::{Arrival, Profile, RetryState, STREAM};
 use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
-use tessera::wire::{
-    AlertDescription, CipherSuite, ExtensionType, HandshakeType, OpaqueExtension,
-};
+use tessera::wire::{AlertDescription, CipherSuite, ExtensionType, HandshakeType, OpaqueExtension};
 use tessera::{Destination, Error, ServerConfig};
 use tessera_harness::{
     ANOTHER, EARLY_DATA, End, Face, Hello, MessageConnection, Mode, Pair, Scene, at, first_message,
