@@ -96,12 +96,12 @@ pub(crate) enum Command {
     #[cfg(feature = "tunnel")]
     #[command(
         arg_required_else_help = true,
-        after_help = examples_with_demo("\
-  tessera tunnel demo              what it does, in a few seconds
-", "\
-  tessera tunnel server --help     the end beside a database
+        after_help = examples_with_demo(
+            "  tessera tunnel demo              what it does, in a few seconds\n",
+            "  tessera tunnel server --help     the end beside a database
   tessera tunnel client --help     the end beside its user
-  tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md")
+  tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md",
+        )
     )]
     Tunnel {
         #[command(subcommand)]
@@ -113,13 +113,13 @@ pub(crate) enum Command {
     #[cfg(feature = "sepp")]
     #[command(
         arg_required_else_help = true,
-        after_help = examples_with_demo("\
-  tessera sepp demo          what it does, in a few seconds
-", "\
-  tessera sepp check FILE    what a configuration would do, and what should be meant
+        after_help = examples_with_demo(
+            "  tessera sepp demo          what it does, in a few seconds\n",
+            "  tessera sepp check FILE    what a configuration would do, and what should be meant
   tessera sepp run FILE      an example is packaging/sepp.toml (/usr/share/doc/tessera/examples)
 
-docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric.")
+docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric.",
+        )
     )]
     Sepp {
         #[command(subcommand)]
