@@ -63,7 +63,7 @@ fn summary(configuration: &Configuration) -> Result<Summary, ProgramError> {
     warnings.extend(ending(&tls));
     if !warnings.is_empty() {
         let rows = warnings.into_iter().map(|warning| ("warning", warning)).collect();
-        summary.0.push(Table { title: "what should be meant".to_owned(), rows });
+        summary.0.push(Table { title: "warnings".to_owned(), rows });
     }
     Ok(summary)
 }

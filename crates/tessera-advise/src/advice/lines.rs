@@ -238,7 +238,8 @@ impl Choice<'_> {
             Store::Memory if at_home(self.facts, self.way) < 1.0 => (
                 "the memory of each server; between them the channel of docs/sites.md",
                 "the servers share no store: a forward-secret ticket opens where it was issued, elsewhere its sealed \
-                 ticket resumes at this price",
+                 ticket resumes at this price, if they share ticket keys and that channel; if not, the flight is \
+                 `unknown`",
                 self.late("at another server"),
             ),
             Store::Memory if self.facts.servers > 1.0 => (

@@ -4,13 +4,14 @@ use crate::evidence::{Continuation, Letter, OneTimeKey, Store, Way};
 use crate::facts::{Application, EarlyRequests, Facts};
 
 use super::lifetimes::Lifetimes;
+use super::price::at_home;
 
 /// For a SEPP and a tunnel the lines of their files (docs/sepp.md, docs/tunnel.md), for a program of one's own the fields
 /// of its configurations (docs/library.md).
 pub(super) fn settings(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     match facts.application {
         Application::Sepp => sepp(way, facts, lifetimes),
-        Application::Tunnel => tunnel(way, lifetimes),
+        Application::Tunnel => tunnel(way, facts, lifetimes),
         Application::Own => own(way, lifetimes),
     }
 }
@@ -55,20 +56,28 @@ fn sepp(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
             );
         }
     }
-    if way.store == Store::Etcd {
-        let fleet = [
-            "",
-            "[tickets.fleet]",
-            "vault = \"etcd\"",
-            "# And etcd, ring-key and epoch-keys: docs/sepp.md, two instances.",
-        ];
-        lines.extend(fleet.map(str::to_owned));
-    }
+    lines.extend(fleet(way, facts, "tickets.fleet", "docs/sepp.md, two instances"));
     lines
 }
 
+/// What several servers share.
+fn fleet(way: Way, facts: &Facts, section: &str, page: &str) -> Vec<String> {
+    let (vault, rest) = match way.store {
+        Store::Etcd => ("etcd", format!("# And etcd, ring-key and epoch-keys: {page}.")),
+        Store::Memory if at_home(facts, way) < 1.0 => (
+            "sites",
+            format!(
+                "# And etcd, ring-key and sites: {page}. Without them a flight at another server is `unknown`, and only \
+                 what is repeatable is sent again."
+            ),
+        ),
+        Store::Memory => return Vec::new(),
+    };
+    vec![String::new(), format!("[{section}]"), format!("vault = \"{vault}\""), rest]
+}
+
 /// Tickets live as long as the tunnel lets them: it has no key for that, nor for the kind of one-time keys.
-fn tunnel(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
+fn tunnel(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     let mut lines = vec!["[client.NAME]".to_owned()];
     let is_early = way.option == Letter::E;
     if way.option == Letter::A {
@@ -84,15 +93,7 @@ fn tunnel(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
         let lives = hours(lifetimes.one_time_key);
         lines.push(format!("# A one-time key lives {lives}: there is no key of this file for it."));
     }
-    if way.store == Store::Etcd {
-        let fleet = [
-            "",
-            "[server.NAME.fleet]",
-            "vault = \"etcd\"",
-            "# And etcd, ring-key and epoch-keys: docs/tunnel.md, several servers.",
-        ];
-        lines.extend(fleet.map(str::to_owned));
-    }
+    lines.extend(fleet(way, facts, "server.NAME.fleet", "docs/tunnel.md, several servers"));
     lines
 }
 
@@ -177,6 +178,22 @@ mod tests {
         );
         let (_, words) = of(Application::Sepp, Way::plain(Letter::A, HYBRID));
         assert_eq!(words, "[peer.NAME.reconnection] resume = false");
+    }
+
+    #[test]
+    fn several_servers_share_their_keys() {
+        let e = Way::forward_secret(OneTimeKey::X25519MlKem768, HYBRID);
+        for (application, section) in
+            [(Application::Sepp, "[tickets.fleet]"), (Application::Tunnel, "[server.NAME.fleet]")]
+        {
+            let facts = Facts { application, servers: 4.0, ..Facts::at(134.0) };
+            let lines = settings(e, &facts, &Lifetimes::of(&facts));
+            assert!(lines.iter().any(|line| line == section), "{lines:?}");
+            assert!(lines.contains(&"vault = \"sites\"".to_owned()), "{lines:?}");
+            let alone = Facts { same_server: true, ..facts };
+            let lines = settings(e, &alone, &Lifetimes::of(&alone));
+            assert!(!lines.iter().any(|line| line == section), "{lines:?}");
+        }
     }
 
     #[test]

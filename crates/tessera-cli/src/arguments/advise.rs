@@ -49,7 +49,8 @@ pub(crate) struct AdviseArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Facts")]
 pub(crate) struct FactArguments {
-    /// What the advice is for: own (default: a program of your own) or sepp (`tessera sepp`, which has less to choose)
+    /// What the advice is for: own (default: a program of your own), tunnel (`tessera tunnel`) or sepp (`tessera sepp`); these have
+    /// less to choose
     #[arg(long, value_name = "WHAT")]
     application: Option<String>,
 

@@ -115,7 +115,7 @@ pub(crate) enum Command {
         arg_required_else_help = true,
         after_help = examples_with_demo(
             "  tessera sepp demo          what it does, in a few seconds\n",
-            "  tessera sepp check FILE    what a configuration would do, and what should be meant
+            "  tessera sepp check FILE    what a configuration would do, and warnings
   tessera sepp run FILE      an example is packaging/sepp.toml (/usr/share/doc/tessera/examples)
 
 docs/sepp.md has the first N32 in ten minutes, every key, rule, cause and metric.",

@@ -240,7 +240,7 @@ impl Part {
         [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
 
     /// The names of those that are measured by default, with commas between them: memory only where the program
-    /// [counts](crate::heap::IS_COUNTED) what is on its heap.
+    /// counts what is on its heap (feature `heap`).
     pub const DEFAULT: &'static str =
         if heap::IS_COUNTED { "bytes,work,hits,memory" } else { "bytes,work,hits" };
 

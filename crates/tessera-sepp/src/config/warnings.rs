@@ -1,4 +1,4 @@
-//! What is allowed, and should be meant.
+//! What is allowed, and is probably a mistake.
 
 use super::{Configuration, ListenAddress, Peer};
 use crate::names::NetworkDomain;
