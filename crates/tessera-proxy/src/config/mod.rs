@@ -5,6 +5,7 @@ mod explain;
 mod fields;
 mod place;
 mod values;
+pub mod warnings;
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};

@@ -1,5 +1,8 @@
 //! What is allowed, and is probably a mistake.
 
+use tessera_kit::SettingFile;
+use tessera_proxy::config::warnings;
+
 use super::{Configuration, ListenAddress, Peer};
 use crate::names::NetworkDomain;
 
@@ -48,7 +51,24 @@ impl Configuration {
                     .to_owned(),
             );
         }
+        found.extend(self.of_files());
         found
+    }
+
+    fn of_files(&self) -> impl Iterator<Item = String> {
+        let admin = self.process.admin.as_ref();
+        let admin = admin.and_then(|admin| warnings::open_admin("[process] admin", admin));
+        let local = self.local.key.as_ref().unwrap_or(&self.local.certificate);
+        let sbi = self.sbi.key.as_ref().or(self.sbi.certificate.as_ref());
+        let keys = [("[local] key", Some(local)), ("[sbi] key", sbi)].into_iter();
+        let keys = keys.filter_map(|(setting, path)| {
+            warnings::readable_secret(SettingFile { setting, path: path? })
+        });
+        let roots = self.trust.iter().filter_map(|(name, anchor)| {
+            let setting = &format!("[trust.{name}] roots");
+            warnings::leaf_as_root(SettingFile { setting, path: &anchor.roots }, "")
+        });
+        admin.into_iter().chain(keys).chain(roots)
     }
 }
 
