@@ -1,17 +1,12 @@
 //! What connections that have ended leave in the memory of `tessera serve` and `tessera connect`: nothing.
 #![cfg(target_os = "linux")]
 
-use std::path::Path;
 use std::process::Command;
 
-/// Attacks the program of the same build, which nothing optimizes: it copies more than the packaged one, which
-/// `make evidence-memory` attacks.
+/// Attacks the release build, which is made where it isn't there.
 fn attack(arguments: &[&str]) {
-    let attacker = Path::new(env!("CARGO_BIN_EXE_tessera-memory"));
-    let program = attacker.with_file_name("tessera");
-    assert!(program.exists(), "{}: build it: cargo build --workspace", program.display());
-    let mut command = Command::new(attacker);
-    let output = command.arg("--program").arg(program).args(arguments).output().expect("starts");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/memory");
+    let output = Command::new(script).args(arguments).output().expect("the script");
     let [told, problems] = [&output.stdout, &output.stderr].map(|it| String::from_utf8_lossy(it));
     assert!(output.status.success(), "{}\n{told}{problems}", output.status);
 }
