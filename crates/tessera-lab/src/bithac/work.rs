@@ -90,6 +90,15 @@ pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
 }
 
 fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
+    match attempt(ends, parties) {
+        // Another chain has the id of the offered one in one handshake of 16,384 at each end, which then fails
+        // (docs/cached-handshakes.md §8).
+        Err(_) if ends.way.misses() => attempt(ends, parties),
+        made => made,
+    }
+}
+
+fn attempt(ends: &Ends, parties: &Parties) -> Result<Made> {
     let cold;
     let ends = if ends.way.is_cold() {
         // Verifiers have nothing to know again, too.
