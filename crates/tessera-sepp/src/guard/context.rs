@@ -143,3 +143,18 @@ impl Service {
         self.name().starts_with("nnrf-")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_and_logs_name_the_services_of_roaming_alone() {
+        let service = |path: &str| Service::of(path).name();
+        assert_eq!(service("/nudm-sdm/v2/x"), "nudm-sdm");
+        assert_eq!(service("/nudm%2Dsdm/v2/x"), "nudm-sdm");
+        assert_eq!(service("/anything/v1"), "other");
+        let request = http::Request::get("/nausf-auth/v1/x").body(()).expect("a request");
+        assert_eq!(Asked::of(&request.into_parts().0).service(), "nausf-auth");
+    }
+}

@@ -128,8 +128,7 @@ fn once(
         Some(_) if scope.text.is_string() && !is_last && !percent::is_read_as_it_is(value) => {
             Ok(None)
         }
-        Some(_) if value.contains(',') => list(judge, scope, value),
-        Some(_) => judge.text(scope, value),
+        Some(_) => list(judge, scope, value),
         None => Ok(None),
     }
 }
@@ -153,7 +152,7 @@ fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// Values with commas between them (TS 29.501 §5.3.13).
+/// One value, or several with commas between them (TS 29.501 §5.3.13).
 fn list(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<Option<String>, Refusal> {
     let mut is_new = false;
     let mut out = Vec::new();

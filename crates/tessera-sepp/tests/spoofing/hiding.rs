@@ -300,3 +300,14 @@ fn own_functions_stay_with_their_network_too() {
         assert_eq!(verdict.unwrap_err().rule, rule, "{PEER}: {text}");
     }
 }
+
+#[test]
+fn each_name_in_a_list_of_a_query_is_hidden() {
+    let own = "amf.5gc.mnc070.mcc999.3gppnetwork.org";
+    for list in [own.to_owned(), format!("{own},{own}")] {
+        let (parts, _) =
+            outgoing(&format!("GET /nnrf-disc/v1/nf-instances?requester-nf-instance-fqdn={list}"));
+        let query = parts.uri.query().unwrap();
+        assert!(!query.contains(own), "{query}");
+    }
+}

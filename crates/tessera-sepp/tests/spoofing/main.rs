@@ -10,6 +10,7 @@ mod hiding;
 mod honest;
 mod limits;
 mod message;
+mod passing;
 mod places;
 mod readers;
 mod receivers;

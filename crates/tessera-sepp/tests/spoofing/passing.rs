@@ -1,0 +1,45 @@
+//! What passes, next to what is refused: each message here is one that a check with less knowledge would refuse.
+
+use tessera_sepp::guard::Rule;
+
+use crate::message::{guard, incoming, incoming_answer, outgoing_answer, passes};
+
+#[test]
+fn requests_pass_that_look_like_what_is_refused() {
+    let guard = guard("");
+    for text in [
+        // TS 33.501 §6.1.1.4: without the network's own radio.
+        "POST /nausf-auth/v1/ue-authentications\n\n\
+         {\"supiOrSuci\":\"suci-0-999-70-0000-0-0-0000000001\",\"servingNetworkName\":\"5G:NSWO\"}",
+        // A home network asks about its subscriber who is here.
+        "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"imsi-001010000000001\"}",
+        // For people to read.
+        "GET /nudm-sdm/v2/x\nuser-agent: UDM http://10.0.0.1/",
+    ] {
+        let judged = incoming(&guard, text);
+        assert!(judged.is_ok(), "{text}: {judged:?}");
+        passes(judged);
+    }
+}
+
+#[test]
+fn answers_pass_that_look_like_what_is_refused() {
+    let guard = guard("[peer.visited.guard]\nhide-topology = false");
+    let asked = "/nudm-sdm/v2/x";
+    let body = r#"{"plmns":["none of them"]}"#;
+    assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body), "a third's name");
+    for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
+        assert_eq!(incoming_answer(&guard, asked, header, "").as_deref(), Ok(""), "{header}");
+    }
+    // An own function may say where it is.
+    let own = outgoing_answer(&guard, asked, "etag: http://10.0.0.1/", "");
+    assert_eq!(own.as_deref(), Ok(""));
+}
+
+#[test]
+fn a_refusal_names_the_networks_that_are_allowed() {
+    let to =
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc001.mcc001.3gppnetwork.org";
+    let refusal = incoming(&guard(""), to).unwrap_err();
+    assert_eq!((refusal.rule, refusal.allowed.to_string().as_str()), (Rule::Target, "999-70"));
+}
