@@ -108,6 +108,7 @@ mod tests {
         assert_eq!(shed.under_way(), 100, "who is turned away is not counted");
         drop(passed);
         assert_eq!(shed.under_way(), 0);
+        assert_eq!(Refusal::share(second).retry_after, Some(second));
     }
 
     #[test]
