@@ -326,4 +326,22 @@ mod tests {
             assert!(known(name).whose.is_some(), "{name} is in no line of fields.rs");
         }
     }
+
+    #[test]
+    fn a_name_of_several_apis_keeps_what_is_judged_more_strictly() {
+        let after = |lines: &[&'static str]| {
+            let mut members = lines.iter().map(|line| Member::read(line).unwrap());
+            let mut member = members.next().unwrap();
+            members.for_each(|other| member.merge(other));
+            (member.text, member.whose.is_some(), member.maps)
+        };
+        assert_eq!(after(&["x -", "x uri"]), (Text::Uri, false, 0));
+        assert_eq!(after(&["x uri", "x -"]), (Text::Uri, false, 0));
+        assert_eq!(after(&["x uri", "x callback"]), (Text::Callback, false, 0));
+        assert_eq!(after(&["x uri", "x subscriber"]), (Text::Uri, false, 0));
+        assert_eq!(after(&["x subscriber", "x callback"]), (Text::Subscriber, false, 0));
+        // Of an area: what it names counts, though it is any text.
+        assert_eq!(after(&["x area", "x subscriber"]), (Text::Plain, true, 0));
+        assert_eq!(after(&["x - map", "x uri map map", "x -"]), (Text::Uri, false, 2));
+    }
 }

@@ -113,3 +113,13 @@ fn a_change_keeps_what_its_api_adds() {
     passes(with(|it| apis.incoming_request(it, &mut parts, Some(&mut body))));
     assert_eq!(body, text);
 }
+
+#[test]
+fn json_behind_what_a_reader_may_skip_is_refused() {
+    for start in ["%EF%BB%BF", "%0B", "%C2%A0"] {
+        for json in ["%5B%22imsi-208930000000001%22%5D", "%22imsi-208930000000001%22", "%7B%7D"] {
+            let text = format!("GET /nudm-sdm/v2/x?supis={start}{json}");
+            assert_eq!(rule(&text), Some(Rule::Malformed), "{text}");
+        }
+    }
+}
