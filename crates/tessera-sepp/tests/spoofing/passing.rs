@@ -1,5 +1,7 @@
 //! What passes, next to what is refused: each message here is one that a check with less knowledge would refuse.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use tessera_sepp::guard::Rule;
 
 use crate::message::{guard, incoming, incoming_answer, outgoing_answer, passes};
@@ -42,4 +44,25 @@ fn a_refusal_names_the_networks_that_are_allowed() {
         "GET /nudm-sdm/v2/x\n3gpp-sbi-target-apiroot: http://udm.5gc.mnc001.mcc001.3gppnetwork.org";
     let refusal = incoming(&guard(""), to).unwrap_err();
     assert_eq!((refusal.rule, refusal.allowed.to_string().as_str()), (Rule::Target, "999-70"));
+}
+
+#[test]
+fn a_token_says_where_its_keys_are_in_the_senders_network_alone() {
+    let asked = |header: &str| {
+        let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
+        let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
+        incoming(&guard(""), &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(asked(r#"{"alg":"ES256"}"#), Ok(()));
+    assert_eq!(asked(r#"{"x5u":"https://k.5gc.mnc001.mcc001.3gppnetwork.org/"}"#), Ok(()));
+    for place in ["//10.0.0.1/", "10.0.0.1/", "k.example", ""] {
+        for name in ["x5u", "jku", "JKU"] {
+            let header = format!(r#"{{"{name}":"{place}"}}"#);
+            assert_eq!(asked(&header), Err(Rule::CallbackUri), "{header}");
+        }
+    }
+    for header in [r#"{"jku":1}"#, r#"{"jku":["https://k.example/"]}"#] {
+        assert_eq!(asked(header), Err(Rule::CallbackUri), "{header}");
+    }
+    assert_eq!(asked("[]"), Err(Rule::Malformed));
 }
