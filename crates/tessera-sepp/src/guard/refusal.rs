@@ -116,4 +116,14 @@ mod tests {
             120
         );
     }
+
+    #[test]
+    fn the_time_to_wait_is_in_whole_seconds_and_at_least_one() {
+        let seconds = |millis| {
+            let refusal = Refusal::share(std::time::Duration::from_millis(millis));
+            refusal.retry_after_seconds()
+        };
+        assert_eq!([0, 1, 1000, 1001, 2500].map(seconds), [1, 1, 1, 2, 3].map(Some));
+        assert_eq!(Refusal::new(Rule::Malformed, "x", "y").retry_after_seconds(), None);
+    }
 }

@@ -15,6 +15,8 @@ fn requests_pass_that_look_like_what_is_refused() {
          {\"supiOrSuci\":\"suci-0-999-70-0000-0-0-0000000001\",\"servingNetworkName\":\"5G:NSWO\"}",
         // A home network asks about its subscriber who is here.
         "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"imsi-001010000000001\"}",
+        // Of a private network, which no realm names.
+        "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"nai-printer\"}",
         // For people to read.
         "GET /nudm-sdm/v2/x\nuser-agent: UDM http://10.0.0.1/",
     ] {
@@ -30,6 +32,14 @@ fn answers_pass_that_look_like_what_is_refused() {
     let asked = "/nudm-sdm/v2/x";
     let body = r#"{"plmns":["none of them"]}"#;
     assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body), "a third's name");
+    for (asked, body) in [
+        // A subscriber of a third network, one without a kind, and half a network that is anyone's.
+        ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
+        ("/nsmf-pdusession/v1/x", r#"{"supi":"printer"}"#),
+        ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
+    ] {
+        assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body));
+    }
     for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
         assert_eq!(incoming_answer(&guard, asked, header, "").as_deref(), Ok(""), "{header}");
     }

@@ -113,11 +113,12 @@ fn a_part_goes_on_as_it_was_read() {
     let guard = guard(ANY_MEMBER);
     let (mut parts, mut body) = request(
         "POST /namf-comm/v1/ue-contexts/x/n1-n2-messages\ncontent-type: multipart/related; boundary=b\n\n\
-         --b\r\ncontent-type: application/json\r\n\r\n{\"x\" : \"\\u0041\"}\r\n--b--",
+         --b\r\ncontent-type: application/json; charset=utf-8\r\n\r\n{\"x\" : \"\\u0041\"}\r\n--b--",
     );
     passes(with(|context| guard.incoming_request(context, &mut parts, Some(&mut body))));
     let body = String::from_utf8(body.to_vec()).unwrap();
     assert!(body.contains("\r\n\r\n{\"x\":\"A\"}\r\n"), "{body}");
+    assert!(body.to_lowercase().contains("content-type: application/json\r\n"), "{body}");
 }
 
 #[test]

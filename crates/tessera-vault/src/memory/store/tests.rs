@@ -250,6 +250,18 @@ fn a_purge_finds_expired_secrets_behind_those_that_live_longer() {
 
 /// What is long is bounded in bytes, by the limit and an eighth; short secrets are not concerned.
 #[test]
+fn long_secrets_fill_an_eighth_more_than_the_limit_to_the_last_byte() {
+    let hashing = RandomState::new();
+    let long: Vec<u8> =
+        (0..=u8::MAX).filter(|it| stored(*it).len() > super::LONG).take(10).collect();
+    let room: usize = long[..9].iter().map(|it| stored(*it).len()).sum();
+    assert!(room.is_multiple_of(9), "the limit is a whole number of bytes");
+    let mut store = Store::new(Limits { expanded_bytes: room / 9 * 8, ..limits(1000, 10, 1000) });
+    let kept = long.iter().filter(|it| put(&mut store, **it, 1000, 0, &hashing)).count();
+    assert_eq!((kept, store.long_bytes), (9, room));
+}
+
+#[test]
 fn long_secrets_have_a_limit_in_bytes() {
     let hashing = RandomState::new();
     let long = stored(0).len();
