@@ -12,6 +12,19 @@
 //! [`endpoint::run`].
 //! [`roaming::run`] measures a grid of cells: with these endpoints, in memory, and through two SEPPs.
 //! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
+//!
+//! The adversary attacks what the endpoints recorded, with what can be stolen and with the dump of a process
+//! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report.
+//!
+//! - `observed/` wraps what a configuration has (provider, verifier, key, stores), to time each operation (`timed/`) and
+//!   to count memory by component (`components/`).
+//! - `sepp_pair/` is two processes `tessera sepp run` over a link, with the network functions of a registration on both
+//!   sides; their metrics show how a connection was resumed.
+//! - `roaming`, `load` and `traffic` share `variants`; `roaming` and `load` a journal of finished cells
+//!   (`experiment/journal.rs`).
+//! - `bithac` compares what becomes of certificates when two ends meet again: `wired/` is a link with both ends as threads
+//!   and an observer, `in_memory` both ends in one thread.
+//! - `results/` renders the tables and the page of `docs/results` from reports, and measures nothing.
 #![forbid(unsafe_code)]
 
 mod adversary;

@@ -110,6 +110,12 @@
 //! failed: there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as
 //! soon as the request can be answered.
 //!
+//! # Inside
+//!
+//! No future owns state, so that dropping one loses nothing. `machine` is the connection with its buffers and never
+//! waits, `socket` holds bytes and wakers, and `driver` is one loop for both roles. `server/` is the accept loop with its
+//! limits; it deals with TLS only when a handshake is over.
+//!
 //! [`AsyncRead`]: tokio::io::AsyncRead
 //! [`AsyncWrite`]: tokio::io::AsyncWrite
 #![forbid(unsafe_code)]

@@ -109,8 +109,25 @@
 //! Under a forward-secret ticket early data is *accepted* at most once. It is *executed* at most once by a client
 //! that obeys the verdict, and no answer is the verdict `unknown`: after an error, an end of the stream or a
 //! connection that was given up, [`Facts`] still has how much was written, the flight's name (for
-//! [`Destination::ask_receipts`]) and [`EarlyDataStatus::verdict`]. Whoever is on the path can hold records back and
-//! end the connection, so that a prefix of early data is executed: it has to be self-delimiting.
+//! [`Destination::ask_receipts`]) and [`EarlyDataStatus::verdict`]. An attacker on the path can hold records back and
+//! end the connection, so that a prefix of early data is executed: it must be self-delimiting.
+//!
+//! # Inside
+//!
+//! - **The handshake knows no records.** It takes messages and answers; messages, keys and limits go to the trait below
+//!   it (`handshake/below.rs`), events to the core. What TLS, DTLS and QUIC do differently is a value that every
+//!   connection carries (`schedule/profile.rs`).
+//! - **States own their data and move.** `ReadServerHello` becomes `ReadEncryptedExtensions` becomes `ReadFinished`; what
+//!   a state lacks can't be used too early, and the next step consumes the key schedule's secrets. What lasts from the
+//!   hellos to the end is one boxed value (`handshake/handover.rs`), the same for both roles but for one part.
+//! - **Whatever may wait is a question.** If its answer comes later, a server's decision (`handshake/server/decisions.rs`)
+//!   stops, and is repeated from the top with the answers so far.
+//! - **The transcript is the bytes as sent**, never a message serialized again.
+//! - **Policy is data.** Early data needs a guard: without one it can't be accepted. A PSK's modes belong to its kind
+//!   (`PskKind::modes`), and both ends ask it.
+//! - **A certificate passes through a codec** (`auth/certificate_codec.rs`), one for each connection, which compresses or
+//!   abbreviates it. The engine offers the codec, chooses it, bounds what it writes and compares the length; a doubt
+//!   whether the chain is the one that was sent is raised only after the proof.
 #![no_std]
 #![forbid(unsafe_code)]
 
