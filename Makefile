@@ -54,10 +54,11 @@ setup:
 	scripts/setup-tests
 	$(CARGO) run --quiet --locked --package tessera-test-peers
 
-## check              subjects of commits, dependencies, format, lints, documentation, recorded models, test vectors,
-##                    TLS 1.2 of the lab, packages
+## check              subjects of commits, words, dependencies, format, lints, documentation, recorded models, test
+##                    vectors, TLS 1.2 of the lab, packages
 check:
 	scripts/subjects
+	scripts/words
 	scripts/deny
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
