@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::guard::is_shown;
+
 /// Text whose subscribers' numbers are masked: of a run of digits that is as long as an IMSI, an IMEI or a phone number,
-/// the first five stay, which say the network. Control characters are left out.
+/// the first five stay, which say the network. Letters that are not shown as themselves are left out.
 #[derive(Debug, Clone, Copy)]
 pub struct Masked<'t>(pub &'t str);
 
@@ -35,7 +37,7 @@ impl fmt::Display for Masked<'_> {
 
 fn plain(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     use std::fmt::Write as _;
-    text.chars().filter(|c| !c.is_control()).try_for_each(|c| f.write_char(c))
+    text.chars().filter(|c| is_shown(*c)).try_for_each(|c| f.write_char(c))
 }
 
 #[cfg(test)]
@@ -56,7 +58,7 @@ mod tests {
                 "sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443",
                 "sepp1.5gc.mnc070.mcc999.3gppnetwork.org:7443",
             ),
-            ("a\nb\u{1b}[0m", "ab[0m"),
+            ("a\nb\u{1b}[0m\u{202e}c", "ab[0mc"),
             ("", ""),
         ] {
             assert_eq!(Masked(text).to_string(), masked);

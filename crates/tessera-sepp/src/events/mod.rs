@@ -37,8 +37,8 @@ impl Events {
             event = "connection_refused",
             listener,
             address,
-            "{}",
-            Masked(why)
+            detail = Masked(why).to_string(),
+            "a connection was refused"
         );
     }
 }
@@ -132,8 +132,8 @@ impl Events {
                     event = "n32f_reach",
                     peer = name,
                     state,
-                    "N32-f can't be reached: {}",
-                    Masked(reason)
+                    detail = Masked(reason).to_string(),
+                    "N32-f can't be reached"
                 );
             }
         }
@@ -155,8 +155,8 @@ impl association::Observer for Events {
                     event = "n32c_failed",
                     rule = reason,
                     peer = peer.as_str(),
-                    "no association: {}",
-                    Masked(&failure.to_string())
+                    detail = Masked(&failure.to_string()).to_string(),
+                    "no association"
                 );
             }
             Event::Refused { peer, identity, refusal } => {

@@ -76,10 +76,10 @@ pub(super) fn judge(
         Media::Patch => {
             json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
         }
-        Media::Json => {
-            json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes()))
+        Media::MergePatch => {
+            json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes()))
         }
-        _ => json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes())),
+        _ => json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes())),
     };
     // None where a rule that only logs lets pass what can't be read.
     let Some((content_type, bytes)) = read else { return Ok(()) };
@@ -190,6 +190,9 @@ fn has_json(content: &[u8]) -> bool {
             return true;
         }
     }
+    if begins_json(content) {
+        return true;
+    }
     // UTF-16.
     if matches!(content, [0xff, 0xfe, b'{' | b'[', 0, ..] | [0xfe, 0xff, 0, b'{' | b'[', ..]) {
         return true;
@@ -202,6 +205,35 @@ fn has_json(content: &[u8]) -> bool {
         let behind = name.get(len + 1..).unwrap_or_default();
         len > 0 && behind.trim_ascii_start().first() == Some(&b':')
     })
+}
+
+/// Whether JSON stands in front, whatever follows: cJSON skips a byte order mark and all bytes up to a space, takes any
+/// byte in a text, and ends with the value.
+fn begins_json(content: &[u8]) -> bool {
+    let skip = |bytes: &'_ [u8]| bytes.iter().take_while(|byte| **byte <= b' ').count();
+    let trim = |bytes| -> &[u8] { &content[content.len() - <[u8]>::len(bytes) + skip(bytes)..] };
+    let mut rest = trim(content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content));
+    let is_list = rest.first() == Some(&b'[');
+    while let Some(inner) = rest.strip_prefix(b"[") {
+        rest = trim(inner);
+    }
+    let is_object = rest.first() == Some(&b'{');
+    if is_object {
+        rest = trim(&rest[1..]);
+    }
+    let Some(text) = rest.strip_prefix(b"\"") else { return false };
+    let mut is_escaped = false;
+    let end = text.iter().position(|byte| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    });
+    let behind = end.and_then(|end| trim(&text[end + 1..]).first());
+    match behind {
+        Some(b':') => is_object,
+        Some(b',' | b']') => is_list && !is_object,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -220,14 +252,25 @@ mod tests {
             b"\xff\xfe{\0/\0*\0*\0/\0\"\0s\0\"\0:\x001\0}\0",
             b"[\"imsi-208930000000001\"]\n",
             b"[1,\n2]",
+            b"{\"\":",
+            b"{\"\xe9\":0}\x01",
+            b"\x01\x02{\"\x01\":0",
+            b"\xef\xbb\xbf {\"\\\"\":0}\x01",
+            b"[\"imsi-208930000000001\"]\x01",
+            b"[[ {\"\" :",
         ] {
             assert!(has_json(content), "{:?}", content.escape_ascii().to_string());
         }
         for content in [
             &b"\x7e\x00{\"\x01\":"[..],
+            b"",
+            b" ",
+            b"\"a\",",
             b"{",
             b"{\"",
-            b"{\"\":",
+            b"\xff{\"\":",
+            b"[\"a\":",
+            b"[{\"a\",",
             b"{\"a\"",
             b"\x00{a:1",
             b"{1",

@@ -133,11 +133,6 @@ impl Service {
         self.name() == "nnrf-disc"
     }
 
-    /// Whether its messages may have profiles: an NRF sends them to any path that a peer gave it, too.
-    pub(super) fn may_have_profiles(self) -> bool {
-        self.has_profiles() || self == Self::Other
-    }
-
     /// Whether it answers with the profiles of network functions.
     pub(super) fn has_profiles(self) -> bool {
         self.name().starts_with("nnrf-")

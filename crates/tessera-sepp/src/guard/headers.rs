@@ -9,11 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::fields::{TARGET, Text};
 use super::identity::Identity;
-use super::judge::places::{binding, place, uris};
+use super::judge::places::{binding, nrf_uri, place, uris};
 use super::judge::token;
 use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
-use super::{Refusal, Rule, query};
+use super::{Refusal, Rule, percent, query};
 
 /// Whether the service-based interface has this header of HTTP's (TS 29.500 §5.2.2.2). A peer's other headers don't go on:
 /// servers believe some of a proxy in front of them, and no peer is one.
@@ -190,10 +190,17 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
         "nf-peer-info" => peer_info(judge, value),
         "correlation-info" => {
             let scope = scope("3gpp-sbi-correlation-info", Side::Either);
-            value.split([',', ';', ' ']).try_for_each(|text| match Identity::of(text) {
+            let value = percent::decode(value).unwrap_or(Cow::Borrowed(value));
+            let is_between =
+                |letter: char| !letter.is_ascii_alphanumeric() && !"-._@".contains(letter);
+            value.split(is_between).try_for_each(|text| match Identity::of(text) {
                 Some(identity) => judge.identity(scope, text, identity),
                 None => judge.names(scope, text),
             })
+        }
+        "nrf-uri" => {
+            nrf_uri(judge, "3gpp-sbi-nrf-uri", value)?;
+            judge.names(scope("3gpp-sbi-nrf-uri", Side::Either), value)
         }
         // It has rules of its own. In the rest, sets of functions have the names of networks (TS 23.003 §28.12).
         "target-apiroot" => Ok(()),
@@ -205,7 +212,11 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
 fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Refusal> {
     for part in value.split(',') {
         let (id, parameters) = part.split_once(';').unwrap_or((part, ""));
-        match Named::parse(id.trim()) {
+        // `001-01`, and nothing in front of it.
+        let id = id.trim();
+        let named =
+            Named::parse(id).filter(|_| id.starts_with(|first: char| first.is_ascii_digit()));
+        match named {
             Some(named) => judge.network(scope, &named)?,
             None => judge.against(Rule::Malformed, scope.name, id)?,
         }
@@ -216,8 +227,7 @@ fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Re
 
 /// `srcinst=..; srcsepp=sepp.5gc...; dstsepp=..` (TS 29.500 §5.2.3.2.21).
 fn peer_info(judge: &mut Judge<'_>, value: &str) -> Result<(), Refusal> {
-    for part in value.split([';', ',']) {
-        let part = part.trim();
+    for part in value.split([';', ',', ' ', '\t']) {
         let side = match part.get(..3) {
             Some(start) if start.eq_ignore_ascii_case("src") => Side::Sender,
             Some(start) if start.eq_ignore_ascii_case("dst") => Side::Receiver,

@@ -71,6 +71,7 @@ use self::hiding::{Pseudonyms, Translation, Way};
 use self::judge::{Changes, Judge, Scope};
 use self::network::Sides;
 pub use self::rates::RateLimits;
+pub(crate) use self::refusal::is_shown;
 pub use self::refusal::{Refusal, Verdict};
 pub use self::rule::{Rule, RuleSet, UnknownRule};
 pub use self::shed::{LoadShed, UnderWay};
@@ -281,6 +282,7 @@ impl Guard {
             log_only: self.log_only,
             rule: Rule::PlmnInHeader,
             translation: None,
+            own_names: &self.public,
             targets: None,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
@@ -288,6 +290,7 @@ impl Guard {
             copies: 0,
             changes: Changes::Outside,
             is_patch: false,
+            is_in_complex_query: false,
             logged: Vec::new(),
         }
     }

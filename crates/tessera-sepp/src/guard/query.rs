@@ -113,18 +113,26 @@ fn once(
         }
         Key::Addresses | Key::Unknown { .. } => PARAMETER,
     };
-    if name.replace('-', "").eq_ignore_ascii_case("complexQuery") {
-        atoms(judge, &serde_json::from_str(value).unwrap_or_default())?;
-    }
-    // Some readers skip more in front of JSON than white space.
+    // Some readers skip more in front of JSON than white space (RFC 8259 §2).
     let is_json = |text: &str| text.starts_with(['{', '[', '"']);
-    let text = value.trim_ascii_start();
+    let text = value.trim_start_matches([' ', '\t', '\n', '\r']);
     let skipped = value.trim_start_matches(|letter: char| !letter.is_ascii_graphic());
     if !is_json(text) && (is_json(skipped) || value.contains('{')) {
         judge.against(Rule::Malformed, PARAMETER.name, "JSON behind something else")?;
     }
+    let is_complex = name.replace('-', "").eq_ignore_ascii_case("complexQuery");
     match text.as_bytes().first() {
-        Some(b'{' | b'[' | b'"') => json::judge(judge, scope, text).map(Some),
+        Some(b'{' | b'[' | b'"') => {
+            let read = json::judge(judge, scope, text)?;
+            if is_complex {
+                complex_query(judge, &read)?;
+            }
+            Ok(Some(read))
+        }
+        Some(_) if is_complex && is_last => {
+            judge.against(Rule::Malformed, PARAMETER.name, "a complex query that is no JSON")?;
+            Ok(None)
+        }
         Some(_) if scope.text.is_string() && !is_last && !percent::is_read_as_it_is(value) => {
             Ok(None)
         }
@@ -133,8 +141,23 @@ fn once(
     }
 }
 
-/// Judges the atoms of a complex query (TS 29.571 §5.2.4.11): each is a parameter, and some readers take a text of JSON
-/// for its value.
+/// Judges a complex query (TS 29.571 §5.2.4.11) as it goes on. No atom is a complex query: one within another would
+/// double the work with each level.
+fn complex_query(judge: &mut Judge<'_>, read: &str) -> Result<(), Refusal> {
+    if judge.is_in_complex_query {
+        return judge.against(Rule::Malformed, PARAMETER.name, "a complex query in another");
+    }
+    let Ok(query) = serde_json::from_str(read) else {
+        let why = "a complex query that can't be followed";
+        return judge.against(Rule::Malformed, PARAMETER.name, why);
+    };
+    judge.is_in_complex_query = true;
+    let judged = atoms(judge, &query);
+    judge.is_in_complex_query = false;
+    judged
+}
+
+/// Judges the atoms of a complex query: each is a parameter, and some readers take a text of JSON for its value.
 fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
     match query {
         Value::Array(items) => items.iter().try_for_each(|item| atoms(judge, item)),
@@ -142,11 +165,13 @@ fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
             let named = |known: &str| {
                 members.iter().find(|(name, _)| name.eq_ignore_ascii_case(known)).map(|it| it.1)
             };
-            if let (Some(Value::String(name)), Some(value)) = (named("attr"), named("value")) {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                parameter(judge, name, text.into())?;
-            }
-            members.values().try_for_each(|value| atoms(judge, value))
+            let (Some(Value::String(name)), Some(value)) = (named("attr"), named("value")) else {
+                return members.values().try_for_each(|value| atoms(judge, value));
+            };
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            parameter(judge, name, text.into())?;
+            let others = members.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("value"));
+            others.map(|it| it.1).try_for_each(|other| atoms(judge, other))
         }
         _ => Ok(()),
     }

@@ -78,7 +78,7 @@ fn masked(text: &str) -> String {
 }
 
 /// Whether a letter is shown as itself: no control or format character, no line separator.
-fn is_shown(letter: char) -> bool {
+pub(crate) fn is_shown(letter: char) -> bool {
     let is_unseen = matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_time_to_wait_is_in_whole_seconds_and_at_least_one() {
         let seconds = |millis| {
-            let refusal = Refusal::share(std::time::Duration::from_millis(millis));
+            let refusal = Refusal::share(Duration::from_millis(millis));
             refusal.retry_after_seconds()
         };
         assert_eq!([0, 1, 1000, 1001, 2500].map(seconds), [1, 1, 1, 2, 3].map(Some));

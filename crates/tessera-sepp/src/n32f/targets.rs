@@ -1,7 +1,7 @@
 //! Which own network functions a foreign request may reach.
 
 use crate::config::TargetPattern;
-use crate::names::{NetworkDomain, PlmnSet};
+use crate::names::{NetworkDomain, PlmnSet, is_within};
 use crate::sbi::api_root::ApiRoot;
 
 /// The names that are open to peers. It is what makes a SEPP no open relay (TS 33.501 §5.9.3.2: the destination
@@ -37,7 +37,7 @@ impl Targets {
     pub fn allow(&self, target: &ApiRoot<'_>) -> bool {
         let host = target.host.strip_suffix('.').unwrap_or(target.host);
         let is_own = NetworkDomain::of_name(host).is_some_and(|domain| self.is_own(&domain));
-        if !is_own || self.never.iter().any(|name| is_at_or_below(host, name)) {
+        if !is_own || self.never.iter().any(|name| is_within(host, name)) {
             return false;
         }
         match &self.allowed {
@@ -45,16 +45,10 @@ impl Targets {
             Some(patterns) => patterns.iter().any(|pattern| {
                 let name = pattern.name.as_str();
                 let is_same = host.eq_ignore_ascii_case(name);
-                if pattern.is_wildcard { !is_same && is_at_or_below(host, name) } else { is_same }
+                if pattern.is_wildcard { !is_same && is_within(host, name) } else { is_same }
             }),
         }
     }
-}
-
-fn is_at_or_below(host: &str, domain: &str) -> bool {
-    let Some(at) = host.len().checked_sub(domain.len()) else { return false };
-    host.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(domain))
-        && (at == 0 || host.as_bytes()[at - 1] == b'.')
 }
 
 #[cfg(test)]

@@ -19,11 +19,16 @@ impl Fqdn {
 
     /// Whether it is this domain, or a name below it.
     pub fn is_within(&self, domain: &str) -> bool {
-        let Some(above) = self.0.len().checked_sub(domain.len()) else { return false };
-        self.0.is_char_boundary(above)
-            && self.0[above..].eq_ignore_ascii_case(domain)
-            && (above == 0 || self.0.as_bytes()[above - 1] == b'.')
+        is_within(&self.0, domain)
     }
+}
+
+/// Whether a name is this domain or stands below it, without case.
+pub(crate) fn is_within(name: &str, domain: &str) -> bool {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    let Some(at) = name.len().checked_sub(domain.len()) else { return false };
+    name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(domain))
+        && (at == 0 || name.as_bytes()[at - 1] == b'.')
 }
 
 impl FromStr for Fqdn {

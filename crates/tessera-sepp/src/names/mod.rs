@@ -5,5 +5,6 @@ mod fqdn;
 mod plmn;
 
 pub use self::domain::NetworkDomain;
+pub(crate) use self::fqdn::is_within;
 pub use self::fqdn::{Fqdn, NotAnFqdn};
 pub use self::plmn::{NotAPlmnId, PlmnId, PlmnSet};

@@ -10,6 +10,7 @@ mod hiding;
 mod honest;
 mod limits;
 mod message;
+mod misread;
 mod passing;
 mod places;
 mod readers;

@@ -1,7 +1,7 @@
 //! Headers that tell of the inside.
 
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_LOCATION, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA,
+    ACCEPT_ENCODING, CONTENT_LOCATION, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA, WARNING,
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -10,8 +10,9 @@ use super::super::uri::{HttpUri, Look};
 use super::{NotOurs, Translation};
 
 /// Of proxies on the way, and of who is behind (TS 29.500 §5.2.3.2.21).
-const TELLING: [HeaderName; 9] = [
+const TELLING: [HeaderName; 10] = [
     VIA,
+    WARNING,
     SERVER,
     FORWARDED,
     HeaderName::from_static("x-forwarded-for"),

@@ -9,7 +9,7 @@ mod headers;
 mod pseudonym;
 
 use super::uri::{Host, HttpUri};
-use crate::names::{Fqdn, NetworkDomain};
+use crate::names::{Fqdn, NetworkDomain, is_within};
 
 pub(super) use self::addresses::{Addresses, PUBLIC};
 pub(super) use self::headers::{hide_request, hide_response, translate_places};
@@ -69,15 +69,7 @@ impl Translation<'_> {
         if !self.own.contains(&domain) {
             return true;
         }
-        let is_public = |public: &Fqdn| {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            let start = name.len().checked_sub(public.as_str().len());
-            let parts = start.and_then(|start| name.split_at_checked(start));
-            parts.is_some_and(|(above, end)| {
-                end.eq_ignore_ascii_case(public.as_str())
-                    && (above.is_empty() || above.ends_with('.'))
-            })
-        };
+        let is_public = |public: &Fqdn| is_within(name, public.as_str());
         let first = name.split('.').next().unwrap_or_default();
         let labels = name.trim_end_matches('.').split('.').count();
         let is_well_known = labels == 6

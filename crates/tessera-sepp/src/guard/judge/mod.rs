@@ -14,9 +14,9 @@ use super::identity::Identity;
 use super::members::{Folded, Key, Member};
 use super::network::{Named, Side, Sides};
 use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent, uri};
 use crate::config::TargetPattern;
-use crate::names::Fqdn;
+use crate::names::{Fqdn, is_within};
 
 /// What is known of a message, and what was found.
 pub(super) struct Judge<'a> {
@@ -29,6 +29,8 @@ pub(super) struct Judge<'a> {
     /// What a network of the wrong side offends against, where the judge looks now.
     pub(super) rule: Rule,
     pub(super) translation: Option<Translation<'a>>,
+    /// This SEPP's names. What stands below them is telescopic, and stands for a function of any network.
+    pub(super) own_names: &'a [Fqdn],
     /// What a peer may reach of the own network, if that isn't all: an own function that repeats another name would have
     /// it hidden, and hidden names are reached whatever they are.
     pub(super) targets: Option<&'a [TargetPattern]>,
@@ -44,6 +46,8 @@ pub(super) struct Judge<'a> {
     pub(super) changes: Changes,
     /// Whether it is a PATCH: open5gs sends changes as `application/json`, and reads them whatever their type.
     pub(super) is_patch: bool,
+    /// Whether it is within a complex query, in which there is no other.
+    pub(super) is_in_complex_query: bool,
     pub(super) logged: Vec<Refusal>,
 }
 
@@ -263,7 +267,7 @@ impl Judge<'_> {
             };
         }
         let named = text.parse::<Fqdn>().ok().and_then(|_| Named::of_domain(text));
-        match named {
+        match named.filter(|_| !self.is_telescopic(text)) {
             Some(named) => {
                 self.network(scope, &named)?;
                 self.names(scope, text)?;
@@ -316,6 +320,9 @@ impl Judge<'_> {
             }
         }
         let named = match uri.host {
+            Host::Name(name) if self.is_incoming && self.is_telescopic(name) => {
+                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+            }
             Host::Name(name) => {
                 let named = Named::of_domain(name);
                 if let Some(named) = named {
@@ -342,6 +349,15 @@ impl Judge<'_> {
             self.names_another(Rule::CallbackUri, scope, side, text)?;
         }
         Ok(None)
+    }
+
+    /// Whether a name is a telescopic one of this SEPP, which only own functions use.
+    pub(super) fn is_telescopic(&self, name: &str) -> bool {
+        let is_below = |own: &Fqdn| {
+            let name = name.strip_suffix('.').unwrap_or(name);
+            name.len() > own.as_str().len() && is_within(name, own.as_str())
+        };
+        self.own_names.iter().any(is_below)
     }
 
     /// A name in a request of the peer is its own, or one that it may reach.
@@ -373,7 +389,15 @@ impl Judge<'_> {
             })
         });
         self.segments(scope, text)?;
-        if is_other || is_relative(text) {
+        // Some readers decode it, and some find a host without a scheme.
+        let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
+        if is_other || is_relative(text) && is_relative(&decoded) {
+            let side = self.kind.uri(scope.text);
+            let named =
+                Named::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
+            if named.is_some_and(|named| !self.sides.allow(side, &named)) {
+                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
+            }
             return self.names(scope, text).map(|()| None);
         }
         self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
@@ -393,8 +417,7 @@ impl Judge<'_> {
     /// Whether lists of addresses of functions don't go on: an own one's because they are hidden, a peer's because they
     /// are of its inside, and the same addresses here are of other machines.
     pub(super) fn leaves_out_addresses(&self) -> bool {
-        let hides = || self.translation.is_some_and(|translation| translation.way == Way::Hide);
-        self.is_incoming || self.kind.service.may_have_profiles() && hides()
+        self.is_incoming || self.translation.is_some_and(|translation| translation.way == Way::Hide)
     }
 
     /// A subscriber.
@@ -428,12 +451,23 @@ impl Judge<'_> {
 fn is_relative(text: &str) -> bool {
     let is_path =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#:".contains(&byte);
-    // Readers that want a host find one in front.
-    let first = text.split(['/', '?', '#', ':']).next().unwrap_or_default();
-    let is_host = first.parse::<IpAddr>().is_ok() || first.eq_ignore_ascii_case("localhost");
+    // Readers that want a host find one in front. A number alone is an identifier.
+    let first = text.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host_of(text);
+    let is_identifier = host == text && !host.contains('.');
+    let is_host = first.contains('@')
+        || host.parse::<IpAddr>().is_ok()
+        || uri::is_number(host) && !is_identifier
+        || host.trim_end_matches('.').eq_ignore_ascii_case("localhost");
     // A scheme begins with a letter (RFC 3986 §3.1); `00101-x3Lf57A:nid=1:2` is a subscription.
-    let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit());
+    let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit())
+        || text.contains("://");
     !text.starts_with("//") && !has_scheme && !is_host && text.bytes().all(is_path)
+}
+
+/// What stands in front where some readers find a host.
+fn host_of(text: &str) -> &str {
+    text.split(['/', '?', '#', ':']).next().unwrap_or_default()
 }
 
 /// Whether a text may have the name of a network in it: `5G:mnc001.mcc001.3gppnetwork.org`,

@@ -46,6 +46,25 @@ pub(in crate::guard) fn binding(
     Ok(())
 }
 
+/// `nnrf-disc: https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/nnrf-disc/v1; oauth2: ..` (TS 29.500 §5.2.3.2.12): what an
+/// NRF's service is at is a URI.
+pub(in crate::guard) fn nrf_uri(
+    judge: &mut Judge<'_>,
+    field: &'static str,
+    value: &str,
+) -> Result<(), Refusal> {
+    for (service, uri) in value.split(';').filter_map(|part| part.split_once(':')) {
+        if judge.is_incoming && service.trim().to_ascii_lowercase().starts_with("nnrf-") {
+            let uri = uri.trim().trim_matches('"');
+            let is_fine = HttpUri::parse(uri).is_some_and(|uri| is_of(judge, Side::Sender, &uri));
+            if !is_fine {
+                elsewhere(judge, field, Side::Sender, uri)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Judges URIs anywhere in a text, as it stands there and decoded once: in a peer's message.
 pub(in crate::guard) fn uris(
     judge: &mut Judge<'_>,
@@ -70,7 +89,17 @@ pub(in crate::guard) fn uris(
         let is_between = |letter: char| {
             matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
         };
-        let tokens = text.split(is_between);
+        let tokens = text.split(is_between).flat_map(|token| {
+            // A URI may stand behind something else.
+            let within = token.match_indices(':').filter_map(|(at, _)| {
+                let start = ["http", "https"].iter().find_map(|scheme| {
+                    let start = at.checked_sub(scheme.len())?;
+                    token.get(start..at)?.eq_ignore_ascii_case(scheme).then_some(start)
+                });
+                start.filter(|start| *start > 0).and_then(|start| token.get(start..))
+            });
+            std::iter::once(token).chain(within)
+        });
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
                 // No API has URIs of other schemes there.
@@ -86,7 +115,7 @@ pub(in crate::guard) fn uris(
     Ok(())
 }
 
-/// Whether there may be the end of a URI's scheme, as it stands there or encoded. Most headers with a colon have a time.
+/// Whether there may be the end of a URI's scheme or the front of a host, as it stands there or encoded. Most headers with a colon have a time.
 fn may_have_uri(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -94,6 +123,7 @@ fn may_have_uri(value: &str) -> bool {
             bytes[..at].last().is_some_and(u8::is_ascii_alphabetic)
                 || bytes[at..].starts_with(b"://")
         }
+        b'/' => bytes[at..].starts_with(b"//"),
         b'%' => true,
         _ => false,
     })

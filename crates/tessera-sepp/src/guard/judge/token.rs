@@ -3,7 +3,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::places::{elsewhere, is_of};
 use super::{Judge, Scope, json};
@@ -38,10 +38,18 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
 
 /// Where the header says that keys and certificates are (RFC 7515 §4.1): a function that follows it fetches from there.
 fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
-    let Ok(Value::Object(members)) = serde_json::from_str(header) else {
-        return judge.against(Rule::Malformed, CLAIMS.name, "has no header");
-    };
-    for (name, value) in &members {
+    match serde_json::from_str(header) {
+        Ok(Value::Object(members)) => places_in(judge, &members),
+        _ => judge.against(Rule::Malformed, CLAIMS.name, "has no header"),
+    }
+}
+
+/// Also in a key that stands in the header (RFC 7517 §4.6).
+fn places_in(judge: &mut Judge<'_>, members: &Map<String, Value>) -> Result<(), Refusal> {
+    for (name, value) in members {
+        if let Value::Object(members) = value {
+            places_in(judge, members)?;
+        }
         let name = Folded::of(name).whole;
         let is_place = ["jku", "x5u"].iter().any(|place| name == Folded::of(place).whole);
         if is_place && judge.is_incoming {

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
 
 use super::{Walk, write_string};
 use crate::guard::fields::Text;
@@ -48,14 +47,10 @@ impl Codes {
         *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
     }
 
-    /// The value of `mncs`: a list of strings.
-    pub(super) fn put_list(&mut self, value: &Value) {
-        let codes = value.as_array().map(|items| {
-            let code = |item: &Value| item.as_str().map_or(Code::Unclear, Code::of);
-            items.iter().map(code).collect()
-        });
-        let codes = codes.filter(|_| self.listed.is_none());
-        self.listed = Some(codes.unwrap_or_else(|| vec![Code::Unclear]));
+    /// The value of `mncs`: the codes of a list, none if it is something else.
+    pub(super) fn put_list(&mut self, codes: Vec<Code>) {
+        let is_list = !codes.is_empty() && self.listed.is_none();
+        self.listed = Some(if is_list { codes } else { vec![Code::Unclear] });
     }
 
     pub(super) fn judge(&self, judge: &mut Judge<'_>, scope: Scope) -> Result<(), Refusal> {
@@ -87,8 +82,11 @@ fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
     PlmnId::new(std::str::from_utf8(mcc).ok()?, std::str::from_utf8(mnc).ok()?).ok()
 }
 
-/// The value of `mcc` or `mnc`: a string.
-pub(super) struct CodeOf<'k, 'w, 'j>(pub(super) &'k mut Walk<'w, 'j>);
+/// The value of `mcc` or `mnc`, a string; with `list` that of `mncs`, a list of them.
+pub(super) struct CodeOf<'k, 'w, 'j> {
+    pub(super) walk: &'k mut Walk<'w, 'j>,
+    pub(super) list: Option<&'k mut Vec<Code>>,
+}
 
 impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
     type Value = Code;
@@ -101,8 +99,8 @@ impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
 impl<'j> CodeOf<'_, '_, 'j> {
     /// Anything else is read, and is no code.
     fn other(&mut self) -> Walk<'_, 'j> {
-        let plain = Scope { text: Text::Plain, ..self.0.scope };
-        self.0.within(plain)
+        let plain = Scope { text: Text::Plain, ..self.walk.scope };
+        self.walk.within(plain)
     }
 }
 
@@ -133,8 +131,22 @@ impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
         self.other().visit_f64(value).map(|()| Code::Unclear)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, items: A) -> Result<Code, A::Error> {
-        self.other().visit_seq(items).map(|()| Code::Unclear)
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Code, A::Error> {
+        let Some(list) = self.list.take() else {
+            return self.other().visit_seq(items).map(|()| Code::Unclear);
+        };
+        let mut walk = self.other();
+        walk.deeper()?;
+        walk.out.push('[');
+        while let Some(code) = items.next_element_seed(CodeOf { walk: &mut walk, list: None })? {
+            list.push(code);
+            walk.out.push(',');
+        }
+        if !list.is_empty() {
+            walk.out.pop();
+        }
+        walk.out.push(']');
+        Ok(Code::Unclear)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, members: A) -> Result<Code, A::Error> {
@@ -142,7 +154,7 @@ impl<'de> Visitor<'de> for CodeOf<'_, '_, '_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Code, E> {
-        write_string(self.0.out, text);
+        write_string(self.walk.out, text);
         Ok(Code::of(text))
     }
 }

@@ -246,18 +246,15 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             };
             let scope = match key {
                 Key::Mcc | Key::Mnc => {
-                    let code = members.next_value_seed(CodeOf(&mut self))?;
+                    let code = members.next_value_seed(CodeOf { walk: &mut self, list: None })?;
                     codes.put(matches!(key, Key::Mcc), code);
                     is_first = false;
                     continue;
                 }
                 Key::Mncs => {
-                    let listed = members.next_value::<Value>()?;
-                    codes.put_list(&listed);
-                    // Whatever else stands there is judged as anywhere.
-                    let listed = listed.to_string();
-                    let judged = judge_into(self.judge, plain, &listed, self.left, self.out);
-                    self.settle(judged)?;
+                    let mut listed = Vec::new();
+                    members.next_value_seed(CodeOf { walk: &mut self, list: Some(&mut listed) })?;
+                    codes.put_list(listed);
                     is_first = false;
                     continue;
                 }

@@ -27,6 +27,9 @@ const MOST_PLACED: usize = 256;
 /// long to judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
+/// Longer than any pointer, in bytes: each is compared with the names of members.
+const LONGEST_POINTER: usize = 1024;
+
 /// More tokens than any pointer has.
 const MOST_TOKENS: usize = 32;
 
@@ -149,6 +152,9 @@ fn write(
 fn pointer(text: &str) -> Option<Vec<String>> {
     if text.is_empty() {
         return Some(Vec::new());
+    }
+    if text.len() > LONGEST_POINTER {
+        return None;
     }
     let tokens = text.strip_prefix('/')?.split('/').map(|token| {
         let mut plain = String::with_capacity(token.len());
@@ -280,8 +286,11 @@ fn moved(
         };
         if placed.place.len() <= from.len() {
             let inner = values(value, &from[shared..]);
-            // The source is in what was put there, whole unless other items stand around it.
-            is_seen |= !inner.is_empty() && !from[..shared].iter().any(|token| is_index(token));
+            // The source is in what was put there, whole unless other items stand around it. Most readers know case: to
+            // them another spelling is another place.
+            let is_whole = !from[..shared].iter().any(|token| is_index(token));
+            let is_spelled = placed.place[..] == from[..shared];
+            is_seen |= is_whole && is_spelled && has(value, &from[shared..]);
             let inner = inner.into_iter().take(MOST_PLACED);
             ends.extend(inner.map(|value| (to.to_vec(), value.clone())));
         } else {
@@ -293,19 +302,19 @@ fn moved(
             return Err(Refusal::new(Rule::Malformed, "patch", "has too many operations"));
         }
     }
-    if !is_seen || is_unseen {
-        if place.is_known() {
-            walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
-        }
-        put(walk.judge, Placed { place: to.to_vec(), value: None, len: 0 })?;
-    }
     for (end, value) in ends {
         let place = follow(walk.judge, &end)?;
         let mut text = String::new();
         value_at(walk.judge, place, &value.to_string(), walk.left, &mut text)?;
         put(walk.judge, Placed { place: end, value: Some(value), len: text.len() })?;
     }
-    Ok(())
+    if is_seen && !is_unseen {
+        return Ok(());
+    }
+    if place.is_known() {
+        walk.judge.against(Rule::Malformed, "patch", "copies into a member from elsewhere")?;
+    }
+    put(walk.judge, Placed { place: to.to_vec(), value: None, len: 0 })
 }
 
 /// Whether two pointers may be the same place.
@@ -327,10 +336,23 @@ fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
             items.iter().flat_map(|item| values(item, rest)).collect()
         }
         Value::Object(members) => {
-            let named = members.iter().filter(|(name, _)| is_same(name, token));
+            let folded = Folded::of(token).whole;
+            let named = members
+                .iter()
+                .filter(|(name, _)| *name == token || Folded::of(name).whole == folded);
             named.flat_map(|(_, member)| values(member, rest)).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Whether a value has something behind a pointer, spelled as it is there.
+fn has(value: &Value, pointer: &[String]) -> bool {
+    let Some((token, rest)) = pointer.split_first() else { return true };
+    match value {
+        Value::Array(items) => is_index(token) && items.iter().any(|item| has(item, rest)),
+        Value::Object(members) => members.get(token).is_some_and(|member| has(member, rest)),
+        _ => false,
     }
 }
 

@@ -1,0 +1,326 @@
+//! Queries, patches, parts and names that lead one reader elsewhere than another, or to no end.
+
+use std::fmt::Write;
+
+use tessera_sepp::guard::Rule;
+
+use crate::message::{guard, incoming, incoming_answer};
+
+const OWN: &str = "http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x";
+const PEERS: &str = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x";
+
+fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "%{byte:02X}");
+        out
+    })
+}
+
+fn refuses(requests: &[String]) {
+    let guard = guard("");
+    let passed: Vec<_> = requests.iter().filter(|text| incoming(&guard, text).is_ok()).collect();
+    assert!(passed.is_empty(), "{passed:#?}");
+}
+
+fn patch(operations: &str) -> String {
+    format!(
+        "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n[{operations}]"
+    )
+}
+
+fn nested(depth: usize) -> String {
+    (0..depth)
+        .fold("1".to_owned(), |value, _| format!(r#"{{"attr":"complexQuery","value":{value}}}"#))
+}
+
+/// Each level would double the work: 60 levels, 3 kB, would never end.
+#[test]
+fn a_complex_query_has_no_other_in_it() {
+    let query = nested(60);
+    let mut asked = vec![
+        format!("GET /nnrf-disc/v1/nf-instances?complexQuery={}", encoded(&query)),
+        format!("GET /nudr-dr/v1/not-allowed?complex-query={}", encoded(&query)),
+        format!("GET /nudm-sdm/v2/x\n3gpp-sbi-discovery-complex-query: {query}"),
+    ];
+    // Its name and its value encoded once more.
+    let again = nested(2).replace("complexQuery", "complexQuer%79");
+    asked.push(format!("GET /nnrf-disc/v1/nf-instances?complexQuery={}", encoded(&again)));
+    refuses(&asked);
+    let header = format!("3gpp-sbi-discovery-complex-query: {query}");
+    assert!(incoming_answer(&guard(""), "/nudm-sdm/v2/x", &header, "").is_err());
+}
+
+/// Where the rule only logs, it ends all the same.
+#[test]
+fn a_nested_complex_query_ends_where_its_rule_only_logs() {
+    let guard = guard("[guard]\nlog-only = [\"malformed\", \"unknown-member\"]");
+    let text = format!("GET /nnrf-disc/v1/nf-instances?complexQuery={}", encoded(&nested(24)));
+    drop(incoming(&guard, &text));
+}
+
+/// serde_json takes no form feed, and `trim_ascii_start` takes it away behind it.
+#[test]
+fn atoms_behind_a_form_feed_are_parameters() {
+    let asked =
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&requester-nf-type=AMF&complex-query";
+    let atom = |name: &str, value: &str| {
+        format!(r#""cnfUnits":[{{"cnfUnit":[{{"attr":"{name}","value":{value}}}]}}]}}"#)
+    };
+    let raw = r#""dnnConfigurations":{"$serde_json::private::RawValue":"{"},"#;
+    let mut all = Vec::new();
+    for (name, value) in [
+        ("requester-plmn-list", r#"[{"mcc":"999","mnc":"70"}]"#),
+        ("requester-nf-instance-fqdn", r#""amf.5gc.mnc070.mcc999.3gppnetwork.org""#),
+        ("guami", r#""{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"},\"amfId\":\"020040\"}""#),
+    ] {
+        all.push(format!("{asked}=%0C%7B{}", encoded(&atom(name, value))));
+        all.push(format!(
+            "{asked}=%250C{}",
+            encoded(&encoded(&format!("{{{}", atom(name, value))))
+        ));
+        all.push(format!("{asked}=%7B{}", encoded(&format!("{raw}{}", atom(name, value)))));
+    }
+    refuses(&all);
+}
+
+/// Most receivers know case: what the patch put at another spelling says nothing of the place it copies from.
+#[test]
+fn a_copy_from_another_spelling_is_from_an_unseen_place() {
+    let put = |value: &str| format!(r#"{{"op":"add","path":"/LOCALITY","value":{value}}}"#);
+    let to =
+        |op: &str, path: &str| format!(r#"{{"op":"{op}","from":"/locality","path":"{path}"}}"#);
+    let uri = format!("\"{PEERS}\"");
+    refuses(&[
+        patch(&format!("{},{}", put(&uri), to("copy", "/nfStatusNotificationUri"))),
+        patch(&format!("{},{}", put(&uri), to("move", "/nfStatusNotificationUri"))),
+        patch(&format!("{},{}", put(r#"{"mcc":"001","mnc":"01"}"#), to("copy", "/reqPlmnList/0"))),
+        format!(
+            "POST /nnrf-nfm/v1/nf-status-notify\n\n{{\"event\":\"NF_PROFILE_CHANGED\",\"nfInstanceUri\":\"{PEERS}\",\"profileChanges\":[\
+             {{\"op\":\"ADD\",\"path\":\"/LOCALITY\",\"newValue\":\"amf.5gc.mnc001.mcc001.3gppnetwork.org\"}},\
+             {{\"op\":\"MOVE\",\"from\":\"/locality\",\"path\":\"/fqdn\"}}]}}"
+        ),
+    ]);
+}
+
+/// Each name of a map would be compared with it.
+#[test]
+fn a_pointer_is_no_longer_than_any_of_an_api() {
+    let copy = |len: usize| {
+        let from = "z".repeat(len);
+        let put = r#"{"op":"add","path":"/dnnConfigurations","value":{"zz":1}}"#;
+        patch(&format!(
+            r#"{put},{{"op":"copy","from":"/dnnConfigurations/{from}","path":"/load"}}"#
+        ))
+    };
+    refuses(&[copy(1024), copy(100_000)]);
+}
+
+#[test]
+fn codes_are_a_list_of_texts() {
+    let guard = guard("");
+    let asked = |mncs: &str| {
+        let body = format!(r#"{{"newGuami":{{"plmnId":{{"mcc":"001","mncs":{mncs}}}}}}}"#);
+        let text = format!("POST /npcf-ue-policy-control/v1/policies\n\n{body}");
+        incoming(&guard, &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(asked(r#"["01","02"]"#), Ok(()));
+    let deep = (0..70).fold("[]".to_owned(), |value, _| format!(r#"{{"mncs":{value}}}"#));
+    assert_eq!(asked(&deep), Err(Rule::JsonDepth));
+    let sides = |mncs: &str| {
+        let body = format!(r#"{{"requesterPlmnList":[{{"mcc":"001","mncs":{mncs}}}]}}"#);
+        let text = format!("POST /nnrf-nfm/v1/subscriptions\n\n{body}");
+        incoming(&guard, &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(sides(r#"["01"]"#), Ok(()));
+    assert_eq!(sides(r#"["01","93"]"#), Err(Rule::PlmnInJson));
+    for list in ["[]", "[1]", "\"01\"", "{}", "null", r#"["01",["01"]]"#] {
+        assert_eq!(sides(list), Err(Rule::Malformed), "{list}");
+    }
+}
+
+/// cJSON_Parse reads up to the end of the value, whatever follows.
+#[test]
+fn json_in_a_binary_part_is_found_whatever_its_first_name() {
+    let part = |content: &str| {
+        format!(
+            "POST /nsmf-pdusession/v1/pdu-sessions\ncontent-type: multipart/related; boundary=b\n\n\
+             --b\r\ncontent-type: application/json\r\n\r\n{{}}\r\n--b\r\n\
+             content-type: application/vnd.3gpp.ngap\r\ncontent-id: n2\r\n\r\n{content}\r\n--b--\r\n"
+        )
+    };
+    refuses(&[
+        part("{\"\":0,\"supi\":\"imsi-208930000000001\"}\u{1}"),
+        part("{\"\\\"\":0,\"supi\":\"imsi-208930000000001\"}\u{1}"),
+        part("{\"\u{e9}\":0,\"supi\":\"imsi-208930000000001\"}\u{1}"),
+        part("[\"imsi-208930000000001\"]\u{1}"),
+    ]);
+}
+
+/// Hosts without a scheme, as curl takes them.
+#[test]
+fn a_reference_begins_with_no_host() {
+    let guard = guard("");
+    let passed = |text: &&str| {
+        let body = format!(r#"{{"nsiInformation":{{"nrfId":"{text}","nsiId":"1"}}}}"#);
+        incoming_answer(&guard, "/nnssf-nsselection/v2/network-slice-information", "", &body)
+            .is_ok()
+    };
+    let all = [
+        "127.1:80/nnrf-disc/v1",
+        "2130706433/x",
+        "0x0a000001/x",
+        "10.0.0.1./x",
+        "%31%30.0.0.1/x",
+        "10.0.0.1%2Fx",
+        "@10.0.0.1/x",
+        "0@10.0.0.1:6379/x",
+        "1:x@10.0.0.1:6379/x",
+        "1://10.0.0.1/x",
+        "udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1",
+    ];
+    let passed: Vec<_> = all.iter().filter(|text| passed(text)).collect();
+    assert!(passed.is_empty(), "{passed:#?}");
+}
+
+/// `uris` looks at nothing of a header that has no letter and colon, and at no URI in the middle of a token.
+#[test]
+fn a_host_in_a_header_is_found() {
+    let guard = guard("");
+    let all = [
+        "3gpp-sbi-oci: x=\"//10.0.0.1/x\"",
+        "www-authenticate: Bearer realm=\"//10.0.0.1/x\"",
+        "3gpp-sbi-binding: bl=nf-set; x=\"//10.0.0.1/x\"",
+        "3gpp-sbi-nrf-uri: nnrf-disc:http:/10.0.0.1/x",
+        "3gpp-sbi-nrf-uri: nnrf-disc: 10.0.0.1:8080/x",
+        "3gpp-sbi-oci: Callback-Uri:http:/10.0.0.1/x",
+        "3gpp-sbi-oci: \"a\"&http:10.0.0.1/x",
+        "3gpp-sbi-nrf-uri: nnrf-disc: \"ftp:10.0.0.1/x\"",
+    ];
+    let passed: Vec<_> = all
+        .iter()
+        .filter(|head| incoming_answer(&guard, "/nudm-sdm/v2/x", head, "").is_ok())
+        .collect();
+    let tab = incoming(
+        &guard,
+        "GET /nudm-sdm/v2/imsi-999700000000001/am-data\n3gpp-sbi-correlation-info: x\timsi-208930000000001",
+    );
+    assert!(passed.is_empty() && tab.is_err(), "{passed:#?} {tab:?}");
+}
+
+/// A telescopic name stands for a function of any peer.
+#[test]
+fn a_peer_has_no_use_for_a_telescopic_name() {
+    let domain = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
+    let guard = guard(&format!("[sbi]\ntelescopic-domain = \"{domain}\""));
+    for member in ["hsmfPduSessionUri", "nrfUri", "smContextRef"] {
+        let text = format!(
+            "POST /nsmf-pdusession/v1/pdu-sessions\n\n{{\"{member}\":\"http://smf-n208093.{domain}/x\"}}"
+        );
+        assert_eq!(incoming(&guard, &text).unwrap_err().rule, Rule::CallbackUri, "{member}");
+    }
+    let text = format!("POST /nnrf-nfm/v1/subscriptions\n\n{{\"fqdn\":\"amf-n208093.{domain}\"}}");
+    assert_eq!(incoming(&guard, &text).unwrap_err().rule, Rule::Target);
+}
+
+/// Two types whose lists of changes are judged as plain JSON.
+#[test]
+fn a_list_of_changes_of_any_type_is_one() {
+    let list = format!(r#"[{{"op":"add","path":"/nfStatusNotificationUri","value":"{OWN}"}}]"#);
+    refuses(&["problem+json", "3gppHal+json"].map(|kind| {
+        format!("PATCH /nsmf-callback/v1/x\ncontent-type: application/{kind}\n\n{list}")
+    }));
+}
+
+/// What an own function sends, as the peer gets it.
+fn sent(text: &str) -> String {
+    let guard = guard("");
+    let (mut parts, mut body) = crate::message::request(text);
+    let verdict =
+        crate::message::with(|it| guard.outgoing_request(it, &mut parts, Some(&mut body)));
+    drop(verdict.unwrap());
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+/// A peer chooses the path of its callback, and with it the service by which the notification is judged.
+#[test]
+fn profiles_are_hidden_at_any_path_that_a_peer_chose() {
+    let profile = r#"{"nfProfile":{"ipv4Addresses":["10.0.0.7"],"nfServices":[{"ipEndPoints":[{"ipv4Address":"10.0.0.7","port":7777}]}]}}"#;
+    for path in [
+        "/x",
+        "/nnrf-nfm/v1/nf-status-notify",
+        "/namf-callback/v1/x",
+        "/nudm-sdm/v2/x",
+        "/nausf-auth/v1/x",
+    ] {
+        let subscribe = format!(
+            "POST /nnrf-nfm/v1/subscriptions\n\n{{\"nfStatusNotificationUri\":\"http://smf.5gc.mnc001.mcc001.3gppnetwork.org{path}\"}}"
+        );
+        assert!(incoming(&guard(""), &subscribe).is_ok(), "{path}");
+        let sent = sent(&format!("POST {path}\n\n{profile}"));
+        assert!(!sent.contains("10.0.0.7"), "{path}: {sent}");
+    }
+}
+
+/// They are no part of the message of a line, where nothing would quote them.
+#[test]
+fn a_peers_words_are_no_fields_of_a_line() {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use tessera_proxy::logging::{self, LogFormat, LogOptions, tracing};
+    use tessera_sepp::n32c::association::{Event, Failure, Observer as _};
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let events = tessera_sepp::events::Events::new(tessera_sepp::metrics::Metrics::unregistered());
+    let lines = Lines::default();
+    let (log, subscriber) =
+        logging::log_to(lines.clone(), LogOptions::new(LogFormat::Text)).unwrap();
+    let peer = crate::message::PEER.parse().unwrap();
+    let detail = "x event=refused rule=plmn-in-json peer=sepp.third.org \u{202e}".to_owned();
+    let failure =
+        Failure::Refused { status: http::StatusCode::FORBIDDEN, detail, retry_after: None };
+    tracing::subscriber::with_default(subscriber, || {
+        events.on(&Event::Failed { peer: &peer, failure: &failure });
+    });
+    log.finish();
+    let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    // What stands in quotes is a value.
+    let fields: String = line.split('"').step_by(2).collect();
+    assert!(fields.contains(" event=n32c_failed") && !fields.contains("event=refused"), "{line}");
+    assert!(!line.contains('\u{202e}'), "{line}");
+}
+
+#[test]
+fn a_network_id_has_nothing_in_front_of_it() {
+    let asked = |id: &str| {
+        let text = format!("GET /nudm-sdm/v2/x\n3gpp-sbi-originating-network-id: {id}");
+        incoming(&guard(""), &text).map(drop).map_err(|refusal| refusal.rule)
+    };
+    assert_eq!(asked("001-01"), Ok(()));
+    assert_eq!(asked("x.mnc001.mcc001-999-70"), Err(Rule::Malformed));
+    let info = "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: dst=1 srcsepp=sepp.5gc.mnc070.mcc999.3gppnetwork.org";
+    assert_eq!(incoming(&guard(""), info).unwrap_err().rule, Rule::PlmnInHeader);
+}
+
+#[test]
+fn a_key_in_a_token_is_in_the_senders_network_too() {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let header = r#"{"jwk":{"kty":"EC","x5u":"gopher://10.0.0.1:6379/_INFO"}}"#;
+    let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
+    let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
+    assert_eq!(incoming(&guard(""), &text).unwrap_err().rule, Rule::CallbackUri);
+}
