@@ -315,6 +315,28 @@ fn a_network_id_has_nothing_in_front_of_it() {
     assert_eq!(incoming(&guard(""), info).unwrap_err().rule, Rule::PlmnInHeader);
 }
 
+/// A name that only looks like a callback's leads to the sender, in a query and in a patch.
+#[test]
+fn a_callback_by_its_name_alone_is_of_the_sender() {
+    let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
+    let rule = |text: &str| incoming(&guard, text).err().map(|refusal| refusal.rule);
+    let query = |uri: &str| format!("GET /nudm-sdm/v2/x?x2NotifyUri={}", encoded(uri));
+    assert_eq!(rule(&query(PEERS)), None);
+    assert_eq!(rule(&query(OWN)), Some(Rule::CallbackUri));
+    let put =
+        |uri: &str| patch(&format!(r#"{{"op":"add","path":"/x2NotifyUri","value":"{uri}"}}"#));
+    assert_eq!(rule(&put(PEERS)), None);
+    assert_eq!(rule(&put(OWN)), Some(Rule::CallbackUri));
+}
+
+#[test]
+fn a_text_below_a_network_is_no_network() {
+    let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");
+    let body = r#"{"requesterPlmn":{"mcc":"001","mnc":"01","vendorX":"some words"}}"#;
+    let judged = incoming(&guard, &format!("POST /nnrf-nfm/v1/subscriptions\n\n{body}"));
+    assert_eq!(judged.unwrap().logged.len(), 1);
+}
+
 #[test]
 fn a_key_in_a_token_is_in_the_senders_network_too() {
     use base64::Engine;
@@ -323,4 +345,8 @@ fn a_key_in_a_token_is_in_the_senders_network_too() {
     let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
     let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
     assert_eq!(incoming(&guard(""), &text).unwrap_err().rule, Rule::CallbackUri);
+    let header = URL_SAFE_NO_PAD.encode(r#"{"x":"udm.5gc.mnc093.mcc208.3gppnetwork.org"}"#);
+    let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
+    let refusal = incoming(&guard(""), &text).unwrap_err();
+    assert_eq!((refusal.rule, refusal.field), (Rule::PlmnInToken, "JOSE header"));
 }

@@ -62,6 +62,14 @@ fn keys(secret: u8) -> WrappingKeys {
     keys
 }
 
+#[test]
+fn wrapping_keys_are_counted() {
+    let two = keys(7);
+    two.add(EpochKey::forever([2; 16], [8; 32].into()), NOW).unwrap();
+    assert_eq!((two.len(), two.is_empty(), keys(7).len()), (2, false, 1));
+    assert!(WrappingKeys::new(&provider(), WrappingPurpose::Snapshot).is_empty());
+}
+
 fn close(vault: &MemoryVault) {
     vault.close(&provider(), &keys(7), NOW).unwrap();
 }

@@ -27,6 +27,7 @@ fn a_register_accepts_a_ticket_once() {
     assert_eq!(claim(&register, 1, after(99)), Err(AlreadyUsed));
     assert_eq!(claim(&register, 2, after(3)), Ok(()));
     assert_eq!(register.len(), 2);
+    assert!(!register.is_empty());
 }
 
 #[test]

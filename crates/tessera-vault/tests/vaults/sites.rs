@@ -253,3 +253,23 @@ fn a_life_of_the_vault_that_ended_at_home_is_known_away() {
     assert!(matches!(taken, Taken::Absent(Absent::Lost { .. })), "{taken:?}");
     std::fs::remove_dir_all(dir).unwrap();
 }
+
+#[test]
+fn a_request_to_burn_shows_no_handle() {
+    let request = BurnAtHome::new(handle(0x5a), Incarnation { vault: [9; 16], number: 3 });
+    let shown = format!("{request:?}");
+    assert!(shown.contains("home") && shown.contains("number: 3"), "{shown}");
+    assert!(!shown.contains("handle") && !shown.contains("90, 90"), "{shown}");
+}
+
+#[test]
+fn a_vault_among_sites_keeps_keys_in_the_form_of_its_own() {
+    for expanded_bytes in [0, 1 << 20] {
+        let limits = tessera_vault::Limits { expanded_bytes, ..tessera_vault::Limits::new(100) };
+        let memory = Arc::new(MemoryVault::with_limits(limits));
+        let form = memory.key_form();
+        let (_, dead_end) = site(3, Weather::Cut);
+        assert_eq!(SiteVault::named(memory, [1; 16], dead_end).key_form(), form);
+        assert_eq!(form == tessera::crypto::KeyForm::Seed, expanded_bytes == 0);
+    }
+}
