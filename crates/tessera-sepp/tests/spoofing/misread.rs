@@ -345,7 +345,7 @@ fn a_key_in_a_token_is_in_the_senders_network_too() {
     let [header, claims] = [header, "{}"].map(|part| URL_SAFE_NO_PAD.encode(part));
     let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
     assert_eq!(incoming(&guard(""), &text).unwrap_err().rule, Rule::CallbackUri);
-    let header = URL_SAFE_NO_PAD.encode(r#"{"x":"udm.5gc.mnc093.mcc208.3gppnetwork.org"}"#);
+    let header = URL_SAFE_NO_PAD.encode(r#"{"zz9":"udm.5gc.mnc093.mcc208.3gppnetwork.org"}"#);
     let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
     let refusal = incoming(&guard(""), &text).unwrap_err();
     assert_eq!((refusal.rule, refusal.field), (Rule::PlmnInToken, "JOSE header"));
