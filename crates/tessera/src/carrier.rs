@@ -1,15 +1,15 @@
-//! What carries a connection, and with it what its sessions are good for.
+//! What carries a connection; its sessions are valid only there.
 
 use crate::code_point::code_points;
 
 code_points! {
-    /// What carries the connections of a session. A session resumes over its own carrier only: over
-    /// another the same secrets would stand under other labels and other rules.
+    /// What carries the connections of a session. A session resumes only over its own carrier: over
+    /// another, the same secrets would be used with other labels and other rules.
     ///
-    /// The number stands in stored sessions and sealed tickets, never on the wire. Those from 128 on are for faces outside
-    /// of this crate.
+    /// The number is in stored sessions and sealed tickets, never on the wire. Values from 128 are for faces outside
+    /// this crate.
     Carrier(u8) {
-        /// A stream, as TCP is: TLS.
+        /// A stream such as TCP: TLS.
         STREAM = 0,
     }
 }

@@ -10,7 +10,7 @@ macro_rules! code_points {
         impl $name {
             $($(#[$doc])* pub const $constant: Self = Self($value);)*
 
-            /// Whether this version of Tessera has a name for the value.
+            /// Returns whether this version of Tessera has a name for the value.
             pub const fn is_known(self) -> bool {
                 matches!(self, $(Self::$constant)|*)
             }

@@ -9,7 +9,7 @@ use crate::alert::AlertDescription;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer broke the protocol, or asked for what this side does not have.
+    /// The peer broke the protocol, or asked for what this side doesn't support.
     Protocol {
         /// The alert that was sent.
         alert: AlertDescription,
@@ -26,28 +26,28 @@ pub enum Error {
     TimedOut,
     /// This side's cryptography failed.
     Provider(&'static str),
-    /// A state that can't be: a mistake in this library. Please report it, with the text.
+    /// A state that can't occur: a bug in this library. Please report it, with the text.
     Internal(&'static str),
     /// The configuration can't work; the text names the part and what would be right.
     Configuration(&'static str),
-    /// A call for which the handshake has to go on first; the connection goes on.
+    /// The call must wait until the handshake is further; the connection continues.
     TooEarly(&'static str),
-    /// This side has closed its direction, and sends nothing more.
+    /// This side has closed its direction and sends nothing more.
     Closed,
-    /// An answer to a question that is not open; the connection goes on, and the one that is open still
-    /// waits for its own.
+    /// An answer to a question that is not open; the connection continues, and the open question still
+    /// needs its own answer.
     WrongAnswer,
-    /// An argument that the call doesn't take, whatever the state; the connection goes on.
+    /// An invalid argument, whatever the state; the connection continues.
     Misuse(&'static str),
 }
 
 impl Error {
-    /// Whether the connection has ended. Otherwise a call was refused, and nothing has changed.
+    /// Returns whether the connection has ended. Otherwise a call was refused, and nothing has changed.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::TooEarly(_) | Self::Closed | Self::WrongAnswer | Self::Misuse(_))
     }
 
-    /// The alert that reports this error to the peer, if there is one.
+    /// Returns the alert that reports this error to the peer, if any.
     pub fn alert(&self) -> Option<AlertDescription> {
         match self {
             Self::Protocol { alert, .. } => Some(*alert),
@@ -85,9 +85,9 @@ impl core::error::Error for Error {}
 /// The peer is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerRejected {
-    /// The alert that tells the peer why (RFC 8446 §6.2).
+    /// The alert for the peer (RFC 8446 §6.2).
     pub alert: AlertDescription,
-    /// The reason in words, for the local log.
+    /// The reason, for the local log.
     pub reason: String,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for PeerRejected {
 
 impl core::error::Error for PeerRejected {}
 
-/// An error of the configuration, where what it needs does not hold.
+/// Returns an error of the configuration unless its requirement `holds`.
 pub(crate) fn require(holds: bool, what: &'static str) -> Result<(), Error> {
     if holds { Ok(()) } else { Err(Error::Configuration(what)) }
 }

@@ -1,11 +1,11 @@
-//! TLS 1.3 for connections that are made again and again.
+//! TLS 1.3 for clients that reconnect often.
 //!
 //! This crate is the engine of Tessera: a state machine for TLS 1.3 (RFC 8446, RFC 9846), client and
-//! server, without sockets, threads or cryptography of its own. It is `no_std` with `alloc`, and has
+//! server, without sockets, threads or cryptography of its own. It is `no_std` with `alloc` and has
 //! no unsafe code.
 //!
 //! Programs on tokio use `tessera-tokio`, whose first page leads from PEM files to the first byte. This page is
-//! for those who drive the engine themselves: over sockets of their own, in another runtime, on bare metal.
+//! for programs that drive the engine themselves: over their own sockets, in another runtime, on bare metal.
 //!
 //! # Ways to connect
 //!
@@ -38,7 +38,7 @@
 //!   Output ◄── write() ◄── data                      └──► answer()
 //! ```
 //!
-//! Call [`Connection::read`] with everything that was received; act on the event; drop what it
+//! Call [`Connection::read`] with everything received so far; handle the event; drop what was
 //! [`consumed`](Progress::consumed); send what is in the [`Output`]. Repeat until it needs input:
 //!
 //! ```
@@ -53,14 +53,14 @@
 //! let config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(Verifier)).checked()?;
 //! // Two clocks: one that only goes forward, and the date if it is known.
 //! let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
-//! // A client that sends early data gives a `clock` too.
+//! // A client that sends early data sets `clock` too.
 //! let destination = Destination { server_name: "server.example".into(), ..Default::default() };
 //!
 //! // The ClientHello is in the output.
 //! let mut output = Output::new();
 //! let mut connection = ClientConnection::start(config, destination, now, &mut output)?;
 //!
-//! // Whatever the server sends goes to the end of the input, and is decrypted where it lies.
+//! // Append what the server sends to the input; it is decrypted in place.
 //! let mut input: Vec<u8> = Vec::new();
 //! loop {
 //!     let progress = connection.read(now, &mut input, &mut output)?;
@@ -72,7 +72,7 @@
 //!         ReadEvent::PeerClosed | ReadEvent::NeedInput | ReadEvent::OutputFull => goes_on = false,
 //!         _ => {}
 //!     }
-//!     // In any case: also where nothing goes on, records may have been consumed.
+//!     // Always: records may have been consumed even if nothing more happens.
 //!     input.drain(..progress.consumed);
 //!     if !goes_on {
 //!         break;
@@ -85,32 +85,32 @@
 //! ```
 //!
 //! `examples/sans_io.rs` is a whole client and server over blocking sockets, with this loop. Programs that carry the
-//! handshake in packets, as QUIC and DTLS do, have another, of the parts in [`face`].
+//! handshake in packets, as QUIC and DTLS do, build their own loop from the parts in [`face`].
 //!
 //! Four rules complete it:
 //!
-//! - **Errors end the connection.** The alert is in the output, and should still be sent.
-//! - **Time is an argument**, but for the [`Clock`] of [`Destination::clock`]. [`Connection::deadline`] is when a
-//!   handshake ends if nothing comes; call `read` again then.
-//! - **The end of the stream is reported** with [`Connection::end_of_stream`]: without close_notify before it,
-//!   something may be missing, and it is an error.
-//! - **Questions are answered.** What may wait (a key in another machine, a vault across the network) comes as
-//!   [`ReadEvent::Question`] with a token; [`ServerConnection::answer`] takes the token, and only an answer of
-//!   its type. Until then nothing is read. Configurations whose traits answer at once
-//!   ([`Reply::Now`]) leave no questions.
+//! - **Errors end the connection.** The alert is in the output and should still be sent.
+//! - **Time is an argument**, except for the [`Clock`] of [`Destination::clock`]. [`Connection::deadline`] is when a
+//!   handshake ends if nothing arrives; call `read` again then.
+//! - **Report the end of the stream** with [`Connection::end_of_stream`]. Without a preceding close_notify, data may
+//!   be missing, and that is an error.
+//! - **Answer questions.** What may wait (a key in another machine, a vault across the network) arrives as
+//!   [`ReadEvent::Question`] with a token; [`ServerConnection::answer`] takes the token and only an answer of
+//!   its type. Nothing is read until then. Configurations whose traits answer at once
+//!   ([`Reply::Now`]) raise no questions.
 //!
 //! # Early data
 //!
 //! After [`ClientConnection::start`] with a session, [`ClientConnection::early_data_room`] is how much may go
-//! with the first flight. The server's application reads it as [`ReadEvent::EarlyData`]. If it is rejected,
-//! [`Event::EarlyDataRejected`] has a [`Verdict`](resume::Verdict) on whether sending it again is safe; the
-//! engine never sends anything again by itself.
+//! with the first flight. The server's application reads it as [`ReadEvent::EarlyData`]. If the server rejects it,
+//! the [`Verdict`](resume::Verdict) of [`Event::EarlyDataRejected`] states whether it is safe to send again; the
+//! engine never resends by itself.
 //!
-//! Under a forward-secret ticket early data is *accepted* at most once. It is *executed* at most once by a client
-//! that obeys the verdict, and no answer is the verdict `unknown`: after an error, an end of the stream or a
-//! connection that was given up, [`Facts`] still has how much was written, the flight's name (for
+//! Under a forward-secret ticket early data is *accepted* at most once. It is *executed* at most once if the client
+//! obeys the verdict; no answer means the verdict `unknown`. After an error, an end of the stream or an abandoned
+//! connection, [`Facts`] still has how much was written, the flight's name (for
 //! [`Destination::ask_receipts`]) and [`EarlyDataStatus::verdict`]. An attacker on the path can hold records back and
-//! end the connection, so that a prefix of early data is executed: it must be self-delimiting.
+//! end the connection, so that only a prefix of the early data is executed: early data must be self-delimiting.
 //!
 //! # Inside
 //!

@@ -2,8 +2,8 @@
 
 use core::num::NonZeroU16;
 
-/// How long protected records are made, so that they don't tell how much they hold: application
-/// data, handshake messages and alerts alike. Padding costs bandwidth, and hides nothing of when and
+/// The length of protected records, chosen to hide how much they hold: application
+/// data, handshake messages and alerts alike. Padding costs bandwidth, and doesn't hide when and
 /// how often a side sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Padding {
@@ -11,14 +11,14 @@ pub enum Padding {
     #[default]
     None,
     /// Padded to the next multiple of this many bytes of content, or to the longest record that the
-    /// peer takes if that is less; 16,384 makes all records as long as can be. Early data is padded
-    /// no further than its limit: padding counts against it, as a server that refuses early data
-    /// can't tell the two apart.
+    /// peer accepts if that is less; 16,384 makes all records maximal. Padding counts against the limit
+    /// of early data, since a server that refuses early data can't distinguish the two; so early data is
+    /// padded no further than its limit.
     MultipleOf(NonZeroU16),
 }
 
 impl Padding {
-    /// How long `len` bytes of content are made in a record of at most `most`.
+    /// Returns the padded length of `len` bytes of content in a record of at most `most`.
     pub(crate) fn padded(self, len: usize, most: usize) -> usize {
         match self {
             Self::None => len,
@@ -28,7 +28,7 @@ impl Padding {
         }
     }
 
-    /// How much content fits `room` bytes when it is padded.
+    /// Returns how much content fits `room` bytes after padding.
     pub(crate) fn fitting(self, room: usize) -> usize {
         match self {
             Self::None => room,

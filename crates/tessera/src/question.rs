@@ -1,32 +1,32 @@
-//! Questions: whatever may wait is asked, and the owner answers.
+//! Questions: the engine asks its owner whatever may wait.
 //!
 //! A question belongs to the state that waits for its answer. The configuration answers most of them
-//! on the spot ([`Reply::Now`]). One that it leaves for later becomes visible to the driver of the
-//! connection, with a token that takes only an answer of the right type. While a question is open
+//! at once ([`Reply::Now`]). One that it leaves for later becomes visible to the driver of the
+//! connection, with a token that accepts only an answer of the right type. While a question is open
 //! the connection reads nothing.
 //!
-//! A new question is four edits: its type with the answer's; a line in its side's list
+//! A new question needs four edits: its type with the answer's; a line in its side's list
 //! (`handshake/{client,server}/questions.rs`); and in tokio a method of `Answers` with its line in
-//! `asks!`. The step that asks has two ways. A state whose work is done hands over what goes on
-//! (`Context::ask`). A decision about a ClientHello is made again from the top with the answer in its
+//! `asks!`. The step that asks has two ways. A state whose work is done passes its continuation
+//! (`Context::ask`). A decision about a ClientHello runs again from the top with the answer in its
 //! place (`handshake/server/pause.rs`, `decisions.rs`).
 
 use alloc::boxed::Box;
 use core::any::{Any, TypeId};
 use core::marker::PhantomData;
 
-/// What an owner replies to a question: the answer at once, or that it comes later.
+/// An owner's reply to a question: the answer, or that it comes later.
 #[derive(Debug)]
 pub enum Reply<A> {
     /// The answer.
     Now(A),
-    /// The question becomes visible to the driver of the connection, which answers in its own time.
+    /// The driver of the connection gets the question, and answers in its own time.
     Later,
 }
 
 /// A question, and the type of its answer.
 pub trait Question: 'static {
-    /// What answers it.
+    /// The type of its answer.
     type Answer: 'static;
 }
 
@@ -35,13 +35,13 @@ pub trait Question: 'static {
 pub struct Asked<Q> {
     /// The question.
     pub question: Q,
-    /// To be given back with the answer.
+    /// The token to return with the answer.
     pub token: Token<Q>,
 }
 
-/// Stands for an open question. It can be used once, and only with an answer to that question. Give it back to the
-/// connection that asked: one that asks the same would take it too.
-/// Another answer does not compile:
+/// Represents an open question. It can be used once, and only with an answer to that question. Pass it to the
+/// connection that asked: another connection with the same open question would accept it too.
+/// An answer of another type does not compile:
 ///
 /// ```compile_fail,E0308
 /// use tessera::auth::Sign;
@@ -69,14 +69,14 @@ pub struct Asked<Q> {
 #[derive(Debug)]
 pub struct Token<Q>(PhantomData<fn(Q)>);
 
-/// A question that its owner answers later, and what goes on with the answer.
+/// A question that its owner answers later, and the continuation with its answer.
 ///
-/// `V` is the enum of one side's questions, and `T` what takes an answer: a step of that side.
+/// `V` is the enum of one side's questions, and `T` the continuation: a step of that side.
 pub struct Waiting<V> {
     question: Option<V>,
-    /// Which question it is: two may have answers of one type.
+    /// The type of the question: two may have answers of the same type.
     kind: TypeId,
-    /// A `T` of [`new`](Self::new): its type determines which answer is expected.
+    /// A `T` of [`new`](Self::new), whose type determines the expected answer.
     then: Box<dyn Any + Send + Sync>,
 }
 
@@ -89,23 +89,23 @@ impl<V> Waiting<V> {
         Self { question: Some(asked.into()), kind: TypeId::of::<Q>(), then: Box::new(then) }
     }
 
-    /// The question, the first time it is asked for.
+    /// Returns the question, once.
     pub(crate) fn question(&mut self) -> Option<V> {
         self.question.take()
     }
 
-    /// Whether the question is a `Q`, and `T` what goes on.
+    /// Returns whether the question is a `Q`, and the continuation a `T`.
     pub(crate) fn expects<Q: Question, T: Any>(&self) -> bool {
         self.kind == TypeId::of::<Q>() && self.then.is::<T>()
     }
 
-    /// What goes on, if it is a `T`.
+    /// Returns the continuation, if it is a `T`.
     pub(crate) fn then<T: Any>(self) -> Option<T> {
         self.then.downcast().ok().map(|then| *then)
     }
 }
 
-/// Makes the enum of one side's questions: each variant is named like its question.
+/// Declares the enum of one side's questions: each variant has the name of its question.
 macro_rules! questions {
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $question:ident,)* }) => {
         $(#[$about])*

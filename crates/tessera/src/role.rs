@@ -10,7 +10,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The other end.
+    /// Returns the other end.
     pub(crate) fn peer(self) -> Self {
         match self {
             Self::Client => Self::Server,

@@ -1,4 +1,4 @@
-//! What the unit tests share: one real suite, scripted everything else, and the traces of RFC 8448.
+//! Shared by the unit tests: one real suite, scripted everything else, and the traces of RFC 8448.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -186,7 +186,7 @@ pub(crate) fn provider(trace: &Trace) -> Provider {
     }
 }
 
-/// Signs with the signature of a CertificateVerify.
+/// Returns the signature of a trace's CertificateVerify.
 pub(crate) struct ScriptedSigner {
     scheme: [SignatureScheme; 1],
     signature: Vec<u8>,
@@ -210,7 +210,7 @@ impl Signer for ScriptedSigner {
     }
 }
 
-/// Takes every signature of some schemes for right.
+/// Accepts every signature of some schemes.
 pub(crate) struct Trusting(pub(crate) Vec<SignatureScheme>);
 
 impl PeerVerifier for Trusting {
@@ -227,7 +227,7 @@ impl PeerVerifier for Trusting {
     }
 }
 
-/// What carries a handshake, and remembers.
+/// A carrier that records what the handshake does.
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) sent: Vec<(Epoch, Vec<u8>)>,

@@ -1,31 +1,31 @@
-//! Time: told by the caller, and, for one judgement, asked of a clock.
+//! Time: passed by the caller, except for one judgement that reads a clock.
 
 use core::fmt::Debug;
 use core::time::Duration;
 
-/// A moment. The engine reads no clock, but for a client's [`Clock`].
+/// A moment. The engine reads no clock, except for a client's [`Clock`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Time {
-    /// Since any fixed moment; never goes back. Deadlines are counted in it.
+    /// Since any fixed moment; never goes back. Used for deadlines.
     pub monotonic: Duration,
-    /// Since the Unix epoch, where it is known. Without it certificates can't be judged, and tickets
-    /// are neither given nor taken.
+    /// Since the Unix epoch, if known. Without it certificates can't be judged, and tickets
+    /// are neither issued nor accepted.
     pub unix: Option<Duration>,
 }
 
 impl Time {
-    /// Seconds since the Unix epoch.
+    /// Returns the seconds since the Unix epoch.
     pub(crate) fn unix_secs(&self) -> Option<u64> {
         self.unix.map(|unix| unix.as_secs())
     }
 }
 
-/// Both clocks of a client's machine, asked by the engine itself: when a connection begins, and when it
-/// judges a flight whose key was lost with an earlier life of the server (`docs/0rtt-fs.md`, section 10).
+/// Both clocks of a client's machine, which the engine itself reads: when a connection begins, and when it
+/// judges a flight whose key was lost in a restart of the server (`docs/0rtt-fs.md`, section 10).
 ///
-/// The times that a caller passes have no part in that judgement. They may have been read before the
-/// input came, as event loops do; and a span that is too short makes `burned` of a flight that was
-/// executed. So an implementation reads its clocks when it is asked, and keeps nothing it read before:
+/// That judgement doesn't use the times that a caller passes: they may have been read before the
+/// input arrived, as event loops do, and a span that is too short turns a flight that was executed into
+/// `burned`. So an implementation must read its clocks on every call, and cache nothing:
 ///
 /// ```
 /// use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -44,7 +44,7 @@ impl Time {
 /// }
 /// ```
 pub trait Clock: Debug + Send + Sync {
-    /// Now. Without `unix`, nothing that was lost is judged: a monotonic clock alone may stand still while
+    /// Returns the current time. Without `unix`, no lost flight is judged: a monotonic clock alone may stop while
     /// the machine sleeps.
     fn now(&self) -> Time;
 }

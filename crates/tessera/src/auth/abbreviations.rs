@@ -6,42 +6,41 @@ use super::codec_results::{CodecRefusal, DecodedCertificate};
 use crate::wire::{CertificateType, ExtensionType};
 
 /// The abbreviated messages of one connection: Certificate and CertificateRequest with another body and
-/// the same type, where both ends have agreed on that in their hellos (RFC 7924). A codec that has them
-/// gives them as [`CertificateCodec::abbreviations`](super::CertificateCodec::abbreviations).
+/// the same type, where both ends have agreed on that in their hellos (RFC 7924). A codec with such messages
+/// returns them from [`CertificateCodec::abbreviations`](super::CertificateCodec::abbreviations).
 ///
-/// The transcript covers each message as it is sent. Post-handshake authentication has none of them.
+/// The transcript covers each message as it is sent. Post-handshake authentication uses none of them.
 pub trait Abbreviations: Send + Sync {
-    /// To a client: an extension for the ClientHello, with its body, beside that of the codec itself and by
-    /// the same rules.
+    /// On a client: returns an extension for the ClientHello, with its body, in addition to the codec's own and
+    /// under the same rules.
     fn extension(&self) -> Option<(ExtensionType, &[u8])>;
 
-    /// To a client: the body of the server's answer to [`extension`](Self::extension), or `None` if there is
-    /// none. Called once, after the codec's own, also where a PSK is used. A refusal ends the handshake.
+    /// On a client: receives the body of the server's answer to [`extension`](Self::extension), or `None` without
+    /// one. Called once, after the codec's own, even if a PSK is used. A refusal ends the handshake.
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal>;
 
-    /// To a server, which uses no PSK: what it is going to send. Gives the body that its CertificateRequest
-    /// is sent with instead; `None`: its own. Called once, before [`answer`](Self::answer) and the codec's.
+    /// On a server that uses no PSK: receives what it is about to send. Returns the body to send as its
+    /// CertificateRequest, or `None` for the original. Called once, before [`answer`](Self::answer) and the codec's.
     fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>>;
 
-    /// To a server: an extension for EncryptedExtensions, with its body, beside that of the codec itself and
-    /// by the same rules.
+    /// On a server: returns an extension for EncryptedExtensions, with its body, in addition to the codec's own
+    /// and under the same rules.
     fn answer(&self) -> Option<(ExtensionType, &[u8])>;
 
-    /// What both ends agreed on, once EncryptedExtensions was sent or read. A client ends the handshake
-    /// with illegal_parameter if that is anything, and a PSK is used.
+    /// Returns what both ends agreed on, once EncryptedExtensions was sent or read. A client that uses a PSK ends
+    /// the handshake with illegal_parameter if anything was agreed on.
     fn agreed(&self) -> Agreed;
 
-    /// The body that this side's Certificate is sent with, in place of this one; `None`: this one.
+    /// Returns the body to send as this side's Certificate in place of `body`, or `None` for `body`.
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>>;
 
-    /// To a client: the body of the server's CertificateRequest, as it came. Gives the body that it stands
-    /// for; `None`: this one. A refusal ends the handshake.
+    /// On a client: decodes the body of the server's CertificateRequest. Returns the body that it stands for, or
+    /// `None` for `body` itself. A refusal ends the handshake.
     fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal>;
 
-    /// The Certificate that the peer's stands for, from its body as it came. Called only if that was
-    /// [agreed on](Self::agreed); the peer may then send it in no other form. A refusal ends the handshake;
-    /// what must not be told before the proof, waits for
-    /// [`is_what_was_sent`](super::CertificateCodec::is_what_was_sent).
+    /// Decodes the body of the peer's Certificate. Called only if that was [agreed on](Self::agreed); the peer may
+    /// then send it in no other form. A refusal ends the handshake; one that the peer must not learn before its
+    /// proof waits for [`is_what_was_sent`](super::CertificateCodec::is_what_was_sent).
     fn read_certificate(&mut self, body: &[u8]) -> Result<DecodedCertificate, CodecRefusal>;
 }
 
@@ -56,7 +55,7 @@ pub struct Agreed {
     pub peer_certificate: bool,
 }
 
-/// What a server is going to send after EncryptedExtensions.
+/// What a server is about to send after EncryptedExtensions.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ServerFlight<'a> {

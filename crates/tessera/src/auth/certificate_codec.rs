@@ -1,4 +1,4 @@
-//! The forms in which a Certificate travels other than whole (RFC 8879).
+//! The forms of a Certificate other than whole (RFC 8879).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -13,30 +13,30 @@ use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
 use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
-/// Makes the certificate codecs of a configuration's connections: one codec for each connection, from
-/// what is known of its peer, or none.
+/// Makes the certificate codecs of a configuration's connections: for each connection at most one codec,
+/// depending on what is known of its peer.
 ///
-/// What is known to all connections, such as a cache of peers' certificates, belongs to the factory.
-/// A handshake with a PSK sends no certificates: then a server makes the codec of
+/// State shared by all connections, such as a cache of peers' certificates, belongs to the factory.
+/// A handshake with a PSK sends no certificates: a server then makes the codec of
 /// [`server_codec_with_psk`](Self::server_codec_with_psk), and a client's has nothing to encode or decode.
-/// Compression needs less: see [`CertificateCompression`](super::CertificateCompression).
+/// For plain compression, [`CertificateCompression`](super::CertificateCompression) suffices.
 pub trait CertificateCodecFactory: Send + Sync {
     /// The algorithms that the codecs of this factory use. The factories of a configuration share
     /// none.
     fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm>;
 
-    /// The codec for a client's connection.
+    /// Returns the codec for a client's connection.
     fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>>;
 
-    /// The codec for a server's connection; after a HelloRetryRequest it sees the second ClientHello.
-    /// A refusal ends the handshake: the client's extension can't be read, or says what it may not.
+    /// Returns the codec for a server's connection; after a HelloRetryRequest it sees the second ClientHello.
+    /// A refusal ends the handshake: the client's extension can't be read, or holds a forbidden value.
     fn server_codec(
         self: Arc<Self>,
         from: &FromClient<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
 
-    /// The codec for a server's connection that uses a PSK, in which no certificates are sent: only its
-    /// [`answer`](CertificateCodec::answer), its [`ended`](CertificateCodec::ended) and what follows that are
+    /// Returns the codec for a server's connection that uses a PSK, in which no certificates are sent. Only its
+    /// [`answer`](CertificateCodec::answer), [`ended`](CertificateCodec::ended) and the later methods are
     /// called. Default: none.
     fn server_codec_with_psk(
         self: Arc<Self>,
@@ -52,45 +52,44 @@ pub trait CertificateCodecFactory: Send + Sync {
 /// The transcript covers the message as it is sent; what it stands for is then read and judged like a
 /// Certificate that came whole. Later versions may call more methods; they will have defaults.
 pub trait CertificateCodec: Send + Sync {
-    /// The algorithms that this side can decode from this very peer, in order of preference, each
-    /// once: they go into compress_certificate. The list stays the same for the whole connection. Of
-    /// all codecs together the first 127 are named (RFC 8879 §3).
+    /// The algorithms that this side can decode from this particular peer, in order of preference, each
+    /// once; they go into compress_certificate. The list stays the same for the whole connection. The first
+    /// 127 of all codecs together are sent (RFC 8879 §3).
     fn offers(&self) -> &[CertificateCompressionAlgorithm];
 
-    /// One more extension for this side's ClientHello or CertificateRequest, with its body. The type
-    /// is none that the engine knows, no GREASE, and no other codec's; it stays the same for the whole
+    /// One more extension for this side's ClientHello or CertificateRequest, with its body. Its type
+    /// must not be known to the engine, GREASE, or used by another codec, and stays the same for the whole
     /// connection. Default: none.
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
         None
     }
 
-    /// To a server's codec: what it answers the client with, one extension in EncryptedExtensions with
+    /// On a server: returns the answer to the client, one extension in EncryptedExtensions with
     /// its body. The rules of [`extension`](Self::extension) hold for its type, and it is sent only if the
     /// client sent that type. Default: none.
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
         None
     }
 
-    /// To a client's codec: the body of the server's answer to [`extension`](Self::extension), or `None`
-    /// if there is none. Called once, also where a PSK is used; the server is not authenticated before
-    /// [`ended`](Self::ended). A refusal ends the handshake. Default: whatever comes is ignored.
+    /// On a client: receives the body of the server's answer to [`extension`](Self::extension), or `None`
+    /// without one. Called once, even if a PSK is used; the server is not authenticated before
+    /// [`ended`](Self::ended). A refusal ends the handshake. Default: the answer is ignored.
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
         let _ = answer;
         Ok(())
     }
 
-    /// To a client's codec: what the server's CertificateRequest says. A server's codec has seen the
-    /// ClientHello when it was made. Default: nothing is remembered.
+    /// On a client: receives what the server's CertificateRequest offers. A server's codec saw the
+    /// ClientHello when it was made. Default: ignored.
     fn requested(&mut self, offer: PeerOffer<'_>) {
         let _ = offer;
     }
 
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
-    /// factory's algorithms that the peer offered. `None`: the next codec is asked, and after the
-    /// last one the Certificate is sent whole. So it is if the result is empty, or has 2^23 bytes
-    /// or more. It is called in every handshake in which this side sends a Certificate, also where the
-    /// peer offers nothing: so a codec knows what is sent, and one that takes its time keeps its results
-    /// in the factory.
+    /// factory's algorithms that the peer offered. `None` passes it to the next codec; after the last
+    /// one the Certificate is sent whole. So is it if the result is empty or has 2^23 bytes or more.
+    /// Called in every handshake in which this side sends a Certificate, even if the peer offers
+    /// nothing: the codec thereby knows what is sent. A slow codec keeps its results in the factory.
     fn encode(
         &mut self,
         body: &[u8],
@@ -98,10 +97,9 @@ pub trait CertificateCodec: Send + Sync {
     ) -> Option<EncodedCertificate>;
 
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
-    /// and never longer than the longest Certificate that is read whole (128 KiB). Unless it fills
-    /// `body`, the handshake ends, but for [`Decoded::Expected`], and for [`Decoded::Known`], which says that
-    /// the chain is known, where the verifier needs to hear no more than which one. The algorithm is one
-    /// that this codec offers.
+    /// and never longer than the longest Certificate that is read whole (128 KiB). If it doesn't fill
+    /// `body`, the handshake ends, except with [`Decoded::Expected`] and [`Decoded::Known`]; the latter means that
+    /// the verifier knows the chain and needs only its name. The algorithm is one that this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
@@ -109,79 +107,79 @@ pub trait CertificateCodec: Send + Sync {
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded>;
 
-    /// Whether what [`decode`](Self::decode) gave is what the peer encoded: asked when the verifier has
-    /// judged the peer, its proof included. A codec that goes on with what it expected, where the peer
-    /// named something else, says no here, and the handshake ends with decrypt_error, as if the proof were
-    /// wrong, whatever the verdict is: who can't prove anything learns nothing. Default: it is.
+    /// Returns whether the result of [`decode`](Self::decode) is what the peer encoded. Called when the verifier
+    /// has judged the peer, its proof included. A codec that continued with the expected chain although the peer
+    /// named another returns `false`; the handshake then ends with decrypt_error, as if the proof were wrong and
+    /// whatever the verdict is: a peer that can't prove anything learns nothing. Default: `true`.
     fn is_what_was_sent(&self) -> bool {
         true
     }
 
-    /// Whether a refusal by the verifier ends the handshake with decrypt_error, whatever its own alert is:
-    /// where that would tell somebody who took a name for a chain from the wire whose chain it is. Asked
-    /// where the verifier refuses the peer; the error here keeps the reason. Default: it does not.
+    /// Returns whether a refusal by the verifier ends the handshake with decrypt_error in place of its own alert:
+    /// necessary where the alert would reveal whose chain it is to an attacker who copied a chain's name from the
+    /// wire. Called when the verifier refuses the peer; the local error keeps the reason. Default: `false`.
     fn conceals_verdict(&self) -> bool {
         false
     }
 
-    /// To a server's codec that [conceals the verdict](Self::conceals_verdict): the verifier has rejected the client,
-    /// whose chain [is what was sent](Self::is_what_was_sent), and whose proof is right
-    /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)). So it is the client itself. Whoever
-    /// has only copied what names its chain must not have it forgotten: else he would learn whether he named the right
-    /// one. Default: nothing is done.
+    /// On a server, if the codec [conceals the verdict](Self::conceals_verdict): the verifier has rejected the client,
+    /// whose chain [is what was sent](Self::is_what_was_sent) and whose proof is right
+    /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)). So it is the client itself, and the
+    /// codec may forget the chain. An attacker who only copied the chain's name must not be able to cause that: it
+    /// would confirm that the name was right. Default: does nothing.
     fn peer_rejected(&mut self) {}
 
-    /// The messages that this codec abbreviates, if it does: they take no part in [`encode`](Self::encode)
+    /// The messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
         None
     }
 
-    /// The same.
+    /// Like [`abbreviations`](Self::abbreviations), mutable.
     fn abbreviations_mut(&mut self) -> Option<&mut dyn Abbreviations> {
         None
     }
 
-    /// The handshake is complete: the verifier accepted the peer's certificate, if it sent one, and the
-    /// peer's Finished was right. Called at most once; only [`own_missed`](Self::own_missed),
+    /// Called when the handshake is complete: the verifier accepted the peer's certificate, if it sent one, and
+    /// the peer's Finished was right. Called at most once; only [`own_missed`](Self::own_missed),
     /// [`peer_missed`](Self::peer_missed), [`ticket_extension`](Self::ticket_extension) and
-    /// [`after`](Self::after) come later, and before that the type of [`extension`](Self::extension). Default:
-    /// nothing is remembered.
+    /// [`after`](Self::after), and before the latter the type of [`extension`](Self::extension), are called later.
+    /// Default: does nothing.
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
     }
 
-    /// After [`ended`](Self::ended), for the connection's facts: why this codec didn't encode this side's
-    /// Certificate, in a word of its own. `None` if it did, or has nothing to say. Default: nothing.
+    /// After [`ended`](Self::ended), for the connection's facts: returns a word for why this codec didn't encode
+    /// this side's Certificate. `None` if it did, or has nothing to report. Default: `None`.
     fn own_missed(&self) -> Option<&'static str> {
         None
     }
 
-    /// The same of the peer's Certificate: why the peer didn't send it in a form of this codec's.
+    /// Likewise for the peer's Certificate: why the peer didn't send it in one of this codec's forms.
     fn peer_missed(&self) -> Option<&'static str> {
         None
     }
 
-    /// To a server's codec, after [`ended`](Self::ended): one extension for the NewSessionTicket that is
-    /// sent next, with its body. Called for each ticket of the handshake; not at all where none is sent.
-    /// The rules of [`extension`](Self::extension) hold for its type, and it needs no extension of the
-    /// client's: who doesn't recognise it ignores it (RFC 8446 §4.6.1). Default: none.
+    /// On a server, after [`ended`](Self::ended): returns one extension for the next NewSessionTicket, with its
+    /// body. Called for each ticket of the handshake. The rules of [`extension`](Self::extension) hold for its
+    /// type, and the client need not have sent that type: one that doesn't recognise it ignores it (RFC 8446
+    /// §4.6.1). Default: none.
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
         let _ = next;
         None
     }
 
-    /// To a client's codec, after [`ended`](Self::ended), and last: what goes on hearing of the
-    /// connection. Default: nothing.
+    /// On a client, after [`ended`](Self::ended), and last: returns what observes the rest of the
+    /// connection. Default: `None`.
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
         None
     }
 }
 
-/// The most algorithms that compress_certificate has room for (RFC 8879 §3).
+/// How many algorithms compress_certificate has room for (RFC 8879 §3).
 pub(super) const MAX_ALGORITHMS: usize = 127;
 
-/// Checks what can't be checked by types.
+/// Checks what types can't.
 pub(super) fn check_codecs(factories: &[Arc<dyn CertificateCodecFactory>]) -> Result<(), Error> {
     let collides = |(at, factory): (usize, &Arc<dyn CertificateCodecFactory>)| {
         let own = factory.algorithms();

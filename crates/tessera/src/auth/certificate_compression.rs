@@ -1,4 +1,4 @@
-//! Codecs that are the same for every peer: compression (RFC 8879).
+//! Codecs that don't depend on the peer: compression (RFC 8879).
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -11,7 +11,7 @@ use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, Encoded
 use crate::wire::CertificateCompressionAlgorithm;
 
 /// A compression algorithm, standard or private: the [`CertificateCodecFactory`] of codecs that
-/// offer it to every peer and learn nothing. `tessera-compression` has those of RFC 8879.
+/// offer it to every peer and keep no state. `tessera-compression` has those of RFC 8879.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -46,10 +46,10 @@ use crate::wire::CertificateCompressionAlgorithm;
 /// # }
 /// ```
 pub trait CertificateCompression: Send + Sync + 'static {
-    /// What stands for it on the wire.
+    /// Its code point.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 
-    /// Compresses the body of this side's Certificate, or leaves it to others: `None`. See
+    /// Compresses the body of this side's Certificate; `None` passes it to the next codec. See
     /// [`CertificateCodec::encode`].
     fn compress(&self, body: &[u8]) -> Option<Vec<u8>>;
 

@@ -1,4 +1,4 @@
-//! What the body of a Certificate lists.
+//! The entries of a Certificate's body.
 
 use alloc::vec::Vec;
 
@@ -14,8 +14,8 @@ pub struct CertificateEntry<'a> {
     pub extensions: &'a [u8],
 }
 
-/// The entries of a Certificate's body, in their order. `None` if it can't be read, or has a request context, as
-/// none of a handshake has. What the extensions say is not looked at.
+/// Returns the entries of a Certificate's body, in order. `None` if it can't be read or has a request context, which
+/// a handshake's never has. Doesn't read the extensions.
 #[must_use]
 pub fn certificate_entries(body: &[u8]) -> Option<Vec<CertificateEntry<'_>>> {
     let mut reader = Reader::new(body);

@@ -1,5 +1,5 @@
-//! Which certificates a side takes, and in which form: named in ClientHello and CertificateRequest
-//! alike, so both sides share it.
+//! Which certificates a side accepts, and in which form: ClientHello and CertificateRequest state it
+//! alike, so both sides share this.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,14 +18,14 @@ use crate::wire::{
     EntryExtensions, ExtensionType, Grease, HandshakeMessage, HandshakeType, Reader,
 };
 
-/// What this side takes of its peer.
+/// What this side accepts of its peer.
 pub(crate) struct AcceptedCertificates<'a> {
     pub(crate) verifier: &'a dyn PeerVerifier,
     pub(crate) codecs: &'a ConnectionCodecs,
 }
 
 impl AcceptedCertificates<'_> {
-    /// Whether this side names it with this extension.
+    /// Returns whether this side states it with this extension.
     pub(crate) fn has(&self, typ: ExtensionType) -> bool {
         let entry_extensions = self.verifier.entry_extensions();
         match typ {
@@ -37,7 +37,7 @@ impl AcceptedCertificates<'_> {
         }
     }
 
-    /// Appends the extensions that name it, for a ClientHello or a CertificateRequest.
+    /// Appends the extensions that state it, for a ClientHello or a CertificateRequest.
     pub(crate) fn write_extensions(
         &self,
         message: HandshakeType,
@@ -54,7 +54,7 @@ impl AcceptedCertificates<'_> {
     }
 }
 
-/// Reads the peer's Certificate, in whichever form it came; and how it was encoded, if it was.
+/// Reads the peer's Certificate in any form; also returns how it was encoded, if it was.
 pub(crate) fn read_certificate(
     message: HandshakeMessage<'_>,
     typ: CertificateType,
@@ -79,7 +79,7 @@ pub(crate) fn read_certificate(
     Ok((certificate, None))
 }
 
-/// Reads a Certificate that was decoded, as if it had come whole.
+/// Reads a decoded Certificate as if it had arrived whole.
 fn taken(
     decoded: DecodedCertificate,
     typ: CertificateType,
@@ -100,7 +100,7 @@ fn taken(
     }
 }
 
-/// Checks what can't be checked by types in either side's configuration.
+/// Checks what types can't, in either side's configuration.
 pub(crate) fn check_certificates(
     verifier: Option<&dyn PeerVerifier>,
     credentials: &[Credential],

@@ -11,7 +11,7 @@ pub(crate) struct AgreedTypes {
 }
 
 impl AgreedTypes {
-    /// What a server's answers mean for a client that offered these types. No answer means X.509. A
+    /// Interprets the server's answers for a client that offered these types. No answer means X.509. A
     /// client that doesn't accept the server's type ends the handshake, unless it resumes; one that
     /// has no certificate of its own type sends none.
     pub(crate) fn answered(
@@ -39,7 +39,7 @@ pub(crate) const NO_COMMON_TYPE: Error = protocol(
     "the sides have no type of certificate in common",
 );
 
-/// Checks what can't be checked by types.
+/// Checks what types can't.
 pub(super) fn check_types(types: &[CertificateType]) -> Result<(), Error> {
     let known = |typ: &CertificateType| {
         matches!(*typ, CertificateType::X509 | CertificateType::RAW_PUBLIC_KEY)

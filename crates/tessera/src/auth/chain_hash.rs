@@ -1,13 +1,13 @@
-//! A chain as one value, which both ends compute alike.
+//! The hash of a chain, computed alike by both ends.
 
 use alloc::boxed::Box;
 
 use crate::crypto::{Hash, RunningHash};
 use crate::wire::HandshakeType;
 
-/// The hash of a certificate chain (DER, the end entity first): SHA-256 over the Certificate message as TLS 1.2
-/// has it, so that neither the request context nor what is stapled changes it (RFC 7924 §5). `None` if `sha256`
-/// is another hash, or the chain is empty, or longer than a message may be.
+/// Returns the hash of a certificate chain (DER, the end entity first): SHA-256 over the Certificate message in
+/// TLS 1.2's format, so that neither the request context nor stapled data changes it (RFC 7924 §5). `None` if
+/// `sha256` is another hash, or the chain is empty or longer than a message may be.
 #[must_use]
 pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8; 32]> {
     chain.first()?;
@@ -20,8 +20,8 @@ pub fn chain_hash<T: AsRef<[u8]>>(sha256: &dyn Hash, chain: &[T]) -> Option<[u8;
     hash.end()
 }
 
-/// The hash of a raw public key (DER), which stands where the list of certificates would (RFC 7250 §3). `None` as
-/// of a chain, and of what is no SEQUENCE: that could be taken for a list.
+/// Returns the hash of a raw public key (DER), which takes the place of the list of certificates (RFC 7250 §3).
+/// `None` as for a chain, and for anything but a SEQUENCE: it could be confused with a list.
 #[must_use]
 pub fn raw_public_key_hash(sha256: &dyn Hash, key: &[u8]) -> Option<[u8; 32]> {
     key.first().filter(|tag| **tag == SEQUENCE)?;
@@ -30,8 +30,8 @@ pub fn raw_public_key_hash(sha256: &dyn Hash, key: &[u8]) -> Option<[u8; 32]> {
     hash.end()
 }
 
-/// The tag that every SubjectPublicKeyInfo begins with. A list of certificates begins with it, behind the lengths, only
-/// if the first has 3 MiB.
+/// The tag at the start of every SubjectPublicKeyInfo. After its lengths, a list of certificates starts with it only
+/// if the first certificate has 3 MiB.
 const SEQUENCE: u8 = 0x30;
 
 /// The hash of a Certificate message of TLS 1.2, header included.

@@ -1,4 +1,4 @@
-//! What a verifier that remembers chains tells those who name a chain instead of sending it.
+//! What a verifier that remembers chains offers codecs that name a chain instead of sending it.
 
 use alloc::boxed::Box;
 use core::any::Any;
@@ -6,26 +6,26 @@ use core::fmt;
 
 use crate::role::Role;
 
-/// A verifier that may know a chain again by its hash alone: `KnownChains` of `tessera-webpki` is one. A certificate
+/// A verifier that can recognise a chain by its hash: `KnownChains` of `tessera-webpki` is one. A certificate
 /// codec asks it before it offers a chain that it has not kept itself, and answers
 /// [`Decoded::Known`](super::Decoded::Known) later.
 pub trait ChainMemory: Send + Sync {
-    /// The chain, if the verifier would accept it now: it stays known until what is given here is dropped,
-    /// so that the question about it, [`VerifyPeer::known`](super::VerifyPeer::known), finds it. Without a clock
-    /// there is none.
+    /// Returns the chain if the verifier would accept it now. It stays known until the result is dropped,
+    /// so that the question about it, [`VerifyPeer::known`](super::VerifyPeer::known), finds it. Without a clock,
+    /// returns `None`.
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain>;
 }
 
-/// A chain, and for what it has to be known.
+/// A chain, and what it must be valid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AskedChain<'a> {
     /// Its [`chain_hash`](super::chain_hash).
     pub hash: [u8; 32],
-    /// Which end shows it.
+    /// The end that presents it.
     pub peer: Role,
     /// The name that it must be valid for, as in [`VerifyPeer::server_name`](super::VerifyPeer::server_name).
     pub server_name: Option<&'a str>,
-    /// Seconds since the Unix epoch, where a clock is known.
+    /// Seconds since the Unix epoch, if known.
     pub unix: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ pub struct AskedChain<'a> {
 pub struct PinnedChain {
     /// How many certificates it has.
     pub certificates: usize,
-    /// How long they are in a Certificate, each with its length of three bytes, and without extensions.
+    /// The length of its certificates in a Certificate, each with its three-byte length, without extensions.
     pub list_len: usize,
     /// When the first of them expires, in seconds since the Unix epoch.
     pub expires_at: u64,
@@ -42,7 +42,7 @@ pub struct PinnedChain {
 }
 
 impl PinnedChain {
-    /// A chain of so many certificates, of this length together, that stays known until `held` is dropped.
+    /// A chain of this many certificates with this total length; it stays known until `held` is dropped.
     pub fn new(
         certificates: usize,
         list_len: usize,
@@ -52,8 +52,8 @@ impl PinnedChain {
         Self { certificates, list_len, expires_at, _held: Box::new(held) }
     }
 
-    /// How long the body of its Certificate is, whose request context is empty, and whose entries have extensions
-    /// of this length together, each entry's own two bytes of length aside.
+    /// Returns the length of the body of its Certificate with an empty request context, if the extensions of all
+    /// entries have this total length, without each entry's two-byte length.
     pub fn body_len(&self, extensions: usize) -> usize {
         1 + 3 + self.list_len + 2 * self.certificates + extensions
     }

@@ -11,36 +11,36 @@ use crate::wire::{
     Extensions, Protocols,
 };
 
-/// What a client knows of a server that it is about to connect to.
+/// What a client knows of the server to which it is about to connect.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct ToServer<'a> {
     /// The name that the server's certificate must be valid for.
     pub server_name: &'a str,
-    /// The port, if whoever connects has told it.
+    /// The port, if the caller gave it.
     pub port: Option<u16>,
-    /// The application protocols that are offered.
+    /// The application protocols that the client offers.
     pub protocols: &'a [Vec<u8>],
     /// client_random, the same in every ClientHello of the connection.
     pub random: &'a [u8; 32],
     /// What the verifier of servers accepts.
     pub policy: Option<VerifierDigest>,
-    /// Now.
+    /// The current time.
     pub now: Time,
-    /// What this side may authenticate itself with.
+    /// This side's credentials.
     pub(crate) credentials: &'a [Credential],
 }
 
 impl<'a> ToServer<'a> {
-    /// A server of this name, to which no application protocol is offered, with a random of zeros. The
-    /// engine tells more of those of connections; this is for tests of codecs.
+    /// A server of this name, with no application protocols and a random of zeros. For tests of codecs; the
+    /// engine fills in more for real connections.
     pub fn new(server_name: &'a str, now: Time) -> Self {
         let (port, policy) = (None, None);
         Self { server_name, port, protocols: &[], random: &[0; 32], policy, now, credentials: &[] }
     }
 
-    /// The chains that this side has; which it sends, if any, the server's CertificateRequest decides. Each
-    /// with what it holds: certificates as DER, the end entity first, or the raw public key.
+    /// Iterates over this side's chains; the server's CertificateRequest decides which is sent, if any. Each
+    /// comes with what it holds: certificates as DER, the end entity first, or the raw public key.
     pub fn own_chains(&self) -> impl Iterator<Item = (CertificateType, &'a [Vec<u8>])> + use<'a> {
         self.credentials.iter().map(|own| (own.certificate_type, &own.chain[..]))
     }
@@ -58,7 +58,7 @@ pub struct FromClient<'a> {
     pub random: &'a [u8; 32],
     /// What the verifier of clients accepts, if there is one.
     pub policy: Option<VerifierDigest>,
-    /// Now.
+    /// The current time.
     pub now: Time,
     protocols: Option<Protocols<'a>>,
 }
@@ -76,7 +76,7 @@ impl<'a> FromClient<'a> {
         }
     }
 
-    /// The application protocols that the client offers, in its order.
+    /// Iterates over the application protocols that the client offers, in its order.
     pub fn protocols(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.protocols.into_iter().flat_map(Protocols::iter)
     }
@@ -90,38 +90,38 @@ pub struct PeerOffer<'a> {
 }
 
 impl<'a> PeerOffer<'a> {
-    /// The algorithms of compress_certificate: those that the peer can decode, in its order.
+    /// Iterates over the algorithms of compress_certificate: those that the peer can decode, in its order.
     pub fn algorithms(self) -> impl Iterator<Item = CertificateCompressionAlgorithm> + 'a {
         let listed = self.algorithms.into_iter().flat_map(CodePoints::iter);
         listed.map(CertificateCompressionAlgorithm)
     }
 
-    /// The body of an extension, if the message has it.
+    /// Returns the body of an extension, if the message has it.
     pub fn extension(self, typ: ExtensionType) -> Option<&'a [u8]> {
         self.extensions.iter().find(|(listed, _)| *listed == typ).map(|(_, body)| body)
     }
 }
 
-/// A peer's certificate that was accepted in a complete handshake.
+/// A peer's certificate, accepted in a complete handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerCertificate {
     /// What the chain holds.
     pub certificate_type: CertificateType,
-    /// What this side has of it.
+    /// What this side knows of it.
     pub contents: CertificateContents,
-    /// When the first certificate of the chain expires, in seconds since the Unix epoch, as the
-    /// verifier says.
+    /// When the first certificate of the chain expires, in seconds since the Unix epoch, according to the
+    /// verifier.
     pub expires_at: Option<u64>,
-    /// The hash of the chain, if the verifier has told it
+    /// The hash of the chain, if the verifier returned it
     /// ([`PeerAcceptance::chain_hash`](super::PeerAcceptance::chain_hash)).
     pub chain_hash: Option<[u8; 32]>,
 }
 
-/// What there is of a peer's certificate.
+/// What this side knows of a peer's certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CertificateContents {
-    /// The body of the Certificate, as it came or as it was decoded.
+    /// The body of the Certificate, as received or as decoded.
     Body(Vec<u8>),
     /// The hash of a chain that the verifier knew ([`Decoded::Known`](super::Decoded::Known)).
     Known([u8; 32]),
@@ -133,7 +133,7 @@ impl PeerCertificate {
         Self { certificate_type, contents, expires_at: None, chain_hash: None }
     }
 
-    /// The body of the Certificate, unless only its hash is there.
+    /// Returns the body of the Certificate, or `None` if only its hash is known.
     pub fn body(&self) -> Option<&[u8]> {
         match &self.contents {
             CertificateContents::Body(body) => Some(body),
@@ -141,8 +141,8 @@ impl PeerCertificate {
         }
     }
 
-    /// The certificates as DER, the end entity first; or the raw public key. Nothing if only the hash is
-    /// there.
+    /// Iterates over the certificates as DER, the end entity first, or the raw public key. Empty if only the hash
+    /// is known.
     pub fn chain(&self) -> impl Iterator<Item = &[u8]> {
         let entries = self.body().and_then(certificate_entries).unwrap_or_default();
         entries.into_iter().map(|entry| entry.certificate)

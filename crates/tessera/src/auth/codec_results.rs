@@ -1,4 +1,4 @@
-//! What certificate codecs answer the engine with.
+//! The results that certificate codecs return.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::wire::CertificateCompressionAlgorithm;
 pub struct EncodedCertificate {
     /// How it is encoded.
     pub algorithm: CertificateCompressionAlgorithm,
-    /// What goes into CompressedCertificate.
+    /// The contents of CompressedCertificate.
     pub encoded: Vec<u8>,
 }
 
@@ -25,21 +25,21 @@ impl EncodedCertificate {
 /// A Certificate, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decoded {
-    /// Its body, in so many bytes of the room that was given.
+    /// Its body; the value is its length in the buffer.
     Body(usize),
-    /// Another body than the peer encoded, of any length: the one that was expected. The codec says that
-    /// it [is not what was sent](super::CertificateCodec::is_what_was_sent), so the handshake goes on with
+    /// Another body than the peer encoded, of any length: the expected one. The codec reports later that
+    /// it [is not what was sent](super::CertificateCodec::is_what_was_sent), so the handshake continues with
     /// it up to the peer's proof, and no further.
     Expected(Vec<u8>),
-    /// A chain that the verifier keeps what it needs of: it is asked with an empty chain and this hash
-    /// ([`VerifyPeer::known`](super::VerifyPeer::known)). One that doesn't know it refuses the peer.
+    /// A chain of which the verifier keeps what it needs: it is asked with an empty chain and this hash
+    /// ([`VerifyPeer::known`](super::VerifyPeer::known)). A verifier that doesn't know it refuses the peer.
     Known {
-        /// Which chain it is, as codec and verifier have agreed: to those of this project its
+        /// The chain's name, as codec and verifier have agreed: in this project its
         /// [`chain_hash`](super::chain_hash).
         hash: [u8; 32],
-        /// The extensions of the Certificate's entries, in their order, each list with its length of two
-        /// bytes; empty if none has any. How many entries there are, the codec knows and checks. The
-        /// engine reads them as if the Certificate had come whole.
+        /// The extensions of the Certificate's entries, in order, each list with its two-byte length;
+        /// empty if no entry has any. The codec knows and checks how many entries there are. The
+        /// engine reads them as if the Certificate had arrived whole.
         entry_extensions: Vec<u8>,
     },
 }
@@ -51,14 +51,14 @@ pub enum DecodedCertificate {
     Body(Vec<u8>),
     /// A chain that the verifier knows: [`Decoded::Known`].
     Known {
-        /// Which chain it is.
+        /// The chain's name.
         hash: [u8; 32],
         /// The extensions of the Certificate's entries.
         entry_extensions: Vec<u8>,
     },
 }
 
-/// A peer's Certificate can't be decoded, or is longer than the peer announced: the handshake ends
+/// A peer's Certificate can't be decoded, or is longer than announced: the handshake ends
 /// with bad_certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CertificateNotDecoded;
@@ -71,13 +71,13 @@ impl core::fmt::Display for CertificateNotDecoded {
 
 impl core::error::Error for CertificateNotDecoded {}
 
-/// The peer's extension for a codec is wrong, in these words: the handshake ends.
+/// The peer's extension for a codec is wrong, for this reason: the handshake ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CodecRefusal {
     /// It can't be read: decode_error.
     Malformed(&'static str),
-    /// It can be read, and says what it may not: illegal_parameter.
+    /// It can be read, and holds a forbidden value: illegal_parameter.
     Illegal(&'static str),
 }
 

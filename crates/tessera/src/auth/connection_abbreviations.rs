@@ -9,8 +9,8 @@ use crate::error::{Error, illegal_parameter};
 use crate::wire::CertificateType;
 
 impl ConnectionCodecs {
-    /// A server that uses no PSK is going to send this; `certificate` writes the body of its Certificate. Gives
-    /// the body that its CertificateRequest is sent with instead.
+    /// Called when a server that uses no PSK is about to send this; `certificate` writes the body of its Certificate.
+    /// Returns the body to send as its CertificateRequest instead.
     pub(crate) fn sends(
         &mut self,
         request: Option<&[u8]>,
@@ -21,12 +21,12 @@ impl ConnectionCodecs {
         let mut body = Vec::new();
         certificate(&mut body);
         let flight = ServerFlight { request, client_type, certificate: &body };
-        // Each of them hears of it.
+        // Collected first: each of them must see the flight.
         let bodies: Vec<_> = self.abbreviations_mut().map(|it| it.sends(&flight)).collect();
         bodies.into_iter().flatten().next().filter(|_| request.is_some())
     }
 
-    /// A client whose PSK the server accepted: there is nothing to abbreviate.
+    /// Checks that nothing is abbreviated on a client whose PSK the server accepted.
     pub(crate) fn agreed_with_psk(&self) -> Result<(), Error> {
         let agreed = |it: &dyn Abbreviations| {
             let agreed = it.agreed();
@@ -38,12 +38,12 @@ impl ConnectionCodecs {
         }
     }
 
-    /// The body that this side's Certificate is abbreviated to, if it is.
+    /// Returns the body that this side's Certificate is abbreviated to, if it is.
     pub(crate) fn abbreviated(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         self.abbreviations_mut().find_map(|it| it.certificate(body))
     }
 
-    /// The body that the server's CertificateRequest stands for, if it isn't its own.
+    /// Returns the body that the server's CertificateRequest stands for, if it is abbreviated.
     pub(crate) fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let mut whole = None;
         for abbreviations in self.abbreviations_mut() {
@@ -52,12 +52,12 @@ impl ConnectionCodecs {
         Ok(whole)
     }
 
-    /// Whether the peer's Certificate has to come abbreviated.
+    /// Returns whether the peer's Certificate must arrive abbreviated.
     pub(super) fn expect_abbreviated(&self) -> bool {
         self.abbreviations().any(|it| it.agreed().peer_certificate)
     }
 
-    /// The Certificate that the peer's abbreviated one stands for.
+    /// Returns the Certificate that the peer's abbreviated one stands for.
     pub(super) fn read_abbreviated(&mut self, body: &[u8]) -> Result<DecodedCertificate, Error> {
         let abbreviations = self.abbreviations_mut().find(|it| it.agreed().peer_certificate);
         let abbreviations = abbreviations.ok_or(Error::Internal("nothing is abbreviated"))?;

@@ -8,7 +8,7 @@ use super::connection_codecs::{ConnectionCodecs, check_extensions};
 use crate::error::Error;
 use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_extension};
 
-/// What is left of a client's codecs; a connection that has none holds no memory for them.
+/// What remains of a client's codecs; a connection without any allocates nothing.
 #[derive(Default)]
 pub(crate) struct LeftCodecs(Option<Box<Left>>);
 
@@ -19,7 +19,7 @@ struct Left {
 }
 
 impl ConnectionCodecs {
-    /// What is left of a client's codecs.
+    /// Turns a client's codecs into what remains of them.
     pub(crate) fn after(self) -> LeftCodecs {
         let left = self.into_codecs().filter_map(|codec| {
             let typ = codec.extension().map(|(typ, _)| typ);
@@ -45,7 +45,7 @@ impl ConnectionCodecs {
 }
 
 impl LeftCodecs {
-    /// A ticket came, with these extensions.
+    /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();
         for (own, codec) in self.0.iter_mut().flat_map(|left| &mut left.codecs) {
@@ -56,7 +56,7 @@ impl LeftCodecs {
         }
     }
 
-    /// Data or a ticket came.
+    /// Reports that data or a ticket arrived.
     pub(crate) fn accepted(&mut self) {
         let Some(left) = self.0.as_mut().filter(|left| !left.accepted) else { return };
         left.accepted = true;
@@ -66,7 +66,7 @@ impl LeftCodecs {
         }
     }
 
-    /// The server ended the connection with this fatal alert.
+    /// Reports that the server ended the connection with this fatal alert.
     pub(crate) fn refused(&mut self, alert: AlertDescription) {
         let left = self.0.take().filter(|left| !left.accepted);
         for (_, mut codec) in left.into_iter().flat_map(|left| left.codecs) {

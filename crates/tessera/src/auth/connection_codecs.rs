@@ -20,7 +20,7 @@ use crate::wire::{
     Writer, is_grease, write_compression_algorithms, write_extension,
 };
 
-/// The codecs of a connection; one that has none holds no memory for them.
+/// The codecs of a connection; one without any allocates nothing.
 #[derive(Default)]
 pub(crate) struct ConnectionCodecs(Option<Box<Codecs>>);
 
@@ -30,7 +30,7 @@ struct Codecs {
     peer_offers: Vec<CertificateCompressionAlgorithm>,
     /// The peer's certificate, until it is judged.
     received: Option<PeerCertificate>,
-    /// It can't be read, and the peer is told so only after its proof.
+    /// It can't be read; the peer learns that only after its proof.
     unreadable: bool,
     /// The peer's certificate, once it is accepted.
     accepted: Option<PeerCertificate>,
@@ -61,7 +61,7 @@ impl ConnectionCodecs {
         Ok(made)
     }
 
-    /// The codecs of a server that uses a PSK: they answer, and see the end.
+    /// The codecs of a server that uses a PSK: they only answer, and see the end.
     pub(crate) fn of_server_with_psk(
         factories: &Factories,
         from: &FromClient<'_>,
@@ -89,8 +89,8 @@ impl ConnectionCodecs {
         Ok(Self(Some(Box::new(Codecs { codecs, peer_offers, received, unreadable, accepted }))))
     }
 
-    /// What a server answers of these extensions of the ClientHello. No answer has the type of an extension
-    /// of the `owner`'s.
+    /// Returns a server's answers to these extensions of the ClientHello. No answer may have the type of one
+    /// of the `owner`'s extensions.
     pub(crate) fn answers<'c>(
         &'c self,
         hello: Extensions<'c>,
@@ -101,7 +101,7 @@ impl ConnectionCodecs {
         Ok(answers().filter(move |(typ, _)| hello.iter().any(|(sent, _)| sent == *typ)))
     }
 
-    /// A client reads EncryptedExtensions, with these extensions that the engine doesn't know.
+    /// Hands a client's codecs the extensions of EncryptedExtensions that the engine doesn't know.
     pub(crate) fn answered(&mut self, extensions: &[(ExtensionType, &[u8])]) -> Result<(), Error> {
         let answer = |to: Option<(ExtensionType, &[u8])>| {
             let answer =
@@ -117,7 +117,7 @@ impl ConnectionCodecs {
         Ok(())
     }
 
-    /// A client reads a CertificateRequest.
+    /// Hands a client's codecs the offer of a CertificateRequest.
     pub(crate) fn requested(&mut self, offer: PeerOffer<'_>) {
         if let Some(it) = &mut self.0 {
             it.peer_offers = offer.algorithms().collect();
@@ -125,7 +125,7 @@ impl ConnectionCodecs {
         }
     }
 
-    /// Whether this side sends this extension for its codecs.
+    /// Returns whether this side sends this extension for its codecs.
     pub(crate) fn have(&self, typ: ExtensionType) -> bool {
         match typ {
             ExtensionType::COMPRESS_CERTIFICATE => self.offer_any(),
@@ -133,12 +133,12 @@ impl ConnectionCodecs {
         }
     }
 
-    /// How long the codecs' own extensions are together, in bytes.
+    /// The total length of the codecs' own extensions, in bytes.
     pub(crate) fn extensions_len(&self) -> usize {
         self.extensions().map(|(_, body)| 4 + body.len()).sum()
     }
 
-    /// Whether a peer may send a CompressedCertificate.
+    /// Returns whether a peer may send a CompressedCertificate.
     pub(super) fn offer_any(&self) -> bool {
         self.offers().next().is_some()
     }
@@ -153,17 +153,17 @@ impl ConnectionCodecs {
         }
     }
 
-    /// Whether there are any, so that this side's Certificate may be sent encoded.
+    /// Returns whether there are any, so that this side's Certificate may be sent encoded.
     pub(crate) fn may_encode(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Encodes the body of this side's Certificate with the first codec that does it.
+    /// Encodes the body of this side's Certificate with the first codec that returns a result.
     pub(crate) fn encode(&mut self, body: &[u8]) -> Option<EncodedCertificate> {
         let Codecs { codecs, peer_offers, .. } = &mut **self.0.as_mut()?;
         codecs.iter_mut().find_map(|codec| {
             let made = codec.codec.encode(body, peer_offers)?;
-            // What the peer didn't offer, or what has no place in the message, isn't sent.
+            // Don't send what the peer didn't offer, or what doesn't fit the message.
             let readable = codec.algorithms.contains(&made.algorithm)
                 && peer_offers.contains(&made.algorithm)
                 && (1..1 << 23).contains(&made.encoded.len());
@@ -217,9 +217,9 @@ impl ConnectionCodecs {
         }
     }
 
-    /// The peer's certificate, as it could be read. Where the peer must not learn why it is refused, one that
-    /// can't be goes on without its extensions up to the proof, and no further: an alert before it would tell
-    /// that what the extensions came with is right.
+    /// Returns the peer's certificate as far as it could be read. Where the peer must not learn the reason of a
+    /// refusal, an unreadable one continues without its extensions up to the proof, and no further: an earlier
+    /// alert would confirm the name that came with the extensions.
     pub(super) fn read_or_concealed(
         &mut self,
         read: Result<Certificate, Error>,
@@ -234,8 +234,8 @@ impl ConnectionCodecs {
         }
     }
 
-    /// A server's verifier has rejected the client. Whether the proof is right is asked wherever the chain was named,
-    /// rightly or wrongly: the time that it takes must not tell a stranger which.
+    /// Handles the rejection of a client by the server's verifier. Checks the proof wherever the client named a
+    /// chain, rightly or wrongly: the time that it takes must not reveal which.
     pub(crate) fn peer_rejected(&mut self, is_proof_right: impl FnOnce() -> bool) {
         let Some(it) = &mut self.0 else { return };
         if !it.codecs.iter().any(|codec| codec.codec.conceals_verdict()) || !is_proof_right() {
@@ -247,10 +247,10 @@ impl ConnectionCodecs {
         }
     }
 
-    /// What the peer is told where the verifier refused it; the reason stays here.
+    /// Returns the alert to send after the verifier's refusal; the reason stays local.
     pub(crate) fn refusal(&self, rejected: PeerRejected) -> PeerRejected {
         let PeerRejected { alert, reason } = rejected;
-        // After a wrong name for a chain the verdict is of another one than the peer's.
+        // After a wrong name, the verdict is about another chain than the peer's.
         let conceals = |it: &Codec| it.codec.conceals_verdict() || !it.codec.is_what_was_sent();
         if !self.codecs().iter().any(conceals) {
             return PeerRejected { alert, reason };
@@ -259,7 +259,7 @@ impl ConnectionCodecs {
         PeerRejected { alert: AlertDescription::DECRYPT_ERROR, reason }
     }
 
-    /// The verifier accepted the peer, by what was decoded, and may have told the hash of its chain.
+    /// Handles the verifier's acceptance of the peer, and the hash of its chain if the verifier computed it.
     pub(crate) fn accept(
         &mut self,
         peer: &PeerIdentity,
@@ -276,8 +276,8 @@ impl ConnectionCodecs {
         Ok(())
     }
 
-    /// The handshake is complete: both Finished messages are right, and nothing is left to encode.
-    /// `derive` makes their tickets. Gives why this side's Certificate and the peer's weren't encoded.
+    /// Ends the handshake for the codecs: both Finished messages are right, and nothing is left to encode.
+    /// `derive` makes their tickets. Returns why this side's Certificate and the peer's weren't encoded.
     pub(crate) fn ended(
         &mut self,
         identity: Option<&PeerIdentity>,
@@ -339,7 +339,7 @@ fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> 
     })
 }
 
-/// Checks what codecs offer: mistakes of their authors, before a peer stumbles over them.
+/// Checks what codecs offer, so that their authors' mistakes fail here, not at a peer.
 fn check_offers(codecs: &[Codec]) -> Result<(), Error> {
     for Codec { algorithms, codec } in codecs {
         let offers = codec.offers();
@@ -374,11 +374,11 @@ pub(super) fn check_extensions<'c>(
     Ok(())
 }
 
-/// How long the codecs' extensions may be together, in bytes: a ClientHello, a CertificateRequest or
-/// EncryptedExtensions with them stay below what peers read.
+/// The most bytes of the codecs' extensions together: with them a ClientHello, a CertificateRequest or
+/// EncryptedExtensions stays below what peers read.
 const MAX_EXTENSIONS: usize = 4096;
 
-/// A certificate, and nothing that came beside it.
+/// A certificate without its extensions.
 fn without_extensions(kept: &PeerCertificate) -> Certificate {
     let known = match kept.contents {
         CertificateContents::Body(_) => None,

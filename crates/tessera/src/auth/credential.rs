@@ -22,29 +22,29 @@ pub struct Credential {
     pub chain: Vec<Vec<u8>>,
     /// The private key of the end entity.
     pub key: PrivateKey,
-    /// The issuers of the chain's certificates, each as a DER `Name`. Of several credentials one is
-    /// preferred whose issuer the peer names in certificate_authorities (RFC 8446 §4.2.4); one whose
-    /// issuers are known, and none of them named, comes last. Empty: not known.
+    /// The issuers of the chain's certificates, each as a DER `Name`. Among several credentials, those
+    /// with an issuer that the peer names in certificate_authorities are preferred (RFC 8446 §4.2.4);
+    /// those whose issuers are known, and none of them named, come last. Empty: not known.
     pub issuers: Vec<Vec<u8>>,
     /// The schemes that the chain's certificates are signed with (RFC 8446 §4.2.3). A client doesn't
     /// send a chain that the server can't check; a server prefers others. Empty: not known.
     pub chain_schemes: Vec<SignatureScheme>,
-    /// The newest OCSP response for the end entity (RFC 6960), DER: sent to peers that ask for it. Replace
-    /// the configuration when there is a newer one.
+    /// The newest OCSP response for the end entity (RFC 6960), DER, for peers that ask for it. Replace
+    /// the configuration when a newer one arrives.
     pub ocsp_response: Option<Vec<u8>>,
-    /// The SCTs for the end entity: a SignedCertificateTimestampList as RFC 6962 §3.3 writes it, its
+    /// The SCTs for the end entity: a SignedCertificateTimestampList in the format of RFC 6962 §3.3, its
     /// length included. Sent to peers that ask for it. Together with the OCSP response at most 65,523
     /// bytes.
     pub sct_list: Option<Vec<u8>>,
 }
 
-/// What the private key of a certificate does, and where it is.
+/// The private key of a certificate, and where it is.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum PrivateKey {
-    /// The key is here, and signs at once.
+    /// A local key, which signs at once.
     Signs(Arc<dyn Signer>),
-    /// The key is elsewhere: the driver of the connection gets the `Sign` question. The schemes are
+    /// A key elsewhere: the driver of the connection gets the `Sign` question. The schemes are
     /// those that the key can sign with, in order of preference.
     Elsewhere(Vec<SignatureScheme>),
 }
@@ -55,9 +55,9 @@ pub enum PrivateKey {
 pub struct Sign {
     /// The scheme to sign with.
     pub scheme: SignatureScheme,
-    /// The end entity's certificate as it was sent: it says which key is to sign.
+    /// The end entity's certificate as sent: it identifies the key.
     pub certificate: Vec<u8>,
-    /// What to sign, whole: the scheme hashes it.
+    /// The whole message to sign; the scheme hashes it.
     pub message: Vec<u8>,
 }
 
@@ -75,12 +75,12 @@ impl PrivateKey {
     }
 }
 
-/// The longest chain of this side's, in bytes: a Certificate with it, and all that may come beside, has a
-/// length of three bytes.
+/// The longest chain of this side, in bytes: a Certificate with it and its extensions fits a three-byte
+/// length.
 const MAX_CHAIN: usize = 1 << 23;
 
 impl Credential {
-    /// A chain of X.509 certificates with its key, and nothing else.
+    /// A chain of X.509 certificates with its key, without OCSP response, SCTs, issuers or schemes.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
         Self {
             certificate_type: CertificateType::X509,
@@ -93,14 +93,14 @@ impl Credential {
         }
     }
 
-    /// A raw public key: the DER SubjectPublicKeyInfo of the private key, for peers that know it
+    /// A raw public key, for peers that know it: the DER SubjectPublicKeyInfo of the private key
     /// (RFC 7250).
     pub fn raw_public_key(public_key: Vec<u8>, key: PrivateKey) -> Self {
         let certificate_type = CertificateType::RAW_PUBLIC_KEY;
         Self { certificate_type, ..Self::new(alloc::vec![public_key], key) }
     }
 
-    /// Checks what can't be checked by types.
+    /// Checks what types can't.
     pub(super) fn check(&self) -> Result<(), Error> {
         check_types(&[self.certificate_type])?;
         let is_raw = self.certificate_type == CertificateType::RAW_PUBLIC_KEY;
@@ -128,7 +128,7 @@ impl Credential {
         )
     }
 
-    /// Appends the body of a Certificate, with those extensions that the peer asked for.
+    /// Appends the body of a Certificate, with the extensions that the peer asked for.
     pub(crate) fn write_body(&self, out: &mut Vec<u8>, requested: EntryExtensions) {
         let response = self.ocsp_response.as_deref().filter(|_| requested.status_request);
         let list = self.sct_list.as_deref();
@@ -136,7 +136,7 @@ impl Credential {
         write_certificate_body(out, &self.chain, response, list);
     }
 
-    /// The scheme to sign with for a peer, if there is one.
+    /// Returns the scheme to sign with for a peer, if any fits.
     fn scheme_for(&self, peer: &CertificateCriteria<'_>) -> Option<SignatureScheme> {
         let schemes = self.key.schemes();
         let fits = |scheme: &&SignatureScheme| {
@@ -155,7 +155,7 @@ impl Credential {
     }
 }
 
-/// The types of this side's credentials, in their order.
+/// Returns the types of this side's credentials, in order.
 pub(crate) fn types_of(credentials: &[Credential]) -> Vec<CertificateType> {
     let mut types = Vec::new();
     for credential in credentials {
@@ -166,8 +166,8 @@ pub(crate) fn types_of(credentials: &[Credential]) -> Vec<CertificateType> {
     types
 }
 
-/// How far the issuers of a credential are from those that the peer names. Issuers that aren't known
-/// may be among them.
+/// Ranks a credential by its issuers: 0 is best. Unknown issuers may be among those that the peer
+/// names.
 fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 {
     match peer.authorities {
         None => 0,
@@ -177,9 +177,9 @@ fn issuer_misses(credential: &Credential, peer: &CertificateCriteria<'_>) -> u8 
     }
 }
 
-/// The credential for a peer, as its place among `credentials`, and the scheme to sign with. It is
-/// `allowed`, for its type, and its key signs what the peer can check; of several such the first whose
-/// chain the peer can check too, and of those the first that the peer's authorities issued.
+/// Chooses the credential for a peer: returns its index in `credentials`, and the scheme to sign with. Its
+/// type is `allowed`, and its key signs what the peer can check; among several, those whose chain the peer
+/// can check come first, then those that the peer's authorities issued, then the order of the list.
 pub(crate) fn choose_credential(
     credentials: &[Credential],
     own_role: Role,
@@ -190,8 +190,8 @@ pub(crate) fn choose_credential(
     let fitting = typed.filter_map(|(index, credential)| {
         let scheme = credential.scheme_for(peer)?;
         let chain = credential.chain_schemes.iter().all(|scheme| peer.accepts_in_chain(*scheme));
-        // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server that has
-        // no such chain sends another.
+        // RFC 8446 §4.4.2.3: a client's certificates MUST be signed so; §4.4.2.2: a server without
+        // such a chain sends another.
         if own_role == Role::Client && !chain {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Which certificates this side takes, as ClientHello and CertificateRequest say it.
+//! Which certificates this side accepts, as stated in ClientHello and CertificateRequest.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use super::verifier::PeerVerifier;
 use crate::error::{Error, require};
 use crate::wire::{ExtensionType, Grease, SignatureScheme, write_certificate_criteria};
 
-/// Writes the extensions of a ClientHello or CertificateRequest that say it.
+/// Writes the extensions of a ClientHello or CertificateRequest that state it.
 pub(super) fn write_criteria(
     out: &mut Vec<u8>,
     verifier: &dyn PeerVerifier,
@@ -17,7 +17,7 @@ pub(super) fn write_criteria(
     write_certificate_criteria(out, schemes, chain, verifier.authorities(), grease);
 }
 
-/// Whether [`write_criteria`] writes this extension.
+/// Returns whether [`write_criteria`] writes this extension.
 pub(super) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> bool {
     match typ {
         ExtensionType::SIGNATURE_ALGORITHMS => true,
@@ -27,13 +27,13 @@ pub(super) fn criteria_have(typ: ExtensionType, verifier: &dyn PeerVerifier) -> 
     }
 }
 
-/// RFC 8446 §4.2.3: an end with the same policy in both cases may leave the second list out.
+/// RFC 8446 §4.2.3: an end with the same policy in both cases may omit the second list.
 fn chain_schemes(verifier: &dyn PeerVerifier) -> &[SignatureScheme] {
     let chain = verifier.chain_schemes();
     if chain == verifier.schemes() { &[] } else { chain }
 }
 
-/// Checks what fits its messages.
+/// Checks that the criteria fit their messages.
 pub(super) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
     let names = verifier.authorities();
     let len: usize = names.iter().map(|name| 2 + name.len()).sum();

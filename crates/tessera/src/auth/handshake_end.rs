@@ -5,24 +5,24 @@ use super::verifier::PeerIdentity;
 use crate::error::Error;
 use crate::time::Time;
 
-/// The end of a handshake that is complete, as its codecs see it.
+/// The end of a complete handshake, as its codecs see it.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct HandshakeEnd<'a> {
-    /// The peer's certificate, which the verifier accepted; `None` if it sent none, as where a PSK is
-    /// used.
+    /// The peer's certificate, which the verifier accepted; `None` if it sent none, for example with a
+    /// PSK.
     pub peer: Option<&'a PeerCertificate>,
-    /// Who the peer is: as the verifier found, or the session that is resumed says.
+    /// The peer's identity, from the verifier or from the resumed session.
     pub identity: Option<&'a PeerIdentity>,
-    /// Now.
+    /// The current time.
     pub now: Time,
     /// HKDF-Expand-Label(resumption_master_secret, "bithac ticket", context, length).
     derive: &'a dyn Fn(&[u8], &mut [u8]),
 }
 
 impl<'a> HandshakeEnd<'a> {
-    /// An end whose tickets come from `derive`, which takes context and ticket. The engine makes the ends
-    /// of connections; this is for tests of codecs.
+    /// An end whose tickets `derive` fills, from context and output. For tests of codecs; the engine makes
+    /// those of real connections.
     pub fn new(
         peer: Option<&'a PeerCertificate>,
         identity: Option<&'a PeerIdentity>,
@@ -32,13 +32,13 @@ impl<'a> HandshakeEnd<'a> {
         Self { peer, identity, now, derive }
     }
 
-    /// Fills `out` with what both ends of this connection derive from this context, and nobody else can:
-    /// HKDF-Expand-Label of resumption_master_secret with the label "bithac ticket" (RFC 8446 §7.1). No
-    /// two contexts or lengths give the same. It tells nothing of the secret that it comes from.
+    /// Fills `out` with a value that both ends of this connection derive from this context, and no other party can:
+    /// HKDF-Expand-Label of resumption_master_secret with the label "bithac ticket" (RFC 8446 §7.1). Different
+    /// contexts or lengths yield different values. The value reveals nothing of the secret.
     ///
     /// # Errors
     /// [`Error::Misuse`] if `context` or `out` has more than 255 bytes, or `out` has none; `out` is then
-    /// as it was.
+    /// unchanged.
     pub fn ticket(&self, context: &[u8], out: &mut [u8]) -> Result<(), Error> {
         if context.len() > MAX_LEN || !(1..=MAX_LEN).contains(&out.len()) {
             return Err(Error::Misuse("a context of at most 255 bytes, a ticket of 1 to 255"));
@@ -48,7 +48,7 @@ impl<'a> HandshakeEnd<'a> {
     }
 }
 
-/// What HkdfLabel has room for as a context (RFC 8446 §7.1); no ticket is longer either.
+/// The longest context of an HkdfLabel (RFC 8446 §7.1), and so the longest ticket too.
 const MAX_LEN: usize = 255;
 
 #[cfg(test)]

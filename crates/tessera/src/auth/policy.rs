@@ -5,12 +5,12 @@ use core::fmt;
 
 use crate::crypto::{Digest, Hash, Provider};
 
-/// The policy of a verifier: whatever decides which peers it accepts, and under which identities, as
-/// bytes that can be compared and hashed.
+/// The policy of a verifier: everything that decides which peers it accepts, and under which identities, as
+/// bytes to compare and hash.
 ///
-/// The engine has no hash of its own, and neither has every verifier: a policy is written down, and
-/// [`digest`](Self::digest) shortens it with a hash of the provider's. It holds no secrets. It is
-/// made of fields, each with its length, so that no two lists of fields give the same bytes.
+/// Neither the engine nor every verifier has a hash of its own, so a policy is written down in full, and
+/// [`digest`](Self::digest) shortens it with one of the provider's hashes. It holds no secrets. It
+/// consists of fields, each with its length, so that different lists of fields yield different bytes.
 ///
 /// ```
 /// use tessera::auth::VerifierPolicy;
@@ -30,7 +30,7 @@ impl VerifierPolicy {
         Self(Vec::new()).with(kind.as_bytes())
     }
 
-    /// Adds something that narrows or widens what is accepted.
+    /// Adds a field that narrows or widens what is accepted.
     pub fn with(mut self, field: &[u8]) -> Self {
         self.push(field);
         self
@@ -47,17 +47,17 @@ impl VerifierPolicy {
         self
     }
 
-    /// Adds the policy of another verifier, which this one asks.
+    /// Adds the policy of another verifier to which this one delegates.
     pub fn with_policy(self, inner: &Self) -> Self {
         self.with(&inner.0)
     }
 
-    /// The policy, whole.
+    /// Returns the whole policy.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The policy, shortened. Digests of different hashes don't compare.
+    /// Shortens the policy. Digests of different hashes can't be compared.
     #[must_use]
     pub fn digest(&self, hash: &dyn Hash) -> Digest {
         hash.hash(&self.0)
@@ -74,21 +74,21 @@ impl VerifierPolicy {
     }
 }
 
-/// A verifier, by what it accepts: the hash of its [policy](VerifierPolicy).
+/// The hash of a verifier's [policy](VerifierPolicy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VerifierDigest(pub [u8; Self::LEN]);
 
 impl VerifierDigest {
-    /// How long it is, in bytes.
+    /// Its length, in bytes.
     pub const LEN: usize = 32;
 
-    /// The digest of a policy: SHA-256, where the provider has it. Those of providers without it are
-    /// other ones, and cost a full handshake.
+    /// The digest of a policy: SHA-256 if the provider has it. A provider without it computes a different
+    /// digest, which costs a full handshake.
     pub fn of(policy: &VerifierPolicy, provider: &Provider) -> Self {
         Self::with(provider, |hash| policy.digest(hash))
     }
 
-    /// The digest of a policy to which a secret belongs.
+    /// The digest of a policy that includes a secret.
     pub(crate) fn keyed(secret: &[u8], policy: &VerifierPolicy, provider: &Provider) -> Self {
         Self::with(provider, |hash| hash.hmac(secret, policy.as_bytes()))
     }
@@ -97,7 +97,7 @@ impl VerifierDigest {
         let hashes = || provider.suites.iter().map(|suite| suite.hash);
         let hash = hashes().find(|hash| hash.len() == Self::LEN).or_else(|| hashes().next());
         let mut shortened = Self([0; Self::LEN]);
-        // A configuration without suites is refused.
+        // Configurations without suites are rejected, so a hash exists.
         if let Some(hash) = hash {
             let digest = digest(hash);
             shortened.0.iter_mut().zip(digest.as_ref()).for_each(|(to, from)| *to = *from);
@@ -106,7 +106,7 @@ impl VerifierDigest {
     }
 }
 
-/// Before the length of a field, and before the number of fields in a set.
+/// Precedes the length of a field; [`SET`] precedes the number of fields in a set.
 const FIELD: u8 = 0;
 const SET: u8 = 1;
 
@@ -126,7 +126,7 @@ impl fmt::Debug for VerifierPolicy {
 mod tests {
     use super::VerifierPolicy;
 
-    /// Fields keep their borders, sets keep theirs, and neither passes for the other.
+    /// Neither fields nor sets can be confused with differently split ones, or with each other.
     #[test]
     fn verifier_policies_of_different_fields_differ() {
         let new = || VerifierPolicy::new("a");

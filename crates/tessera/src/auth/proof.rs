@@ -4,17 +4,17 @@ use alloc::vec::Vec;
 
 use crate::wire::SignatureScheme;
 
-/// What a peer proves its identity with. A verifier rejects a peer whose proof it doesn't know.
+/// How a peer proves its identity. A verifier rejects a peer whose kind of proof it doesn't know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Proof {
     /// A signature: CertificateVerify (RFC 8446 §4.4.3).
     Signature {
-        /// The scheme of `signature`, one of those that the verifier named.
+        /// The scheme of `signature`, one of those that the verifier listed.
         scheme: SignatureScheme,
         /// What was signed: padding, context string and transcript hash.
         signed: Vec<u8>,
-        /// The signature, to be checked with the end entity's public key.
+        /// The signature, to check with the end entity's public key.
         signature: Vec<u8>,
     },
 }
@@ -28,8 +28,7 @@ impl Proof {
     }
 }
 
-/// The public key of a peer, as its verifier read it from the certificate. The engine doesn't look
-/// inside.
+/// A peer's public key, as its verifier read it from the certificate. Opaque to the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerPublicKey {
     scheme: SignatureScheme,
@@ -37,17 +36,17 @@ pub struct PeerPublicKey {
 }
 
 impl PeerPublicKey {
-    /// A public key of a scheme, in the form that the provider's implementation of the scheme takes.
+    /// A public key of a scheme, in the format of the provider's implementation of the scheme.
     pub fn new(scheme: SignatureScheme, key: Vec<u8>) -> Self {
         Self { scheme, key }
     }
 
-    /// The scheme that the key is for.
+    /// Returns the scheme that the key is for.
     pub fn scheme(&self) -> SignatureScheme {
         self.scheme
     }
 
-    /// The key itself.
+    /// Returns the key itself.
     pub fn as_bytes(&self) -> &[u8] {
         &self.key
     }

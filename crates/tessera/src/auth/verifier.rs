@@ -16,58 +16,57 @@ pub trait PeerVerifier: Send + Sync {
     /// signature_algorithms.
     fn schemes(&self) -> &[SignatureScheme];
 
-    /// The schemes that certificates may be signed with, where they differ from
-    /// [`schemes`](Self::schemes): they go into signature_algorithms_cert (RFC 8446 §4.2.3).
+    /// The schemes that certificates may be signed with, if they differ from
+    /// [`schemes`](Self::schemes); they go into signature_algorithms_cert (RFC 8446 §4.2.3).
     /// Default: none.
     fn chain_schemes(&self) -> &[SignatureScheme] {
         &[]
     }
 
-    /// The names of the authorities whose certificates are accepted, each as a DER `Name`: they go
-    /// into certificate_authorities (RFC 8446 §4.2.4), and help a peer with several certificates.
-    /// Every peer learns them. Default: none. At most 16 KiB in all, lengths of two bytes included.
+    /// The names of the authorities whose certificates are accepted, each as a DER `Name`; they go
+    /// into certificate_authorities (RFC 8446 §4.2.4) and help a peer with several certificates choose.
+    /// Every peer sees them. Default: none. At most 16 KiB in all, two-byte lengths included.
     fn authorities(&self) -> &[Vec<u8>] {
         &[]
     }
 
-    /// The types of certificates that this verifier takes, in order of preference (RFC 7250), each at
+    /// The types of certificates that this verifier accepts, in order of preference (RFC 7250), each at
     /// most once. Default: X.509 alone.
     fn certificate_types(&self) -> &[CertificateType] {
         &[CertificateType::X509]
     }
 
-    /// What the peer is asked to send beside its certificates; whatever comes is in the question.
-    /// Default: nothing. A verifier asks only for what it checks.
+    /// What the peer is asked to send with its certificates; what arrives is in the question.
+    /// Default: nothing. A verifier should ask only for what it checks.
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions::default()
     }
 
-    /// What this verifier accepts, as a value: trust anchors, names, pinned keys, how it treats
-    /// revocation, and whatever else decides.
+    /// What this verifier accepts, as a value: trust anchors, names, pinned keys, its treatment of
+    /// revocation, and everything else that decides.
     ///
-    /// The value changes whenever the verifier accepts more or fewer peers than before, or gives
-    /// them other identities. Where it holds the data that decides too, such as whom a revocation list
-    /// revokes, sessions end with that data by themselves; for what is looked up elsewhere under the same
-    /// policy, there is [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
+    /// The value changes whenever the verifier accepts more or fewer peers than before, or assigns
+    /// them other identities. If the policy includes the data on which it decides, such as the contents of a
+    /// revocation list, a change of that data ends sessions by itself; for data looked up elsewhere under the same
+    /// policy, use [`ServerConfig::policy_epoch`](crate::ServerConfig::policy_epoch).
     ///
-    /// A session is resumed under an equal policy, or one that the server's owner names
+    /// A session is resumed under an equal policy, or one that the server's owner lists
     /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)),
-    /// and then without a question to the verifier.
-    /// The policy is asked for once, when a configuration is checked: a verifier that begins to accept
-    /// others while it is in use needs a new configuration. There is no default, since two verifiers
-    /// that both forget it would seem to be the same. A verifier around another one puts the other's
-    /// policy into its own ([`VerifierPolicy::with_policy`]).
+    /// without asking the verifier again.
+    /// Called once, when a configuration is checked: a verifier that begins to accept
+    /// other peers while in use needs a new configuration. There is no default, since two verifiers
+    /// that both forget to override it would appear equal. A verifier that wraps another one includes its
+    /// policy ([`VerifierPolicy::with_policy`]).
     fn policy(&self) -> VerifierPolicy;
 
     /// Judges a peer, now or later.
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 
-    /// Whether the proof is right, by the key that the question is about, whatever else speaks against the peer.
-    /// Asked at once after this verifier has rejected a client that named its chain, but not with decrypt_error, which
-    /// says that the proof is wrong (RFC 8446 §4.4.3). So the client itself is told
-    /// from a stranger who has copied what names its chain
-    /// ([`CertificateCodec::peer_rejected`](super::CertificateCodec::peer_rejected)). A verifier around another one
-    /// asks that one. It isn't asked where the verdict comes later. Default: it can't be said, and codecs forget
+    /// Returns whether the proof is right under the question's key, whatever else speaks against the peer.
+    /// Called at once after this verifier has rejected a client that named its chain, unless with decrypt_error, which
+    /// means that the proof is wrong (RFC 8446 §4.4.3). It distinguishes the client itself from an attacker who copied
+    /// its chain's name ([`CertificateCodec::peer_rejected`](super::CertificateCodec::peer_rejected)). A verifier that
+    /// wraps another one delegates. Not called if the verdict comes later. Default: `false`, and codecs forget
     /// nothing of the client.
     fn is_proof_right(&self, question: &VerifyPeer) -> bool {
         let _ = question;
@@ -75,34 +74,34 @@ pub trait PeerVerifier: Send + Sync {
     }
 }
 
-/// The question whether the peer is who it should be: everything that its certificate flight brought
+/// The question whether the peer is the expected one: everything in its certificate flight
 /// (RFC 8446 §4.4.2, §4.4.3).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyPeer {
-    /// Which end the peer is; decides the extended key usage that must be there.
+    /// Which end the peer is; decides the required extended key usage.
     pub peer: Role,
-    /// The name that the certificate must be valid for: set when the peer is a server, `None` when
+    /// The name that the certificate must be valid for: set if the peer is a server, `None` if
     /// it is a client.
     pub server_name: Option<String>,
-    /// What `chain` holds, one of the types that the verifier named.
+    /// What `chain` holds: one of the types that the verifier listed.
     pub certificate_type: CertificateType,
-    /// The certificates as DER, the end entity first; or the SubjectPublicKeyInfo alone. Empty only where
-    /// the chain is `known`: a verifier that keeps no keys refuses an empty chain.
+    /// The certificates as DER, the end entity first; or the SubjectPublicKeyInfo alone. Empty only if
+    /// the chain is `known`: a verifier that remembers no chains refuses an empty one.
     pub chain: Vec<Vec<u8>>,
-    /// The hash of the chain, where a codec said that this verifier knows it
-    /// ([`Decoded::Known`](super::Decoded::Known)): then `chain` is empty.
+    /// The hash of the chain, if a codec reported that this verifier knows it
+    /// ([`Decoded::Known`](super::Decoded::Known)); `chain` is then empty.
     pub known: Option<[u8; 32]>,
-    /// The OCSP response that came with the end entity, DER: not empty, and otherwise whatever the peer
-    /// sent. Only if the verifier asked for it.
+    /// The OCSP response that came with the end entity, DER: not empty, otherwise unchecked.
+    /// Only if the verifier asked for it.
     pub ocsp_response: Option<Vec<u8>>,
     /// The SignedCertificateTimestampList that came with the end entity, its length included (RFC
-    /// 6962 §3.3): one or more SCTs, none of them empty, and otherwise whatever the peer sent. Only
+    /// 6962 §3.3): one or more SCTs, none of them empty, otherwise unchecked. Only
     /// if the verifier asked for it.
     pub sct_list: Option<Vec<u8>>,
     /// The proof that the peer holds the end entity's private key.
     pub proof: Proof,
-    /// Seconds since the Unix epoch, where a clock is known.
+    /// Seconds since the Unix epoch, if known.
     pub unix: Option<u64>,
 }
 
@@ -111,8 +110,8 @@ impl Question for VerifyPeer {
 }
 
 impl VerifyPeer {
-    /// The question about a peer with an X.509 chain, without a name, a clock or anything stapled.
-    /// The engine makes the questions of connections; this is for tests of verifiers.
+    /// The question about a peer with an X.509 chain, without a name, a time or stapled data.
+    /// For tests of verifiers; the engine makes those of real connections.
     pub fn new(peer: Role, chain: Vec<Vec<u8>>, proof: Proof) -> Self {
         Self {
             peer,
@@ -128,24 +127,24 @@ impl VerifyPeer {
     }
 }
 
-/// A verifier's answer: who the peer is, and its public key where the proof needs it.
+/// A verifier's answer: the peer's identity, and its public key if the proof needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerAcceptance {
-    /// Who the peer is.
+    /// The peer's identity.
     pub identity: PeerIdentity,
     /// The public key of the end entity. With [`Proof::Signature`] the verifier itself checks the
     /// proof, and the engine needs no key.
     pub public_key: Option<PeerPublicKey>,
     /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it: certificate
-    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)). It is believed:
-    /// with a wrong one the chain is not found again. A verifier that asks another one about a chain that it has
-    /// changed takes the hash out.
+    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)). It isn't checked:
+    /// a chain with a wrong hash is not found again. A verifier that passes a changed chain to another verifier removes
+    /// the hash.
     pub chain_hash: Option<[u8; 32]>,
 }
 
 impl PeerAcceptance {
-    /// Accepts a peer that has proved itself already.
+    /// Accepts a peer whose proof the verifier has checked.
     pub fn new(identity: PeerIdentity) -> Self {
         Self { identity, public_key: None, chain_hash: None }
     }
@@ -162,10 +161,10 @@ impl From<PeerIdentity> for PeerAcceptance {
     }
 }
 
-/// Who a peer is, as its verifier names it.
+/// A peer's identity, as its verifier names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PeerIdentity {
-    /// Owner-defined; travels in tickets, so the engine bounds it to
+    /// Owner-defined; travels in tickets, so the engine limits it to
     /// [`MAX_LEN`](Self::MAX_LEN) bytes.
     pub blob: Vec<u8>,
     /// When the first certificate of the chain expires, in seconds since the Unix epoch. No

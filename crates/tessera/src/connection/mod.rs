@@ -1,4 +1,4 @@
-//! Faces: what a user holds of a connection. Over a stream now; datagrams and QUIC will stand beside it.
+//! Faces: what a user holds of a connection. Over a stream for now; datagrams and QUIC will follow.
 
 mod stream;
 

@@ -8,13 +8,13 @@ pub const NONCE_LEN: usize = 12;
 /// Length of the authentication tag of every suite here, in bytes.
 pub const TAG_LEN: usize = 16;
 
-/// Length of the piece of ciphertext that a header's mask is made of, in bytes (RFC 9001 §5.4.2).
+/// Length of the ciphertext sample for header protection, in bytes (RFC 9001 §5.4.2).
 pub const SAMPLE_LEN: usize = 16;
 
 /// Length of a header's mask, in bytes (RFC 9001 §5.4.1).
 pub const MASK_LEN: usize = 5;
 
-/// An AEAD algorithm: makes keys.
+/// An AEAD algorithm.
 pub trait AeadAlgorithm: Send + Sync {
     /// Key length in bytes: 16 or 32.
     fn key_len(&self) -> usize;
@@ -22,24 +22,24 @@ pub trait AeadAlgorithm: Send + Sync {
     /// Prepares a key of exactly [`key_len`](Self::key_len) bytes.
     fn key(&self, key: &[u8]) -> Box<dyn Aead>;
 
-    /// Prepares a key of exactly [`key_len`](Self::key_len) bytes that masks what datagrams show in
-    /// their headers: record numbers in DTLS (RFC 9147 §4.2.3), packet numbers in QUIC (RFC 9001 §5.4).
+    /// Prepares a key of exactly [`key_len`](Self::key_len) bytes that protects the headers of datagrams:
+    /// record numbers in DTLS (RFC 9147 §4.2.3), packet numbers in QUIC (RFC 9001 §5.4).
     fn header_key(&self, key: &[u8]) -> Box<dyn HeaderKey>;
 }
 
-/// One AEAD key. The caller never uses a nonce twice.
+/// One AEAD key. The caller must not use a nonce twice.
 pub trait Aead: Send + Sync {
     /// Encrypts `in_out` in place and returns the tag.
     fn seal(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> [u8; TAG_LEN];
 
-    /// Checks the tag at the end of `in_out`, decrypts in place and returns the plaintext's length
-    /// (the tag is not part of it).
+    /// Checks the tag at the end of `in_out`, decrypts in place and returns the length of the plaintext
+    /// without the tag.
     fn open(&self, nonce: &Nonce, aad: &[u8], in_out: &mut [u8]) -> Result<usize, OpenFailed>;
 }
 
-/// A key that masks headers: AES or ChaCha20 under the suite of the AEAD.
+/// A key that masks headers, with AES or ChaCha20 according to the suite.
 pub trait HeaderKey: Send + Sync {
-    /// The mask for a header whose ciphertext has `sample` in the place that the protocol names.
+    /// Returns the mask for a header whose ciphertext has `sample` at the protocol's sample offset.
     fn mask(&self, sample: &[u8; SAMPLE_LEN]) -> [u8; MASK_LEN];
 }
 
@@ -58,7 +58,7 @@ impl Nonce {
     }
 }
 
-/// The ciphertext or its additional data is not what the key's owner sealed.
+/// The ciphertext or its additional data is not what was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenFailed;
 

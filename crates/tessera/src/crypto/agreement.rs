@@ -8,34 +8,34 @@ use super::{Random, RandomFailed};
 use crate::error::{Error, illegal_parameter};
 use crate::wire::NamedGroup;
 
-/// One way to agree a key: a group or a KEM.
+/// A way to agree on a key: a group or a KEM.
 pub trait KeyAgreement: Send + Sync {
     /// Its code point.
     fn group(&self) -> NamedGroup;
 
-    /// Length in bytes of the share that [`Ephemeral::share`] gives (client to server).
+    /// Length in bytes of the share that [`Ephemeral::share`] returns (client to server).
     fn share_len(&self) -> usize;
 
-    /// Length in bytes of the reply that [`encapsulate`](Self::encapsulate) gives (server to client).
+    /// Length in bytes of the reply that [`encapsulate`](Self::encapsulate) returns (server to client).
     fn reply_len(&self) -> usize;
 
-    /// Makes an ephemeral key (the client's side).
+    /// Generates an ephemeral key (the client's side).
     fn generate(&self) -> Result<Box<dyn Ephemeral>, AgreementError>;
 
-    /// Answers a peer's share: the reply and the shared secret (the server's side).
+    /// Answers a peer's share: returns the reply and the shared secret (the server's side).
     ///
     /// The same operation serves the client of forward-secret 0-RTT, which answers the public half
     /// of a one-time key.
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError>;
 }
 
-/// An ephemeral private key that agrees exactly one secret: RFC 9846 §4.3.8 forbids to use a share
-/// in two connections, and the type forbids to use it twice in one.
+/// An ephemeral private key that agrees on exactly one secret. RFC 9846 §4.3.8 forbids reusing a share
+/// in another connection; the type forbids using it twice in one.
 pub trait Ephemeral: Send + Sync {
     /// The public share.
     fn share(&self) -> &[u8];
 
-    /// Agrees the secret with the peer's reply.
+    /// Agrees on the secret with the peer's reply.
     fn decapsulate(self: Box<Self>, reply: &[u8]) -> Result<SharedSecret, AgreementError>;
 }
 
@@ -56,17 +56,17 @@ pub trait OneTimeKeys: Send + Sync {
     #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError>;
 
-    /// Length of the expanded form in bytes; `None`, the default, for keys that have none but the seed.
+    /// Length of the expanded form in bytes; `None`, the default, for keys that have only the seed.
     ///
     /// The form belongs to the kind, not to the provider, since another provider may have to read it. For
-    /// X25519MLKEM768 it is the decapsulation key of FIPS 203 §6.1 and then X25519's private key: 2,432
+    /// X25519MLKEM768 it is the decapsulation key of FIPS 203 §6.1 followed by X25519's private key: 2,432
     /// bytes.
     fn expanded_len(&self) -> Option<usize> {
         None
     }
 
-    /// Makes a key: writes its expanded form of [`expanded_len`](Self::expanded_len) bytes to `private`, and
-    /// returns the public half. What comes from no randomness of its own comes from `random`.
+    /// Generates a key: writes its expanded form of [`expanded_len`](Self::expanded_len) bytes to `private`, and
+    /// returns the public half. All randomness comes from `random`, except where the implementation has its own.
     fn generate_expanded(
         &self,
         random: &dyn Random,
@@ -93,24 +93,24 @@ pub trait OneTimeKeys: Send + Sync {
     }
 }
 
-/// The form in which a vault keeps the private half of a one-time key. Keys of X25519 have one form, their
+/// The form in which a vault keeps the private half of a one-time key. Keys of X25519 always keep their
 /// seed, whatever a vault prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeyForm {
-    /// Ready to open with, where the kind has such a form: 2,432 bytes of X25519MLKEM768.
+    /// Ready for use, if the kind has such a form: 2,432 bytes for X25519MLKEM768.
     #[default]
     Expanded,
-    /// What the key is derived from, once to issue it and once to open it: 96 bytes of X25519MLKEM768, for
+    /// The seed, expanded once to issue the key and once to open it: 96 bytes for X25519MLKEM768, for
     /// more than twice the processor time of a handshake.
     Seed,
 }
 
 /// A one-time private key.
 pub trait OneTimeKey: Send + Sync {
-    /// The public half, which travels in a ticket. Opening the key doesn't need it.
+    /// Returns the public half, which travels in a ticket. Opening the key doesn't need it.
     fn public(&self) -> Result<Vec<u8>, AgreementError>;
 
-    /// Opens what a client encapsulated to the public half; the key is gone afterwards.
+    /// Opens what a client encapsulated to the public half, and consumes the key.
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError>;
 }
 
@@ -118,7 +118,7 @@ pub trait OneTimeKey: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgreementError {
     /// The peer's share or reply has a wrong length or encoding, is not on the curve, fails the
-    /// check of FIPS 203 §7.2, or gives the all-zero secret (RFC 8446 §7.4.2).
+    /// check of FIPS 203 §7.2, or yields the all-zero secret (RFC 8446 §7.4.2).
     InvalidShare,
     /// The provider failed, for example because it has no randomness.
     Provider,

@@ -14,7 +14,7 @@ impl Digest {
     /// Copies a hash output.
     ///
     /// # Panics
-    /// If it is longer than [`MAX_HASH_LEN`], which no hash of a [`Hash`](super::Hash) implementation may be.
+    /// If it is longer than [`MAX_HASH_LEN`], which no implementation of [`Hash`](super::Hash) may return.
     pub fn new(output: &[u8]) -> Self {
         let mut bytes = [0; MAX_HASH_LEN];
         bytes[..output.len()].copy_from_slice(output);

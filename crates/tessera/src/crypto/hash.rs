@@ -11,13 +11,13 @@ pub trait Hash: Send + Sync {
     /// Output length in bytes: 32 for SHA-256, 48 for SHA-384; at most [`MAX_HASH_LEN`](super::MAX_HASH_LEN).
     fn len(&self) -> usize;
 
-    /// Starts a running hash, as the transcript needs.
+    /// Starts a running hash, for the transcript.
     fn start(&self) -> Box<dyn RunningHash>;
 
-    /// Hashes `input` at once.
+    /// Hashes `input` in one call.
     fn hash(&self, input: &[u8]) -> Digest;
 
-    /// HMAC over one message.
+    /// Computes the HMAC of one message.
     fn hmac(&self, key: &[u8], message: &[u8]) -> Digest;
 
     /// HKDF-Extract(salt, input keying material).
@@ -27,11 +27,11 @@ pub trait Hash: Send + Sync {
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]);
 }
 
-/// A hash that is fed piece by piece and can be read on the way.
+/// A hash that is fed piece by piece and can be read in between.
 pub trait RunningHash: Send + Sync {
     /// Adds bytes.
     fn update(&mut self, bytes: &[u8]);
 
-    /// The hash of everything so far; the running hash goes on.
+    /// Returns the hash of everything so far; the running hash continues.
     fn current(&self) -> Digest;
 }

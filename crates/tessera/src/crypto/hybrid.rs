@@ -71,7 +71,7 @@ impl Ephemeral for HybridEphemeral {
 }
 
 /// One-time keys that are hybrids of two kinds. Their seeds and their expanded forms are concatenations; in the
-/// latter a part that has no expanded form keeps its seed.
+/// latter a part without an expanded form keeps its seed.
 pub struct HybridOneTimeKeys {
     /// The code point of the pair.
     pub kind: NamedGroup,

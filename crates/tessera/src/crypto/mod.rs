@@ -1,6 +1,6 @@
-//! The seam to cryptography: what a provider must give.
+//! The interface to cryptography: what a provider must implement.
 //!
-//! The engine contains no primitive of its own. A [`Provider`] is a value made of static trait
+//! The engine contains no primitives. A [`Provider`] is a value made of static trait
 //! objects; `tessera-aws-lc` is the one for servers and desktops.
 
 mod aead;
@@ -31,12 +31,12 @@ pub use suite::Suite;
 use crate::error::Error;
 use crate::wire::{CipherSuite, NamedGroup};
 
-/// Everything the engine asks of cryptography.
+/// All cryptography that the engine uses.
 #[derive(Clone, Copy)]
 pub struct Provider {
     /// The cipher suites, in order of preference.
     pub suites: &'static [&'static Suite],
-    /// The ways to agree a key with an ephemeral share, in order of preference.
+    /// The key agreements for ephemeral shares, in order of preference.
     pub groups: &'static [&'static dyn KeyAgreement],
     /// The one-time key kinds for forward-secret 0-RTT, in order of preference.
     pub one_time_keys: &'static [&'static dyn OneTimeKeys],
@@ -47,22 +47,22 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// The suite with this code point, if the provider has it.
+    /// Returns the suite with this code point, if the provider has it.
     pub fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.iter().copied().find(|suite| suite.id == id)
     }
 
-    /// SHA-256, if one of the suites has it.
+    /// Returns SHA-256, if one of the suites has it.
     pub fn sha256(&self) -> Option<&'static dyn Hash> {
         self.suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32)
     }
 
-    /// The key agreement with this code point, if the provider has it.
+    /// Returns the key agreement with this code point, if the provider has it.
     pub fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
         self.groups.iter().copied().find(|group| group.group() == id)
     }
 
-    /// The one-time keys of this kind, if the provider has them.
+    /// Returns the one-time keys of this kind, if the provider has them.
     pub fn one_time(&self, kind: NamedGroup) -> Option<&'static dyn OneTimeKeys> {
         self.one_time_keys.iter().copied().find(|keys| keys.kind() == kind)
     }
@@ -74,7 +74,7 @@ pub trait Random: Send + Sync {
     fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed>;
 }
 
-/// The random number generator failed; no handshake may go on.
+/// The random number generator failed; the handshake must not continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RandomFailed;
 

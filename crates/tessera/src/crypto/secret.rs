@@ -10,14 +10,14 @@ use super::digest::{Digest, MAX_HASH_LEN};
 
 /// A secret of at most one hash output (48 bytes): a step of the key schedule, or a PSK.
 ///
-/// It lies in a box, where it is wiped when it is dropped. What moves is the pointer: a secret that lay
-/// inline would leave a copy at each place that it was moved from.
+/// Boxed, so that a move copies only the pointer: a secret stored inline would leave a copy at every place
+/// from which it was moved. The box is wiped when dropped.
 pub struct Secret {
     bytes: Box<Block>,
     len: u8,
 }
 
-/// The room of a secret. It is wiped in one piece: an array is wiped byte by byte.
+/// The storage of a secret, wiped in one piece: an array would be wiped byte by byte.
 #[derive(Clone, Copy)]
 struct Block([u8; MAX_HASH_LEN]);
 
@@ -30,7 +30,7 @@ impl Default for Block {
 impl DefaultIsZeroes for Block {}
 
 impl Secret {
-    /// A secret of `len` zero bytes, to be filled by `fill` where they lie.
+    /// A secret of `len` zero bytes, which `fill` fills in place.
     ///
     /// # Panics
     /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.
@@ -47,12 +47,12 @@ impl Secret {
             .then(|| Self::filled_by(bytes.len(), |out| out.copy_from_slice(bytes)))
     }
 
-    /// The bytes themselves, for a provider or for sealed storage.
+    /// Returns the bytes, for a provider or for sealed storage.
     pub fn expose(&self) -> &[u8] {
         &self.bytes.0[..self.len as usize]
     }
 
-    /// A second copy. Named so that every copy of a secret can be found.
+    /// Copies the secret. An explicit name, so that every copy can be found.
     pub fn duplicate(&self) -> Self {
         Self::filled_by(self.len as usize, |out| out.copy_from_slice(self.expose()))
     }
@@ -66,8 +66,8 @@ impl Drop for Secret {
 
 impl ZeroizeOnDrop for Secret {}
 
-/// Gives a secret of `len` bytes that lives for one call to `fill` and then to `each`; it is wiped
-/// after it. For keys that nobody holds: it needs no box, since it is never moved.
+/// Passes a secret of `len` bytes, filled by `fill`, to `each`, and wipes it afterwards. For keys that are
+/// not kept: never moved, it needs no box.
 ///
 /// # Panics
 /// If `len` is larger than [`MAX_HASH_LEN`].
@@ -104,7 +104,7 @@ impl core::fmt::Debug for Secret {
 }
 
 /// The result of a key agreement: 32 bytes (X25519, P-256, ML-KEM), 48 (P-384), 66 (P-521) or 64 (hybrid);
-/// none where a one-time PSK takes its place.
+/// empty if a one-time PSK takes its place.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct SharedSecret(Vec<u8>);
 
@@ -114,7 +114,7 @@ impl SharedSecret {
         Self(bytes)
     }
 
-    /// One secret out of two, in order: the concatenation of the hybrid groups.
+    /// Concatenates two secrets, in order, as the hybrid groups do.
     pub fn concatenate(first: &Self, second: &Self) -> Self {
         let mut bytes = Vec::with_capacity(first.0.len() + second.0.len());
         bytes.extend_from_slice(&first.0);
@@ -122,7 +122,7 @@ impl SharedSecret {
         Self(bytes)
     }
 
-    /// The bytes themselves.
+    /// Returns the bytes.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }

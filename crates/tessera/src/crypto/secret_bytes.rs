@@ -8,19 +8,19 @@ use core::ops::{Deref, DerefMut};
 
 use zeroize::{Zeroize, ZeroizeOnDrop, optimization_barrier};
 
-/// A secret of any length, such as a private key: in one piece of memory, which never grows, and is wiped as a
-/// whole when it is dropped. What moves is the pointer.
+/// A secret of any length, such as a private key: one allocation that never grows and is wiped as a
+/// whole when dropped. A move copies only the pointer.
 pub struct SecretBytes(Box<[u8]>);
 
 impl SecretBytes {
-    /// So many zero bytes, to be filled where they lie.
+    /// A secret of `len` zero bytes, to be filled in place.
     pub fn zeros(len: usize) -> Self {
         Self(vec![0; len].into_boxed_slice())
     }
 }
 
 impl Drop for SecretBytes {
-    /// Not byte by byte, as slices are wiped otherwise: a private key of ML-KEM has 2,400.
+    /// Not byte by byte, as `zeroize` wipes slices: a private key of ML-KEM has 2,400 bytes.
     fn drop(&mut self) {
         self.0.fill(0);
         optimization_barrier(&*self.0);
@@ -49,7 +49,7 @@ impl From<&[u8]> for SecretBytes {
     }
 }
 
-/// Without a copy if the vector is as long as its memory; else it is wiped.
+/// Takes over the vector if it is full to its capacity; otherwise copies and wipes it.
 impl From<Vec<u8>> for SecretBytes {
     fn from(mut bytes: Vec<u8>) -> Self {
         if bytes.len() == bytes.capacity() {

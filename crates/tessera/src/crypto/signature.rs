@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::wire::SignatureScheme;
 
-/// A private key that signs a CertificateVerify, where it is at hand. Keys that live elsewhere (an
-/// HSM, another process) answer the `Sign` question later instead.
+/// A local private key that signs a CertificateVerify. For a key elsewhere (an HSM, another process)
+/// the driver answers the `Sign` question later.
 pub trait Signer: Send + Sync {
     /// The schemes that this key can sign with, in order of preference.
     fn schemes(&self) -> &[SignatureScheme];

@@ -1,37 +1,37 @@
-//! Wiping the stack below a call, where primitives leave copies of what they worked on.
+//! Wiping the stack below a call, where primitives leave copies of their secrets.
 //!
-//! Secrets in boxes are wiped where they lie. A primitive's own locals, the registers that it spilled and
-//! the arguments that it moved lie in frames that nobody owns any more; they are overwritten before the
+//! Secrets in boxes are wiped in place. A primitive's locals, spilled registers and moved arguments remain in
+//! dead frames; the engine overwrites those before it returns.
 //! engine returns.
 
 use core::hint::black_box;
 
 /// How deep a call of the engine reaches into the stack below its caller, in bytes, the provider's
-/// operations included: so much is overwritten with zeros before the engine returns, where secrets were
-/// handled.
+/// operations included. After handling secrets, the engine overwrites this much with zeros before it
+/// returns.
 ///
-/// Each is rounded up to a depth that there is code for (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128 or 256 KiB);
-/// more than 256 KiB are not wiped. A thread that drives connections needs that much of its stack free. More
-/// than is reached costs time; less leaves copies of secrets behind.
+/// Each depth is rounded up to one that has code (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 128 or 256 KiB);
+/// more than 256 KiB are not wiped. A thread that drives connections needs that much free stack. A depth
+/// larger than needed costs time; a smaller one leaves copies of secrets behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackDepth {
-    /// Where keys are derived, sealed with and opened with, and no more.
+    /// For steps that only derive keys, seal and open.
     pub derivation: usize,
-    /// Where keys are agreed, too, or something is signed.
+    /// For steps that also agree on keys or sign.
     pub agreement: usize,
 }
 
 impl StackDepth {
-    /// Nothing is wiped: for providers that protect nothing.
+    /// Wipes nothing: for providers that protect nothing.
     pub const NOTHING_IS_WIPED: Self = Self { derivation: 0, agreement: 0 };
 }
 
 /// Overwrites `depth` bytes of the stack below the caller's frame with zeros, rounded up as
-/// [`StackDepth`] says.
+/// [`StackDepth`] describes.
 ///
-/// It is called from the frame that called what left something there, so that both begin at the same
-/// place; but for its own call, a few words. The engine does it itself; callers are those who handle secrets outside
-/// of it, such as stores of sessions. What they called must be no part of their own frame: `#[inline(never)]`.
+/// Call it from the frame that called the code that handled secrets, so that both start at the same
+/// place, up to the few words of its own call. The engine calls it itself; other callers handle secrets outside
+/// the engine, such as stores of sessions. The code to wipe after must have its own frame: `#[inline(never)]`.
 #[inline(always)]
 pub fn wipe_stack_below(depth: usize) {
     match depth.div_ceil(KIB) {
@@ -53,13 +53,13 @@ pub fn wipe_stack_below(depth: usize) {
 
 const KIB: usize = 1024;
 
-/// One frame of zeros: between two frames there would be gaps.
+/// One frame of zeros: several frames would leave gaps between them.
 #[inline(never)]
 fn zero<const LEN: usize>() {
     black_box(&mut [0_u8; LEN]);
 }
 
-/// A process reads its own memory by a file of Linux's.
+/// Linux exposes a process's own memory as a file.
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     extern crate std;
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// Leaves marks in frames that are gone when it returns.
+    /// Leaves marks in frames that are dead when it returns.
     #[inline(never)]
     fn leave(depth: usize) {
         let mut frame = [MARK; KIB / 2];
@@ -92,7 +92,7 @@ mod tests {
         black_box(&mut frame);
     }
 
-    /// How many marks stand in so much of the stack below the caller, but for the first words.
+    /// Counts the marks in `depth` bytes of the stack below the caller, except for the first words.
     #[inline(never)]
     fn marks_below(depth: usize) -> usize {
         let here = 0_u8;

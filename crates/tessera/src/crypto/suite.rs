@@ -13,16 +13,16 @@ pub struct Suite {
     pub hash: &'static dyn Hash,
     /// The record protection.
     pub aead: &'static dyn AeadAlgorithm,
-    /// How many records one key may seal (RFC 8446 §5.5). The engine updates its keys before.
+    /// How many records one key may seal (RFC 8446 §5.5). The engine updates its keys earlier.
     pub confidentiality_limit: u64,
-    /// How many records that do not open one key may see (RFC 9147 §4.5.3). A stream dies of the
-    /// first; datagrams count.
+    /// How many records that fail to open one key may see (RFC 9147 §4.5.3). A stream fails at the
+    /// first; faces over datagrams count.
     pub integrity_limit: u64,
 }
 
 impl Suite {
-    /// A suite with the limits of AES-GCM: 2^24 records sealed (RFC 8446 §5.5 says 2^24.5), and 2^36
-    /// that do not open (RFC 9147 §4.5.3). A suite with other limits names them: AES-CCM's are lower.
+    /// A suite with the limits of AES-GCM: 2^24 sealed records (RFC 8446 §5.5: 2^24.5), and 2^36
+    /// that fail to open (RFC 9147 §4.5.3). AES-CCM, for example, needs lower ones.
     pub const fn new(
         id: CipherSuite,
         hash: &'static dyn Hash,
@@ -31,13 +31,13 @@ impl Suite {
         Self { id, hash, aead, confidentiality_limit: 1 << 24, integrity_limit: 1 << 36 }
     }
 
-    /// The suite with another limit to the records that one key may seal.
+    /// Sets how many records one key may seal.
     pub const fn with_confidentiality_limit(mut self, records: u64) -> Self {
         self.confidentiality_limit = records;
         self
     }
 
-    /// The suite with another limit to the records that do not open.
+    /// Sets how many records that fail to open one key may see.
     pub const fn with_integrity_limit(mut self, records: u64) -> Self {
         self.integrity_limit = records;
         self

@@ -1,4 +1,4 @@
-//! What a client's connection has besides: its start, and early data.
+//! What only a client's connection has: its start, and early data.
 
 use super::ClientConnection;
 use crate::error::Error;
@@ -9,7 +9,7 @@ use crate::schedule::STREAM;
 use crate::time::Time;
 
 impl ClientConnection {
-    /// Starts a connection: the ClientHello is in `output` afterwards. Early data may be written at
+    /// Starts a connection and writes the ClientHello to `output`. Early data may be written at
     /// once, so that both go out together.
     pub fn start(
         config: Checked<ClientConfig>,
@@ -23,7 +23,7 @@ impl ClientConnection {
         Ok(Self::new(core, stream))
     }
 
-    /// How many bytes of early data may be written now: 0 if there was no ticket for it, or the
+    /// Returns how many bytes of early data may be written now: 0 without a ticket for it, or once the
     /// server has answered.
     #[must_use]
     pub fn early_data_room(&self) -> usize {
@@ -33,15 +33,15 @@ impl ClientConnection {
     }
 
     /// Writes early data; returns how many bytes were taken. Where records are padded, less than
-    /// [`early_data_room`](Self::early_data_room) may fit: padding counts.
+    /// [`early_data_room`](Self::early_data_room) may fit, since padding counts.
     ///
     /// Under a forward-secret ticket it is accepted at most once. Otherwise it may be replayed: write
     /// only what may be executed twice. If the server rejects it, the verdict of
-    /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) says whether it may be sent
+    /// [`Event::EarlyDataRejected`](crate::Event::EarlyDataRejected) states whether it may be sent
     /// again; if the connection ends without an answer, it may have been executed
     /// ([`Facts::early_data`](crate::Facts::early_data), [`Facts::flight`](crate::Facts::flight)).
     ///
-    /// A prefix of it may be executed, where the rest was held back on the way: it has to be
+    /// An attacker on the path can hold back the rest, so that only a prefix is executed: early data must be
     /// self-delimiting.
     pub fn write_early_data(&mut self, data: &[u8], output: &mut Output) -> Result<usize, Error> {
         self.check_writable()?;

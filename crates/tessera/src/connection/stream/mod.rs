@@ -6,8 +6,8 @@
 //!   Output ◄── write() ◄── data                      └──► answer()
 //! ```
 //!
-//! Call [`Connection::read`] with everything received, act on the event, drop what it
-//! [consumed](Progress::consumed), and call it again until it needs input. Send whatever is in the
+//! Call [`Connection::read`] with everything received, handle the event, drop what was
+//! [consumed](Progress::consumed), and call it again until it needs input. Send what is in the
 //! [`Output`].
 
 mod client;
@@ -49,8 +49,8 @@ pub type ServerConnection = Connection<ServerHandshake>;
 #[non_exhaustive]
 #[must_use = "what was consumed is to be dropped from the input, and the event acted on"]
 pub struct Progress<Q> {
-    /// How many bytes at the beginning of the input are done with. Drop them after the event is
-    /// handled: its data may lie in them.
+    /// How many bytes at the beginning of the input are done with. Drop them after handling
+    /// the event: its data may lie in them.
     pub consumed: usize,
     /// What happened.
     pub event: ReadEvent<Q>,
@@ -58,33 +58,32 @@ pub struct Progress<Q> {
 
 /// What happened.
 ///
-/// Later versions may have more kinds of events. One that isn't known needs nothing but that reading
-/// goes on.
+/// Later versions may add kinds of events. An unknown one needs no action: read on.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadEvent<Q> {
-    /// Nothing more until more bytes come.
+    /// Nothing more until more bytes arrive.
     NeedInput,
     /// Nothing more until the output is sent.
     OutputFull,
-    /// Answer this with `answer`; until then nothing is read.
+    /// Answer this with `answer`; nothing is read until then.
     Question(Q),
     /// A question is still open.
     WaitingForAnswer,
-    /// The handshake has news.
+    /// An event of the handshake.
     Handshake(Event),
-    /// Early data of the client, decrypted: the bytes of the input in this range. Replayable, unless it
+    /// The client's early data, decrypted: the bytes of the input in this range. Replayable, unless it
     /// came under a forward-secret ticket.
     EarlyData(Range<usize>),
     /// Application data, decrypted: the bytes of the input in this range.
     Data(Range<usize>),
-    /// The peer sent close_notify: nothing more comes, and nothing is missing. This side may go on
-    /// sending.
+    /// The peer sent close_notify: the data is complete, and nothing more arrives. This side may continue
+    /// to send.
     PeerClosed,
 }
 
 impl<Q> ReadEvent<Q> {
-    /// The question, or the event that is none: for what drives a side without knowing which it is.
+    /// Returns the question, or any other event: for drivers that are generic over the side.
     pub fn into_question(self) -> Result<Q, ReadEvent<Infallible>> {
         Err(match self {
             Self::Question(question) => return Ok(question),
@@ -98,7 +97,7 @@ impl<Q> ReadEvent<Q> {
         })
     }
 
-    /// Whether nothing goes on before something comes from outside.
+    /// Returns whether the connection waits for something from outside.
     fn waits(&self) -> bool {
         matches!(self, Self::NeedInput | Self::OutputFull | Self::WaitingForAnswer)
     }
@@ -131,7 +130,7 @@ impl<H: Handshake> Connection<H> {
             return Err(error.clone());
         }
         match self.read_on(now, input, output) {
-            // What is here already counts, however late it is read; only who would wait has no time.
+            // Data already received is processed even after the deadline.
             Ok(progress) if progress.event.waits() && self.is_late(now) => {
                 Err(self.fail(Error::TimedOut, output))
             }
@@ -202,7 +201,7 @@ impl<H: Handshake> Connection<H> {
         }
     }
 
-    /// Hands whole messages to the handshake until one opens a question, and keeps the rest; says
+    /// Hands whole messages to the handshake until one raises a question, and keeps the rest. Returns
     /// whether there were any.
     fn messages(&mut self, record: &[u8], now: Time, output: &mut Output) -> Result<bool, Error> {
         let mut batch = self.stream.reassembly.begin(record);
@@ -258,8 +257,8 @@ impl<H: Handshake> Connection<H> {
         result.map_err(|error| if error.is_final() { self.fail(error, output) } else { error })
     }
 
-    /// Whether application data may be written: a server may as soon as its flight is sent, before the
-    /// client is authenticated by its Finished.
+    /// Returns whether application data may be written. A server may write once its flight is sent, before the
+    /// client's Finished authenticates it.
     #[must_use]
     pub fn can_write(&self) -> bool {
         self.check_writable().is_ok() && self.stream.outgoing.epoch == Epoch::Application
@@ -274,8 +273,8 @@ impl<H: Handshake> Connection<H> {
         }
         let mut written = 0;
         while written < data.len() {
-            // RFC 8446 §5.5: the keys change before they are used up. Until the client's Finished a
-            // server can't change them: it waits.
+            // RFC 8446 §5.5: change the keys before they are used up. A server can't before the client's
+            // Finished, so it waits.
             let used_up = self.stream.outgoing.nears_limit();
             if used_up && !self.core.is_complete() {
                 break;
@@ -304,7 +303,7 @@ impl<H: Handshake> Connection<H> {
         self.core.update_keys(request, &mut below)
     }
 
-    /// Sends close_notify: this side sends nothing more, and may go on reading.
+    /// Sends close_notify: this side sends nothing more, and may continue to read.
     pub fn close(&mut self, output: &mut Output) {
         if !self.write_closed {
             self.write_closed = true;
@@ -313,7 +312,7 @@ impl<H: Handshake> Connection<H> {
         }
     }
 
-    /// Says that the stream from the peer has ended. Without close_notify before it data may be
+    /// Reports the end of the peer's stream. Without a preceding close_notify data may be
     /// missing: [`Error::Truncated`].
     pub fn end_of_stream(&mut self) -> Result<(), Error> {
         if let Some(error) = self.core.failure() {
@@ -326,9 +325,9 @@ impl<H: Handshake> Connection<H> {
         Err(self.end(Error::Truncated))
     }
 
-    /// Ends the connection because this side's owner has withdrawn what it rests on; gives the error that
-    /// stays. The alert goes out behind what is in the output: whatever else of it was not sent yet, and
-    /// shall not be, is dropped before ([`Output::consume`]), and then no alert would be understood.
+    /// Ends the connection because the owner has withdrawn what it rests on; returns the error that later calls
+    /// return too. The alert is appended to the output. Before, drop unsent output that shall not be sent
+    /// ([`Output::consume`]); the peer then can't decrypt the alert.
     pub fn refuse(&mut self, why: PeerRejected, output: &mut Output) -> Error {
         match self.core.failure() {
             Some(error) => error.clone(),
@@ -348,9 +347,9 @@ impl<H: Handshake> Connection<H> {
         self.core.export_keying_material(label, context, out)
     }
 
-    /// When [`read`](Self::read) has to be called even if nothing came, on the monotonic clock. If the
-    /// handshake would still have to wait then, it fails with [`Error::TimedOut`]. What came in the
-    /// meantime should be read first: it may complete the handshake.
+    /// Returns when [`read`](Self::read) must be called even if nothing arrived, on the monotonic clock. If the
+    /// handshake still waits then, it fails with [`Error::TimedOut`]. First read what has arrived: it may
+    /// complete the handshake.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.core.deadline()
@@ -362,7 +361,7 @@ impl<H: Handshake> Connection<H> {
         self.core.facts()
     }
 
-    /// Ends the connection: the alert for the error goes out, and the error stays.
+    /// Ends the connection: sends the alert for the error, and keeps the error.
     fn fail(&mut self, error: Error, output: &mut Output) -> Error {
         if let Some(alert) = error.alert()
             && !self.write_closed
@@ -372,7 +371,7 @@ impl<H: Handshake> Connection<H> {
         self.end(error)
     }
 
-    /// Nothing is sent or read any more, and all secrets go; the error stays.
+    /// Ends the connection without an alert: stops sending and reading, drops all secrets, keeps the error.
     fn end(&mut self, error: Error) -> Error {
         self.write_closed = true;
         self.read_closed = true;
