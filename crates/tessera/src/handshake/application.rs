@@ -14,13 +14,13 @@ use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 /// The secrets of a connection whose handshake is complete.
 pub struct Application {
     pub(crate) suite: &'static Suite,
-    /// `None` once nothing more is sent.
+    /// `None` once this side has stopped sending.
     pub(crate) write: Option<TrafficSecret>,
-    /// `None` once nothing more comes.
+    /// `None` once the peer has stopped sending.
     read: Option<TrafficSecret>,
     /// `None` once both have ended.
     exporter: Option<ExporterSecret>,
-    /// What is left of a client's certificate codecs.
+    /// What remains of a client's certificate codecs.
     pub(crate) codecs: LeftCodecs,
     post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
@@ -46,12 +46,12 @@ impl Application {
         }
     }
 
-    /// exporter_master_secret; an error once the connection has ended.
+    /// Returns exporter_master_secret, or an error once the connection has ended.
     pub(crate) fn exporter(&self) -> Result<&ExporterSecret, Error> {
         self.exporter.as_ref().ok_or(Error::Closed)
     }
 
-    /// Nothing more goes in this direction.
+    /// Drops the secrets of a direction that has ended.
     pub(crate) fn end(&mut self, direction: Direction) {
         match direction {
             Direction::Write => self.write = None,
@@ -62,7 +62,7 @@ impl Application {
         }
     }
 
-    /// What either peer may send, where the profile has it: it changed its keys (RFC 8446 §4.6.3).
+    /// Handles what either peer may send, if the profile has it: a KeyUpdate (RFC 8446 §4.6.3).
     pub(crate) fn receive(
         &mut self,
         message: HandshakeMessage<'_>,
@@ -87,13 +87,13 @@ impl Application {
         Ok(())
     }
 
-    /// Whether the peer waits for new keys of this side.
+    /// Returns whether the peer waits for new keys of this side.
     pub(crate) fn owes_update(&self) -> bool {
         self.update_requested
     }
 
-    /// Changes this side's keys, and asks the peer to do the same if `request`. The message is built in
-    /// `scratch`. In a frame of its own: the caller wipes it.
+    /// Changes this side's keys, and with `request` asks the peer to do the same. Builds the message in
+    /// `scratch`. In its own frame: the caller wipes it.
     #[inline(never)]
     pub(crate) fn update_write_key(
         &mut self,
@@ -112,7 +112,7 @@ impl Application {
         Ok(())
     }
 
-    /// Floods of messages that carry nothing end the connection.
+    /// Counts messages after the handshake; a flood of them without data ends the connection.
     pub(crate) fn count_post_handshake(&mut self) -> Result<(), Error> {
         self.post_handshake_in_a_row += 1;
         if self.post_handshake_in_a_row > MAX_POST_HANDSHAKE_IN_A_ROW {
@@ -123,7 +123,7 @@ impl Application {
         Ok(())
     }
 
-    /// Application data came: no flood, and what a client said last is accepted.
+    /// Notes application data: the peer doesn't flood, and has accepted a client's last flight.
     pub(crate) fn saw_data(&mut self) {
         self.post_handshake_in_a_row = 0;
         self.codecs.accepted();

@@ -1,15 +1,15 @@
-//! What the handshake needs of what carries it: messages, keys and limits. Records over a stream
-//! implement it, and faces outside of this crate.
+//! What the handshake needs of its carrier: messages, keys and limits. Implemented by records over a
+//! stream, and by faces outside this crate.
 
 use crate::crypto::Suite;
 use crate::error::Error;
 use crate::padding::Padding;
 use crate::schedule::TrafficSecret;
 
-/// Which keys protect a message.
+/// The keys that protect a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Epoch {
-    /// None: the first messages.
+    /// No keys: the first messages.
     Initial,
     /// client_early_traffic_secret.
     EarlyData,
@@ -19,7 +19,7 @@ pub enum Epoch {
     Application,
 }
 
-/// Which way protected bytes travel, as this side sees it.
+/// The direction of protected bytes, from this side's view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From the peer.
@@ -28,17 +28,17 @@ pub enum Direction {
     Write,
 }
 
-/// What carries a handshake: sends messages and changes keys. It never decides.
+/// The carrier of a handshake: sends messages and changes keys. It makes no decisions.
 pub trait Below {
-    /// Sends a handshake message under the keys of `epoch`, which are the newest installed.
+    /// Sends a handshake message under the keys of `epoch`, the newest installed.
     fn send(&mut self, epoch: Epoch, message: &[u8]);
 
-    /// An error if the peer already sent a part of another message: nothing may follow the last
+    /// Returns an error if the peer has already sent a part of another message: nothing may follow the last
     /// message of a flight before it is answered.
     fn flight_ended(&self) -> Result<(), Error>;
 
-    /// From now on everything in this direction is protected under this secret. An error if keys to
-    /// read with change while the peer already sent a part of another message under the old ones
+    /// Protects everything in this direction under this secret from now on. Returns an error if the read keys
+    /// change although the peer has already sent a part of another message under the old ones
     /// (RFC 8446 §5.1).
     fn install(
         &mut self,
@@ -48,18 +48,18 @@ pub trait Below {
         secret: &TrafficSecret,
     ) -> Result<(), Error>;
 
-    /// Sends a KeyUpdate, and from then on protects what is sent under `next` (RFC 8446 §4.6.3).
+    /// Sends a KeyUpdate, and then protects everything sent under `next` (RFC 8446 §4.6.3).
     fn update(&mut self, key_update: &[u8], suite: &'static Suite, next: &TrafficSecret);
 
-    /// The early data that was sent is refused before its end: the second ClientHello goes out in
+    /// Withdraws early data that the server refused before its end: the second ClientHello goes out in
     /// plaintext again (RFC 8446 §4.1.2).
     fn withdraw_early_data(&mut self);
 
-    /// A step of the handshake has ended, in success or not: what it sent can share packets, and goes out now. What
-    /// is sealed here leaves nothing on the stack: the core wipes it afterwards.
+    /// Called when a step of the handshake has ended, successfully or not: its messages can share packets, and go out
+    /// now. Sealing here leaves nothing on the stack: the core wipes it afterwards.
     fn step_ended(&mut self) {}
 
-    /// What is sent or received is limited, or padded, from now on.
+    /// Limits or pads what is sent or received from now on.
     fn limit(&mut self, limit: Limit);
 }
 
@@ -67,15 +67,15 @@ pub trait Below {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// At most this many bytes of early data, in whichever direction it goes (RFC 8446 §4.2.10).
+    /// At most this many bytes of early data, in either direction (RFC 8446 §4.2.10).
     EarlyData(u32),
-    /// What looks like refused early data is dropped, up to this many bytes (RFC 8446 §4.2.10).
+    /// Drop what looks like refused early data, up to this many bytes (RFC 8446 §4.2.10).
     RefusedEarlyData(RefusedEarlyData, usize),
-    /// The largest plaintext records, content type included, where both sides named them (RFC 8449).
+    /// The largest plaintext records, content type included, if both sides negotiated them (RFC 8449).
     Records {
-        /// What the peer takes.
+        /// What the peer accepts.
         peer: u16,
-        /// What this side takes.
+        /// What this side accepts.
         own: u16,
     },
     /// How protected records are padded.

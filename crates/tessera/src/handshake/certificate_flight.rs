@@ -23,7 +23,7 @@ use crate::wire::{
     SignatureScheme, Writer, write_message,
 };
 
-/// Sends Certificate and, when it is signed, CertificateVerify; then goes on. The credential has a place in the
+/// Sends Certificate and, once signed, CertificateVerify; then continues. The credential is an index into the
 /// configuration.
 pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     mut handover: Handover<P, K>,
@@ -38,7 +38,7 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     ctx.send(Epoch::Handshake, transcript, |out| {
         encoded_with = write_certificate(credential, requested, codecs, out);
     });
-    // The message that was sent last.
+    // `scratch` still holds the message sent last.
     ctx.facts.own_certificate = Some(CertificateTransfer::new(encoded_with, ctx.scratch.len()));
     let certificate = credential.chain.first().cloned().unwrap_or_default();
     let message = signed_content(P::ROLE, &transcript.hash());
@@ -51,10 +51,10 @@ pub(super) fn send_certificate<P: Part, K: Send + Sync + 'static>(
     })
 }
 
-/// Goes on with a handover.
+/// How the handshake continues with a handover.
 type Next<P, K> = fn(Handover<P, K>, &mut Context<'_>) -> Result<<P as Part>::State, Error>;
 
-/// Appends Certificate as one of the codecs encodes it, and gives how; or whole if none does.
+/// Appends Certificate, encoded by the first codec that does and otherwise whole; returns the encoding.
 fn write_certificate(
     credential: &Credential,
     requested: EntryExtensions,
@@ -86,7 +86,7 @@ fn send_certificate_verify(
     scheme: SignatureScheme,
     signature: Result<Vec<u8>, SigningError>,
 ) -> Result<(), Error> {
-    // RFC 8446 §4.4.3: one that is longer has no place in the message.
+    // RFC 8446 §4.4.3: a longer one doesn't fit the message.
     let signature = signature.ok().filter(|signature| signature.len() <= usize::from(u16::MAX));
     let signature = signature.ok_or(Error::Provider("the private key did not sign"))?;
     ctx.send(Epoch::Handshake, transcript, |out| {
@@ -95,7 +95,7 @@ fn send_certificate_verify(
     Ok(())
 }
 
-/// Reads the peer's Certificate, which has this type; it may be empty.
+/// Reads the peer's Certificate of this type; it may be empty.
 pub(super) fn read_certificate<P: Part>(
     mut handover: Box<Handover<P, P::Secrets>>,
     typ: CertificateType,
@@ -113,7 +113,7 @@ pub(super) fn read_certificate<P: Part>(
     Ok(ReadCertificateVerify { handover, certificate })
 }
 
-/// It was there when the peer was asked.
+/// The verifier existed when the peer was asked.
 const NO_VERIFIER: Error = Error::Internal("a certificate without a verifier");
 
 /// The peer's Certificate was read.
@@ -157,7 +157,7 @@ impl<P: Part> ReadCertificateVerify<P> {
         match (P::ROLE, &reply) {
             (Role::Client, _) => ctx.facts.signature_scheme = Some(scheme),
             (Role::Server, Reply::Now(Err(rejected))) => {
-                // Where the proof is what the verifier refuses, it isn't looked at once more.
+                // A proof that the verifier has just found wrong isn't checked again.
                 let is_wrong = rejected.alert == AlertDescription::DECRYPT_ERROR;
                 codecs.peer_rejected(|| !is_wrong && verifier.is_proof_right(&question));
             }
@@ -171,7 +171,7 @@ impl<P: Part> ReadCertificateVerify<P> {
 }
 
 impl<P: Part, K> Handover<P, K> {
-    /// From now on the peer has the identity that the verifier found.
+    /// Gives the peer the identity that the verifier found.
     fn accept_peer(
         &mut self,
         answer: Result<PeerAcceptance, PeerRejected>,
@@ -180,7 +180,7 @@ impl<P: Part, K> Handover<P, K> {
         let PeerAcceptance { identity, public_key, chain_hash } =
             answer.map_err(|rejected| Error::PeerRejected(self.codecs.refusal(rejected)))?;
         if public_key.is_some() {
-            // With a signature the verifier checks the proof itself. One that leaves it open is not believed.
+            // The verifier itself checks a signature. Don't trust one that leaves it open.
             return Err(Error::Configuration("the verifier wants a proof that a signature is not"));
         }
         if identity.blob.len() > PeerIdentity::MAX_LEN {

@@ -1,4 +1,4 @@
-//! A configuration is checked once, when it is built: one that can't work never meets a peer.
+//! A configuration is checked once, when it is built, so that a broken one fails before any connection.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -15,10 +15,10 @@ use crate::limits::MAX_RECORD_SIZE_LIMIT;
 use crate::resume::AuthenticationScope;
 use crate::wire::{CipherSuite, NamedGroup};
 
-/// A configuration that can work, shared by its connections. It is cheap to clone.
+/// A checked configuration, shared by its connections. It is cheap to clone.
 ///
-/// Only [`ClientConfig::checked`] and [`ServerConfig::checked`] make one, and what is inside does not
-/// change. For another configuration, clone this one's, change the clone and have it checked:
+/// Only [`ClientConfig::checked`] and [`ServerConfig::checked`] make one, and its contents don't
+/// change. To derive another configuration, clone the inner one, change the clone and check it:
 ///
 /// ```
 /// use tessera::handshake::Checked;
@@ -40,7 +40,7 @@ struct Shared<C> {
     authentication: AuthenticationScope,
 }
 
-/// Checks what types can't check.
+/// Checks what types can't.
 pub(super) fn check<C: Config>(config: C) -> Result<Checked<C>, Error> {
     config.common().check()?;
     config.check_own()?;
@@ -55,7 +55,7 @@ pub(super) fn settle<C: Config>(config: C) -> Checked<C> {
 }
 
 impl<C> Checked<C> {
-    /// Where sessions are good, as far as the configuration's verifier decides.
+    /// Returns where sessions are valid, as far as the configuration's verifier decides.
     pub(super) fn authentication(&self) -> &AuthenticationScope {
         &self.0.authentication
     }
@@ -77,10 +77,10 @@ impl<C> Deref for Checked<C> {
 
 /// The configuration of one role.
 pub trait Config {
-    /// What both roles' have.
+    /// Returns what both roles' configurations have.
     fn common(&self) -> Common<'_>;
 
-    /// Checks the rest of it.
+    /// Checks the rest.
     fn check_own(&self) -> Result<(), Error> {
         Ok(())
     }
@@ -103,7 +103,7 @@ pub struct Common<'a> {
 }
 
 impl Common<'_> {
-    /// Checks what types can't check.
+    /// Checks what types can't.
     fn check(&self) -> Result<(), Error> {
         let Self { provider, suites, groups, protocols, record_size_limit, .. } = *self;
         check_certificates(self.verifier, self.credentials, self.certificate_codecs)?;
@@ -128,5 +128,5 @@ fn are_few_and_different<T: PartialEq>(listed: &[T]) -> bool {
     listed.len() <= MAX_LISTED && listed.iter().enumerate().all(is_new)
 }
 
-/// How many suites or groups a configuration may name: more than there are.
+/// How many suites or groups a configuration may list: more than exist.
 const MAX_LISTED: usize = 64;

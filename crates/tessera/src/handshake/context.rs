@@ -19,38 +19,38 @@ pub struct Context<'c> {
     pub(crate) now: Time,
     pub(crate) profile: &'static Profile,
     pub(crate) below: &'c mut dyn Below,
-    /// Under which keys the peer's next message has to come.
+    /// The keys under which the peer's next message must arrive.
     pub(crate) read_epoch: &'c mut Epoch,
-    /// What the user learns. Written for the user: no decision reads it.
+    /// For the user only: no decision reads it.
     pub(crate) facts: &'c mut Facts,
     pub(crate) events: &'c mut VecDeque<Event>,
-    /// Where messages are built; kept for its capacity.
+    /// The buffer for messages, kept for its capacity.
     pub(crate) scratch: &'c mut Vec<u8>,
     pub(crate) stack: StackReach,
 }
 
-/// How deep secrets are handled in a step, in bytes of the stack.
+/// How deep in the stack a step handles secrets, in bytes.
 pub(crate) struct StackReach {
     pub(crate) of: StackDepth,
     pub(crate) reached: usize,
 }
 
-/// What goes on with the answer to a `Q`.
+/// Continues with the answer to a `Q`.
 pub(crate) type Then<Q, S> =
     Box<dyn FnOnce(<Q as Question>::Answer, &mut Context<'_>) -> Result<S, Error> + Send + Sync>;
 
 impl Context<'_> {
-    /// The key derivation of a suite, with the labels of this connection's profile.
+    /// Returns the key derivation of a suite, with the labels of this connection's profile.
     pub(crate) fn kdf(&self, suite: &Suite) -> KeyDerivation {
         KeyDerivation { hash: suite.hash, profile: self.profile }
     }
 
-    /// Tells the user.
+    /// Queues an event for the user.
     pub(crate) fn event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// From now on everything in this direction is protected under this secret.
+    /// Protects everything in this direction under this secret from now on.
     pub(crate) fn install(
         &mut self,
         direction: Direction,
@@ -79,14 +79,14 @@ impl Context<'_> {
         self.below.send(epoch, self.scratch);
     }
 
-    /// Builds and sends a message that belongs to no transcript: those after the handshake.
+    /// Builds and sends a message after the handshake, which belongs to no transcript.
     pub(crate) fn send_after_handshake(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         self.scratch.clear();
         write(self.scratch);
         self.below.send(Epoch::Application, self.scratch);
     }
 
-    /// Goes on with the answer: now, if the owner has it, or when it comes. A step of the decision about a
+    /// Continues with the answer: now if the owner has it, otherwise when it arrives. A step of the decision about a
     /// ClientHello uses `server::pause::answer` instead.
     pub(crate) fn ask<Q, S, V>(
         &mut self,
@@ -109,7 +109,7 @@ impl Context<'_> {
     }
 }
 
-/// Where the secrets of a connection are logged, and under what.
+/// Where, and under which client_random, the secrets of a connection are logged.
 #[derive(Clone, Copy)]
 pub struct SecretLog<'l> {
     pub(crate) key_log: Option<&'l dyn KeyLog>,
@@ -125,8 +125,8 @@ impl SecretLog<'_> {
     }
 }
 
-/// A suite is compared by its hash where PSKs are concerned (RFC 8446 §4.2.11).
+/// Compares suites by hash, as PSKs require (RFC 8446 §4.2.11).
 pub(crate) fn same_hash(a: &Suite, b: &Suite) -> bool {
-    // SHA-256 and SHA-384 are distinguished by their lengths; no suite of TLS 1.3 has another.
+    // SHA-256 and SHA-384 differ in length; no suite of TLS 1.3 has another hash.
     a.hash.len() == b.hash.len()
 }

@@ -1,4 +1,4 @@
-//! What any connection needs, whatever carries it: the handshake's state, what the user learns, the
+//! What every connection needs, whatever carries it: the handshake's state, facts and events, the
 //! open question, the deadline.
 
 use alloc::collections::VecDeque;
@@ -22,12 +22,12 @@ use crate::schedule::{MAX_LABEL, Profile};
 use crate::time::Time;
 use crate::wire::{HandshakeMessage, HandshakeType};
 
-/// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`]. There are no others.
+/// A side of a connection: [`ClientHandshake`] or [`ServerHandshake`]. Sealed.
 pub trait Handshake: sealed::Sealed {
-    /// What it may ask.
+    /// The questions that it may ask.
     type Question: 'static;
 
-    /// Which side it is.
+    /// Its role.
     const ROLE: Role;
 
     #[doc(hidden)]
@@ -60,13 +60,13 @@ mod sealed {
     impl Sealed for super::ServerHandshake {}
 }
 
-/// One end of a connection but for what carries it: messages in and out by epoch, questions, events.
+/// One end of a connection without what carries it: messages in and out by epoch, questions, events.
 ///
-/// Faces are made of it: over a stream it is [`Connection`](crate::Connection).
+/// Faces are built on it: over a stream it is [`Connection`](crate::Connection).
 pub struct Core<H: Handshake> {
     state: H::State,
     profile: &'static Profile,
-    /// Under which keys the peer's next message has to come.
+    /// The keys under which the peer's next message must arrive.
     read_epoch: Epoch,
     facts: Facts,
     events: VecDeque<Event>,
@@ -77,7 +77,7 @@ pub struct Core<H: Handshake> {
 }
 
 impl Core<ClientHandshake> {
-    /// Starts a client: its ClientHello is sent at once.
+    /// Starts a client and sends its ClientHello.
     pub fn client(
         config: Checked<ClientConfig>,
         destination: Destination,
@@ -124,8 +124,8 @@ impl<H: Handshake> Core<H> {
         }
     }
 
-    /// Takes the peer's next message, which came under the keys of `epoch`: the newest to read with, or it is
-    /// refused (RFC 8446 §5.1).
+    /// Handles the peer's next message, which arrived under the keys of `epoch`. Refuses any epoch but the newest
+    /// read keys' (RFC 8446 §5.1).
     pub fn message(
         &mut self,
         epoch: Epoch,
@@ -139,21 +139,21 @@ impl<H: Handshake> Core<H> {
         let StackDepth { derivation, agreement } = self.stack_depth;
         let reached = match message.typ {
             HandshakeType::CLIENT_HELLO | HandshakeType::SERVER_HELLO => agreement,
-            // One-time keys go out with the tickets.
+            // The tickets after it need new one-time keys.
             HandshakeType::FINISHED if H::ROLE == Role::Server => agreement,
             HandshakeType::NEW_SESSION_TICKET => derivation,
-            // The context notes where keys are installed or something is signed.
+            // The context notes when keys are installed or something is signed.
             _ => 0,
         };
         self.step(reached, now, below, |state, ctx| state.receive(message, ctx))
     }
 
-    /// The largest message that may come now, in bytes.
+    /// Returns the length of the largest message that may come now, in bytes.
     pub fn max_message(&self) -> usize {
         self.state.max_message()
     }
 
-    /// What happened next.
+    /// Returns the next event.
     pub fn event(&mut self) -> Option<Event> {
         let event = self.events.pop_front()?;
         if self.events.is_empty() && self.is_complete() {
@@ -164,17 +164,17 @@ impl<H: Handshake> Core<H> {
         Some(event)
     }
 
-    /// Whether an answer is waited for.
+    /// Returns whether a question is open.
     pub fn is_waiting(&self) -> bool {
         self.state.waiting().is_some()
     }
 
-    /// The open question, the first time it is asked for.
+    /// Returns the open question, once.
     pub fn question(&mut self) -> Option<H::Question> {
         self.state.waiting_mut()?.question()
     }
 
-    /// Goes on with an answer.
+    /// Continues with an answer.
     pub fn answer<Q: Question>(
         &mut self,
         _token: Token<Q>,
@@ -199,13 +199,13 @@ impl<H: Handshake> Core<H> {
         })
     }
 
-    /// Whether the peer waits for new keys of this side (RFC 8446 §4.6.3).
+    /// Returns whether the peer waits for new keys of this side (RFC 8446 §4.6.3).
     pub fn owes_update(&self) -> bool {
         self.state.application().is_some_and(Application::owes_update)
     }
 
     /// Changes this side's keys, and with `request` asks the peer to change its own.
-    /// Where the protocol has no KeyUpdate, it changes nothing: [`Error::Misuse`].
+    /// In a protocol without KeyUpdate changes nothing: [`Error::Misuse`].
     pub fn update_keys(&mut self, request: bool, below: &mut dyn Below) -> Result<(), Error> {
         if !self.profile.key_update {
             return Err(Error::Misuse("a KeyUpdate in a protocol that has none"));
@@ -218,13 +218,13 @@ impl<H: Handshake> Core<H> {
         result
     }
 
-    /// Early data was written: so many bytes more.
+    /// Notes `count` more bytes of early data written.
     pub fn wrote_early_data(&mut self, count: usize) {
         self.facts.early_data_written += count;
     }
 
-    /// Application data came from the peer: messages after the handshake are no flood, and what a client
-    /// said last is accepted.
+    /// Notes application data from the peer: messages after the handshake are no flood, and a client's
+    /// last flight is accepted.
     pub fn saw_data(&mut self) {
         if let Some(application) = self.state.application_mut() {
             application.saw_data();
@@ -251,27 +251,27 @@ impl<H: Handshake> Core<H> {
         Ok(())
     }
 
-    /// Whether the handshake is complete on this side.
+    /// Returns whether the handshake is complete on this side.
     pub fn is_complete(&self) -> bool {
         self.state.application().is_some()
     }
 
-    /// When the handshake has to be complete, on the monotonic clock; `None` once it is, or has failed.
+    /// Returns when the handshake must be complete, on the monotonic clock; `None` once it is, or has failed.
     pub fn deadline(&self) -> Option<Duration> {
         (!self.is_complete() && self.failure.is_none()).then_some(self.deadline)
     }
 
-    /// What is known of the connection.
+    /// Returns what is known of the connection.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// The error that ended the connection.
+    /// Returns the error that ended the connection.
     pub fn failure(&self) -> Option<&Error> {
         self.failure.as_ref()
     }
 
-    /// Ends the connection: the error stays, and all secrets go.
+    /// Ends the connection: keeps the error and drops all secrets.
     pub fn fail(&mut self, error: Error) -> Error {
         if let Error::AlertReceived(alert) = error
             && let Some(application) = self.state.application_mut()
@@ -283,14 +283,14 @@ impl<H: Handshake> Core<H> {
         error
     }
 
-    /// Nothing more goes in this direction: its secret goes, and with both the exporter's.
+    /// Ends a direction: drops its secret, and after both the exporter's.
     pub fn end(&mut self, direction: Direction) {
         if let Some(application) = self.state.application_mut() {
             application.end(direction);
         }
     }
 
-    /// One step of the handshake, and nothing of it is left on the stack.
+    /// Runs one step of the handshake, and wipes the stack afterwards.
     fn step(
         &mut self,
         reached: usize,
@@ -303,7 +303,7 @@ impl<H: Handshake> Core<H> {
         result
     }
 
-    /// In a frame of its own, which is wiped with those below it.
+    /// In its own frame, which is wiped with those below it.
     #[inline(never)]
     fn unwiped_step(
         &mut self,

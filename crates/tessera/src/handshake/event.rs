@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 
 use crate::resume::{ClientSession, Verdict};
 
-/// Something happened.
+/// An event of a handshake.
 ///
-/// Later versions may tell more; what isn't known needs no attention. So this does not compile:
+/// Later versions may add events; unknown ones need no attention. So this does not compile:
 ///
 /// ```compile_fail,E0004
 /// use tessera::Event;
@@ -24,17 +24,17 @@ use crate::resume::{ClientSession, Verdict};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The handshake is complete on this side: the peer is authenticated, and everything before was
-    /// not tampered with.
+    /// The handshake is complete on this side: the peer is authenticated, and no earlier message was
+    /// tampered with.
     HandshakeComplete,
-    /// To the client: the server took the early data.
+    /// On a client: the server accepted the early data.
     EarlyDataAccepted,
-    /// To the client: the server did not take the early data. The verdict says whether resending is
-    /// safe; nothing is resent by itself.
+    /// On a client: the server rejected the early data. The verdict states whether resending is
+    /// safe; the engine never resends by itself.
     EarlyDataRejected(Verdict),
-    /// To the server: the client's early data is complete. Protocols without EndOfEarlyData (DTLS, QUIC)
-    /// don't say so.
+    /// On a server: the client's early data is complete. Protocols without EndOfEarlyData (DTLS, QUIC)
+    /// don't report it.
     EarlyDataEnd,
-    /// To the client: a session to come back with.
+    /// On a client: a session with which to reconnect.
     NewSession(Box<ClientSession>),
 }

@@ -10,7 +10,7 @@ use crate::wire::{
     CertificateCompressionAlgorithm, CipherSuite, NamedGroup, OpaqueExtension, SignatureScheme,
 };
 
-/// The facts of a connection, as far as its handshake has come.
+/// The facts of a connection, as far as the handshake has progressed.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Facts {
@@ -20,12 +20,12 @@ pub struct Facts {
     pub group: Option<NamedGroup>,
     /// The kind of the PSK; `None` after a full handshake.
     pub psk: Option<PskKind>,
-    /// The identity of the PSK on the wire, where an external or imported one was used: who the peer
-    /// is.
+    /// The PSK identity on the wire, if an external or imported PSK was used: it identifies the
+    /// peer.
     pub external_psk: Option<Vec<u8>>,
-    /// The kind of the one-time key, where a forward-secret PSK was used.
+    /// The kind of the one-time key, if a forward-secret PSK was used.
     pub one_time_key: Option<NamedGroup>,
-    /// How a handshake with a forward-secret PSK went on.
+    /// How a handshake with a forward-secret PSK continued.
     pub continuation: Option<Continuation>,
     /// The application protocol.
     pub protocol: Option<Vec<u8>>,
@@ -43,23 +43,23 @@ pub struct Facts {
     pub peer_certificate: Option<CertificateTransfer>,
     /// Whether a HelloRetryRequest was needed.
     pub hello_retry: bool,
-    /// The weakest key exchange of the chain, this connection's included.
+    /// The weakest key exchange of the chain, including this connection's.
     pub ancestry: Option<Ancestry>,
-    /// What became of the early data.
+    /// The state of the early data.
     pub early_data: EarlyDataStatus,
-    /// To the server: it did not take the early data because the key was lost with an earlier life of its vault.
-    /// Whether it may have been executed then, the client alone can tell.
+    /// On a server: it rejected the early data because the key was lost when its vault restarted.
+    /// Only the client can determine whether it may have been executed before.
     pub early_data_key_lost: bool,
-    /// To the client: how many bytes of early data it has written. More was not sent; this much may have
-    /// been, also where the connection has failed since.
+    /// On a client: how many bytes of early data it has written. At most this much was sent,
+    /// even if the connection has failed since.
     pub early_data_written: usize,
-    /// The name of this connection's forward-secret flight: to the client, from its beginning and after
-    /// any error, of the one that it sent; to the server of the one that it accepted.
+    /// The name of this connection's forward-secret flight. On a client: of the one that it sent, from the start and
+    /// after any error. On a server: of the one that it accepted.
     pub flight: Option<FlightHandle>,
-    /// To the client: what became of the flights that it asked about.
+    /// On a client: the fate of the flights that it asked about.
     pub receipts: SettledFlights,
-    /// The peer's extensions of the types that this side's owner registered: authenticated when the
-    /// handshake is complete, and not before.
+    /// The peer's extensions of the types that this side's owner registered: authenticated only once the
+    /// handshake is complete.
     pub peer_extensions: Vec<OpaqueExtension>,
     /// Whether the handshake is complete.
     pub handshake_complete: bool,
@@ -69,13 +69,13 @@ pub struct Facts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CertificateTransfer {
-    /// The algorithm that it was encoded with; `None` if it was whole, or abbreviated, which its length
-    /// tells.
+    /// The algorithm that it was encoded with; `None` if it was whole or abbreviated, which its length
+    /// distinguishes.
     pub encoded_with: Option<CertificateCompressionAlgorithm>,
     /// How long the message was, its header included, in bytes.
     pub len: u32,
-    /// When the handshake is complete: why it was not encoded as a certificate codec would have encoded it, in the
-    /// codec's word; `None` if it was, or no codec says so. See
+    /// After the handshake: why it was not encoded as a certificate codec would have encoded it, in the
+    /// codec's word; `None` if it was, or no codec reported a reason. See
     /// [`CertificateCodec::own_missed`](crate::auth::CertificateCodec::own_missed).
     pub missed: Option<&'static str>,
 }
@@ -87,24 +87,24 @@ impl CertificateTransfer {
     }
 }
 
-/// What became of a connection's early data.
+/// The state of a connection's early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum EarlyDataStatus {
     /// None was offered.
     #[default]
     NotOffered,
-    /// The client sends it; the server has not answered. It may have been accepted: if the connection
-    /// ends now, nobody knows.
+    /// The client sends it; the server has not answered. If the connection ends now, the client can't know
+    /// whether it was accepted.
     Offered,
-    /// The server took it.
+    /// The server accepted it.
     Accepted,
-    /// The server did not take it.
+    /// The server rejected it.
     Rejected(Verdict),
 }
 
 impl EarlyDataStatus {
-    /// What the client may conclude of early data that it can't call accepted: no answer is
+    /// Returns what the client may conclude about early data that wasn't accepted: no answer is
     /// [`Verdict::Unknown`]. `None` if it was accepted, or none was offered.
     #[must_use]
     pub fn verdict(self) -> Option<Verdict> {
@@ -117,7 +117,7 @@ impl EarlyDataStatus {
 }
 
 impl Facts {
-    /// What came down to this connection, as the user learns it.
+    /// Notes what this connection inherited, for the user.
     pub(crate) fn note_lineage(&mut self, lineage: &Lineage) {
         self.peer = lineage.peer.clone();
         self.external_psk = lineage.external_psk.clone();
@@ -127,7 +127,7 @@ impl Facts {
         self.server_name = lineage.server_name.clone();
     }
 
-    /// Why no codec encoded this side's Certificate and the peer's, where they were sent.
+    /// Notes why no codec encoded this side's Certificate and the peer's, if they were sent.
     pub(crate) fn note_missed(&mut self, [own, peer]: [Option<&'static str>; 2]) {
         for (transfer, missed) in
             [(&mut self.own_certificate, own), (&mut self.peer_certificate, peer)]

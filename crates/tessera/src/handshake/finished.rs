@@ -1,5 +1,5 @@
-//! How a handshake ends, for both sides: which Finished comes first, and from which transcript each
-//! direction's application secrets come (RFC 8446 §4.4.4, §7.1).
+//! How a handshake ends, for both sides: which Finished comes first, and which transcript determines
+//! each direction's application secrets (RFC 8446 §4.4.4, §7.1).
 //!
 //! ```text
 //! ClientHello .. server Finished   client and server application traffic, exporter
@@ -18,16 +18,16 @@ use crate::error::{Error, decrypt_error};
 use crate::schedule::{ExporterSecret, MasterSecret, ResumptionSecret, TrafficSecret, Transcript};
 use crate::wire::{HandshakeMessage, HandshakeType, Writer, write_message};
 
-/// A Finished, which this side sends, or which came.
+/// A Finished, sent or received.
 #[derive(Clone, Copy)]
 pub(crate) enum Finished<'m> {
     Out,
     In(HandshakeMessage<'m>),
 }
 
-/// What is known after the first Finished: the server's.
+/// What is known after the first Finished, the server's.
 pub struct ApplicationSecrets {
-    /// Under which the client's last flight is protected, and its Finished computed.
+    /// Protects the client's last flight, and computes its Finished.
     pub(crate) client_handshake: TrafficSecret,
     client: TrafficSecret,
     server: TrafficSecret,
@@ -35,14 +35,14 @@ pub struct ApplicationSecrets {
     master: MasterSecret,
 }
 
-/// What is known after the second Finished: the client's.
+/// What is known after the second Finished, the client's.
 pub struct LastSecrets {
     pub(crate) application: Application,
     pub(crate) resumption: ResumptionSecret,
 }
 
 impl<P: Part> Handover<P, HandshakeSecrets> {
-    /// The server's Finished. The handshake's secrets end here, but for the client's.
+    /// Handles the server's Finished. Ends the handshake's secrets, except for the client's.
     pub(crate) fn after_first(
         self,
         finished: Finished<'_>,
@@ -69,7 +69,7 @@ impl<P: Part> Handover<P, HandshakeSecrets> {
 }
 
 impl<P: Part> Handover<P, ApplicationSecrets> {
-    /// The client's Finished: the handshake is complete.
+    /// Handles the client's Finished: the handshake is complete.
     pub(crate) fn after_second(
         self,
         finished: Finished<'_>,
@@ -118,7 +118,7 @@ impl Finished<'_> {
             }),
             Self::In(message) => {
                 let mut reader = message.reader_for(HandshakeType::FINISHED)?;
-                // A length that is not the hash's is a mistake of encoding, not of cryptography.
+                // A wrong length is an encoding error, not a cryptographic one.
                 let verify_data = reader.take(expected.len())?;
                 reader.finish()?;
                 if !equal(verify_data, expected) {

@@ -3,7 +3,7 @@
 use crate::crypto::{Random, RandomFailed};
 use crate::wire::Grease;
 
-/// Draws values for one message, if they are wanted.
+/// Draws values for one message, if wanted.
 pub(super) fn draw_grease(
     wanted: bool,
     random: &dyn Random,

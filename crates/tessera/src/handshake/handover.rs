@@ -1,4 +1,4 @@
-//! What a handshake hands over from flight to flight, once both hellos are known.
+//! What one flight of a handshake hands over to the next, once both hellos are known.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -12,11 +12,11 @@ use crate::question::Asked;
 use crate::role::Role;
 use crate::schedule::Transcript;
 
-/// What lasts to the end of the handshake: `own` has only the role `P`; `K` are the secrets that are known so far.
+/// What lasts to the end of the handshake: `own` is specific to the role `P`; `K` are the secrets known so far.
 pub struct Handover<P, K> {
     pub(super) own: P,
     pub(super) suite: &'static Suite,
-    /// Under what the secrets are logged.
+    /// Identifies the secrets in the log.
     pub(super) client_random: [u8; 32],
     pub(super) transcript: Transcript,
     pub(super) secrets: K,
@@ -24,16 +24,16 @@ pub struct Handover<P, K> {
     pub(super) lineage: Lineage,
 }
 
-/// What only one role has of a handshake.
+/// The part of a handshake that is specific to one role.
 pub trait Part: Sized + Send + Sync + 'static {
-    /// What it may ask.
+    /// The questions that it may ask.
     type Question: From<Asked<Sign>> + From<Asked<VerifyPeer>> + 'static;
 
-    /// Its states; that after the peer's certificates is made of what was handed over.
+    /// Its states; the one after the peer's certificates is made from the handover.
     type State: State<Question = Self::Question> + From<Box<Handover<Self, Self::Secrets>>>;
 
-    /// What is known when the peer's certificates come: the server's come before the first Finished, the client's
-    /// after it.
+    /// The secrets known when the peer's certificates arrive: the server's arrive before the first Finished, the
+    /// client's after it.
     type Secrets: Send + Sync + 'static;
 
     /// Its configuration.
@@ -42,10 +42,10 @@ pub trait Part: Sized + Send + Sync + 'static {
     /// The role.
     const ROLE: Role;
 
-    /// The configuration of this connection.
+    /// Returns the configuration of this connection.
     fn config(&self) -> &Checked<Self::Config>;
 
-    /// The name that the peer must have.
+    /// Returns the name that the peer must have.
     fn peer_name(&self) -> Option<String> {
         None
     }

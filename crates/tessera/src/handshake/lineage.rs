@@ -1,4 +1,4 @@
-//! What a connection hands on to the sessions that come of it, on either side.
+//! What a connection passes on to its sessions, on either side.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,7 +10,7 @@ use crate::resume::{Ancestry, Companion, SessionState};
 use crate::time::Time;
 use crate::wire::NamedGroup;
 
-/// Who the peer is and how strong the connection, from this handshake or from the one that began the
+/// The peer's identity and the connection's strength, from this handshake or from the one that began the
 /// chain of resumptions.
 pub(crate) struct Lineage {
     pub(crate) protocol: Option<Vec<u8>>,
@@ -34,12 +34,12 @@ pub(crate) struct TicketTerms {
     pub(crate) max_early_data_size: u32,
     pub(crate) companion: Option<Companion>,
     pub(crate) policy_epoch: u64,
-    /// What the owner adds.
+    /// The owner's part of the scope.
     pub(crate) scope: Vec<u8>,
 }
 
 impl Lineage {
-    /// Of a connection of which nothing more is known.
+    /// The lineage of a connection of which nothing else is known.
     pub(crate) fn over(carrier: Carrier) -> Self {
         Self {
             protocol: None,
@@ -53,7 +53,7 @@ impl Lineage {
         }
     }
 
-    /// Takes over what a session holds, if one is resumed.
+    /// Inherits from the session that is resumed, if any.
     pub(crate) fn inherit(
         &mut self,
         session: Option<&SessionState>,
@@ -72,7 +72,7 @@ impl Lineage {
         });
     }
 
-    /// The session of one ticket, issued now.
+    /// Returns the session of one ticket issued now.
     pub(crate) fn session(
         &self,
         suite: &Suite,
@@ -101,7 +101,7 @@ impl Lineage {
         }
     }
 
-    /// The peer was verified in this very handshake.
+    /// Notes that the peer was verified in this handshake.
     pub(crate) fn verified(&mut self, peer: PeerIdentity, by: VerifierDigest, now: Time) {
         self.peer = Some(peer);
         self.accepted_by = Some(by);

@@ -1,8 +1,8 @@
 //! The handshake: the states of client and server, one file per flight, and the questions they ask.
 //!
-//! It takes messages and answers; it gives messages, secrets and limits to whatever is `below` it,
-//! and events to the user. It never seals a record. What TLS, DTLS and QUIC do differently in a
-//! handshake is a value that it carries, `schedule::Profile`.
+//! It takes messages and answers; it passes messages, secrets and limits to whatever is `below` it,
+//! and events to the user. It never seals a record. The differences between TLS, DTLS and QUIC in a
+//! handshake are a value that it carries, `schedule::Profile`.
 
 #![allow(clippy::boxed_local, reason = "states move in their boxes from one to the next")]
 

@@ -1,4 +1,4 @@
-//! The secrets that both sides derive alike after ServerHello (RFC 8446 §7.1).
+//! The secrets that both sides derive after ServerHello (RFC 8446 §7.1).
 
 use super::context::SecretLog;
 use crate::crypto::SharedSecret;
@@ -12,7 +12,7 @@ pub struct HandshakeSecrets {
 }
 
 impl HandshakeSecrets {
-    /// Goes on with the secret of the key exchange, or with none in psk_ke. The transcript ends with
+    /// Derives from the secret of the key exchange, or from none in psk_ke. The transcript ends with
     /// ServerHello.
     pub(crate) fn new(
         early: EarlySecret,

@@ -6,37 +6,37 @@ use crate::error::Error;
 use crate::question::Waiting;
 use crate::wire::HandshakeMessage;
 
-/// All states of one role: each is left by value for the next.
+/// All states of one role; a transition consumes the state.
 pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
-    /// What this role may ask.
+    /// The questions of this role.
     type Question: 'static;
 
     /// An error ended the handshake.
     fn failed() -> Self;
 
-    /// Takes the peer's next message.
+    /// Handles the peer's next message.
     fn receive(self, message: HandshakeMessage<'_>, ctx: &mut Context<'_>) -> Result<Self, Error>;
 
-    /// The largest message that may come now, in bytes.
+    /// Returns the length of the largest message that may come now, in bytes.
     fn max_message(&self) -> usize;
 
-    /// The open question.
+    /// Returns the open question.
     fn waiting(&self) -> Option<&Waiting<Self::Question>>;
 
-    /// The open question.
+    /// Returns the open question, mutable.
     fn waiting_mut(&mut self) -> Option<&mut Waiting<Self::Question>>;
 
-    /// The open question.
+    /// Consumes the state and returns the open question.
     fn into_waiting(self) -> Option<Waiting<Self::Question>>;
 
-    /// The secrets of the connection, when the handshake is complete.
+    /// Returns the secrets of the connection, once the handshake is complete.
     fn application(&self) -> Option<&Application>;
 
-    /// The secrets of the connection, when the handshake is complete.
+    /// Returns the secrets of the connection, mutable, once the handshake is complete.
     fn application_mut(&mut self) -> Option<&mut Application>;
 }
 
-/// Makes the enum of one role's states, `Connected` among them, each with the largest message that may come in it.
+/// Declares the enum of one role's states, plus `Connected`, each with the largest message that may come in it.
 macro_rules! states {
     (
         $(#[$about:meta])*
@@ -71,7 +71,7 @@ macro_rules! states {
             ) -> Result<Self, Error> {
                 match self {
                     $(Self::$state(state) => state.receive(message, ctx),)*
-                    // Nothing is read while an answer is waited for.
+                    // Nothing is read while a question is open.
                     Self::Waiting(_) | Self::Failed => {
                         Err(unexpected_message("a message while a question is open"))
                     }

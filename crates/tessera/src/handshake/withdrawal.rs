@@ -1,4 +1,4 @@
-//! What another configuration takes back from connections and sessions that began under an earlier one.
+//! What a new configuration withdraws from connections and sessions of an earlier one.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::{Arc, Weak};
@@ -12,19 +12,19 @@ use super::server::{ConfigChooser, ServerConfig};
 use crate::auth::VerifierDigest;
 use crate::resume::{Authenticated, ClientSession, ExternalPsk, PskKind};
 
-/// What a connection rests on, as the configuration has it under which it began: who accepts its peer, its
-/// external PSK, and the policy epoch. It keeps nothing of the configuration itself.
+/// What a connection rests on under its configuration: the verifiers that accept its peer, its
+/// external PSK, and the policy epoch. It doesn't keep the configuration alive.
 pub struct Foundation {
     policy_epoch: u64,
-    /// Those that counted, if one of them accepted the peer.
+    /// The accepted verifiers, if one of them accepted the peer.
     verifiers: Vec<VerifierDigest>,
-    /// The identity of the external PSK that was used, now or at the beginning of the chain, and what it was.
+    /// The identity of the external PSK used, now or at the beginning of the chain, and its digest.
     external_psk: Option<(Vec<u8>, Option<VerifierDigest>)>,
-    /// Who chose the configuration: of whom it is, is not known here.
+    /// The chooser; it doesn't reveal from which of its configurations a value comes.
     chooser: Option<Weak<dyn ConfigChooser>>,
 }
 
-/// The digest of a PSK is enough to try guesses of it.
+/// A PSK's digest is not shown: it suffices to test guesses of the PSK.
 impl fmt::Debug for Foundation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let epoch = &self.policy_epoch;
@@ -33,17 +33,17 @@ impl fmt::Debug for Foundation {
 }
 
 impl<C> Checked<C> {
-    /// Whether the sessions of an earlier configuration are good here, as far as verifiers and
+    /// Returns whether the sessions of an earlier configuration are valid here, as far as verifiers and
     /// `policy_epoch` decide.
     ///
-    /// `false` says that somebody may have been withdrawn: a trust anchor or a pinned key is gone, a
+    /// `false` means that a peer may have been withdrawn: a trust anchor or a pinned key is gone, a
     /// revocation list revokes more, or the epoch was raised.
     #[must_use]
     pub fn keeps_sessions_of(&self, earlier: &Self) -> bool {
         self.authentication().covers(earlier.authentication())
     }
 
-    /// The foundation but for a server's parts; `None` if the connection authenticated nobody.
+    /// Returns the foundation without a server's parts; `None` if the connection authenticated no peer.
     fn common_foundation(&self, policy_epoch: u64, facts: &Facts) -> Option<Foundation> {
         let is_resumed = matches!(facts.psk, Some(PskKind::Resumption | PskKind::ForwardSecret));
         let verifiers = match facts.peer {
@@ -62,9 +62,9 @@ impl<C> Checked<C> {
 }
 
 impl Checked<ServerConfig> {
-    /// What a connection that began under this configuration rests on: the client that a verifier accepted,
+    /// Returns what a connection that began under this configuration rests on: the client that a verifier accepted,
     /// now or before the chain of resumptions; the external PSK; and the epoch. `None` if it authenticated
-    /// nobody, and rests on nothing.
+    /// no peer, and so rests on nothing.
     #[must_use]
     pub fn foundation(&self, facts: &Facts) -> Option<Foundation> {
         let foundation = self.common_foundation(self.policy_epoch, facts);
@@ -82,9 +82,9 @@ impl Checked<ServerConfig> {
         })
     }
 
-    /// Whether what a connection rests on counts here too. With a [`chooser`](ServerConfig::chooser) it
-    /// is unknown who accepted a client: whoever was authenticated counts here if it is the same chooser,
-    /// in the same epoch.
+    /// Returns whether what a connection rests on is valid here too. With a [`chooser`](ServerConfig::chooser) it
+    /// is unknown which verifier accepted a client: every authenticated client then counts, if the chooser and the
+    /// epoch are the same.
     #[must_use]
     pub fn upholds(&self, foundation: &Foundation) -> bool {
         match (&self.chooser, &foundation.chooser) {
@@ -103,7 +103,7 @@ impl Checked<ServerConfig> {
             && foundation.external_psk.as_ref().is_none_or(is_known)
     }
 
-    /// Whether every external PSK of an earlier configuration is here, with the same secret.
+    /// Returns whether every external PSK of an earlier configuration is here, with the same secret.
     #[must_use]
     pub fn keeps_psks_of(&self, earlier: &Self) -> bool {
         let own: BTreeMap<_, _> =
@@ -115,23 +115,23 @@ impl Checked<ServerConfig> {
 }
 
 impl Checked<ClientConfig> {
-    /// What a connection that began under this configuration rests on: the server that the verifier
+    /// Returns what a connection that began under this configuration rests on: the server that the verifier
     /// accepted, now or before the chain of resumptions, and the epoch. External PSKs belong to
-    /// destinations, and are no part of it. `None` if it rests on nothing of the configuration's.
+    /// destinations, and are not included. `None` if it rests on nothing in the configuration.
     #[must_use]
     pub fn foundation(&self, facts: &Facts) -> Option<Foundation> {
         self.common_foundation(self.policy_epoch, facts)
     }
 
-    /// Whether what a connection rests on counts here too.
+    /// Returns whether what a connection rests on is valid here too.
     #[must_use]
     pub fn upholds(&self, foundation: &Foundation) -> bool {
         self.upholds_in_common(self.policy_epoch, foundation)
     }
 
-    /// Whether a session's server was accepted as it would be here: by a verifier of the same policy, in
-    /// the same epoch. Others are never offered. One that began with an external PSK is good in its
-    /// epoch; whether the PSK still is, its destination says.
+    /// Returns whether a session's server was accepted as it would be here: by a verifier of the same policy, in
+    /// the same epoch. Others are never offered. A session that began with an external PSK is valid in its
+    /// epoch; whether the PSK still is depends on its destination.
     #[must_use]
     pub fn accepts_session(&self, session: &ClientSession) -> bool {
         self.authentication().weigh(&session.state) != Authenticated::Elsewhere

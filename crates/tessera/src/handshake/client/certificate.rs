@@ -1,4 +1,4 @@
-//! The server's certificate flight in (RFC 8446 §4.3.2, §4.4.2, §4.4.3).
+//! Reads the server's certificate flight (RFC 8446 §4.3.2, §4.4.2, §4.4.3).
 
 use alloc::boxed::Box;
 

@@ -19,41 +19,41 @@ use crate::resume::{
 use crate::time::Clock;
 use crate::wire::{CipherSuite, NamedGroup, OpaqueExtension, PskModes};
 
-/// What a client offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
+/// What a client offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
 #[derive(Clone)]
 pub struct ClientConfig {
     /// The cryptography.
     pub provider: Provider,
     /// Judges servers.
     pub verifier: Arc<dyn PeerVerifier>,
-    /// How to come back.
+    /// Which ways to reconnect the client offers.
     pub policy: ReconnectPolicy<OfferEarlyData>,
     /// The owner's count of changes that the verifier doesn't see: sessions of another epoch are not
-    /// offered, and neither are those whose server another verifier accepted. It is never lowered as long as
-    /// sessions of then are kept. Default: 0.
+    /// offered, and neither are those whose server another verifier accepted. Don't lower it while sessions
+    /// of a higher epoch are kept. Default: 0.
     pub policy_epoch: u64,
     /// The suites to offer, in order. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
-    /// The groups to offer, in order; shares are sent for the
-    /// first, and for the first classical one beside a post-quantum one. Default: all of the provider.
+    /// The groups to offer, in order. The client sends shares for the first, and if that is post-quantum,
+    /// for the first classical one too. Default: all of the provider.
     pub groups: Vec<NamedGroup>,
     /// The application protocols to offer, in order.
     pub protocols: Vec<Vec<u8>>,
-    /// The client's certificates, for servers that ask; one that fits is sent, the first
-    /// of those that fit best.
+    /// The client's certificates, for servers that ask; of those that fit best, the first
+    /// is sent.
     pub credentials: Vec<Credential>,
     /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
-    /// Default: none but whole.
+    /// Default: only whole.
     pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
-    /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), for servers and
-    /// middleboxes that fail to ignore what they don't know. Default: off, since it does nothing for
-    /// the connection itself, costs some fifty bytes, and a peer that trips over it is lost. Clients
-    /// that meet many strangers turn it on.
+    /// Whether to send meaningless values among the real ones (GREASE, RFC 8701), which exposes servers and
+    /// middleboxes that fail to ignore unknown values. Default: off, since it doesn't help the
+    /// connection itself, costs some fifty bytes, and fails with a peer that mishandles it. For clients
+    /// that connect to many unknown servers.
     pub grease: bool,
-    /// How the records that this side sends are padded.
+    /// How this side pads its records.
     pub padding: Padding,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
@@ -82,23 +82,23 @@ impl ClientConfig {
         }
     }
 
-    /// Checks what types can't check. The error names the field, and what would be right.
+    /// Checks what types can't. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         check(self)
     }
 
-    /// The provider's suite, if this configuration offers it.
+    /// Returns the provider's suite, if this configuration offers it.
     pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
     }
 
-    /// The provider's key agreement, if this configuration offers it.
+    /// Returns the provider's key agreement, if this configuration offers it.
     pub(crate) fn group(&self, id: NamedGroup) -> Option<&'static dyn KeyAgreement> {
         self.groups.contains(&id).then(|| self.provider.group(id)).flatten()
     }
 
-    /// The kinds of one-time keys that this client can answer: it must be able to agree a key with
-    /// their public half, and must want to.
+    /// Iterates over the kinds of one-time keys that this client can answer: it must be able to agree on a key
+    /// with their public half, and must want to.
     pub(crate) fn one_time_kinds(&self) -> impl Iterator<Item = NamedGroup> {
         let kinds = self.provider.one_time_keys.iter().map(|keys| keys.kind());
         let wanted = self.policy.early_data.forward_secret.is_some();
@@ -109,13 +109,13 @@ impl ClientConfig {
             .filter(move |_| wanted)
     }
 
-    /// The modes in which this client uses a PSK of this kind.
+    /// Returns the modes in which this client uses a PSK of this kind.
     pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
         let policy = &self.policy;
         kind.modes(policy.psk_only_without_forward_secrecy, policy.early_data.forward_secret)
     }
 
-    /// What this client takes of servers.
+    /// Returns what this client accepts of servers.
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
@@ -143,29 +143,29 @@ impl Config for ClientConfig {
     }
 }
 
-/// To whom one connection goes, and how it comes back there.
+/// Where one connection goes, and how it resumes there.
 #[derive(Debug, Default)]
 pub struct Destination {
     /// The name that the server's certificate must be valid for; sent as server_name unless it is an
     /// IP address.
     pub server_name: String,
-    /// The port that the connection goes to, where certificate codecs are to know what they remember by
-    /// it: see [`ToServer::port`](crate::auth::ToServer::port). It goes nowhere else.
+    /// The port of the connection, for certificate codecs whose memory depends on
+    /// it: see [`ToServer::port`](crate::auth::ToServer::port). Not used otherwise.
     pub port: Option<u16>,
-    /// A session with this server. Take it out of its store, durably, before it is used here. One whose
-    /// server was accepted by another verifier, or by a PSK that is not among these, is passed over.
+    /// A session with this server. Remove it from its store, durably, before use. Ignored if another
+    /// verifier accepted its server, or a PSK that is not in `external_psks` authenticated it.
     pub session: Option<ClientSession>,
     /// PSKs agreed with this server outside of TLS.
     pub external_psks: Vec<ExternalPsk>,
     /// Earlier forward-secret flights to this server whose fate is unknown: at most eight.
     /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers. Servers answer clients
-    /// that come with a session or a PSK; in a full handshake all receipts are unknown.
+    /// that present a session or a PSK; in a full handshake all receipts are unknown.
     pub ask_receipts: Vec<FlightHandle>,
-    /// Extensions of the ClientHello that mean something to the owner alone, in every ClientHello:
+    /// Owner-defined extensions of the ClientHello, sent in every ClientHello:
     /// at most 16, with 16 KiB in all.
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
     pub extensions: Vec<OpaqueExtension>,
-    /// Tells how long a flight was under way whose key was lost with an earlier life of the server:
+    /// Measures how long a flight was under way whose key was lost when the server restarted:
     /// [`Verdict::Burned`](crate::resume::Verdict::Burned) if it was short enough. Without a clock such
     /// flights are `Unknown`.
     pub clock: Option<Arc<dyn Clock>>,

@@ -1,4 +1,4 @@
-//! After the handshake: tickets in (RFC 8446 §4.6).
+//! After the handshake: reads tickets (RFC 8446 §4.6).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -47,8 +47,8 @@ impl Connected {
         let is_forward_secret = self.config.policy.early_data.forward_secret.is_some();
         let message = NewSessionTicket::read(reader, is_forward_secret)?;
         self.application.codecs.ticket(message.extensions);
-        // §4.6.1: a lifetime of zero means that the ticket is to be discarded. Without a clock its
-        // age can't be computed.
+        // §4.6.1: discard a ticket whose lifetime is zero. Without a clock its age can't be
+        // computed.
         let Some(unix) = ctx.now.unix.filter(|_| message.lifetime > 0) else { return Ok(()) };
         if !self.config.policy.resumption {
             return Ok(());
@@ -56,7 +56,7 @@ impl Connected {
         let forward_secret = message
             .forward_secret
             .filter(|ticket| self.config.one_time_kinds().any(|kind| kind == ticket.kind))
-            // One of another length can't be answered, and what is kept stays small.
+            // A key of another length can't be answered, and the stored session stays small.
             .filter(|ticket| {
                 let keys = one_time_keys(&self.config.provider, ticket.kind);
                 keys.is_some_and(|keys| keys.public_len() == ticket.public.len())
@@ -89,8 +89,8 @@ impl Connected {
         };
         let psk = self.resumption.psk(message.nonce);
         let mut state = self.lineage.session(self.application.suite, psk, terms, unix);
-        // Rounded up: an age that is a millisecond too high is one that the server has not seen pass, and
-        // GnuTLS then refuses the early data.
+        // Rounded up: with an age that is a millisecond too high, GnuTLS refuses the early data, since
+        // by the server's clock that time has not passed.
         state.issued_at = unix.as_nanos().div_ceil(NANOS_PER_MILLI) as u64;
         let ticket = message.ticket.to_vec();
         let session = ClientSession { state, ticket, group: self.group, forward_secret };

@@ -1,4 +1,4 @@
-//! EncryptedExtensions in: what the server made of the offer (RFC 8446 §4.3.1).
+//! Reads EncryptedExtensions: the server's response to the offer (RFC 8446 §4.3.1).
 
 use alloc::boxed::Box;
 
@@ -92,8 +92,8 @@ impl ReadEncryptedExtensions {
         })
     }
 
-    /// What became of the flights that were asked about, in the same order; a server that does not
-    /// say doesn't know.
+    /// Returns the fate of the flights that the client asked about, in the same order. A server that doesn't
+    /// answer doesn't know.
     fn read_receipts(&self, bytes: &[u8]) -> Result<SettledFlights, Error> {
         let asked = &self.offer.ask_receipts;
         if !bytes.is_empty() && bytes.len() != asked.len() {
@@ -104,8 +104,8 @@ impl ReadEncryptedExtensions {
         Ok(asked.iter().copied().zip(receipts).collect())
     }
 
-    /// What became of the early data. The server isn't authenticated yet: the application learns it
-    /// after its Finished. Who could say before it that a flight was burned could have it executed
+    /// Returns the fate of the early data. The server isn't authenticated yet, so the application learns it
+    /// after its Finished: an attacker who could report a flight as burned earlier could have it executed
     /// twice.
     fn settle_early_data(
         &self,

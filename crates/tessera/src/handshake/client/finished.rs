@@ -1,4 +1,4 @@
-//! The server's Finished in; the client's last flight out (RFC 8446 §4.4.4, §4.5).
+//! Reads the server's Finished and sends the client's last flight (RFC 8446 §4.4.4, §4.5).
 
 use alloc::boxed::Box;
 
@@ -16,7 +16,7 @@ use crate::handshake::handover::Handover;
 use crate::handshake::secrets::HandshakeSecrets;
 use crate::wire::{HandshakeMessage, HandshakeType, write_message, write_no_certificate};
 
-/// The server is authenticated but for its Finished.
+/// Only the server's Finished is missing to authenticate it.
 pub struct ReadFinished(pub(super) Box<Handover<ClientPart, HandshakeSecrets>>);
 
 impl From<Box<Handover<ClientPart, HandshakeSecrets>>> for ClientState {
@@ -34,12 +34,12 @@ impl ReadFinished {
         let mut last = self.0.after_first(Finished::In(message), ctx)?;
         let early_data = last.own.early_data;
         ctx.facts.early_data = early_data;
-        // As with the verdict: who could say "burned" unauthenticated could have it executed twice.
+        // As with the verdict: an attacker who could report "burned" could have it executed twice.
         ctx.facts.receipts = core::mem::take(&mut last.own.receipts);
         match early_data {
             EarlyDataStatus::Accepted => {
                 ctx.event(Event::EarlyDataAccepted);
-                // §4.5: the end of the early data goes under its own keys.
+                // §4.5: EndOfEarlyData goes under the early data's keys.
                 if ctx.profile.end_of_early_data {
                     ctx.send(Epoch::EarlyData, &mut last.transcript, |out| {
                         write_message(out, HandshakeType::END_OF_EARLY_DATA, |_| ());

@@ -1,4 +1,4 @@
-//! What a client offers in its ClientHello, and remembers until the server has chosen.
+//! What a client offers in its ClientHello, and keeps until the server has chosen.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -35,23 +35,23 @@ pub(crate) struct Offer {
     pub(super) grease: Option<Grease>,
     /// The same in every ClientHello.
     pub(super) small: SmallExtensions,
-    /// Whether a GREASE share goes with the others, if there are any: not when the server asked for
-    /// one share.
+    /// Whether to send a GREASE share with the others, if there are any: not after the server asked for
+    /// a particular share.
     pub(crate) greases_share: bool,
-    /// The ephemeral keys of the shares that are sent.
+    /// The ephemeral keys of the shares sent.
     pub(crate) ephemerals: Vec<(NamedGroup, Box<dyn Ephemeral>)>,
     pub(crate) psks: Vec<OfferedPsk>,
-    /// The forms of certificates, for this server.
+    /// The certificate codecs for this server.
     pub(crate) codecs: ConnectionCodecs,
-    /// Whether the last ClientHello had PSKs; the list itself ends with ServerHello.
+    /// Whether the last ClientHello had PSKs; `psks` itself is emptied at ServerHello.
     pub(super) offers_psks: bool,
-    /// Whether every ClientHello has the modes: a second one has what the first had (RFC 8446 §4.1.2),
-    /// whichever PSKs are left.
+    /// Whether every ClientHello has psk_key_exchange_modes: a second one has what the first had (RFC 8446
+    /// §4.1.2), whichever PSKs remain.
     pub(super) offers_modes: bool,
     pub(crate) modes: PskModes,
     /// The session behind the PSKs that aren't external.
     pub(crate) session: Option<ClientSession>,
-    /// How much early data goes with the first identity; `None` if early data isn't offered.
+    /// How much early data may go with the first identity; `None` if early data isn't offered.
     pub(crate) early_data: Option<u32>,
     /// The suite of the early data that the first ClientHello announced.
     pub(super) early_suite: Option<CipherSuite>,
@@ -64,7 +64,7 @@ pub(crate) struct Offer {
     pub(crate) ask_receipts: Vec<FlightHandle>,
     /// The owner's extensions.
     pub(crate) extensions: Vec<OpaqueExtension>,
-    /// When the connection began: nothing was sent before.
+    /// When the connection began; nothing was sent earlier.
     pub(crate) began: Beginning,
 }
 
@@ -73,7 +73,7 @@ pub(crate) struct OfferedPsk {
     pub(crate) kind: PskKind,
     pub(crate) suite: &'static Suite,
     pub(crate) early: EarlySecret,
-    /// Of one that was agreed outside: what sessions that begin with it are accepted by.
+    /// For an external PSK: the digest under which sessions that begin with it are accepted.
     pub(crate) digest: Option<VerifierDigest>,
     pub(crate) identity: Vec<u8>,
     pub(super) obfuscated_age: u32,
@@ -93,7 +93,7 @@ impl OfferedPsk {
 }
 
 impl Offer {
-    /// Decides what is offered to a destination. The offer stays in its box from state to state.
+    /// Decides what to offer to a destination. The offer stays in its box from state to state.
     pub(crate) fn new(
         config: Checked<ClientConfig>,
         destination: Destination,
@@ -180,7 +180,7 @@ impl Offer {
         Ok(offer)
     }
 
-    /// Each list is bounded for itself; together they must fit a ClientHello.
+    /// Each list is bounded by itself; together they must fit a ClientHello.
     fn check_len(&self) -> Result<(), Error> {
         let psks = self.psks.iter().map(|psk| 7 + psk.identity.len() + psk.suite.hash.len());
         let authorities = self.config.verifier.authorities().iter().map(|name| 2 + name.len());
@@ -194,7 +194,7 @@ impl Offer {
         )
     }
 
-    /// The forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
+    /// Adds the forward-secret ticket first, then the sealed ticket of the same pair (the fallback, and
     /// the proof that lets the server take the key).
     fn add_session_psks(&mut self, now: Time) -> Result<(), Error> {
         let (Some(session), Some(unix)) = (&mut self.session, now.unix) else { return Ok(()) };
@@ -202,18 +202,18 @@ impl Offer {
         let kdf = KeyDerivation { hash: suite.hash, profile: self.profile };
 
         // §4.2.10: early data belongs to the protocol of its session; if that isn't offered any more,
-        // nothing would go out under it.
+        // no data would be sent under it.
         let protocol = session.state.protocol.as_ref();
         let keeps_protocol =
             protocol.is_none_or(|protocol| self.config.protocols.contains(protocol));
         let offers_kind = |kind| self.config.one_time_kinds().any(|offered| offered == kind);
         let age = session.state.age_millis(unix);
         let ticket = session.forward_secret.take().filter(|ticket| {
-            // A key that is gone would only cost the early data.
+            // An expired key would only cost the early data.
             offers_kind(ticket.kind) && age < u64::from(ticket.lifetime) * 1000
         });
         if let Some(ticket) = ticket {
-            // A ticket key that can't be answered is no reason to fail: the sealed ticket remains.
+            // A one-time key that can't be answered is no reason to fail: the sealed ticket remains.
             let answer = answer_one_time_key(&self.config.provider, ticket.kind, &ticket.public);
             let flight = answer.and_then(|(encapsulated, agreed)| {
                 let identity = FsIdentity { id: &ticket.id, encapsulated: &encapsulated }.encode();
@@ -241,7 +241,7 @@ impl Offer {
         let (kind, identity) = (PskKind::Resumption, session.ticket.clone());
         let psk = OfferedPsk::new(kind, suite, kdf, session.state.psk.expose(), identity);
         self.psks.push(OfferedPsk { obfuscated_age: session.obfuscated_age(unix), ..psk });
-        // What the handshake still needs of the session is no secret.
+        // The rest of the handshake doesn't need the session's secret.
         session.state.psk = Secret::filled_by(0, |_| ());
         Ok(())
     }
@@ -263,13 +263,13 @@ impl Offer {
         Ok(())
     }
 
-    /// Where the PSK alone is wanted, no share is sent: should the server refuse, a
-    /// HelloRetryRequest brings one, for a full handshake: the modes stay as they are (RFC 8446
-    /// §4.1.2). With forward-secret 0-RTT the share is there for the fallback.
+    /// Chooses the modes. If only the PSK alone is wanted, sends no share: should the server refuse, its
+    /// HelloRetryRequest asks for one, for a full handshake; the modes stay as they are (RFC 8446
+    /// §4.1.2). With forward-secret 0-RTT the share is sent for the fallback.
     fn choose_modes(&mut self) {
         let policy = &self.config.policy;
         // The modes hold for all identities, and the server may choose the first: what isn't allowed
-        // for it isn't offered. After it, `check_mode` stands guard.
+        // for it isn't offered. `check_mode` enforces this for the others.
         let first = self.psks.first();
         let psk_ke = first.is_some_and(|psk| self.config.psk_modes(psk.kind).psk_ke);
         let alone = policy.psk_only_without_forward_secrecy
@@ -278,8 +278,8 @@ impl Offer {
         self.modes = PskModes { psk_ke, psk_dhe_ke: !alone };
     }
 
-    /// A share for the group that worked last time. To a server that isn't known a post-quantum share
-    /// goes together with a classical one, so that no server needs a HelloRetryRequest.
+    /// Adds a share for the group that worked last time. For an unknown server adds a classical share to a
+    /// post-quantum one, so that no server needs a HelloRetryRequest.
     fn add_shares(&mut self) -> Result<(), Error> {
         let known = self.session.as_ref().and_then(|session| session.group);
         let groups: Vec<_> = match known.and_then(|group| self.config.group(group)) {
@@ -299,17 +299,17 @@ impl Offer {
         Ok(())
     }
 
-    /// Under what the secrets of this handshake are logged.
+    /// Returns where this handshake's secrets are logged.
     pub(super) fn secret_log(&self) -> SecretLog<'_> {
         SecretLog { key_log: self.config.key_log.as_deref(), client_random: &self.random }
     }
 
-    /// legacy_session_id, which the server echoes; empty where the protocol has none (RFC 8446 §D.4).
+    /// Returns legacy_session_id, which the server echoes; empty if the protocol has none (RFC 8446 §D.4).
     pub(crate) fn legacy_session_id(&self) -> &[u8] {
         self.profile.session_id(&self.session_id)
     }
 
-    /// Whether the first ClientHello offered early data.
+    /// Returns whether the first ClientHello offered early data.
     pub(crate) fn offered_early_data(&self) -> bool {
         self.early_suite.is_some()
     }
@@ -321,7 +321,7 @@ impl Offer {
     }
 }
 
-/// Whether a session fits this connection; one that doesn't is as good as none.
+/// Returns whether a session fits this connection; otherwise it is ignored.
 fn is_usable(
     config: &ClientConfig,
     session: &ClientSession,
@@ -333,14 +333,14 @@ fn is_usable(
     let same_server = state.server_name.as_deref().unwrap_or_default() == server_name;
     let fresh =
         now.unix.is_some_and(|unix| state.is_fresh(unix, config.policy.max_authentication_age));
-    // A ticket that would make the ClientHello larger than a record is no ticket of a sane server.
+    // A ticket that would make the ClientHello larger than a record is not from a sane server.
     let sane = (1..=MAX_PLAINTEXT).contains(&session.ticket.len());
     let same_carrier = state.carrier == carrier;
     config.policy.resumption && same_server && fresh && sane && same_carrier
 }
 
-/// Whether the server behind a session was authenticated as this connection would do it: by the
-/// configuration's verifier, or by a PSK that the destination still names.
+/// Returns whether the server behind a session was authenticated as this connection would do it: by the
+/// configuration's verifier, or by a PSK that the destination still lists.
 fn is_authenticated(
     config: &Checked<ClientConfig>,
     session: &SessionState,

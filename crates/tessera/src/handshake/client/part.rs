@@ -1,4 +1,4 @@
-//! What only a client has of a handshake, once both hellos are known.
+//! The client's part of a handshake, once both hellos are known.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -21,17 +21,17 @@ pub struct ClientPart {
     pub(super) group: Option<NamedGroup>,
     /// The server's answer to the early data.
     pub(super) early_data: EarlyDataStatus,
-    /// Its receipts for earlier flights.
+    /// The server's receipts for earlier flights.
     pub(super) receipts: SettledFlights,
-    /// Whether the server asks for a certificate, and what the client then sends.
+    /// What the client sends if the server asks for a certificate.
     pub(super) certificate_request: Option<CertificateAnswer>,
 }
 
-/// What the client answers a CertificateRequest with.
+/// The client's answer to a CertificateRequest.
 pub(super) struct CertificateAnswer {
-    /// The credential that fits, by its place in the configuration, and the scheme to sign with.
+    /// The fitting credential, as an index into the configuration, and the scheme to sign with.
     pub(super) credential: Option<(usize, SignatureScheme)>,
-    /// What the server wants beside the certificates.
+    /// What the server wants with the certificates.
     pub(super) entry_extensions: EntryExtensions,
 }
 

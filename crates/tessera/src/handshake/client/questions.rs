@@ -1,4 +1,4 @@
-//! What a client asks.
+//! The questions of a client.
 
 use crate::auth::{Sign, VerifyPeer};
 use crate::question::{Asked, questions};
@@ -6,9 +6,8 @@ use crate::question::{Asked, questions};
 questions! {
     /// The questions of a client.
     ///
-    /// Later versions may ask more, but only where a configuration leaves the answer for later. To a
-    /// question that it doesn't know, a driver has no answer: it ends the connection, or lets its time
-    /// run out.
+    /// Later versions may ask more, but only where a configuration leaves the answer for later. A driver that
+    /// doesn't know a question ends the connection, or lets it time out.
     pub enum ClientQuestion {
         /// Is the server who it should be?
         VerifyPeer,

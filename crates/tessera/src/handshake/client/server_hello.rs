@@ -1,4 +1,4 @@
-//! ClientHello out; ServerHello or HelloRetryRequest in (RFC 8446 §4.1).
+//! Sends ClientHello; reads ServerHello or HelloRetryRequest (RFC 8446 §4.1).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -23,17 +23,17 @@ use crate::wire::{
     OpaqueExtension, ServerHello,
 };
 
-/// The ClientHello is sent.
+/// The ClientHello was sent.
 pub struct ReadServerHello {
     offer: Box<Offer>,
     progress: Progress,
 }
 
-/// How the hash of the transcript stands.
+/// The state of the transcript's hash.
 enum Progress {
-    /// The hash is not chosen; this is the ClientHello.
+    /// No hash is chosen yet; this is the ClientHello.
     First(Vec<u8>),
-    /// After a HelloRetryRequest: its suite, and everything up to the second ClientHello.
+    /// After a HelloRetryRequest: its suite, and the transcript up to the second ClientHello.
     Retried(&'static Suite, Transcript),
 }
 
@@ -66,7 +66,7 @@ impl ClientState {
 }
 
 impl ReadServerHello {
-    /// As if this ClientHello had been sent for the offer.
+    /// The state as if this ClientHello had been sent for the offer.
     #[cfg(test)]
     pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Self {
         Self { offer, progress: Progress::First(first_hello) }
@@ -85,7 +85,7 @@ impl ReadServerHello {
         }
     }
 
-    /// RFC 8446 §4.1.4: change what the server asks for, and say hello again.
+    /// RFC 8446 §4.1.4: changes what the server asks for, and sends ClientHello again.
     fn retry(
         self,
         retry: HelloRetryRequest<'_>,
@@ -164,7 +164,7 @@ impl ReadServerHello {
         let secrets = HandshakeSecrets::new(early, shared_secret, &transcript, offer.secret_log());
         ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.server)?;
         if offer.early_data.is_none() {
-            // With early data under way, the keys change after EncryptedExtensions, which answer it.
+            // With early data under way, the keys change only after EncryptedExtensions, which answers it.
             ctx.install(Direction::Write, Epoch::Handshake, suite, &secrets.client)?;
         }
 
@@ -206,7 +206,7 @@ fn chosen_psk(
     selected: Option<u16>,
     suite: &Suite,
 ) -> Result<Option<OfferedPsk>, Error> {
-    // Those that aren't chosen are gone.
+    // Drops the PSKs that weren't chosen.
     let mut psks = core::mem::take(&mut offer.psks);
     let Some(index) = selected else { return Ok(None) };
     if usize::from(index) >= psks.len() {
@@ -219,8 +219,8 @@ fn chosen_psk(
     Ok(Some(psk))
 }
 
-/// The key exchange modes belong to the kind of PSK, and the client enforces them as well: whoever
-/// could make it use a PSK alone would take its forward secrecy.
+/// Checks the key exchange mode against the kind of PSK. The client must enforce it too: an attacker who could
+/// make it use a PSK alone would remove its forward secrecy.
 fn check_mode(offer: &Offer, psk: Option<&OfferedPsk>, with_share: bool) -> Result<(), Error> {
     match (psk, with_share) {
         (None, false) => Err(protocol(
@@ -240,7 +240,7 @@ fn agree(
     offer: &mut Offer,
     hello: &ServerHello<'_>,
 ) -> Result<Option<(crate::wire::NamedGroup, SharedSecret)>, Error> {
-    // The ephemeral keys are gone after this, whatever comes of it.
+    // Drops the ephemeral keys, whatever the result.
     let ephemerals = core::mem::take(&mut offer.ephemerals);
     let Some(reply) = hello.key_share else { return Ok(None) };
     let (group, ephemeral) = ephemerals

@@ -1,6 +1,6 @@
-//! RFC 8448 replayed against the client. Its ClientHello is that of the trace; from ServerHello on
+//! Replays RFC 8448 against the client, with the ClientHello of the trace. From ServerHello on
 //! (compatibility mode) or EncryptedExtensions on (the other traces have no legacy_session_id, and
-//! the engine always sends one) everything it sends and every secret is compared.
+//! the engine always sends one), compares every message that it sends and every secret.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ use crate::testing::{
 use crate::time::Time;
 use crate::wire::{NamedGroup, SignatureScheme};
 
-/// What the client of a trace had offered.
+/// The offer of a trace's client.
 pub(super) fn offer(trace: &Trace) -> Box<Offer> {
     let schemes =
         vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA256];
@@ -82,7 +82,7 @@ pub(super) fn offer(trace: &Trace) -> Box<Offer> {
     offer
 }
 
-/// The state after ServerHello, put together from the schedule.
+/// The state after ServerHello, built from the key schedule.
 fn after_server_hello(trace: &Trace, mut offer: Box<Offer>) -> ClientState {
     let mut transcript = match trace.find("messages", "hello_retry_request") {
         None => Transcript::start(KDF.hash, trace.message("client_hello")),
@@ -140,7 +140,7 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
             }
         }
 
-        // The messages, to the byte.
+        // The messages, byte for byte.
         let expected: Vec<(Epoch, Vec<u8>)> = [
             (Epoch::EarlyData, "end_of_early_data"),
             (Epoch::Handshake, "client_certificate"),
@@ -158,8 +158,8 @@ fn the_client_states_send_and_derive_what_the_rfc_8448_traces_do() {
             secret(Epoch::Handshake, "c_hs_traffic"),
             secret(Epoch::Application, "c_ap_traffic"),
         ];
-        // Where ServerHello is not read here, it is not installed here either; but after early data
-        // it follows EndOfEarlyData.
+        // A client that doesn't read ServerHello here doesn't install this secret; after early data
+        // it does so after EndOfEarlyData.
         if !compatible && trace.find("messages", "end_of_early_data").is_none() {
             written.remove(0);
         }

@@ -1,4 +1,4 @@
-//! What is known already when a server decides again about the same ClientHello.
+//! What is already known when a server decides again about the same ClientHello.
 
 use alloc::vec::Vec;
 
@@ -8,16 +8,16 @@ use super::psk_search::PskSearch;
 use crate::handshake::config::Checked;
 use crate::resume::{Receipt, ResumptionVerdict, Taken};
 
-/// The owner's answers, and what is dear to compute.
+/// The owner's answers, and results that are expensive to compute.
 #[derive(Default)]
 pub(super) struct Answers {
     pub(super) config: Option<Result<Checked<ServerConfig>, NoConfig>>,
     pub(super) psk: PskSearch,
     pub(super) proved: Option<ProvedHello>,
     pub(super) resumption: Option<ResumptionVerdict>,
-    /// Of the flights that the client asks about, in their order, as far as they are settled.
+    /// For the flights that the client asks about, in order, as far as settled.
     pub(super) receipts: Vec<Receipt>,
-    /// Of the next one.
+    /// For the next one.
     pub(super) receipt: Option<Receipt>,
     pub(super) taken: Option<Taken>,
 }

@@ -1,4 +1,4 @@
-//! What a connection brings to a server, beside what the configuration holds for all.
+//! What is specific to one connection of a server, in addition to the shared configuration.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use super::retry_state::RetryState;
 use crate::error::Error;
 use crate::wire::OpaqueExtension;
 
-/// What one connection brings to its server. The default is nothing, as over a stream.
+/// What is specific to one connection of a server. The default is nothing, as over a stream.
 #[derive(Default)]
 pub struct Arrival {
     pub(super) extensions: Vec<OpaqueExtension>,
@@ -14,8 +14,8 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// With extensions of the connection's own, at most 16, with 16 KiB in all: QUIC's transport parameters, a
-    /// connection ID. Each is sent if the ClientHello has one of the same type, and then stands in place of that in
+    /// Adds the connection's own extensions, at most 16, with 16 KiB in all: QUIC's transport parameters, a
+    /// connection ID. Each is sent if the ClientHello has one of the same type, and then replaces that of
     /// [`ServerConfig::extensions`](crate::ServerConfig::extensions).
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Arrival {
         Ok(Self { extensions, ..self })
     }
 
-    /// After a HelloRetryRequest that a server sent before there was a connection: the ClientHello that comes first
+    /// Continues after a HelloRetryRequest that a server sent before the connection existed: the first ClientHello
     /// is the one with the cookie.
     #[must_use]
     pub fn after_retry(self, retry: RetryState) -> Self {

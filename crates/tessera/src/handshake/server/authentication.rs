@@ -1,4 +1,4 @@
-//! What a full handshake authenticates both sides with, as the server chooses it (RFC 8446 §4.4.2.2).
+//! How both sides authenticate in a full handshake, chosen by the server (RFC 8446 §4.4.2.2).
 
 use alloc::vec::Vec;
 
@@ -14,14 +14,14 @@ use crate::wire::{
     EntryExtensions, HandshakeType, SignatureScheme, Writer, write_message,
 };
 
-/// The server's credential, and what is asked of the client.
+/// The server's credential, and what it asks of the client.
 pub(super) struct Authentication {
-    /// The place of the credential in the configuration.
+    /// The credential's index in the configuration.
     pub(super) credential: usize,
     pub(super) scheme: SignatureScheme,
-    /// What the client wants beside the certificates.
+    /// What the client wants with the certificates.
     pub(super) entry_extensions: EntryExtensions,
-    /// The type of the certificate that the client is asked for, if it is.
+    /// The type of certificate that the client is asked for, if any.
     pub(super) client_type: Option<CertificateType>,
 }
 
@@ -39,8 +39,8 @@ impl Authentication {
         Ok(Self { credential, scheme, entry_extensions, client_type })
     }
 
-    /// The CertificateRequest that is sent, if the client is asked; and what follows it is known to the
-    /// codecs, which answer the client before.
+    /// Returns the CertificateRequest to send, if the client is asked. Reports the rest of the flight to the
+    /// codecs, which answer the client earlier.
     pub(super) fn request(
         &self,
         config: &ServerConfig,
@@ -69,7 +69,7 @@ impl Authentication {
     }
 }
 
-/// The forms of certificates, for this client; with a PSK what is said of later ones.
+/// Returns the certificate codecs for this client; with a PSK they only prepare later handshakes.
 pub(super) fn codecs_for(
     config: &Checked<ServerConfig>,
     hello: &ClientHello<'_>,
@@ -84,7 +84,7 @@ pub(super) fn codecs_for(
     }
 }
 
-/// The type of the certificate that the client is asked for, if it is.
+/// Returns the type of certificate that the client is asked for, if any.
 fn client_type(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
@@ -94,8 +94,8 @@ fn client_type(
     let listed = hello.client_certificate_types;
     let mut types = verifier.certificate_types().iter().copied();
     match types.find(|typ| CertificateTypes::allow(listed, *typ)) {
-        // RFC 7250 §4.2 ends the handshake of a client that lists what nobody takes. One that lists
-        // nothing may have no certificate at all, and be welcome without.
+        // RFC 7250 §4.2 ends the handshake of a client whose list has no common type. A client without
+        // a list may have no certificate at all, and be welcome without one.
         None if listed.is_some() || authentication.is_required() => Err(NO_COMMON_TYPE),
         common => Ok(common),
     }
@@ -109,7 +109,7 @@ fn choose_for(
         CertificateTypes::allow(hello.server_certificate_types, credential.certificate_type)
     };
     let chosen = choose_credential(&config.credentials, Role::Server, &hello.certificates, allowed);
-    // A server without certificates, for PSKs alone, has no type that could be wrong.
+    // A server without certificates, for PSKs alone, has no wrong type.
     let wrong_type = !config.credentials.is_empty() && !config.credentials.iter().any(allowed);
     chosen.ok_or_else(|| match wrong_type {
         true => NO_COMMON_TYPE,
@@ -117,8 +117,8 @@ fn choose_for(
     })
 }
 
-/// The type of its own certificate that the server states to a client that lists types: also where it
-/// resumes, since clients that take raw public keys alone would else take the silence for X.509.
+/// Returns the type of its own certificate that the server states to a client that lists types. Also stated on
+/// resumption: clients that accept raw public keys alone would otherwise take its absence for X.509.
 pub(super) fn server_type(
     config: &ServerConfig,
     hello: &ClientHello<'_>,

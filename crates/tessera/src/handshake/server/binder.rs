@@ -10,16 +10,16 @@ use crate::schedule::{EarlySecret, Transcript};
 
 /// A ClientHello whose binder was right, and the secret of its PSK.
 pub(super) struct ProvedHello {
-    /// Up to the ClientHello.
+    /// The transcript up to the ClientHello.
     pub(super) transcript: Transcript,
     /// The hash that binders cover.
     pub(super) covered: Digest,
-    /// Of the PSK that was found, where it is known before anything is taken.
+    /// Of the chosen PSK, if known before anything is taken.
     pub(super) early: Option<EarlySecret>,
 }
 
 impl Negotiation<'_> {
-    /// Hashes the hello, and checks the binder of the PSK that was found; once.
+    /// Hashes the hello, and checks the binder of the chosen PSK, once.
     pub(super) fn prove<'p>(
         &self,
         suite: &'static Suite,
@@ -59,7 +59,7 @@ impl Negotiation<'_> {
         Ok(ProvedHello { transcript, covered, early })
     }
 
-    /// A wrong binder is forged: fatal (RFC 8446 §4.2.11).
+    /// Checks a binder. A wrong one is forged: fatal (RFC 8446 §4.2.11).
     pub(super) fn check_binder(
         &self,
         index: usize,

@@ -1,4 +1,4 @@
-//! The client's certificate flight in (RFC 8446 §4.4.2, §4.4.3).
+//! Reads the client's certificate flight (RFC 8446 §4.4.2, §4.4.3).
 
 use alloc::boxed::Box;
 
@@ -14,7 +14,7 @@ use crate::wire::{AlertDescription, CertificateType, HandshakeMessage};
 /// The client was asked for a certificate.
 pub struct ReadCertificate {
     pub(super) handover: Box<Handover<ServerPart, ApplicationSecrets>>,
-    /// What it was asked for.
+    /// The requested type.
     pub(super) typ: CertificateType,
 }
 

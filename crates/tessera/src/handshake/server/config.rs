@@ -23,37 +23,37 @@ use crate::wire::{
     CipherSuite, MAX_LIFETIME, NamedGroup, OpaqueExtension, PskModes, SignatureScheme,
 };
 
-/// What a server offers and accepts. Build it once, have it [`checked`](Self::checked), and share it.
+/// What a server offers and accepts. Build it once, call [`checked`](Self::checked), and share the result.
 #[derive(Clone)]
 pub struct ServerConfig {
     /// The cryptography.
     pub provider: Provider,
-    /// How clients may come back.
+    /// Which ways to reconnect the server accepts.
     pub policy: ReconnectPolicy<AcceptEarlyData>,
     /// The suites to accept, in order of preference. Default: all of the provider.
     pub suites: Vec<CipherSuite>,
-    /// The groups to accept, in order of preference: a post-quantum one in common goes before all
-    /// classical ones, and then one whose share is there before one that costs a round trip. Default: all
+    /// The groups to accept, in order of preference: a common post-quantum one goes before all
+    /// classical ones, then one with a share before one that costs a round trip. Default: all
     /// of the provider.
     pub groups: Vec<NamedGroup>,
-    /// Agrees a key in a classical group, if the client sent a share for one, although both support a
+    /// Agrees on a key in a classical group if the client sent a share for one, although both support a
     /// post-quantum group. Default: off; the client is asked for a share for the post-quantum group
-    /// (HelloRetryRequest). That costs a round trip, and early data that came with the first ClientHello
+    /// (HelloRetryRequest). That costs a round trip, and the early data that came with the first ClientHello
     /// is refused.
     pub classical_key_exchange_to_save_a_round_trip: bool,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
-    /// The server's certificates; one that fits the client is sent, the first of those that
-    /// fit best.
+    /// The server's certificates; of those that fit the client best, the first is
+    /// sent.
     pub credentials: Vec<Credential>,
     /// The forms in which certificates may travel, both ways, in order of preference (RFC 8879).
-    /// Default: none but whole.
+    /// Default: only whole.
     pub certificate_codecs: Vec<Arc<dyn CertificateCodecFactory>>,
     /// Whether clients are asked for a certificate.
     pub client_authentication: ClientAuthentication,
     /// Chooses another configuration by server_name, protocols or signature schemes.
     pub chooser: Option<Arc<dyn ConfigChooser>>,
-    /// Seals and opens tickets; without it there are none.
+    /// Seals and opens tickets; without it the server sends none.
     pub tickets: Option<Arc<dyn TicketKeys>>,
     /// How long a ticket lives: at most seven days.
     pub ticket_lifetime: Duration,
@@ -61,29 +61,29 @@ pub struct ServerConfig {
     pub external_psks: Vec<ExternalPsk>,
     /// Decides on resumptions, after the engine's own checks.
     pub judge: Option<Arc<dyn ResumptionJudge>>,
-    /// What else a resumption must not cross, opaque: a session of another scope is not resumed. That
-    /// a client was accepted by another verifier needs no word here: such a session is refused whatever
-    /// the scope says. At most 256 bytes.
+    /// What else a resumption must not cross, opaque: a session of another scope is not resumed. The scope need
+    /// not cover the verifier: a session whose client another verifier accepted is always refused.
+    /// At most 256 bytes.
     pub scope: Vec<u8>,
-    /// The owner's count of changes that verifiers don't see, such as the end of an account, or the theft
-    /// of the server's own key: sessions of another epoch are not resumed. It is never lowered, also not by a
-    /// restart, as long as tickets of then may come back. Default: 0.
+    /// The owner's count of changes that verifiers don't see, such as a deleted account, or the theft
+    /// of the server's own key: sessions of another epoch are not resumed. Don't lower it, even by a
+    /// restart, while tickets of a higher epoch may return. Default: 0.
     pub policy_epoch: u64,
     /// Other policies of verifiers whose clients may resume here, as if the configuration's own
-    /// verifier had accepted them, such as that before a change of trust anchors. It widens who gets
-    /// in: a certificate is not looked at again. Default: none.
+    /// verifier had accepted them, such as the policy before a change of trust anchors. This widens
+    /// access: the certificate is not checked again. Default: none.
     pub also_resume_peers_accepted_by: Vec<VerifierPolicy>,
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
-    /// Extensions of EncryptedExtensions that mean something to the owner alone: at most 16, with
+    /// Owner-defined extensions of EncryptedExtensions: at most 16, with
     /// 16 KiB in all. Each is sent if the client's ClientHello has one of the same type;
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the client's.
     pub extensions: Vec<OpaqueExtension>,
-    /// Whether values that mean nothing stand beside those that do (GREASE, RFC 8701), in
-    /// CertificateRequest and tickets. Default: off, since it does nothing for the connection itself.
+    /// Whether to send meaningless values among the real ones (GREASE, RFC 8701), in
+    /// CertificateRequest and tickets. Default: off, since it doesn't help the connection itself.
     pub grease: bool,
-    /// How the records that this side sends are padded.
+    /// How this side pads its records.
     pub padding: Padding,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
@@ -93,18 +93,18 @@ pub struct ServerConfig {
 
 /// Whether clients are asked for a certificate.
 ///
-/// A resumption shows none. A ticket whose client was accepted is good under the same verifier, in either
-/// mode, and nowhere else: not under another verifier, and not where no client would be asked. A ticket
-/// of a client that nobody accepted is good where none is required.
+/// A resumption presents none. A ticket whose client was accepted is valid under the same verifier, in either
+/// mode, and nowhere else: neither under another verifier, nor where clients are not asked. A ticket
+/// without an accepted client is valid where no certificate is required.
 #[derive(Clone, Default)]
 pub enum ClientAuthentication {
-    /// No.
+    /// Not asked.
     #[default]
     None,
-    /// Asked; one that has none is accepted without an identity. Where the verifier takes raw public keys
-    /// alone, one that doesn't list them (RFC 7250) is not asked.
+    /// Asked; a client without one is accepted without an identity. If the verifier accepts only raw public
+    /// keys, a client that doesn't list them (RFC 7250) is not asked.
     Optional(Arc<dyn PeerVerifier>),
-    /// Asked; one that has none is refused.
+    /// Asked; a client without one is refused.
     Required(Arc<dyn PeerVerifier>),
 }
 
@@ -138,8 +138,8 @@ impl Question for ChooseConfig {
     type Answer = Result<Checked<ServerConfig>, NoConfig>;
 }
 
-/// No configuration for this client: the handshake ends with unrecognized_name, or with missing_extension where the
-/// client said no name (RFC 8446 §9.2).
+/// No configuration for this client: the handshake ends with unrecognized_name, or with missing_extension if the
+/// client sent no name (RFC 8446 §9.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoConfig;
 
@@ -150,7 +150,7 @@ pub trait ConfigChooser: Send + Sync {
 }
 
 impl ServerConfig {
-    /// A configuration with safe defaults, and with these certificates.
+    /// A configuration with safe defaults and these certificates.
     pub fn new(provider: Provider, credentials: Vec<Credential>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),
@@ -179,17 +179,17 @@ impl ServerConfig {
         }
     }
 
-    /// Checks what types can't check. The error names the field, and what would be right.
+    /// Checks what types can't. The error names the field, and what would be right.
     pub fn checked(self) -> Result<Checked<Self>, Error> {
         check(self)
     }
 
-    /// The provider's suite, if this configuration accepts it.
+    /// Returns the provider's suite, if this configuration accepts it.
     pub(crate) fn suite(&self, id: CipherSuite) -> Option<&'static Suite> {
         self.suites.contains(&id).then(|| self.provider.suite(id)).flatten()
     }
 
-    /// The modes in which this server uses a PSK of this kind.
+    /// Returns the modes in which this server uses a PSK of this kind.
     pub(crate) fn psk_modes(&self, kind: PskKind) -> PskModes {
         let policy = &self.policy;
         let continuation =
@@ -197,7 +197,7 @@ impl ServerConfig {
         kind.modes(policy.psk_only_without_forward_secrecy, continuation)
     }
 
-    /// What this server takes of clients, if it asks them for certificates.
+    /// Returns what this server accepts of clients, if it asks them for certificates.
     pub(crate) fn accepted_certificates<'a>(
         &'a self,
         codecs: &'a ConnectionCodecs,
@@ -238,7 +238,7 @@ impl Config for ServerConfig {
             self.external_psks.iter().all(is_psk),
             "external_psks: an identity has 1 to 65,535 bytes, and a secret is not empty",
         )?;
-        // The first one would be found, whatever the others' secrets are.
+        // Only the first would ever match, whatever the others' secrets are.
         let identities: BTreeSet<_> = self.external_psks.iter().map(|psk| &psk.identity).collect();
         let is_once = identities.len() == self.external_psks.len();
         require(is_once, "external_psks: each identity once")?;

@@ -1,4 +1,4 @@
-//! Which configuration serves a client.
+//! The configuration that serves a client.
 
 use alloc::string::String;
 
@@ -10,14 +10,14 @@ use crate::error::protocol;
 use crate::handshake::config::Checked;
 use crate::wire::{AlertDescription, SignatureScheme};
 
-/// The owner's choice, asked for once per connection, on its first ClientHello.
+/// Returns the owner's choice, asked for once per connection, on its first ClientHello.
 pub(super) fn choose_config(
     first: &Checked<ServerConfig>,
     retry: Option<&RetryState>,
     hello: &Hello<'_>,
     chosen: &mut Option<Result<Checked<ServerConfig>, NoConfig>>,
 ) -> Result<Checked<ServerConfig>, Pause<ChooseConfig>> {
-    // After a HelloRetryRequest of this very connection it has been asked.
+    // After a HelloRetryRequest of this connection the chooser has already been asked.
     let is_chosen = retry.is_some_and(|retry| retry.cookie.is_none());
     let Some(chooser) = first.chooser.as_ref().filter(|_| !is_chosen) else {
         return Ok(first.clone());

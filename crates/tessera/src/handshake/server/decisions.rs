@@ -1,4 +1,4 @@
-//! What a ClientHello is answered with: every decision of the server, in order, on one page.
+//! How a ClientHello is answered: every decision of the server, in order, on one page.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -26,7 +26,7 @@ use crate::wire::HandshakeMessage;
 
 /// Nothing was received, or a HelloRetryRequest was sent, or a question about a ClientHello is open.
 pub struct ReadClientHello {
-    /// After a HelloRetryRequest the one that was chosen for the client; until then the listener's.
+    /// The client's configuration after a HelloRetryRequest; before, the listener's.
     config: Checked<ServerConfig>,
     arrival: Arrival,
     answers: Answers,
@@ -60,13 +60,13 @@ impl ReadClientHello {
 
     /// Decides on a ClientHello, and answers it.
     ///
-    /// A step whose owner answers later stops the decision. When the answer has come into its place in
-    /// `answers`, everything is decided again from the top. Each step finds there what it was answered
-    /// before: no question is asked twice.
+    /// A step whose owner answers later stops the decision. When the answer has arrived in its place in
+    /// `answers`, everything is decided again from the top. Each step finds its earlier answers
+    /// there: no question is asked twice.
     fn decide(&mut self, hello: &Hello<'_>, ctx: &mut Context<'_>) -> Result<ServerState, Stop> {
         let Self { config, arrival, answers } = self;
         let retry = arrival.retry.as_ref();
-        // RFC 8446 §4.1.2: a second ClientHello is the first one but for what the HelloRetryRequest changes.
+        // RFC 8446 §4.1.2: a second ClientHello equals the first except for what the HelloRetryRequest changes.
         RetryState::check(retry, hello)?;
         // The owner may have another configuration for this client.
         let config = choose_config(config, retry, hello, &mut answers.config)
@@ -74,19 +74,19 @@ impl ReadClientHello {
         ctx.below.limit(Limit::Padding(config.padding));
         // Application protocol and group depend on nothing else (RFC 7301 §3.2, RFC 8446 §4.2.8).
         let negotiation = Negotiation::new(&config, arrival, hello, ctx)?;
-        // The first PSK that is known and may be used, or else one whose flight is to be burned. A forward-secret one
-        // is taken below, when the ticket that names it is proved.
+        // The first known and usable PSK, or else one whose flight must be burned. A forward-secret PSK is taken
+        // below, once the ticket that names it is proved.
         let known = negotiation
             .find_psk(&mut answers.psk, ctx)
             .map_err(wait_for(|answers| &mut answers.psk.opened))?;
         let suite = negotiation.choose_suite(known)?;
-        // RFC 8446 §4.1.4. A HelloRetryRequest comes before the take, which a retry would waste.
+        // RFC 8446 §4.1.4. A HelloRetryRequest precedes the take, which a retry would waste.
         if negotiation.lacks_share(known) {
             return Ok(retry_hello(&negotiation, arrival, suite, known, ctx)?);
         }
         // RFC 8446 §4.2.11.2: a wrong binder is forged, and fatal.
         let proved = negotiation.prove(suite, known, &mut answers.proved, ctx)?;
-        // The owner may refuse the PSK, which is proved now, or its early data.
+        // The owner may refuse the PSK, now that it is proved, or its early data.
         let verdict = negotiation
             .accept_resumption(known, &mut answers.resumption)
             .map_err(wait_for(|answers| &mut answers.resumption))?;
@@ -94,19 +94,19 @@ impl ReadClientHello {
         if negotiation.lacks_share(psk) {
             return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
-        // A key that is burned for a receipt can't be taken by this very hello.
+        // This hello can't take a key that it burns for a receipt.
         negotiation
             .settle_receipts(psk, &mut answers.receipts, &mut answers.receipt)
             .map_err(wait_for(|answers| &mut answers.receipt))?;
-        // The take. From here on any fault in the flight means forgery, and is fatal. The key of a PSK that is refused
-        // is burned: its client learns that nobody executed the flight.
+        // The take. From here on any fault in the flight means forgery, and is fatal. The key of a refused PSK
+        // is burned, so that its client learns that the flight was not executed.
         let session = PskInUse { psk, suite, early_data: verdict == ResumptionVerdict::Accept };
         let flight = PskInUse { psk: known, ..session };
         let one_time_key = negotiation
             .take_one_time_key(flight, &proved.covered, &mut answers.taken, ctx)
             .map_err(wait_for(|answers| &mut answers.taken))?;
         let early_data = negotiation.answer_early_data(session, &one_time_key);
-        // A lone ticket whose key is gone has no fallback but a full handshake.
+        // A lone ticket whose key is gone can only fall back to a full handshake.
         if !one_time_key.is_opened() && proved.early.is_none() && !negotiation.has_share() {
             return Ok(retry_hello(&negotiation, arrival, suite, psk, ctx)?);
         }
@@ -133,7 +133,7 @@ fn retry_hello(
 enum Stop {
     /// The handshake failed.
     Failed(Error),
-    /// The owner answers later: makes the state that waits for it.
+    /// The owner answers later; the function makes the state that waits for it.
     Later(Box<dyn FnOnce(OpenDecision) -> Waiting<ServerQuestion>>),
 }
 
@@ -143,7 +143,7 @@ impl From<Error> for Stop {
     }
 }
 
-/// Stops the decision for a question of one of its steps. The answer goes into this place, where the
+/// Stops the decision for a question of one of its steps. The answer goes into `place`, where the
 /// step finds it.
 fn wait_for<Q: Question>(
     place: fn(&mut Answers) -> &mut Option<Q::Answer>,
@@ -163,22 +163,22 @@ where
     }
 }
 
-/// A decision that waits for its owner, with the ClientHello that it is about.
+/// A decision that waits for its owner, with its ClientHello.
 struct OpenDecision {
     state: Box<ReadClientHello>,
     hello: Vec<u8>,
 }
 
 impl OpenDecision {
-    /// Decides again, from the top.
+    /// Decides again from the top.
     fn again(self, ctx: &mut Context<'_>) -> Result<ServerState, Error> {
         let hello = HandshakeMessage::split_from(&self.hello).ok_or(NOT_WHOLE)?;
         self.state.receive(hello, ctx)
     }
 }
 
-/// It was whole when it came.
+/// It was whole on arrival.
 const NOT_WHOLE: Error = Error::Internal("a ClientHello that is not whole");
 
-/// It was proved a few lines before.
+/// It was proved a few lines earlier.
 const NOT_PROVED: Error = Error::Internal("a ClientHello that was not hashed");

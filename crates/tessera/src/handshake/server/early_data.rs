@@ -1,4 +1,4 @@
-//! Whether early data is accepted; EndOfEarlyData in (RFC 8446 §4.2.10, §4.5, §8).
+//! Whether early data is accepted; reads EndOfEarlyData (RFC 8446 §4.2.10, §4.5, §8).
 
 use alloc::boxed::Box;
 use core::time::Duration;
@@ -40,7 +40,7 @@ impl Negotiation<'_> {
             OneTimeKey::Opened(_) => EarlyDataAnswer::NotOffered,
             _ if !self.early_data_was_offered() => EarlyDataAnswer::NotOffered,
             OneTimeKey::Rejected(rejection) => {
-                // RFC 8446 §4.2: no extension that the client didn't ask for.
+                // RFC 8446 §4.2: don't send an extension that the client didn't ask for.
                 let asked = self.forward_secret.kinds.is_some();
                 EarlyDataAnswer::Rejected { rejection: Some(*rejection).filter(|_| asked) }
             }
@@ -51,12 +51,12 @@ impl Negotiation<'_> {
         }
     }
 
-    /// Whether the client offered early data, in this hello or before a HelloRetryRequest.
+    /// Returns whether the client offered early data, in this hello or before a HelloRetryRequest.
     fn early_data_was_offered(&self) -> bool {
         self.hello.parsed.early_data || self.retry.is_some_and(|retry| retry.early_data)
     }
 
-    /// Whether early data could be accepted with this session (RFC 8446 §4.2.10).
+    /// Returns whether early data could be accepted with this session (RFC 8446 §4.2.10).
     pub(super) fn fits_early_data(&self, PskInUse { psk, suite, .. }: PskInUse<'_>) -> bool {
         let session = psk.and_then(|found| found.psk.session());
         self.retry.is_none()
@@ -65,7 +65,8 @@ impl Negotiation<'_> {
             })
     }
 
-    /// RFC 8446 §8: the first identity, fresh, and never seen by the register. Gives the size limit.
+    /// Returns the size limit if the early data is acceptable by RFC 8446 §8: for the first identity, fresh, and new to
+    /// the register.
     fn accept_replayable(&self, in_use: PskInUse<'_>) -> Option<u32> {
         let guard = self.config.policy.early_data.replayable_without_forward_secrecy.as_ref()?;
         let found = in_use.psk.filter(|found| found.index == 0)?;
@@ -89,7 +90,7 @@ impl Negotiation<'_> {
         Some(limit)
     }
 
-    /// How much refused early data is dropped, in bytes: what this server allows, what the ticket
+    /// Returns how much refused early data is dropped, in bytes: what this server allows, what the ticket
     /// allowed, and at least one record, since clients may hold tickets of other servers.
     pub(super) fn refused_early_data_limit(&self, psk: Option<&PskCandidate>) -> usize {
         let accept = &self.config.policy.early_data;
@@ -105,10 +106,10 @@ impl Negotiation<'_> {
     }
 }
 
-/// How far the client's and the server's idea of a ticket's age may differ (RFC 8446 §8.3).
+/// How far the client's and the server's notion of a ticket's age may differ (RFC 8446 §8.3).
 const FRESHNESS_MILLIS: u64 = 10_000;
 
-/// Early data is being received.
+/// The server is receiving early data.
 pub struct ReadEndOfEarlyData(pub(super) Box<Handover<ServerPart, ApplicationSecrets>>);
 
 impl ReadEndOfEarlyData {

@@ -1,4 +1,4 @@
-//! The client's Finished in; after it tickets out (RFC 8446 §4.4.4, §4.6.1).
+//! Reads the client's Finished, then sends tickets (RFC 8446 §4.4.4, §4.6.1).
 
 use alloc::boxed::Box;
 
@@ -27,7 +27,7 @@ impl ReadFinished {
         ctx: &mut Context<'_>,
     ) -> Result<ServerState, Error> {
         let mut done = self.0.after_second(Finished::In(message), ctx)?;
-        // A full handshake begins a chain, whether the client has a certificate or not.
+        // A full handshake begins a chain, with or without a client certificate.
         if done.own.is_full {
             done.lineage.authenticated_at = ctx.now.unix_secs();
             ctx.facts.authenticated_at = done.lineage.authenticated_at;

@@ -1,10 +1,10 @@
-//! A ClientHello as it came (RFC 8446 §4.1.2).
+//! A ClientHello as received (RFC 8446 §4.1.2).
 
 use crate::error::Error;
 use crate::schedule::Profile;
 use crate::wire::{ClientHello, HandshakeMessage, HandshakeType};
 
-/// A ClientHello as bytes and as what they say.
+/// A ClientHello, raw and parsed.
 pub(super) struct Hello<'a> {
     /// The message with its frame.
     pub(super) bytes: &'a [u8],

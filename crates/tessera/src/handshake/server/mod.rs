@@ -1,7 +1,7 @@
 //! The server's handshake (RFC 8446 §A.2): one state after the other, each with its own data.
 //!
-//! What a ClientHello is answered with is decided in [`decisions`], in order, on one page. Each step
-//! stands in the file that bears its name.
+//! The answer to a ClientHello is decided in [`decisions`], in order, on one page. Each step
+//! is in the file of its name.
 
 mod answers;
 mod arrival;

@@ -17,7 +17,7 @@ use crate::schedule::Profile;
 use crate::time::Time;
 use crate::wire::{AlertDescription, ClientHello, ForwardSecretOffer, OpaqueExtension};
 
-/// What every step of the decision reads: configuration and ClientHello, and what follows from them alone.
+/// The input of every step of the decision: configuration and ClientHello, and what follows from them alone.
 pub(super) struct Negotiation<'n> {
     pub(super) config: &'n Checked<ServerConfig>,
     pub(super) retry: Option<&'n RetryState>,
@@ -25,11 +25,11 @@ pub(super) struct Negotiation<'n> {
     pub(super) profile: &'static Profile,
     pub(super) now: Time,
     pub(super) protocol: Option<&'n Vec<u8>>,
-    /// The group to agree a key in, if there is one in common.
+    /// The group to agree on a key in, if the two have one in common.
     pub(super) group: Option<Group>,
-    /// The owner's extensions: the connection's, and those of the configuration's that it has none in place of.
+    /// The owner's extensions: the connection's, and the configuration's of other types.
     pub(super) extensions: Cow<'n, [OpaqueExtension]>,
-    /// What the client says of forward-secret 0-RTT; nothing where this server doesn't have it.
+    /// The client's offer of forward-secret 0-RTT; empty if this server doesn't support it.
     pub(super) forward_secret: ForwardSecretOffer<'n>,
 }
 
@@ -61,7 +61,7 @@ impl<'n> Negotiation<'n> {
         Ok(Self { config, retry, hello, profile, now, protocol, group, extensions, forward_secret })
     }
 
-    /// The suite of the connection: that of the PSK, or one of the same hash.
+    /// Returns the suite of the connection: the PSK's, or one of the same hash.
     pub(super) fn choose_suite(&self, psk: Option<&PskCandidate>) -> Result<&'static Suite, Error> {
         let suite = match (psk, self.retry) {
             (_, Some(retry)) => self.config.suite(retry.suite.id),
@@ -74,7 +74,7 @@ impl<'n> Negotiation<'n> {
         suite.ok_or(handshake_failure("no suite in common"))
     }
 
-    /// The suite in which a PSK of `psk_suite` can be used: the same, or one of the same hash.
+    /// Returns the suite in which a PSK of `psk_suite` can be used: the same, or one of the same hash.
     pub(super) fn suite_for(&self, psk_suite: &'static Suite) -> Option<&'static Suite> {
         let accepted = self.config.suite(psk_suite.id);
         accepted.filter(|suite| self.hello.parsed.offers_suite(suite.id)).or_else(|| {
@@ -83,7 +83,7 @@ impl<'n> Negotiation<'n> {
         })
     }
 
-    /// Whether a PSK of this kind can be used in a mode that both sides allow.
+    /// Returns whether a PSK of this kind can be used in a mode that both sides allow.
     pub(super) fn has_mode(&self, kind: PskKind) -> bool {
         self.goes_without_share(kind) || self.goes_with_share(kind)
     }
@@ -93,13 +93,13 @@ impl<'n> Negotiation<'n> {
         self.config.psk_modes(kind).psk_dhe_ke && offered.psk_dhe_ke && self.group.is_some()
     }
 
-    /// Whether a PSK of this kind may be used without a key exchange (psk_ke).
+    /// Returns whether a PSK of this kind may be used without a key exchange (psk_ke).
     pub(super) fn goes_without_share(&self, kind: PskKind) -> bool {
         let offered = self.hello.parsed.psk_modes.unwrap_or_default();
         self.config.psk_modes(kind).psk_ke && offered.psk_ke
     }
 
-    /// Whether the handshake needs a key share: psk_ke only where nothing better is in common.
+    /// Returns whether the handshake needs a key share: psk_ke is used only if nothing better is in common.
     pub(super) fn needs_share(&self, psk: Option<&PskCandidate>) -> bool {
         psk.is_none_or(|found| {
             let kind = found.psk.kind();
@@ -107,23 +107,23 @@ impl<'n> Negotiation<'n> {
         })
     }
 
-    /// The client's legacy_session_id, where the protocol echoes it (RFC 8446 §4.1.3).
+    /// Returns the client's legacy_session_id, if the protocol echoes it (RFC 8446 §4.1.3).
     pub(super) fn session_id_to_echo(&self) -> &'n [u8] {
         self.profile.session_id(self.hello.parsed.session_id)
     }
 
-    /// Whether the handshake can't go on without another ClientHello.
+    /// Returns whether the handshake needs another ClientHello.
     pub(super) fn lacks_share(&self, psk: Option<&PskCandidate>) -> bool {
         self.needs_share(psk) && !self.has_share()
     }
 
-    /// Whether the client sent a share that the server can answer.
+    /// Returns whether the client sent a share that the server can answer.
     pub(super) fn has_share(&self) -> bool {
         self.group.is_some_and(|group| group.has_share)
     }
 }
 
-/// The connection's extensions, and those of the configuration of other types.
+/// Returns the connection's extensions, and the configuration's of other types.
 fn own_extensions<'n>(
     of_connection: &'n [OpaqueExtension],
     of_all: &'n [OpaqueExtension],
@@ -135,7 +135,7 @@ fn own_extensions<'n>(
     of_connection.iter().chain(rest).cloned().collect()
 }
 
-/// The suites that both have, in the server's order.
+/// Iterates over the suites in common, in the server's order.
 pub(super) fn common_suites(
     config: &ServerConfig,
     hello: &ClientHello<'_>,
@@ -144,7 +144,7 @@ pub(super) fn common_suites(
     suites.filter(|suite| hello.offers_suite(suite.id))
 }
 
-/// The first protocol of the server's that the client offers; RFC 7301 §3.2 if there is none.
+/// Returns the server's first protocol that the client offers; otherwise fails as RFC 7301 §3.2 requires.
 fn choose_protocol<'c>(
     config: &'c ServerConfig,
     hello: &ClientHello<'_>,
@@ -159,17 +159,17 @@ fn choose_protocol<'c>(
     ))
 }
 
-/// A group that both support: a post-quantum one before a classical one, then one whose share is there
-/// before one that costs a round trip, then the server's order. What is recorded under a classical exchange
-/// is open when discrete logarithms fall; a round trip is spent once, and remembered by the session. Go
-/// chooses so too.
+/// Chooses a group that both support: a post-quantum one before a classical one, then one with a share
+/// before one that costs a round trip, then the server's order. Recordings of a classical exchange
+/// become readable when discrete logarithms fall; a round trip is spent once, and the session remembers the
+/// group. Go chooses alike.
 pub(super) fn choose_group(
     config: &ServerConfig,
     retry: Option<&RetryState>,
     hello: &ClientHello<'_>,
 ) -> Result<Option<Group>, Error> {
     if let Some(asked) = retry.and_then(|retry| retry.group) {
-        // RFC 8446 §4.1.2: exactly the share that was asked for.
+        // RFC 8446 §4.1.2: exactly the share that the server asked for.
         let shares = hello.key_shares.into_iter().flat_map(|shares| shares.iter());
         if !shares.map(|entry| entry.group).eq([asked]) {
             return Err(illegal_parameter(
@@ -186,7 +186,7 @@ pub(super) fn choose_group(
         });
     let post_quantum_first = !config.classical_key_exchange_to_save_a_round_trip;
     Ok(common.min_by_key(|Group { agreement, has_share }| {
-        // There is no third ClientHello.
+        // The client sends no third ClientHello.
         let is_too_late = retry.is_some() && !has_share;
         (is_too_late, post_quantum_first && !agreement.group().is_post_quantum(), !has_share)
     }))

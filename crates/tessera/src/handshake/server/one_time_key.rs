@@ -14,9 +14,9 @@ use crate::resume::{
 use crate::schedule::EarlySecret;
 use crate::wire::{NamedGroup, Rejection};
 
-/// What became of the one-time key that a client's forward-secret ticket names.
+/// The fate of the one-time key that a client's forward-secret ticket names.
 pub(super) enum OneTimeKey {
-    /// No ticket, or nothing that vouches for it.
+    /// No ticket, or none that is vouched for.
     None,
     /// It was taken, and opened the flight.
     Opened(OpenedKey),
@@ -34,14 +34,14 @@ impl OneTimeKey {
 pub(super) struct OpenedKey {
     pub(super) kind: NamedGroup,
     pub(super) companion: Companion,
-    /// Of the PSK that holds the key's agreement.
+    /// Of the PSK that includes the key's agreement.
     pub(super) early: EarlySecret,
 }
 
 impl Negotiation<'_> {
-    /// Takes the one-time key of a forward-secret ticket, if the sealed ticket, whose binder or proof was
-    /// right, names it: no client can burn another's key. A key whose flight can't be accepted is
-    /// burned, so that the client may resend.
+    /// Takes the one-time key of a forward-secret ticket if the sealed ticket, whose binder or proof was
+    /// right, names it: no client can burn another's key. Burns a key whose flight can't be accepted,
+    /// so that the client may resend.
     pub(super) fn take_one_time_key(
         &self,
         session: PskInUse<'_>,
@@ -69,18 +69,18 @@ impl Negotiation<'_> {
             Taken::Taken(secret) if acceptable => {
                 match self.open_flight(secret, companion, session, covered, ctx)? {
                     Some(opened) => OneTimeKey::Opened(opened),
-                    // It was the only copy, and nobody accepts the flight any more.
+                    // The only copy is gone, so the flight can't be accepted any more.
                     None => OneTimeKey::Rejected(Rejection::Burned),
                 }
             }
             _ => OneTimeKey::Rejected(rejection),
         };
-        // The secret is wiped where it lies.
+        // Wipes the secret in place.
         *taken = Taken::Unavailable;
         Ok(key)
     }
 
-    /// The one-time key that the sealed ticket vouches for.
+    /// Returns the one-time key that the sealed ticket vouches for.
     pub(super) fn vouched(&self, found: &KnownPsk) -> Option<Companion> {
         let companion = found.session()?.companion?;
         if matches!(found, KnownPsk::Vouching(_)) {
@@ -91,15 +91,15 @@ impl Negotiation<'_> {
         (companion.id == *identity.id).then_some(companion)
     }
 
-    /// Whether a forward-secret PSK can go on at all: alone, or with a share in a mode that the client
+    /// Returns whether a forward-secret PSK can continue at all: alone, or with a share in a mode that the client
     /// offers.
     fn can_continue_after_take(&self) -> bool {
         let offered = self.hello.parsed.psk_modes.unwrap_or_default();
         (offered.psk_dhe_ke && self.has_share()) || self.goes_without_share(PskKind::ForwardSecret)
     }
 
-    /// The key was taken: from here on whatever is wrong with the flight is forged, and fatal. `None` for a key
-    /// that this server's provider can't read: one of another version or configuration put it into the vault.
+    /// Opens a flight with its taken key: any fault in the flight is now forged, and fatal. Returns `None` for a key
+    /// that this server's provider can't read: another version or configuration put it into the vault.
     fn open_flight(
         &self,
         secret: &OneTimeSecret,

@@ -1,4 +1,4 @@
-//! What only a server has of a handshake, once both hellos are known.
+//! The server's part of a handshake, once both hellos are known.
 
 use super::ServerState;
 use super::config::ServerConfig;
@@ -23,7 +23,7 @@ pub struct ServerPart {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Receiving {
     EarlyData,
-    /// Of the type that it was asked for.
+    /// Of the requested type.
     Certificate(CertificateType),
     Finished,
 }

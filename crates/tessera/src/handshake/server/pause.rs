@@ -19,7 +19,7 @@ impl<Q> From<Error> for Pause<Q> {
     }
 }
 
-/// The owner's answer to a question that is asked once: the `known` one, or what the owner replies.
+/// Returns the owner's answer to a question that is asked once: the `known` one, or the owner's reply.
 pub(super) fn answer<Q: Question>(
     known: &mut Option<Q::Answer>,
     ask: impl FnOnce() -> (Q, Reply<Q::Answer>),

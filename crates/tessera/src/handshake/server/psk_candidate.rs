@@ -1,4 +1,4 @@
-//! A PSK that this server knows, and the one that goes on.
+//! The PSKs that this server knows, and the one in use.
 
 use crate::crypto::Suite;
 use crate::resume::KnownPsk;
@@ -7,11 +7,11 @@ use crate::resume::KnownPsk;
 pub(super) struct PskCandidate {
     pub(super) index: usize,
     pub(super) psk: KnownPsk,
-    /// Otherwise nothing may rest on it: it is here to have its flight's one-time key burned.
+    /// If not, nothing may rest on it: it is here only to burn its flight's one-time key.
     pub(super) is_usable: bool,
 }
 
-/// The PSK that goes on, if one does, and with what.
+/// The PSK in use, if any, and its suite.
 #[derive(Clone, Copy)]
 pub(super) struct PskInUse<'p> {
     pub(super) psk: Option<&'p PskCandidate>,

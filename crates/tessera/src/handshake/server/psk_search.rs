@@ -15,22 +15,22 @@ use crate::resume::{
     TicketKeys,
 };
 
-/// How far the search for a PSK has come.
+/// The state of the search for a PSK.
 #[derive(Default)]
 pub(super) struct PskSearch {
     next: usize,
-    /// What the identity at `next` stands for.
+    /// The session behind the identity at `next`.
     pub(super) opened: Option<Option<SessionState>>,
     found: Option<PskCandidate>,
-    /// The first one that may not be used, and whose client sent a flight under it.
+    /// The first PSK that may not be used, but under which its client sent a flight.
     unusable: Option<PskCandidate>,
     is_over: bool,
 }
 
 impl Negotiation<'_> {
-    /// Goes through the identities until one is known and may be used. Where none may be, it gives the one that names
-    /// the one-time key of the client's flight, if there is such: the key is burned, and the client learns that nobody
-    /// executed the flight.
+    /// Searches the identities for the first that is known and usable. Without one, returns the PSK that names
+    /// the one-time key of the client's flight, if any: the key is burned, and the client learns that the flight
+    /// was not executed.
     pub(super) fn find_psk<'s>(
         &self,
         search: &'s mut PskSearch,
@@ -56,7 +56,7 @@ impl Negotiation<'_> {
             };
             let Some(psk) = known.filter(|psk| self.can_be_proved(psk)) else { continue };
             let is_usable = self.is_usable(&psk);
-            // A lone identity asks for no verdict (docs/0rtt-fs.md §15.2), and its key stays for where it may be used.
+            // A lone identity asks for no verdict (docs/0rtt-fs.md §15.2); its key remains usable elsewhere.
             let names_flight = matches!(psk, KnownPsk::Session(_)) && self.vouched(&psk).is_some();
             let candidate = PskCandidate { index, psk, is_usable };
             if is_usable {
@@ -72,12 +72,12 @@ impl Negotiation<'_> {
         Ok(search.found.as_ref())
     }
 
-    /// The forward-secret identity that a client may put first, where this server issues such tickets.
+    /// Returns whether this is a forward-secret identity, and this server issues such tickets.
     pub(super) fn is_forward_secret(&self, identity: &[u8]) -> bool {
         self.forward_secret.kinds.is_some() && FsIdentity::read(identity).is_some()
     }
 
-    /// The identity at `index`, if it is a forward-secret one that comes alone, and such are taken.
+    /// Returns the identity at `index` if it is a lone forward-secret one, and this server accepts those.
     fn lone_identity<'i>(&self, index: usize, identity: &'i [u8]) -> Option<LoneIdentity<'i>> {
         let guard = self.config.policy.early_data.forward_secret.as_ref()?;
         // Early data belongs to the first identity (RFC 8446 §4.2.10).
@@ -87,7 +87,7 @@ impl Negotiation<'_> {
         LoneIdentity::read(identity)
     }
 
-    /// The PSK behind an identity, if a ticket key opens it and its own proof, if it has one, is right.
+    /// Returns the PSK behind an identity if a ticket key opens it, and its own proof, if it has one, is right.
     fn open(
         &self,
         tickets: &Arc<dyn TicketKeys>,
@@ -113,7 +113,7 @@ impl Negotiation<'_> {
         }
     }
 
-    /// A ticket inside a lone forward-secret identity, which vouches for it.
+    /// Handles the ticket inside a lone forward-secret identity, which vouches for it.
     fn vouching(
         &self,
         session: Box<SessionState>,
@@ -123,32 +123,32 @@ impl Negotiation<'_> {
         let suite = self.config.provider.suite(session.suite);
         let is_named = session.companion.is_some_and(|companion| companion.id == *lone.key.id);
         let Some(suite) = suite.filter(|_| is_named) else { return Ok(None) };
-        // It stands for the sealed ticket's binder: a wrong one is forged.
+        // The proof replaces the sealed ticket's binder: a wrong one is forged.
         if !lone.is_proved(ctx.kdf(suite), session.psk.expose()) {
             return Err(decrypt_error("the proof of a forward-secret identity is wrong"));
         }
         Ok(Some(KnownPsk::Vouching(session)))
     }
 
-    /// Whether its binder can be checked in this handshake.
+    /// Returns whether its binder can be checked in this handshake.
     fn can_be_proved(&self, psk: &KnownPsk) -> bool {
         let Some(suite) = self.config.provider.suite(psk.suite()) else { return false };
         let fits_retry = self.retry.is_none_or(|retry| same_hash(retry.suite, suite));
         fits_retry && self.has_mode(psk.kind()) && self.suite_for(suite).is_some()
     }
 
-    /// Everything that a resumption must not widen is checked here again.
+    /// Returns whether the PSK may be used; checks again everything that a resumption must not widen.
     fn is_usable(&self, psk: &KnownPsk) -> bool {
         let config = &self.config;
         let Some(session) = psk.session() else { return true };
         let longest = config.policy.max_authentication_age;
         let fresh = self.now.unix.is_some_and(|unix| session.is_fresh(unix, longest));
-        // A PSK that was withdrawn, or has another secret, withdraws every ticket that began with it.
+        // A withdrawn PSK, or one with a changed secret, withdraws every ticket that began with it.
         let began = |psk: &ExternalPsk| psk.began(session, &config.provider);
         let known = session.external_psk.is_none() || config.external_psks.iter().any(began);
-        // A resumption asks no verifier, so the verifier of the configuration that was chosen for this
-        // client is that of the session. The mode in which it asks doesn't matter to a peer that it has
-        // accepted, and nobody passes where somebody must be there.
+        // A resumption asks no verifier, so the session's verifier must be that of the configuration chosen
+        // for this client. Whether it requires certificates doesn't matter to a peer that it has accepted; an
+        // unauthenticated session doesn't suffice where a certificate is required.
         let authenticated = match config.authentication().weigh(session) {
             Authenticated::Here => true,
             Authenticated::Nobody => !config.client_authentication.is_required(),

@@ -1,4 +1,4 @@
-//! What a server asks.
+//! The questions of a server.
 
 use super::config::ChooseConfig;
 use crate::auth::{Sign, VerifyPeer};
@@ -31,7 +31,7 @@ questions! {
         OpenTicket,
         /// May it be resumed?
         AcceptResumption,
-        /// What became of a flight?
+        /// What is the fate of a flight?
         SettleReceipt,
         /// Take the one-time secret.
         TakeSecret,

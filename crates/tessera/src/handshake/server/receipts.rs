@@ -1,4 +1,4 @@
-//! Receipts out: what became of the flights that the client names.
+//! Sends receipts: the fate of the flights that the client names.
 
 use alloc::vec::Vec;
 
@@ -8,12 +8,12 @@ use super::psk_candidate::PskCandidate;
 use crate::resume::{FlightHandle, Receipt, SettleReceipt};
 
 impl Negotiation<'_> {
-    /// Settles the receipts that aren't settled yet, one after the other. A key that is burned here
-    /// can't be taken by this very hello.
+    /// Settles the receipts that aren't settled yet, one after the other. This hello can't take a key that is
+    /// burned here.
     ///
     /// Only for a client that holds a PSK, as its binder (or the proof of a lone identity) has shown:
-    /// anyone can make up handles, and each is a question to the vault. In a full handshake nothing is
-    /// shown before the client's Finished, which comes after the answer.
+    /// anyone can invent handles, and each is a question to the vault. In a full handshake the client proves
+    /// nothing before its Finished, which comes after the answer.
     pub(super) fn settle_receipts(
         &self,
         proved: Option<&PskCandidate>,

@@ -1,4 +1,4 @@
-//! Whether the PSK that was found, and proved, may be used: the owner decides.
+//! Whether the proved PSK may be used: the owner decides.
 
 use alloc::string::String;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use super::psk_candidate::PskCandidate;
 use crate::resume::{AcceptResumption, KnownPsk, ResumptionVerdict};
 
 impl Negotiation<'_> {
-    /// Asks the owner, where there is a PSK to ask about. One that may not be used is refused without a question.
+    /// Asks the owner about the PSK, if any. An unusable one is refused without a question.
     pub(super) fn accept_resumption(
         &self,
         psk: Option<&PskCandidate>,
@@ -34,8 +34,8 @@ impl Negotiation<'_> {
         let identity = hello.psks.and_then(|psks| psks.identities().nth(found.index));
         let binder = hello.psks.and_then(|psks| psks.binder(found.index));
         let session = found.psk.session();
-        // Early data belongs to the first identity (RFC 8446 §4.2.10), which is another one where it is
-        // forward-secret, or vouches for itself.
+        // Early data belongs to the first identity (RFC 8446 §4.2.10), which is not this one if it is
+        // forward-secret or vouches for itself.
         let is_first = found.index == 0 && !matches!(found.psk, KnownPsk::Vouching(_));
         AcceptResumption {
             kind: found.psk.kind(),

@@ -1,4 +1,4 @@
-//! HelloRetryRequest out (RFC 8446 §4.1.4).
+//! Sends HelloRetryRequest (RFC 8446 §4.1.4).
 
 use alloc::vec::Vec;
 
@@ -17,15 +17,15 @@ use crate::schedule::Profile;
 use crate::wire::HandshakeMessage;
 
 impl RetryState {
-    /// Answers a first ClientHello with a HelloRetryRequest, and keeps nothing: what has to be remembered is in the
-    /// cookie that `seal` makes. The client comes back with it ([`of_cookie`](Self::of_cookie)), and has then shown
-    /// that it reads what is sent to its address. No ticket is opened, and no key made.
+    /// Answers a first ClientHello with a HelloRetryRequest, without keeping state: everything to remember is in the
+    /// cookie that `seal` makes. The client returns it ([`of_cookie`](Self::of_cookie)), and thereby shows
+    /// that it receives what is sent to its address. Opens no ticket and generates no key.
     ///
-    /// The cookie has 1 to 4,096 bytes. It has to be authentic, fresh and bound to the client's address: a party that
-    /// changes what is in it changes the handshake.
+    /// The cookie has 1 to 4,096 bytes. It must be authentic, fresh and bound to the client's address: an attacker
+    /// who can change its contents changes the handshake.
     ///
     /// # Errors
-    /// The ClientHello can't be answered: it deserves an alert, or silence. [`Error::Misuse`] for a cookie of another
+    /// The ClientHello can't be answered: send an alert, or stay silent. [`Error::Misuse`] for a cookie of another
     /// length.
     pub fn request(
         config: &Checked<ServerConfig>,
@@ -36,7 +36,7 @@ impl RetryState {
         let hello = Hello::read(hello, profile)?;
         let suite = common_suites(config, &hello.parsed).next();
         let suite = suite.ok_or(handshake_failure("no suite in common"))?;
-        // A group whose share is there must not be asked for (RFC 8446 §4.1.4).
+        // Don't ask for a group whose share the client has sent (RFC 8446 §4.1.4).
         let group = choose_group(config, None, &hello.parsed)?.filter(|group| !group.has_share);
         let group = group.map(|group| group.agreement.group());
         let mut state = Self::new(suite, group, &hello, None);

@@ -1,4 +1,4 @@
-//! What a server remembers of a HelloRetryRequest, and the second ClientHello (RFC 8446 §4.1.2).
+//! What a server remembers of a HelloRetryRequest, and the checks of the second ClientHello (RFC 8446 §4.1.2).
 
 use alloc::vec::Vec;
 
@@ -13,29 +13,29 @@ use crate::wire::{
     NamedGroup, Reader, Writer,
 };
 
-/// All that a server remembers of a HelloRetryRequest. It fits a cookie.
+/// Everything that a server remembers of a HelloRetryRequest. It fits a cookie.
 pub struct RetryState {
     pub(super) suite: &'static Suite,
-    /// The group that the client was asked for, if it was asked for another share.
+    /// The group whose share the server asked for, if any.
     pub(super) group: Option<NamedGroup>,
     /// The cookie, if one was sent.
     pub(super) cookie: Option<Vec<u8>>,
     /// The first ClientHello had early data.
     pub(super) early_data: bool,
-    /// The hash of the first ClientHello: what the transcript goes on with.
+    /// The hash of the first ClientHello, with which the transcript continues.
     first_hello: Digest,
-    /// The hash of what the second may not change.
+    /// The hash of what the second ClientHello may not change.
     lasting: Digest,
-    /// The hash of the identity of the PSK that was found in the first ClientHello, if it was looked for.
+    /// The hash of the PSK identity found in the first ClientHello, if the server looked for one.
     psk: Option<Digest>,
 }
 
 impl RetryState {
-    /// The state behind the cookie of a ClientHello; `None` if it has no cookie. `open` returns what
-    /// [`seal`](Self::request) was given, and nothing for a cookie that it doesn't vouch for.
+    /// Restores the state from the cookie of a ClientHello; `None` if it has no cookie. `open` returns what
+    /// [`seal`](Self::request) received, or `None` for a cookie that it can't authenticate.
     ///
     /// # Errors
-    /// The ClientHello can't be read, or its cookie is none of ours.
+    /// The ClientHello can't be read, or its cookie is not from this server.
     pub fn of_cookie(
         config: &Checked<ServerConfig>,
         profile: &'static Profile,
@@ -48,7 +48,7 @@ impl RetryState {
         Ok(Some(Self { cookie: Some(cookie.to_vec()), ..state }))
     }
 
-    /// What lasts of the first ClientHello, where the client is asked for a share of `group`.
+    /// The state to keep of the first ClientHello if the client is asked for a share of `group`.
     pub(super) fn new(
         suite: &'static Suite,
         group: Option<NamedGroup>,
@@ -66,7 +66,7 @@ impl RetryState {
         }
     }
 
-    /// Checks what holds for a first ClientHello, or for one after a HelloRetryRequest.
+    /// Checks what must hold for a first ClientHello, or for one after a HelloRetryRequest.
     pub(super) fn check(retry: Option<&Self>, hello: &Hello<'_>) -> Result<(), Error> {
         if let Some(retry) = retry {
             let lasting = lasting(retry.suite, &hello.parsed, retry.group.is_none());
@@ -83,7 +83,7 @@ impl RetryState {
         retry.map_or(Ok(()), |retry| retry.check_psks(&hello.parsed))
     }
 
-    /// Only PSKs that don't fit the suite of the HelloRetryRequest may go; the one that was found does.
+    /// Checks that the second ClientHello dropped only PSKs that don't fit the suite; the one that was found does.
     fn check_psks(&self, second: &ClientHello<'_>) -> Result<(), Error> {
         let Some(found) = &self.psk else { return Ok(()) };
         let psks = second.psks.ok_or(protocol(
@@ -97,7 +97,7 @@ impl RetryState {
         Ok(())
     }
 
-    /// The transcript up to the first bytes of the second ClientHello.
+    /// Returns the transcript up to the second ClientHello, exclusive.
     pub(super) fn transcript(
         &self,
         session_id: &[u8],
@@ -123,11 +123,11 @@ impl RetryState {
         request.write(out, &profile.versions);
     }
 
-    /// Encodes what is known without a connection: no PSK. It holds no secret.
+    /// Encodes the state that needs no connection, so without the PSK. It holds no secret.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(5 + 2 * self.suite.hash.len());
         out.u16(self.suite.id.0);
-        // No group has this number.
+        // No group has the number 0.
         out.u16(self.group.map_or(0, |group| group.0));
         out.u8(self.early_data.into());
         out.bytes(self.first_hello.as_ref());
@@ -150,15 +150,15 @@ impl RetryState {
 
 const STRANGE_COOKIE: Error = illegal_parameter("a cookie that no HelloRetryRequest gave");
 
-/// The hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2: "without modification"): the key shares
-/// among it, where it asked for no other. The order of the extensions doesn't count: they may come in any (§4.2), and wolfSSL writes the second
-/// ClientHello in another order than the first.
+/// Returns the hash of what a HelloRetryRequest may not change (RFC 8446 §4.1.2: "without modification"); the key
+/// shares are included if it asked for none. The order of the extensions doesn't count: any is allowed (§4.2), and
+/// wolfSSL changes it in the second ClientHello.
 fn lasting(suite: &Suite, hello: &ClientHello<'_>, with_shares: bool) -> Digest {
     let lasts = |(typ, _): &(ExtensionType, &[u8])| {
         !MAY_CHANGE.contains(typ) || with_shares && *typ == ExtensionType::KEY_SHARE
     };
     let mut extensions: Vec<_> = hello.extensions.iter().filter(lasts).collect();
-    // No type comes twice.
+    // No type occurs twice.
     extensions.sort_unstable_by_key(|(typ, _)| typ.0);
     let mut out = Vec::new();
     out.bytes(hello.random);

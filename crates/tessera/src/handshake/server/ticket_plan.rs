@@ -9,12 +9,12 @@ use crate::wire::NamedGroup;
 pub(super) struct TicketPlan {
     /// How many.
     pub(super) count: u8,
-    /// The kind of one-time key, if forward-secret tickets are to come with them.
+    /// The kind of one-time key, if forward-secret tickets accompany them.
     pub(super) one_time_kind: Option<NamedGroup>,
 }
 
 impl TicketPlan {
-    /// RFC 9149: what the client asks for, up to what the server gives. A client that can't use a
+    /// RFC 9149: what the client asks for, up to the server's limit. A client that can't use a
     /// ticket with psk_dhe_ke gets none, unless psk_ke is allowed.
     pub(super) fn new(negotiation: &Negotiation<'_>, resumed: bool) -> Self {
         let (config, hello) = (negotiation.config, &negotiation.hello.parsed);

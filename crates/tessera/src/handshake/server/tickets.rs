@@ -1,4 +1,4 @@
-//! Tickets out (RFC 8446 §4.6.1): sealed ones, and their forward-secret companions.
+//! Sends tickets (RFC 8446 §4.6.1): sealed ones, and their forward-secret companions.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -19,8 +19,8 @@ use crate::wire::{
 };
 
 impl Handover<ServerPart, LastSecrets> {
-    /// Sends as many tickets as the client can use. No clock, no key to seal with, a full vault: fewer
-    /// tickets, and no error.
+    /// Sends as many tickets as the client can use. Without a clock, without a key to seal with, or with a full vault
+    /// it sends fewer, without an error.
     pub(super) fn send_tickets(&mut self, ctx: &mut Context<'_>) -> Result<(), Error> {
         let (config, plan) = (&self.own.config, &self.own.tickets);
         let LastSecrets { application, resumption } = &self.secrets;
@@ -38,12 +38,12 @@ impl Handover<ServerPart, LastSecrets> {
             let terms = self.terms(lifetime, issued.as_ref().map(|issued| issued.companion))?;
             let psk = resumption.psk(&[nonce]);
             let session = self.lineage.session(application.suite, psk, terms, unix);
-            // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes; anything else that the owner's keys made
-            // is none.
+            // RFC 8446 §4.6.1: a ticket has 1 to 65,535 bytes. Anything else from the owner's keys is
+            // not sent.
             let ticket = keys.seal(&session, unix);
             let fits = |ticket: &Vec<u8>| (1..=usize::from(u16::MAX)).contains(&ticket.len());
             let Some(ticket) = ticket.filter(fits) else {
-                // Nobody will ever use the one-time key.
+                // The client never receives the one-time key.
                 if let (Some(guard), Some(issued)) = (guard, &issued) {
                     guard.vault.burn(&issued.companion.handle);
                 }
@@ -74,7 +74,7 @@ impl Handover<ServerPart, LastSecrets> {
         Ok(())
     }
 
-    /// How long a ticket lives, in seconds: no longer than the authentication behind it.
+    /// Returns how long a ticket lives, in seconds: no longer than the authentication behind it.
     fn lifetime(&self, unix: Duration) -> u32 {
         let (config, lineage) = (&self.own.config, &self.lineage);
         let now = unix.as_secs();
@@ -101,7 +101,7 @@ impl Handover<ServerPart, LastSecrets> {
         })
     }
 
-    /// Puts the private half into the vault; `None` if that has no room.
+    /// Puts the private half into the vault; returns `None` if the vault refuses it.
     fn issue_one_time_key(
         &self,
         kind: NamedGroup,
@@ -119,7 +119,7 @@ impl Handover<ServerPart, LastSecrets> {
             kind,
             id,
             public: fresh.public,
-            // The key dies with the ticket that vouches for it, at the latest.
+            // The key expires with the ticket that vouches for it, at the latest.
             lifetime: lifetime.min(u32::try_from(guard.lifetime.as_secs()).unwrap_or(u32::MAX)),
             max_early_data_size: guard.max_early_data_size,
         };
@@ -149,7 +149,7 @@ struct IssuedKey {
     companion: Companion,
 }
 
-/// A one-time key that was just made.
+/// A newly generated one-time key.
 struct FreshKey {
     form: KeyForm,
     private: SecretBytes,
@@ -157,7 +157,7 @@ struct FreshKey {
 }
 
 impl FreshKey {
-    /// Makes a key in this form if it has it, and draws the id of its ticket.
+    /// Generates a key, in this form if its kind has it, and draws the id of its ticket.
     fn new(
         keys: &dyn OneTimeKeys,
         form: KeyForm,
@@ -171,7 +171,7 @@ impl FreshKey {
             let public = keys.generate_expanded(random, &mut private)?;
             return Ok(Self { form, private, public });
         }
-        // One draw for both: generators charge by the call.
+        // One draw for both: generators have a cost per call.
         let mut drawn = SecretBytes::zeros(TICKET_ID_LEN + keys.seed_len());
         random.fill(&mut drawn)?;
         let (for_id, for_seed) = drawn.split_at(TICKET_ID_LEN);
@@ -182,7 +182,7 @@ impl FreshKey {
     }
 }
 
-/// What a ticket states about a one-time key: what the FS secret stands for is what the client gets.
+/// What a ticket states about a one-time key: the FS secret is bound to exactly what the client gets.
 struct OneTimePublicKey {
     kind: NamedGroup,
     id: TicketId,

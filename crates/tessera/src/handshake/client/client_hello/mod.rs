@@ -1,4 +1,4 @@
-//! ClientHello out: an offer as it is written (RFC 8446 §4.1.2).
+//! Writes an offer as a ClientHello (RFC 8446 §4.1.2).
 
 #[cfg(test)]
 mod tests;
@@ -16,21 +16,21 @@ use crate::wire::{
     write_protocols, write_server_name, write_small_extension,
 };
 
-/// What may differ between two ClientHellos of one offer, as between the inner and the outer one of
+/// What may differ between two ClientHellos of one offer, such as the inner and the outer one of
 /// Encrypted Client Hello.
 pub(super) struct HelloForm<'f> {
     /// client_random.
     pub(super) random: &'f [u8; 32],
     /// server_name, if it is sent.
     pub(super) server_name: Option<&'f str>,
-    /// Extensions of the offer that are left out; without pre_shared_key there are no binders.
+    /// Extensions of the offer to leave out; without pre_shared_key there are no binders.
     pub(super) omitted: &'f [ExtensionType],
-    /// Extensions that stand there besides.
+    /// Extensions to add.
     pub(super) added: &'f [(ExtensionType, &'f [u8])],
 }
 
 impl Offer {
-    /// Whether the ClientHello has this extension.
+    /// Returns whether the ClientHello has this extension.
     pub(crate) fn has(&self, typ: ExtensionType) -> bool {
         match typ {
             ExtensionType::SUPPORTED_VERSIONS
@@ -69,7 +69,7 @@ impl Offer {
         !self.server_name.is_empty() && self.server_name.parse::<IpAddr>().is_err()
     }
 
-    /// The ClientHello as it is sent where there is only one.
+    /// Returns the form of an offer with a single ClientHello.
     pub(super) fn form(&self) -> HelloForm<'_> {
         HelloForm {
             random: &self.random,
@@ -81,7 +81,7 @@ impl Offer {
     }
 
     /// Writes the ClientHello into `out`, binders included. `before` is the transcript of the first
-    /// ClientHello and the HelloRetryRequest, where there were any.
+    /// ClientHello and the HelloRetryRequest, if there were any.
     pub(crate) fn write(&self, out: &mut Vec<u8>, before: Option<&mut Transcript>) {
         self.write_form(&self.form(), out, before);
     }
@@ -113,8 +113,8 @@ impl Offer {
         }
     }
 
-    /// The configuration's suites, but that of early data first: the server may then choose it. The
-    /// order is the same in every ClientHello (RFC 8446 §4.1.2), though early data ends with the first.
+    /// Iterates over the configuration's suites, that of early data first: the server may then choose it. The
+    /// order is the same in every ClientHello (RFC 8446 §4.1.2), although early data ends with the first.
     fn suites(&self) -> impl Iterator<Item = u16> {
         let pinned = self.early_suite;
         let known = self.config.suites.iter().filter(|suite| self.config.suite(**suite).is_some());
@@ -156,7 +156,7 @@ impl Offer {
             group: *group,
             key_exchange: ephemeral.share(),
         });
-        // RFC 8446 §4.2.8: the shares stand in the order of their groups.
+        // RFC 8446 §4.2.8: the shares are in the order of their groups.
         let grease_share = grease
             .filter(|_| self.greases_share && !self.ephemerals.is_empty())
             .map(|grease| KeyShareEntry { group: grease.group(), key_exchange: &[0] });
@@ -233,7 +233,7 @@ impl Offer {
     }
 }
 
-/// Takes extensions that were written from `start` on out again.
+/// Removes the `omitted` extensions from those written since `start`.
 fn leave_out(out: &mut Vec<u8>, start: usize, omitted: &[ExtensionType]) {
     let written = out.split_off(start);
     let kept = Extensions::of(&written).iter().filter(|(typ, _)| !omitted.contains(typ));

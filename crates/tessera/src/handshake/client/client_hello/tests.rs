@@ -8,7 +8,7 @@ use crate::wire::{ClientHello, HandshakeMessage};
 /// encrypted_client_hello (RFC 9849).
 const ENCRYPTED_CLIENT_HELLO: ExtensionType = ExtensionType(0xfe0d);
 
-/// Written into a buffer that held something else before.
+/// Writes the offer into a buffer that is not empty.
 fn written(offer: &Offer, form: &HelloForm<'_>) -> Vec<u8> {
     let mut out = b"before".to_vec();
     offer.write_form(form, &mut out, None);
@@ -68,7 +68,7 @@ fn an_offer_is_written_as_an_inner_and_an_outer_client_hello() {
     assert_eq!(inner_hello.small.record_size_limit, offer.small.record_size_limit);
     assert_eq!(outer_hello.small.record_size_limit, None);
 
-    // All others stand in both, in the same order.
+    // All others are in both, in the same order.
     let mut expected = types(&inner_hello);
     expected.retain(|typ| {
         *typ != ExtensionType::PRE_SHARED_KEY && *typ != ExtensionType::RECORD_SIZE_LIMIT
@@ -76,14 +76,14 @@ fn an_offer_is_written_as_an_inner_and_an_outer_client_hello() {
     assert_eq!(types(&outer_hello), expected);
     assert!(expected.contains(&ENCRYPTED_CLIENT_HELLO));
 
-    // Each binder covers the hello that it stands in.
+    // Each binder covers its own hello.
     let psk = &offer.psks[0];
     let covered = &inner[..inner.len() - inner_hello.psks.expect("PSKs").binders_len()];
     let binder = psk.early.binder(psk.kind.binder_label(), &psk.suite.hash.hash(covered));
     assert_eq!(inner_hello.psks.and_then(|psks| psks.binder(0)), Some(binder.as_ref()));
 }
 
-/// What is sent today is the one form, with and without a transcript before it.
+/// The engine sends the offer's single form, with and without a transcript before it.
 #[test]
 fn a_client_hello_is_the_one_form_of_its_offer() {
     let offer = offer(&trace("resumed_0rtt"));

@@ -1,4 +1,4 @@
-//! The server's flight out: ServerHello to Finished (RFC 8446 §4.1.3, §4.3, §4.4).
+//! Sends the server's flight: ServerHello to Finished (RFC 8446 §4.1.3, §4.3, §4.4).
 
 #[cfg(test)]
 mod tests;
@@ -34,13 +34,13 @@ use crate::wire::{
     ServerHello, Writer,
 };
 
-/// What was decided.
+/// What the server decided.
 pub(super) struct ServerChoice<'p> {
     suite: &'static Suite,
-    /// Up to the ClientHello.
+    /// The transcript up to the ClientHello.
     transcript: Transcript,
     psk: Option<SelectedPsk>,
-    /// What the client had offered, known and allowed, whether it is selected or not.
+    /// The known and allowed PSK that the client offered, selected or not.
     found: Option<&'p PskCandidate>,
     with_share: bool,
     early_data: EarlyDataAnswer,
@@ -112,7 +112,7 @@ pub(super) fn send_server_hello(
         log.secret("CLIENT_EARLY_TRAFFIC_SECRET", secret.expose());
     }
 
-    // RFC 8446 §4.1.1: what can't be agreed on ends the handshake before a ServerHello, in plaintext.
+    // RFC 8446 §4.1.1: a failed negotiation ends the handshake before ServerHello, in plaintext.
     let authentication = match psk_kind {
         Some(_) => None,
         None => Some(Authentication::choose(config, hello)?),
@@ -155,7 +155,7 @@ pub(super) fn send_server_hello(
     let receipts: Vec<u8> = receipts.iter().map(|receipt| receipt.to_wire()).collect();
     let mut extensions =
         negotiation.encrypted_extensions(authentication.as_ref(), early_data, &receipts);
-    // RFC 6066 §3: a server that resumes does not say that it used the name.
+    // RFC 6066 §3: a server that resumes doesn't confirm the name.
     extensions.server_name = hello.server_name.is_some()
         && !matches!(psk_kind, Some(PskKind::Resumption | PskKind::ForwardSecret));
     if let Some((peer, own)) = hello.small.record_size_limit.zip(extensions.small.record_size_limit)
@@ -215,7 +215,7 @@ impl Exchange {
 }
 
 impl Negotiation<'_> {
-    /// Answers the client's share, where there is to be a key exchange.
+    /// Answers the client's share, if there is a key exchange.
     fn agree(&self, with_share: bool) -> Result<Option<Exchange>, Error> {
         if !with_share {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Negotiation<'_> {
         Ok(Some(Exchange { group, reply, secret }))
     }
 
-    /// What the connection has of its key exchange and, where it resumes, of its session.
+    /// Returns what the connection inherits from its key exchange and, on resumption, from its session.
     fn lineage(
         &self,
         psk: Option<&PskCandidate>,
@@ -260,7 +260,7 @@ impl Negotiation<'_> {
         EncryptedExtensions {
             server_name: false,
             protocol: self.protocol.map(Vec::as_slice),
-            // RFC 7250 §4.2: only where a certificate is asked for, and the client listed types.
+            // RFC 7250 §4.2: only if the server asks for a certificate, and the client listed types.
             client_certificate_type: authentication
                 .and_then(|chosen| chosen.client_type)
                 .filter(|_| hello.client_certificate_types.is_some()),
@@ -276,7 +276,7 @@ impl Negotiation<'_> {
         }
     }
 
-    /// The owner's extensions that answer one of the client's, in ServerHello or in EncryptedExtensions.
+    /// Iterates over the owner's extensions that answer one of the client's, in ServerHello or in EncryptedExtensions.
     fn answered_extensions(&self, in_hello: bool) -> impl Iterator<Item = (ExtensionType, &[u8])> {
         let offered = &self.hello.parsed.extensions;
         let belongs = move |own: &&OpaqueExtension| {
@@ -288,7 +288,7 @@ impl Negotiation<'_> {
 }
 
 impl EarlyDataAnswer {
-    /// Whether its key was lost with an earlier life.
+    /// Returns whether its key was lost in a restart.
     fn is_lost(self) -> bool {
         matches!(self, Self::Rejected { rejection: Some(Rejection::Lost { .. }) })
     }
@@ -304,7 +304,7 @@ impl EarlyDataAnswer {
     }
 }
 
-/// Sends the certificate flight, after the CertificateRequest if there is one.
+/// Sends the certificate flight, after the CertificateRequest if any.
 fn send_certificates(
     mut flight: Handover<ServerPart, HandshakeSecrets>,
     chosen: &Authentication,
@@ -322,7 +322,7 @@ fn send_certificates(
     send_certificate(flight, (credential, scheme), entry_extensions, ctx, send_finished)
 }
 
-/// Sends Finished: the server's flight ends.
+/// Sends Finished, which ends the server's flight.
 fn send_finished(
     flight: Handover<ServerPart, HandshakeSecrets>,
     ctx: &mut Context<'_>,

@@ -1,5 +1,5 @@
-//! RFC 8448 replayed against the server from EncryptedExtensions on (its own would differ: it names
-//! no groups): everything it sends after, and every secret, is compared with the traces.
+//! Replays RFC 8448 against the server from EncryptedExtensions on (its own would differ: it lists
+//! no groups): compares everything that it sends, and every secret, with the traces.
 
 use alloc::sync::Arc;
 use alloc::vec;
@@ -105,7 +105,7 @@ fn the_server_states_send_and_derive_what_the_rfc_8448_traces_do() {
         });
         let mut server = state.unwrap_or_else(|error| panic!("{name}: {error}"));
 
-        // The messages, to the byte.
+        // The messages, byte for byte.
         let expected: Vec<(Epoch, Vec<u8>)> = [
             "certificate_request",
             "server_certificate",
