@@ -1,4 +1,4 @@
-//! Records: how messages and data travel. Over a stream now; datagrams will stand beside them.
+//! Records, which carry messages and data. Over a stream for now; datagrams will follow.
 
 mod stream;
 

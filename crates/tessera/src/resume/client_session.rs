@@ -1,4 +1,4 @@
-//! A client's session: what it needs to come back, and how that is written to a file.
+//! A client's session: what it needs to reconnect, and its format in a file.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,32 +12,32 @@ use super::tlv;
 use crate::crypto::Secret;
 use crate::wire::{FlightHandle, NamedGroup, Reader, Writer};
 
-/// A ticket with everything that belongs to it. It is used for one connection and then gone: pop it
-/// from its store, durably, before the connection starts. A lost session costs a round trip; one
-/// that is used twice links two connections.
+/// A ticket with everything that belongs to it. It is used for one connection only: remove it
+/// from its store, durably, before the connection starts. A lost session costs a round trip; a
+/// session used twice links two connections.
 #[derive(Debug)]
 pub struct ClientSession {
     /// The session, with the server as its peer.
     pub state: SessionState,
     /// The ticket, opaque to the client.
     pub ticket: Vec<u8>,
-    /// The group of the last key exchange: the next connection sends its share for it, so that no
-    /// HelloRetryRequest is needed.
+    /// The group of the last key exchange: the next connection sends a share for it, to avoid a
+    /// HelloRetryRequest.
     pub group: Option<NamedGroup>,
     /// The forward-secret ticket that came with it.
     pub forward_secret: Option<FsClientTicket>,
 }
 
 impl ClientSession {
-    /// The obfuscated_ticket_age at `unix` (RFC 8446 §4.2.11.1).
+    /// Returns the obfuscated_ticket_age at `unix` (RFC 8446 §4.2.11.1).
     pub(crate) fn obfuscated_age(&self, unix: Duration) -> u32 {
         (self.state.age_millis(unix) as u32).wrapping_add(self.state.age_add)
     }
 
-    /// Writes the session for storage. The bytes are secret: whoever has them can be the client. They open
-    /// early data under a one-time PSK that the client has sent, and none of the other kinds.
+    /// Writes the session for storage. The bytes are secret: their holder can impersonate the client. They also decrypt
+    /// early data sent under a one-time PSK, but under no other kind of key.
     pub fn export(&self) -> Zeroizing<Vec<u8>> {
-        // Never grows: a vector that does leaves secrets in the memory that it gives back.
+        // Never grows: a growing vector leaves secrets in the memory that it frees.
         let mut out = Zeroizing::new(Vec::with_capacity(self.room()));
         out.bytes(MAGIC);
         self.state.encode_fields(&mut out);
@@ -59,7 +59,7 @@ impl ClientSession {
         out
     }
 
-    /// At least as many bytes as are written.
+    /// Returns an upper bound of the encoded length.
     fn room(&self) -> usize {
         let forward_secret = self.forward_secret.as_ref().map_or(0, |ticket| ticket.public.len());
         self.state.encoded_room() + self.ticket.len() + forward_secret + 256
@@ -106,7 +106,7 @@ fn read_forward_secret(value: &[u8]) -> Option<FsClientTicket> {
 /// The file's kind and version.
 const MAGIC: &[u8] = b"tessera session 2\n";
 
-/// Sessions that don't name the verifier of their server: nobody can say where they are good.
+/// Sessions that don't name the verifier of their server: where they are valid is unknown.
 const MAGIC_OF_VERSION_1: &[u8] = b"tessera session 1\n";
 
 mod tag {
@@ -121,8 +121,8 @@ mod tag {
 pub enum SessionImportError {
     /// The bytes are not a session, or one of a later version of Tessera.
     OtherVersion,
-    /// The session was made by an earlier version, which doesn't say by which verifier its server was
-    /// accepted.
+    /// The session was made by an earlier version, which doesn't state which verifier accepted its
+    /// server.
     EarlierVersion,
     /// The bytes begin like a session and are damaged.
     Malformed,
@@ -155,7 +155,7 @@ mod tests {
     use crate::resume::{Ancestry, Companion, Incarnation};
     use crate::wire::{CipherSuite, TICKET_ID_LEN};
 
-    /// A vector that grows leaves secrets in the memory that it gives back.
+    /// A growing vector leaves secrets in the memory that it frees.
     #[test]
     fn nothing_grows_while_the_longest_session_is_written() {
         let secret = || Secret::filled_by(MAX_HASH_LEN, |out| out.fill(7));

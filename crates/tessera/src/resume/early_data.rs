@@ -4,15 +4,15 @@ use core::time::Duration;
 
 use crate::wire::TICKET_ID_LEN;
 
-/// Remembers what was used, so that it is used once (RFC 8446 §8.1, §8.2).
+/// Remembers used tickets, so that each is used once (RFC 8446 §8.1, §8.2).
 ///
-/// Replayable early data can't be accepted without one: the configuration asks for it.
+/// The configuration requires one to accept replayable early data.
 ///
 /// A register is a *negative* list, and fails open when its memory is lost: an implementation must
-/// refuse everything that may have been seen by an earlier life of it, or by another register.
+/// refuse everything that an earlier life of it, or another register, may have seen.
 pub trait SingleUseRegister: Send + Sync {
-    /// Marks `key` as used until `expires_at`, if it was not: one atomic step. `issued_at` says when
-    /// the ticket was issued, so that a register can refuse what is older than itself; all times are
+    /// Marks `key` as used until `expires_at`, unless it already is, in one atomic step. `issued_at` is when
+    /// the ticket was issued, so that a register can refuse tickets older than itself. All times are
     /// since the Unix epoch.
     fn claim(
         &self,
@@ -23,7 +23,7 @@ pub trait SingleUseRegister: Send + Sync {
     ) -> Result<(), AlreadyUsed>;
 }
 
-/// Not to be used: seen before, or maybe seen before.
+/// Don't use it: seen before, or maybe seen before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlreadyUsed;
 

@@ -1,8 +1,8 @@
 //! Forward-secret 0-RTT: the key is the nonce, and it exists once.
 //!
 //! Each forward-secret ticket names a one-time key whose private half is in the server's vault and
-//! nowhere else. The client agrees a fresh secret with it and mixes it into the PSK; the server
-//! takes the private half, reading and deleting it in one atomic step. That step gives forward
+//! nowhere else. The client agrees on a fresh secret with it and mixes it into the PSK; the server
+//! takes the private half, reading and deleting it in one atomic step. That step provides forward
 //! secrecy and at-most-once acceptance together.
 
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ use crate::question::{Question, Reply};
 use crate::schedule::{ExporterSecret, KeyDerivation};
 use crate::wire::{FlightHandle, ForwardSecretTicket, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
-/// The id of a forward-secret ticket: random, used on the wire once. A vault knows the flight's
+/// The id of a forward-secret ticket: random, and used on the wire once. A vault uses the flight's
 /// [`FlightHandle`] instead.
 pub type TicketId = [u8; TICKET_ID_LEN];
 
@@ -30,13 +30,13 @@ pub struct FsClientTicket {
     pub id: TicketId,
     /// The one-time public key.
     pub public: Vec<u8>,
-    /// How long the server keeps the key, in seconds; the ticket beside it may live longer.
+    /// How long the server keeps the key, in seconds; the sealed ticket may live longer.
     pub lifetime: u32,
-    /// How much early data the server takes, in bytes.
+    /// How much early data the server accepts, in bytes.
     pub max_early_data_size: u32,
     /// The FS secret; see [`OneTimeSecret::fs_secret`](super::OneTimeSecret::fs_secret).
     pub secret: Secret,
-    /// The name of the flight that it is for.
+    /// The name of its flight.
     pub handle: FlightHandle,
 }
 
@@ -49,11 +49,11 @@ impl fmt::Debug for FsClientTicket {
 /// Holds the one-time secrets of a site, each by the name of its flight
 /// ([`FlightHandle`]), which no first flight shows.
 ///
-/// The contract: of all takes of a name at most one ever returns [`Taken::Taken`], over crash, restart
-/// and failover; afterwards the secret can't be had from the vault. A lost vault means fewer early
+/// The contract: of all takes of a name at most one ever returns [`Taken::Taken`], across crash, restart
+/// and failover; afterwards the secret can't be recovered from the vault. A lost vault costs early
 /// data, and nothing else.
 pub trait Vault: Send + Sync {
-    /// Keeps a secret. A vault without room for it refuses: the client then gets an ordinary ticket.
+    /// Keeps a secret. A vault without room refuses it, and the client gets an ordinary ticket.
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused>;
 
     /// Reads and deletes in one atomic step, now or later.
@@ -62,24 +62,24 @@ pub trait Vault: Send + Sync {
     /// Deletes without reading; a later question about it is answered with *burned*.
     fn burn(&self, handle: &FlightHandle);
 
-    /// In which form the vault wants to keep the next key. It keeps the other one as well: kinds that have
-    /// no expanded form are seeds everywhere.
+    /// The form in which the vault prefers to keep the next key. It must keep the other one as well: kinds without
+    /// an expanded form are always seeds.
     ///
-    /// Default: expanded, which costs memory, and less than half the processor time with post-quantum keys.
+    /// Default: expanded, which costs memory but less than half the processor time with post-quantum keys.
     fn key_form(&self) -> KeyForm {
         KeyForm::Expanded
     }
 
-    /// Which life of which vault holds what is put now, where an earlier life's end is the end of its
-    /// secrets; see [`Incarnation`]. `None` for a vault that can't say so.
+    /// Identifies the incarnation that holds secrets put now, if its secrets end with it;
+    /// see [`Incarnation`]. `None` for a vault that can't state it.
     fn incarnation(&self) -> Option<Incarnation> {
         None
     }
 
-    /// How many secrets there are.
+    /// Returns how many secrets the vault holds.
     fn len(&self) -> usize;
 
-    /// Whether there is none.
+    /// Returns whether the vault is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -88,21 +88,21 @@ pub trait Vault: Send + Sync {
 /// A one-time secret on its way into the vault.
 #[non_exhaustive]
 pub struct PutSecret<'a> {
-    /// The name of the flight that it is for ([`FlightHandle`]): never put before.
+    /// The name of its flight ([`FlightHandle`]): never put before.
     pub handle: FlightHandle,
     /// The secret; the vault holds its only copy.
     pub secret: OneTimeSecret,
-    /// Until when it may be taken, since the Unix epoch.
+    /// When it expires, since the Unix epoch.
     pub expires_at: Duration,
-    /// The time, since the Unix epoch.
+    /// The current time, since the Unix epoch.
     pub unix: Duration,
-    /// Who the ticket is for, so that no client fills the vault alone: the verified peer, or the
-    /// identity of the external PSK that began the chain. `None` for a client that nobody knows.
+    /// The ticket's client, so that no client can fill the vault alone: the verified peer, or the
+    /// identity of the external PSK that began the chain. `None` for an unauthenticated client.
     pub client: Option<&'a [u8]>,
 }
 
 impl PutSecret<'_> {
-    /// A secret for a client that nobody knows.
+    /// A secret for an unauthenticated client.
     pub fn new(
         handle: FlightHandle,
         secret: OneTimeSecret,
@@ -113,7 +113,7 @@ impl PutSecret<'_> {
     }
 }
 
-/// Without the handle, which is not for logs.
+/// Omits the handle, which must not be logged.
 impl fmt::Debug for PutSecret<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PutSecret")
@@ -137,19 +137,19 @@ impl fmt::Display for PutRefused {
 impl core::error::Error for PutRefused {}
 
 /// The question for a one-time secret. It is asked only after the client proved that it holds the
-/// sealed ticket of the same pair, so nobody can burn another's key. (With
+/// sealed ticket of the same pair, so no client can burn another's key. (With
 /// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and an
 /// observer of the identity can burn this one key.)
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakeSecret {
-    /// The name of the flight that it is for ([`FlightHandle`]).
+    /// The name of its flight ([`FlightHandle`]).
     pub handle: FlightHandle,
-    /// What will become of the secret.
+    /// Why it is taken.
     pub purpose: TakePurpose,
-    /// Where the secret was put, as the sealed ticket says.
+    /// Where the secret was put, according to the sealed ticket.
     pub incarnation: Option<Incarnation>,
-    /// Since the Unix epoch, where a clock is known.
+    /// The current time since the Unix epoch, if known.
     pub unix: Option<Duration>,
 }
 
@@ -158,14 +158,14 @@ impl Question for TakeSecret {
 }
 
 impl TakeSecret {
-    /// The question for a secret whose place is not known. A source of receipts asks it with
+    /// The question for a secret whose incarnation is unknown. A source of receipts asks it with
     /// [`TakePurpose::Burn`].
     pub fn new(handle: FlightHandle, purpose: TakePurpose, unix: Option<Duration>) -> Self {
         Self { handle, purpose, incarnation: None, unix }
     }
 }
 
-/// Without the handle, which is not for logs.
+/// Omits the handle, which must not be logged.
 impl fmt::Debug for TakeSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TakeSecret")
@@ -181,25 +181,25 @@ impl fmt::Debug for TakeSecret {
 pub enum TakePurpose {
     /// To accept the flight.
     Accept,
-    /// To make sure that nobody accepts it any more.
+    /// To ensure that its flight can't be accepted any more.
     Burn,
 }
 
-/// What a vault answers to a take. A driver treats a variant that it does not know as
+/// A vault's answer to a take. A driver treats an unknown variant as
 /// [`Unavailable`](Self::Unavailable).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Taken {
     /// The secret; this is its only copy.
     Taken(OneTimeSecret),
-    /// There is no such secret.
+    /// The vault has no such secret.
     Absent(Absent),
     /// The vault did not answer in time: the secret may still exist.
     Unavailable,
 }
 
-/// Why a secret is not there, as far as the vault remembers. A driver treats a variant that it does not
-/// know as [`Unknown`](Self::Unknown).
+/// Why a secret is absent, as far as the vault remembers. A driver treats an unknown variant
+/// as [`Unknown`](Self::Unknown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Absent {
@@ -207,37 +207,37 @@ pub enum Absent {
     Used,
     /// It was taken or burned without accepting anything.
     Burned,
-    /// It was in an earlier incarnation of this vault, which ended at least this long ago: nobody can
-    /// take it any more, and a flight that was sent under it since then may be sent again.
+    /// It was in an earlier incarnation of this vault, which ended at least this long ago: it can't be
+    /// taken any more, and a flight that was sent under it since then may be sent again.
     Lost {
-        /// By a clock that never goes back. In doubt it is too short.
+        /// By a monotonic clock. In doubt it is too short.
         ended_before: Duration,
     },
-    /// Never there, expired, evicted or forgotten.
+    /// Never put, expired, evicted or forgotten.
     Unknown,
 }
 
 /// One life of a vault that has a single owner and keeps its secrets in memory.
 ///
-/// Incarnations of one vault have ascending numbers. When one begins, the one before has ended, and what
-/// it held is gone; an incarnation that hands over all it has to a next process does not end. The
+/// Incarnations of one vault have ascending numbers. When one begins, the previous one has ended, and its
+/// secrets are gone; an incarnation that hands all its secrets over to the next process does not end. The
 /// number travels in the sealed ticket, where no client can change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incarnation {
-    /// Which vault: random, the same for all its lives.
+    /// The vault: random, the same in all its incarnations.
     pub vault: [u8; 16],
-    /// Which life.
+    /// The incarnation's number.
     pub number: u64,
 }
 
 impl Incarnation {
-    /// Whether this is a life of the same vault before `other`.
+    /// Returns whether this is an earlier incarnation of the same vault than `other`.
     pub fn is_before(&self, other: &Self) -> bool {
         self.vault == other.vault && self.number < other.number
     }
 }
 
-/// The identity of a forward-secret PSK: which key, and what was agreed with it.
+/// The identity of a forward-secret PSK: the key's id, and the encapsulation to it.
 pub(crate) struct FsIdentity<'a> {
     pub(crate) id: &'a TicketId,
     pub(crate) encapsulated: &'a [u8],
@@ -262,13 +262,13 @@ impl<'a> FsIdentity<'a> {
     }
 }
 
-/// Version 1. Four bytes, so that a foreign ticket is not taken for one of these by chance.
+/// Version 1. Four bytes, so that no foreign ticket matches by chance.
 const IDENTITY_PREFIX: &[u8] = b"\xff\x5afs\x01";
 
-/// The FS secret of a ticket, and the name of its flight: both from one call of the exporter, since
-/// neither leads to the other.
+/// Derives the FS secret of a ticket, and the name of its flight, from one call of the exporter: neither
+/// can be computed from the other.
 ///
-/// The context is all that the ticket says. So the FS secret stands for the one-time public key, and a
+/// The context is the whole ticket, so the FS secret is bound to the one-time public key, and a
 /// server that takes the private half need not compute the public one again.
 pub(crate) fn fs_secret(
     exporter: &ExporterSecret,
@@ -285,7 +285,7 @@ pub(crate) fn fs_secret(
     (Secret::filled_by(len, |out| out.copy_from_slice(secret)), handle)
 }
 
-/// psk': the PSK of one flight, made of the FS secret and of what was agreed with the one-time key.
+/// Derives psk', the PSK of one flight, from the FS secret and the secret agreed on with the one-time key.
 ///
 /// The context is the whole identity: the ticket's id and the encapsulation.
 pub(crate) fn psk_for_flight(

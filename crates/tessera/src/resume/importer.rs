@@ -1,4 +1,4 @@
-//! Importing external PSKs into TLS 1.3 (RFC 9258): one key gives one PSK for each protocol and hash,
+//! Importing external PSKs into TLS 1.3 (RFC 9258): one key yields one PSK per protocol and hash,
 //! and none of them can be mistaken for another.
 
 use alloc::vec::Vec;
@@ -12,25 +12,25 @@ use crate::error::{Error, require};
 use crate::schedule::{KeyDerivation, Profile};
 use crate::wire::{CipherSuite, Writer};
 
-/// An external PSK that may be used in several protocols and with several hashes.
+/// An external PSK for several protocols and hashes.
 ///
-/// Bind the roles: put who is client and who is server into the context, or use another key for each
-/// direction. Otherwise a peer can be made to talk to itself (RFC 9257 §4.1).
+/// Bind the roles: put which party is client and which is server into the context, or use another key for each
+/// direction. Otherwise an attacker can make a peer talk to itself (RFC 9257 §4.1).
 #[derive(Clone)]
 pub struct ImportablePsk {
-    /// What both ends call the key: 1 to 4,096 bytes.
+    /// The key's name, shared by both ends: 1 to 4,096 bytes.
     pub external_identity: Vec<u8>,
     /// The key.
     pub secret: Zeroizing<Vec<u8>>,
-    /// What else both ends agree on, such as their roles; up to 4,096 bytes, and it may be empty.
+    /// What else both ends agree on, such as their roles: 0 to 4,096 bytes.
     pub context: Vec<u8>,
-    /// A suite whose hash is the key's; SHA-256 where the key names none.
+    /// A suite with the key's hash; SHA-256 if the key specifies none.
     pub suite: CipherSuite,
 }
 
 impl ImportablePsk {
-    /// The PSKs for connections over `carrier`: one for each hash that the provider's suites have (RFC
-    /// 9258 §5.1). They name its protocol, and are good for no other.
+    /// Returns the PSKs for connections over `carrier`: one for each hash of the provider's suites (RFC
+    /// 9258 §5.1). They are bound to its protocol, and valid for no other.
     pub fn import(&self, provider: &Provider, carrier: Carrier) -> Result<Vec<ExternalPsk>, Error> {
         let profile = Profile::over(carrier).ok_or(Error::Configuration(
             "an importable PSK: name a carrier that Tessera has, such as Carrier::STREAM",
@@ -67,7 +67,7 @@ impl ImportablePsk {
         identity.u16(profile.versions.selected.0);
         identity.u16(target);
 
-        // §4.1: the key's own hash extracts and expands; the target's says how long the PSK is.
+        // §4.1: the key's own hash extracts and expands; the target's determines the PSK's length.
         let kdf = KeyDerivation { hash: own, profile };
         let extracted = own.extract(&[], &self.secret);
         let mut secret = Zeroizing::new(alloc::vec![0; suite.hash.len()]);

@@ -1,8 +1,8 @@
-//! A forward-secret identity that comes alone, and carries what vouches for it.
+//! A forward-secret identity that is sent alone, with what vouches for it.
 //!
-//! A stock TLS stack offers an external PSK with one identity, and puts its own tickets before it;
-//! so no sealed ticket can stand second. Here the identity holds the sealed ticket, and a proof that
-//! its sender has the ticket's PSK.
+//! A stock TLS stack offers an external PSK with one identity, and puts its own tickets first;
+//! so no sealed ticket can follow as the second. Here the identity contains the sealed ticket, and a proof
+//! that its sender has the ticket's PSK.
 
 use super::forward_secret::FsIdentity;
 use crate::crypto::equal;
@@ -31,12 +31,12 @@ impl<'a> LoneIdentity<'a> {
         Some(Self { key: FsIdentity { id, encapsulated }, ticket, covered, proof })
     }
 
-    /// Whether its sender had the PSK of the sealed ticket.
+    /// Returns whether its sender had the PSK of the sealed ticket.
     pub(crate) fn is_proved(&self, kdf: KeyDerivation, psk: &[u8]) -> bool {
         let early = EarlySecret::new(kdf, psk);
         equal(early.lone_identity_proof(&kdf.hash.hash(self.covered)).as_ref(), self.proof)
     }
 }
 
-/// Version 2: the identity that comes alone.
+/// Version 2: the lone identity.
 const PREFIX: &[u8] = b"\xff\x5afs\x02";

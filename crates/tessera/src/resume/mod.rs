@@ -1,4 +1,4 @@
-//! Coming back: PSKs, tickets, sessions, early data, forward-secret 0-RTT.
+//! Reconnecting: PSKs, tickets, sessions, early data, forward-secret 0-RTT.
 
 mod client_session;
 mod early_data;

@@ -1,9 +1,8 @@
 //! The symmetric kind of one-time key: a PSK that both ends delete.
 //!
-//! There is no public key and no public-key work: the FS secret itself is what exists once on either
-//! side. So the flight is forward-secret only as far as *both* ends really delete it, the client
-//! included, where with the other kinds the server's deletion is enough. Both ends have to opt in by
-//! a name that says so.
+//! It needs no public key: the FS secret itself exists once on either side. So the flight is
+//! forward-secret only if *both* ends really delete it, the client included; with the other kinds
+//! the server's deletion suffices. Both ends must opt in by a name that states this.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,7 +10,7 @@ use alloc::vec::Vec;
 use crate::crypto::{AgreementError, OneTimeKey, OneTimeKeys, Provider, SharedSecret};
 use crate::wire::NamedGroup;
 
-/// The one-time keys of a kind: the provider's, or the engine's own symmetric ones.
+/// Returns the one-time keys of a kind: the provider's, or the engine's own symmetric ones.
 pub(crate) fn one_time_keys(
     provider: &Provider,
     kind: NamedGroup,
@@ -22,8 +21,8 @@ pub(crate) fn one_time_keys(
     }
 }
 
-/// Agrees a secret with a ticket's one-time key; `None` if the key can't be answered. Gives what
-/// travels in the identity, and the secret.
+/// Agrees on a secret with a ticket's one-time key: returns the identity's encapsulation, and the secret. `None` if
+/// the key can't be answered.
 pub(crate) fn answer_one_time_key(
     provider: &Provider,
     kind: NamedGroup,
@@ -75,7 +74,7 @@ impl OneTimeKey for OneTimePsk {
     }
 }
 
-/// What is agreed beside the FS secret.
+/// Returns the secret agreed on in addition to the FS secret: none.
 fn nothing() -> SharedSecret {
     SharedSecret::new(Vec::new())
 }

@@ -12,9 +12,9 @@ pub struct OneTimeSecret {
     pub kind: NamedGroup,
     /// The form of `key`.
     pub form: KeyForm,
-    /// The private half of the one-time key; empty where the FS secret is all there is.
+    /// The private half of the one-time key; empty if the FS secret is all there is.
     pub key: SecretBytes,
-    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", what the ticket says) of the connection that issued
+    /// From TLS-Exporter("EXPORTER-tessera-0rttfs", the ticket's contents) of the connection that issued
     /// the ticket. Neither it nor the resumption PSK can be derived from the other.
     pub fs_secret: Secret,
 }
@@ -23,16 +23,16 @@ impl OneTimeSecret {
     /// The longest private half that can be kept, in bytes.
     pub const MAX_KEY_LEN: usize = 60_000;
 
-    /// Encodes the secret for a vault that stores bytes, which has to wrap them.
+    /// Encodes the secret for a vault that stores bytes, and must encrypt them.
     ///
-    /// A short seed is encoded as it always was. What an earlier version can't decode is absent there.
+    /// A short seed is encoded as in version 1. An earlier version treats what it can't decode as absent.
     pub fn encode(&self) -> SecretBytes {
         let Self { kind, form, key, fs_secret } = self;
         let fs_secret = fs_secret.expose();
         let is_version_1 = *form == KeyForm::Seed && key.len() <= usize::from(u8::MAX);
         let header = if is_version_1 { 2 + 1 } else { VERSION_2.len() + 1 + 2 + 2 };
         let len = header + key.len() + 1 + fs_secret.len();
-        // It never grows: a reallocation would leave secrets behind.
+        // Never grows: a reallocation would leave secrets behind.
         let mut out = Vec::with_capacity(len);
         if is_version_1 {
             out.u16(kind.0);
@@ -76,7 +76,7 @@ impl OneTimeSecret {
     }
 }
 
-/// Where the kind was in version 1, there is none, and the vectors after it don't come out for version 1.
+/// Version 1 has the kind here; no kind has this value, and version 1 fails to parse the vectors that follow.
 const VERSION_2: [u8; 3] = [0, 0, 2];
 
 const SEED: u8 = 0;
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// Servers of both versions share vaults during an upgrade, and after it was rolled back.
+    /// Servers of both versions share vaults during an upgrade, and after a rollback.
     #[test]
     fn seeds_are_encoded_as_in_version_1_which_reads_nothing_else() {
         for len in [0, 32, 96] {

@@ -11,21 +11,21 @@ use crate::crypto::Provider;
 use crate::error::{Error, require};
 use crate::wire::{NamedGroup, TicketRequest};
 
-/// How a side reconnects. The defaults are safe; everything that gives something up has a name that
-/// says so. `E` is what the side does with early data: [`OfferEarlyData`] or [`AcceptEarlyData`].
+/// How a side reconnects. The defaults are safe; each option that gives something up states so in its
+/// name. `E` is what the side does with early data: [`OfferEarlyData`] or [`AcceptEarlyData`].
 #[derive(Clone)]
 pub struct ReconnectPolicy<E> {
     /// Resume with tickets, psk_dhe_ke: forward-secret, one round trip, no certificates.
     pub resumption: bool,
-    /// Also use PSKs alone (psk_ke), of tickets or external: cheap, but whoever learns the PSK later
-    /// reads everything. Off by default. A client that has it on offers nothing else with a PSK.
+    /// Also use PSKs alone (psk_ke), of tickets or external: cheap, but an attacker who learns the PSK later
+    /// can decrypt everything. Default: off. A client with this option offers only psk_ke with a PSK.
     pub psk_only_without_forward_secrecy: bool,
-    /// How long a chain of resumptions may go on without a full handshake.
+    /// How long a chain of resumptions may continue without a full handshake.
     pub max_authentication_age: Duration,
-    /// How many tickets a client asks for (RFC 9149), and how many a server gives at most; never more
+    /// How many tickets a client asks for (RFC 9149), and how many a server sends at most; never more
     /// than 32.
     pub tickets: TicketRequest,
-    /// Early data: none by default.
+    /// Early data. Default: none.
     pub early_data: E,
 }
 
@@ -41,23 +41,23 @@ impl<E: Default> Default for ReconnectPolicy<E> {
     }
 }
 
-/// The early data that a client offers, where it has a ticket for it.
+/// The early data that a client offers, if it has a ticket for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OfferEarlyData {
-    /// Forward-secret 0-RTT, accepted at most once; the application opts in, and says how the
-    /// handshake may go on.
+    /// Forward-secret 0-RTT, accepted at most once. Set it to opt in, with how the handshake
+    /// may continue.
     pub forward_secret: Option<Continuation>,
     /// Forward-secret 0-RTT also with one-time PSKs
-    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key work: both
-    /// ends delete the PSK, and whoever gets a copy of the client's, from a backup or a flash cell, reads
-    /// the flight. Only for clients whose storage forgets.
+    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key operations. Both
+    /// ends delete the PSK; an attacker who obtains the client's copy, from a backup or a flash cell, can decrypt
+    /// the flight. Only for clients whose storage really deletes.
     pub one_time_psks_forward_secret_only_if_deleted: bool,
-    /// Replayable 0-RTT (RFC 8446 §2.3): whoever learns the ticket's PSK later reads the early data,
-    /// and only the server's register keeps a copy from being executed.
+    /// Replayable 0-RTT (RFC 8446 §2.3): an attacker who learns the ticket's PSK later can decrypt the early data,
+    /// and only the server's register prevents a second execution.
     pub replayable_without_forward_secrecy: bool,
 }
 
-/// The early data that a server accepts. None can be accepted without a guard: the guard is the
+/// The early data that a server accepts. It accepts none without a guard: the guard is the
 /// permission.
 #[derive(Clone, Default)]
 pub struct AcceptEarlyData {
@@ -76,20 +76,20 @@ pub struct OneTimeKeyGuard {
     /// [`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`] the server trusts its clients to
     /// delete.
     pub kinds: Vec<NamedGroup>,
-    /// How a handshake may go on; [`Continuation::PskKe`] is used with clients that offer it too.
+    /// How a handshake may continue; [`Continuation::PskKe`] is used with clients that offer it too.
     pub continuation: Continuation,
     /// The most early data of one flight, in bytes.
     pub max_early_data_size: u32,
-    /// How long a key is kept: the forward secrecy of a flight that never arrives begins when it
+    /// How long a key is kept: a flight that never arrives becomes forward-secret when this
     /// ends. At most a day.
     pub lifetime: Duration,
-    /// Answers clients that ask what became of an earlier flight; without it they get no answer. It is
+    /// Answers clients that ask about the fate of an earlier flight; without it they get no answer. It is
     /// asked only for clients that have proved a PSK, at most eight times in a handshake.
     pub receipts: Option<Arc<dyn Receipts>>,
-    /// Also take keys for clients whose TLS stack can offer one identity only, such as OpenSSL. It
-    /// vouches for itself, but not for the ClientHello around it: whoever sees it on its way can put it
-    /// into a ClientHello of their own, and so burn its key. Nothing of theirs is accepted; the client
-    /// falls back to a full handshake. Off by default.
+    /// Also accept the lone identities of clients whose TLS stack can offer only one, such as OpenSSL. Such an identity
+    /// vouches for itself, but not for the ClientHello around it: an observer can put it into another ClientHello,
+    /// and so burn its key. None of the observer's data is accepted; the client falls back to a full
+    /// handshake. Default: off.
     pub lone_identities: bool,
 }
 
@@ -107,7 +107,7 @@ impl OneTimeKeyGuard {
         }
     }
 
-    /// Checks what types can't check.
+    /// Checks what types can't.
     pub(crate) fn check(&self, provider: &Provider) -> Result<(), Error> {
         let can_issue = |kind: &NamedGroup| {
             *kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED
@@ -132,20 +132,20 @@ pub struct ReplayGuard {
     pub max_early_data_size: u32,
 }
 
-/// How a handshake goes on after forward-secret early data.
+/// How a handshake continues after forward-secret early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Continuation {
     /// With another key exchange (psk_dhe_ke).
     #[default]
     PskDheKe,
-    /// On the one-time key's secret alone (psk_ke, "fs-fast"): saves a key exchange; who has *read*
-    /// the vault before the flight and gets the ticket opens the whole session, not only the early
+    /// On the one-time key's secret alone (psk_ke, "fs-fast"): saves a key exchange, but an attacker who has *read*
+    /// the vault before the flight and obtains the ticket can decrypt the whole session, not only the early
     /// data.
     PskKe,
 }
 
 impl Continuation {
-    /// The one that a handshake took, with or without another key exchange.
+    /// Returns the continuation that a handshake took, with or without another key exchange.
     pub(crate) fn with_share(with_share: bool) -> Self {
         if with_share { Self::PskDheKe } else { Self::PskKe }
     }

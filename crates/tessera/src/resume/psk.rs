@@ -1,4 +1,4 @@
-//! The kinds of PSK, and what belongs to each.
+//! The kinds of PSK, and their properties.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use crate::auth::{VerifierDigest, VerifierPolicy};
 use crate::crypto::{Provider, equal};
 use crate::wire::{CipherSuite, PskModes};
 
-/// Where a PSK comes from. Every decision about PSKs reads this.
+/// The origin of a PSK. Every decision about PSKs depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PskKind {
     /// From a ticket of an earlier connection.
@@ -20,13 +20,13 @@ pub enum PskKind {
     External,
     /// External, imported for TLS 1.3 (RFC 9258).
     Imported,
-    /// From a forward-secret ticket: it holds a key agreed for this flight alone.
+    /// From a forward-secret ticket: it includes a key agreed on for this flight alone.
     ForwardSecret,
 }
 
 impl PskKind {
-    /// The label of the binder key (RFC 8446 §7.1, RFC 9258 §5.2). Forward-secret PSKs are external
-    /// ones to a stock TLS stack.
+    /// Returns the label of the binder key (RFC 8446 §7.1, RFC 9258 §5.2). To a stock TLS stack, forward-secret
+    /// PSKs are external.
     pub(crate) fn binder_label(self) -> &'static [u8] {
         match self {
             Self::Resumption => b"res binder",
@@ -35,12 +35,12 @@ impl PskKind {
         }
     }
 
-    /// Whether both ends agreed on it outside of TLS: then its identity says who the peer is.
+    /// Returns whether both ends agreed on it outside of TLS: its identity then identifies the peer.
     pub(crate) fn is_agreed_outside(self) -> bool {
         matches!(self, Self::External | Self::Imported)
     }
 
-    /// The key exchange modes in which a PSK of this kind may be used; both ends enforce them.
+    /// Returns the key exchange modes in which a PSK of this kind may be used; both ends enforce them.
     pub(crate) fn modes(self, psk_only: bool, continuation: Option<Continuation>) -> PskModes {
         let psk_ke = match self {
             Self::Resumption | Self::External | Self::Imported => psk_only,
@@ -50,7 +50,7 @@ impl PskKind {
     }
 }
 
-/// A PSK that was agreed outside of TLS, as it is used in a handshake: as it is, or
+/// A PSK agreed on outside of TLS: used as it is, or
 /// [imported](super::ImportablePsk).
 #[derive(Clone)]
 pub struct ExternalPsk {
@@ -58,13 +58,13 @@ pub struct ExternalPsk {
     pub identity: Vec<u8>,
     /// The key: at least 16 bytes of entropy (RFC 9257 §6).
     pub secret: Zeroizing<Vec<u8>>,
-    /// A suite whose hash is the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 where none is specified.
+    /// A suite with the PSK's hash; RFC 8446 §4.2.11 takes SHA-256 if none is specified.
     pub suite: CipherSuite,
     kind: PskKind,
 }
 
 impl ExternalPsk {
-    /// A PSK that is used as it is.
+    /// A PSK to use as it is.
     pub fn new(identity: Vec<u8>, secret: Zeroizing<Vec<u8>>, suite: CipherSuite) -> Self {
         Self { identity, secret, suite, kind: PskKind::External }
     }
@@ -77,8 +77,8 @@ impl ExternalPsk {
         Self { identity, secret, suite, kind: PskKind::Imported }
     }
 
-    /// The PSK, shortened: who knows one of another secret under the same name isn't who began a session
-    /// with this one.
+    /// Returns the PSK's digest: a session that began with another secret under the same name doesn't match
+    /// it.
     pub(crate) fn digest(&self, provider: &Provider) -> VerifierDigest {
         let policy = VerifierPolicy::new(match self.kind {
             PskKind::Imported => "tessera: imported PSK, 1",
@@ -87,19 +87,19 @@ impl ExternalPsk {
         VerifierDigest::keyed(&self.secret, &policy.with(&self.identity), provider)
     }
 
-    /// Whether a session began with it.
+    /// Returns whether a session began with it.
     pub(crate) fn began(&self, session: &SessionState, provider: &Provider) -> bool {
         session.external_psk.as_ref() == Some(&self.identity)
             && session.accepted_by == Some(self.digest(provider))
     }
 
-    /// Whether it is the same name and the same key, used in the same way.
+    /// Returns whether both have the same name and key, and are used alike.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let same_use = self.kind == other.kind && self.suite == other.suite;
         same_use && self.identity == other.identity && equal(&self.secret, &other.secret)
     }
 
-    /// Whether it is used as it is, or imported.
+    /// Returns whether it is used as it is, or imported.
     pub fn kind(&self) -> PskKind {
         self.kind
     }
@@ -118,8 +118,8 @@ pub(crate) enum KnownPsk {
     Session(Box<SessionState>),
     /// An external PSK.
     External(ExternalPsk),
-    /// A ticket, opened, that vouches for the forward-secret identity around it. The PSK itself is to
-    /// be had from the vault alone.
+    /// An opened ticket that vouches for the forward-secret identity around it. Only the vault has the
+    /// PSK itself.
     Vouching(Box<SessionState>),
 }
 
@@ -132,7 +132,7 @@ impl KnownPsk {
         }
     }
 
-    /// The PSK, where it is known before anything is taken.
+    /// Returns the PSK, if known before anything is taken.
     pub(crate) fn secret(&self) -> Option<&[u8]> {
         match self {
             Self::Session(session) => Some(session.psk.expose()),

@@ -1,4 +1,4 @@
-//! Receipts: in a later handshake a client learns what became of a forward-secret flight.
+//! Receipts, by which a client learns the fate of a forward-secret flight in a later handshake.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -7,24 +7,24 @@ use super::forward_secret::{Absent, Taken};
 use crate::question::{Question, Reply};
 use crate::wire::FlightHandle;
 
-/// What became of a flight. Treat what you do not know as [`Receipt::Unknown`].
+/// The fate of a flight. Treat an unknown variant as [`Receipt::Unknown`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Receipt {
-    /// Nothing of this flight was executed, and nobody can accept it any more. Send it again. It says
-    /// nothing of other copies that were sent meanwhile.
+    /// The flight was not executed, and can't be accepted any more. Send it again. It doesn't cover
+    /// other copies sent meanwhile.
     Burned,
-    /// It was accepted, and its effect is not recorded: it may still be under way. Send it again only
-    /// to an application that drops what it has already done under the same handle.
+    /// It was accepted, and its effect is not recorded: it may still be in progress. Send it again only
+    /// to an application that ignores what it has already done under the same handle.
     TakenNotDone,
     /// It was executed. Never send it again.
     Done,
-    /// Nobody knows. Treat it as [`Receipt::TakenNotDone`].
+    /// Unknown. Treat it as [`Receipt::TakenNotDone`].
     Unknown,
 }
 
 impl Receipt {
-    /// The receipt for what a vault answered when it was to burn the key, and what the application has
+    /// Returns the receipt for the vault's answer to a burn, and what the application has
     /// recorded. What is recorded as done is done, whatever the vault remembers: the application may
     /// have done it under this name in another way.
     pub fn of(taken: &Taken, is_done: bool) -> Self {
@@ -47,7 +47,7 @@ impl Receipt {
         }
     }
 
-    /// One that this version does not know means [`Receipt::Unknown`].
+    /// Reads a receipt; an unknown one is [`Receipt::Unknown`].
     pub(crate) fn from_wire(byte: u8) -> Self {
         match byte {
             1 => Self::Burned,
@@ -58,14 +58,14 @@ impl Receipt {
     }
 }
 
-/// The question what became of a flight. To answer it, the flight's key is burned if it still
+/// The question about the fate of a flight. Answering burns the flight's key if it still
 /// exists, so that the answer stays true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettleReceipt {
     /// The flight.
     pub handle: FlightHandle,
-    /// Since the Unix epoch, where a clock is known.
+    /// The current time since the Unix epoch, if known.
     pub unix: Option<Duration>,
 }
 
@@ -73,17 +73,17 @@ impl Question for SettleReceipt {
     type Answer = Receipt;
 }
 
-/// Answers for flights. An application implements it over the store that its effects are in, with
+/// Answers questions about flights. Implement it over the store of the application's effects, with
 /// [`Receipt::of`] and the vault.
 ///
-/// The client has proved that it holds some PSK of this service, not that the flight was its own. Where a
-/// take that finds nothing is dear, look first.
+/// The client has proved that it holds some PSK of this service, not that the flight was its own. If a
+/// take that finds nothing is expensive, look first.
 pub trait Receipts: Send + Sync {
-    /// Burns the flight's key if it still exists, and reports what became of the flight, now or later.
+    /// Burns the flight's key if it still exists, and returns the flight's fate, now or later.
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt>;
 }
 
-/// The flights of a connection that asked, and what became of them.
+/// The flights that a client asked about, with their fate.
 pub type SettledFlights = Vec<(FlightHandle, Receipt)>;
 
 #[cfg(test)]

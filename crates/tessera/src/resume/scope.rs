@@ -1,4 +1,4 @@
-//! What a resumption must not cross: a session is good where the authentication that began it would be
+//! What a resumption must not cross: a session is valid where the authentication that began it would be
 //! accepted.
 
 use alloc::vec::Vec;
@@ -7,7 +7,7 @@ use super::session::SessionState;
 use crate::auth::{PeerVerifier, VerifierDigest, VerifierPolicy};
 use crate::crypto::Provider;
 
-/// Whose authentications count for a configuration. Made once, when the configuration is checked.
+/// The authentications that count for a configuration. Made once, when the configuration is checked.
 #[derive(Clone, Default)]
 pub(crate) struct AuthenticationScope {
     /// The verifier of the configuration.
@@ -40,13 +40,13 @@ impl AuthenticationScope {
         self.those_that_count().any(|own| own == *by)
     }
 
-    /// Whether it is the same epoch, and whoever counted in the earlier one counts here.
+    /// Returns whether the epochs are equal, and every verifier that counted in the earlier scope counts here.
     pub(crate) fn covers(&self, earlier: &Self) -> bool {
         self.policy_epoch == earlier.policy_epoch
             && earlier.those_that_count().all(|by| self.counts(&by))
     }
 
-    /// What the authentication behind a session is worth here.
+    /// Returns what the authentication behind a session is worth here.
     pub(crate) fn weigh(&self, session: &SessionState) -> Authenticated {
         if session.policy_epoch != self.policy_epoch {
             return Authenticated::Elsewhere;
@@ -59,12 +59,12 @@ impl AuthenticationScope {
     }
 }
 
-/// Whether a session's peer was authenticated as a configuration wants it.
+/// Whether a session's peer was authenticated as a configuration requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Authenticated {
-    /// A peer that was accepted by a verifier that counts.
+    /// A verifier that counts accepted the peer.
     Here,
-    /// No peer was verified; an external PSK may stand behind it.
+    /// No peer was verified; the session may rest on an external PSK.
     Nobody,
     /// By a verifier that doesn't count, or in another epoch of the policy.
     Elsewhere,

@@ -1,4 +1,4 @@
-//! What both ends remember of a connection, to come back to it.
+//! What both ends remember of a connection to resume it.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,10 +13,10 @@ use crate::carrier::Carrier;
 use crate::crypto::Secret;
 use crate::wire::{CipherSuite, FlightHandle, NamedGroup, Reader, TICKET_ID_LEN, Writer};
 
-/// A session: the content of a sealed ticket, and the heart of a client's copy.
+/// A session: the content of a sealed ticket, and the core of a client's copy.
 ///
-/// Everything that a full handshake had established and a resumption must not widen is here, and is
-/// checked again when the client comes back.
+/// Contains everything that a full handshake established and a resumption must not widen; it is
+/// checked again when the client returns.
 #[derive(Debug)]
 pub struct SessionState {
     /// The suite; its hash is the PSK's.
@@ -27,21 +27,21 @@ pub struct SessionState {
     pub protocol: Option<Vec<u8>>,
     /// The server_name.
     pub server_name: Option<String>,
-    /// The peer as it was verified in the full handshake; `None` if it wasn't.
+    /// The peer as verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
     /// What accepted the peer: its verifier, or the external PSK that began the chain, secret included. No
-    /// resumption asks a verifier or shows that PSK, so the session is good under this one, and where a
+    /// resumption asks a verifier or presents that PSK, so the session is valid only under this one, and where a
     /// server's owner lets a verifier count
     /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)).
     pub accepted_by: Option<VerifierDigest>,
-    /// The identity of the external PSK that began the chain, where one did: who the peer is, as long
-    /// as the server still knows that PSK, with the same secret.
+    /// The identity of the external PSK that began the chain, if one did: it identifies the peer as long
+    /// as the server still has that PSK, with the same secret.
     pub external_psk: Option<Vec<u8>>,
     /// When the last full handshake was, in seconds since the Unix epoch.
     pub authenticated_at: u64,
-    /// The epoch of the owner's policy in which the session began. It is good in this one alone.
+    /// The epoch of the owner's policy in which the session began, the only one in which it is valid.
     pub policy_epoch: u64,
-    /// What the owner adds: opaque to the engine and compared whole.
+    /// The owner's part, opaque to the engine and compared whole.
     pub scope: Vec<u8>,
     /// The weakest key exchange of the whole chain of resumptions.
     pub ancestry: Ancestry,
@@ -53,24 +53,24 @@ pub struct SessionState {
     pub age_add: u32,
     /// How much replayable early data may come with it, in bytes; 0 for none.
     pub max_early_data_size: u32,
-    /// The forward-secret ticket that was issued with it.
+    /// The forward-secret ticket issued with it.
     pub companion: Option<Companion>,
     /// What carried the connection, and must carry the next.
     pub carrier: Carrier,
 }
 
 /// The forward-secret ticket that a sealed ticket names. The server takes a one-time key only for a
-/// client that proved possession of the sealed ticket of its pair.
+/// client that has proved possession of the sealed ticket of the pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Companion {
     /// Its id.
     pub id: [u8; TICKET_ID_LEN],
-    /// The name of its flight, by which the vault knows the one-time secret. It is here because a
+    /// The name of its flight, by which the vault finds the one-time secret. It is here because a
     /// first flight must not show it.
     pub handle: FlightHandle,
     /// How much early data it allows, in bytes.
     pub max_early_data_size: u32,
-    /// Which life of the vault keeps its key, where the vault says so.
+    /// The incarnation of the vault that keeps its key, if the vault states it.
     pub incarnation: Option<Incarnation>,
 }
 
@@ -102,11 +102,11 @@ impl Companion {
     }
 }
 
-/// The weakest way in which keys were agreed between the full handshake and now. Verdicts on
-/// post-quantum confidentiality speak of it.
+/// The weakest key exchange between the full handshake and now. The basis of verdicts on
+/// post-quantum confidentiality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ancestry {
-    /// Somewhere only an external PSK was used.
+    /// At least one connection used an external PSK alone.
     PskOnly,
     /// Every exchange was at least (EC)DHE.
     Classical,
@@ -115,14 +115,14 @@ pub enum Ancestry {
 }
 
 impl SessionState {
-    /// How long the ticket has existed, by this side's clock, in milliseconds; 0 if it seems to come
-    /// from the future.
+    /// Returns how long the ticket has existed, by this side's clock, in milliseconds; 0 if its time of issue is
+    /// in the future.
     pub fn age_millis(&self, unix: Duration) -> u64 {
         (unix.as_millis() as u64).saturating_sub(self.issued_at)
     }
 
-    /// Whether the session may still be resumed at `unix`: the ticket, the authentication that began
-    /// the chain and the peer's certificates are young enough.
+    /// Returns whether the session may still be resumed at `unix`: the ticket, the authentication that began
+    /// the chain and the peer's certificates are recent enough.
     pub fn is_fresh(&self, unix: Duration, max_authentication_age: Duration) -> bool {
         let now = unix.as_secs();
         let expired =
@@ -132,22 +132,22 @@ impl SessionState {
             && !expired
     }
 
-    /// Encodes the session: secret, to be sealed by the caller.
+    /// Encodes the session. The result is secret; the caller seals it.
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        // Room for everything: a vector that grows leaves the PSK in the memory that it gives back.
+        // Room for everything: a growing vector leaves the PSK in the memory that it frees.
         let mut out = Zeroizing::new(Vec::with_capacity(self.encoded_room()));
         out.push(VERSION);
         self.encode_fields(&mut out);
         out
     }
 
-    /// More bytes than the encoding has.
+    /// Returns an upper bound of the encoded length.
     pub(crate) fn encoded_room(&self) -> usize {
         let names = self.protocol.as_ref().map_or(0, Vec::len)
             + self.server_name.as_ref().map_or(0, String::len)
             + self.peer.as_ref().map_or(0, |peer| peer.blob.len());
         let external = self.external_psk.as_ref().map_or(0, Vec::len);
-        // The fields of fixed length, all of them: 275 bytes with the longest PSK.
+        // All fields of fixed length: 275 bytes with the longest PSK.
         320 + names + external + self.scope.len()
     }
 
@@ -191,8 +191,8 @@ impl SessionState {
     }
 
     /// Decodes a session; `None` for anything that [`encode`](Self::encode) of this version does not
-    /// write. A ticket of another version is an unknown ticket, and costs a round trip: an earlier one
-    /// doesn't say by which verifier its peer was accepted.
+    /// write. A ticket of another version is unknown, and costs a round trip: an earlier one
+    /// doesn't state which verifier accepted its peer.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&version, fields) = bytes.split_first()?;
         if version != VERSION {
@@ -201,7 +201,7 @@ impl SessionState {
         Self::decode_fields(fields, |_, _| None)
     }
 
-    /// Decodes the fields of a session; `other` sees those that are not the session's.
+    /// Decodes the fields of a session; `other` receives those that are not the session's.
     pub(crate) fn decode_fields<'a>(
         fields: &'a [u8],
         mut other: impl FnMut(u8, &'a [u8]) -> Option<()>,
@@ -242,7 +242,7 @@ impl SessionState {
                 }
                 tag::POLICY_EPOCH => {
                     let named = u64::from_be_bytes(tlv::array(value)?);
-                    // 0 goes without saying: every session has one encoding.
+                    // 0 is never encoded, so that every session has one encoding.
                     policy_epoch = Some(named).filter(|named| *named != 0)?;
                 }
                 tag::SCOPE => scope = Some(value.to_vec()),
@@ -256,7 +256,7 @@ impl SessionState {
                 tag::COMPANION => companion = Some(Companion::decode(value)?),
                 tag::CARRIER => {
                     let [named] = tlv::array(value)?;
-                    // A stream goes without saying: every session has one encoding.
+                    // A stream is never encoded, so that every session has one encoding.
                     carrier = Some(Carrier(named)).filter(|named| *named != Carrier::STREAM)?;
                 }
                 _ => other(tag, value)?,
@@ -290,7 +290,7 @@ impl SessionState {
 }
 
 impl Ancestry {
-    /// The strength of one key exchange; without one it is that of a PSK alone.
+    /// Returns the strength of one key exchange; without one, that of a PSK alone.
     pub(crate) fn of_exchange(group: Option<NamedGroup>) -> Self {
         match group {
             Some(group) if group.is_post_quantum() => Self::PostQuantum,
@@ -299,8 +299,8 @@ impl Ancestry {
         }
     }
 
-    /// The ancestry of a connection that resumes this one. A PSK alone, one-time or not, adds nothing
-    /// and takes nothing away; a one-time public key counts as an exchange.
+    /// Returns the ancestry of a connection that resumes this one. A PSK alone, one-time or not, changes
+    /// nothing; a one-time public key counts as an exchange.
     pub(crate) fn resumed(
         self,
         group: Option<NamedGroup>,

@@ -1,4 +1,4 @@
-//! The questions about resumption, and the seam to the ticket keys.
+//! The questions about resumption, and the interface to the ticket keys.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,40 +9,40 @@ use super::session::SessionState;
 use crate::auth::PeerIdentity;
 use crate::question::{Question, Reply};
 
-/// Seals sessions into tickets and opens them again. `tessera-vault` has the ring that several
+/// Seals sessions into tickets and opens them. `tessera-vault` has the ring that several
 /// servers share.
 pub trait TicketKeys: Send + Sync {
-    /// Seals a session at `unix`. `None` when there is no key to seal with: the client gets no
+    /// Seals a session at `unix`. `None` without a key to seal with: the client gets no
     /// ticket, and the handshake does not fail.
     fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>>;
 
-    /// Opens a ticket, now or later. An identity that is no ticket of these keys is `None`.
+    /// Opens a ticket, now or later; `None` for an identity that is no ticket of these keys.
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>>;
 
-    /// Seals, at `unix`, something that is no session: what a client is to keep for all servers that have these keys.
-    /// It opens for the same purpose alone, and never as a ticket; nor does a ticket open for any purpose. `None` if
-    /// there is no key to seal with, or the purpose is empty. Default: nothing else is sealed.
+    /// Seals, at `unix`, something other than a session: what a client shall keep for all servers with these keys.
+    /// It opens for the same purpose alone, and never as a ticket; nor does a ticket open for any purpose. `None`
+    /// without a key to seal with, or if the purpose is empty. Default: `None`.
     fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let _ = (purpose, contents, unix);
         None
     }
 
     /// Opens, at `unix`, what [`seal_for`](Self::seal_for) sealed for this purpose; `None` for anything else.
-    /// Default: nothing else is opened.
+    /// Default: `None`.
     fn open_for(&self, purpose: &[u8], sealed: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let _ = (purpose, sealed, unix);
         None
     }
 }
 
-/// The question what an identity stands for.
+/// The question which session an identity stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenTicket {
     /// The identity as the client sent it, or the sealed ticket in a lone forward-secret one
     /// ([`OneTimeKeyGuard::lone_identities`](super::OneTimeKeyGuard::lone_identities)).
     pub identity: Vec<u8>,
-    /// Since the Unix epoch, where a clock is known.
+    /// The current time since the Unix epoch, if known.
     pub unix: Option<Duration>,
 }
 
@@ -53,11 +53,11 @@ impl OpenTicket {
     }
 }
 
-/// The question whether an identity that was opened, and whose binder was right, may be used.
+/// The question whether a PSK may be used whose identity was opened and whose binder was right.
 ///
-/// The engine has checked already: suite, the verifier of the peer, policy epoch, scope, server_name, the
-/// ages of ticket, authentication and certificates. This is for what only the owner knows, such as a peer
-/// that was revoked. Of a lone forward-secret identity the proof was right; its binder is checked once
+/// The engine has already checked suite, the verifier of the peer, policy epoch, scope, server_name, and the
+/// ages of ticket, authentication and certificates. This is for what only the owner knows, such as a revoked
+/// peer. For a lone forward-secret identity the proof was right; its binder is checked once
 /// its key is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,7 +68,7 @@ pub struct AcceptResumption {
     pub identity: Vec<u8>,
     /// The binder, for owners that record ClientHellos.
     pub binder: Vec<u8>,
-    /// The client as it was verified in the full handshake of the chain.
+    /// The client as verified in the full handshake of the chain.
     pub peer: Option<PeerIdentity>,
     /// When that was, in seconds since the Unix epoch; `None` for external PSKs.
     pub authenticated_at: Option<u64>,
@@ -76,11 +76,11 @@ pub struct AcceptResumption {
     pub server_name: Option<String>,
     /// When the ticket was issued, since the Unix epoch; `None` for external PSKs.
     pub issued_at: Option<Duration>,
-    /// Whether it would go on without a key exchange (psk_ke).
+    /// Whether the handshake would continue without a key exchange (psk_ke).
     pub without_key_exchange: bool,
     /// Whether early data would come with it.
     pub early_data: bool,
-    /// Whether that would be replayable (RFC 8446 §2.3). Otherwise it is forward-secret, and a vault gives its key
+    /// Whether that would be replayable (RFC 8446 §2.3). Otherwise it is forward-secret, and a vault returns its key
     /// once.
     pub replayable_early_data: bool,
 }
@@ -93,13 +93,13 @@ impl Question for AcceptResumption {
     type Answer = ResumptionVerdict;
 }
 
-/// Decides on resumptions, where the engine's own checks are not enough.
+/// Decides on resumptions, if the engine's own checks don't suffice.
 pub trait ResumptionJudge: Send + Sync {
     /// Decides, now or later.
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict>;
 }
 
-/// The owner's word on a resumption.
+/// The owner's decision on a resumption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResumptionVerdict {
@@ -107,6 +107,6 @@ pub enum ResumptionVerdict {
     Accept,
     /// Resume, but without early data.
     AcceptWithoutEarlyData,
-    /// Make a full handshake. The one-time key of a forward-secret flight is burned.
+    /// Require a full handshake. The one-time key of a forward-secret flight is burned.
     Refuse,
 }

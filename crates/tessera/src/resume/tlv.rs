@@ -15,8 +15,8 @@ pub(crate) fn put_with(out: &mut Vec<u8>, tag: u8, value: impl FnOnce(&mut Vec<u
     out.vec16(value);
 }
 
-/// Calls `field` for every tag and value; `None` as soon as something is malformed or `field` says
-/// so. Tags must rise, so no field comes twice and every value has one encoding.
+/// Calls `field` for every tag and value; `None` as soon as something is malformed or `field` returns
+/// `None`. Tags must rise, so that no field is repeated and every value has one encoding.
 pub(crate) fn read<'a>(
     bytes: &'a [u8],
     mut field: impl FnMut(u8, &'a [u8]) -> Option<()>,
@@ -34,7 +34,7 @@ pub(crate) fn read<'a>(
     Some(())
 }
 
-/// A fixed-length number or array.
+/// Converts a value of fixed length.
 pub(crate) fn array<const N: usize>(value: &[u8]) -> Option<[u8; N]> {
     value.try_into().ok()
 }

@@ -6,22 +6,22 @@ use super::forward_secret::{Absent, TakePurpose, Taken};
 use crate::time::{Clock, Time};
 use crate::wire::Rejection;
 
-/// What a client learns about early data that was not accepted. Treat what you do not know as
-/// [`Verdict::Unknown`], and no answer as well.
+/// What a client learns about early data that was not accepted. Treat an unknown variant as
+/// [`Verdict::Unknown`], and the lack of an answer as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// Nobody accepted it, and nobody can accept it any more. Resend.
+    /// It was not accepted, and can't be any more. Resend.
     Burned,
-    /// The key was taken to accept the flight, and it may have been executed. Resend only what its owner
-    /// named repeatable.
+    /// The key was taken to accept the flight, which may have been executed. Resend only what its owner
+    /// declared repeatable.
     Used,
-    /// Nobody knows. Resend only what may be executed twice.
+    /// Unknown. Resend only what may be executed twice.
     Unknown,
 }
 
 impl Rejection {
-    /// What there is to say after a take that led to no acceptance.
+    /// Returns what to report after a take that led to no acceptance.
     pub(crate) fn after(taken: &Taken, purpose: TakePurpose) -> Self {
         match (taken, purpose) {
             (Taken::Taken(_), TakePurpose::Burn) => Self::Burned,
@@ -35,7 +35,7 @@ impl Rejection {
         }
     }
 
-    /// The verdict, without knowing when the flight was sent.
+    /// Returns the verdict without knowledge of when the flight was sent.
     pub(crate) fn verdict(self) -> Verdict {
         match self {
             Self::Burned => Verdict::Burned,
@@ -44,8 +44,8 @@ impl Rejection {
         }
     }
 
-    /// The verdict for a client whose connection had this beginning. Its clock is read here, after the
-    /// server's word came, and nowhere else.
+    /// Returns the verdict for a client whose connection began then. Only here is its clock read, after the
+    /// server's answer has arrived.
     pub(crate) fn judged_by_client(self, began: &Beginning) -> Verdict {
         match self {
             Self::Lost { ended_before }
@@ -58,11 +58,11 @@ impl Rejection {
     }
 }
 
-/// When a client's connection began, with the clock that tells how long ago that is.
+/// When a client's connection began, and the clock that measures how long ago that is.
 pub(crate) struct Beginning(Option<(Arc<dyn Clock>, Time)>);
 
 impl Beginning {
-    /// Begins now: nothing may have been sent before.
+    /// Begins now: nothing was sent earlier.
     pub(crate) fn new(clock: Option<Arc<dyn Clock>>) -> Self {
         Self(clock.map(|clock| {
             let now = clock.now();
@@ -70,7 +70,7 @@ impl Beginning {
         }))
     }
 
-    /// How long a flight may have been under way, in milliseconds: rather too long. `None` if that can't
+    /// Returns an upper bound of how long a flight has been under way, in milliseconds. `None` if it can't
     /// be known.
     fn waited(&self) -> Option<u128> {
         let (clock, began) = self.0.as_ref()?;
@@ -78,9 +78,9 @@ impl Beginning {
     }
 }
 
-/// A monotonic clock may stand still while the machine sleeps, so the other is asked too; and clocks
+/// A monotonic clock may stop while the machine sleeps, so the other counts too; and clocks
 /// may run at different rates, for which an eighth is more than enough. A clock that went back was set, and
-/// tells nothing any more.
+/// proves nothing.
 fn waited(began: Time, now: Time) -> Option<u128> {
     let monotonic = now.monotonic.checked_sub(began.monotonic)?;
     let unix = now.unix?.checked_sub(began.unix?)?;
@@ -100,7 +100,7 @@ mod tests {
         Time { monotonic: millis(monotonic), unix: Some(millis(unix)) }
     }
 
-    /// A clock that tells these times, one after the other.
+    /// A clock that returns these times, one after the other.
     #[derive(Debug)]
     struct Tells(Mutex<std::vec::Vec<Time>>);
 
@@ -125,7 +125,7 @@ mod tests {
         let now = at(1799, 5_000_799);
         assert_eq!(judged(901, now), Verdict::Burned);
         assert_eq!(judged(900, now), Verdict::Unknown, "clocks may run at different rates");
-        // The machine slept, or someone set a clock forward: the longer time counts.
+        // The machine slept, or a clock was set forward: the longer time counts.
         assert_eq!(judged(901, at(1799, 5_000_900)), Verdict::Unknown);
         assert_eq!(judged(901, at(1900, 5_000_799)), Verdict::Unknown);
         assert_eq!(judged(0, began), Verdict::Unknown);

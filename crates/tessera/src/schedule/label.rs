@@ -3,7 +3,7 @@
 use super::profile::Profile;
 use crate::crypto::{Digest, Hash, MAX_HASH_LEN, Secret, for_one_call};
 
-/// The hash of the handshake and the prefix of its labels: all that a derivation needs.
+/// The hash of the handshake and the prefix of its labels, which every derivation needs.
 #[derive(Clone, Copy)]
 pub(crate) struct KeyDerivation {
     pub(crate) hash: &'static dyn Hash,
@@ -11,7 +11,7 @@ pub(crate) struct KeyDerivation {
 }
 
 impl KeyDerivation {
-    /// HKDF-Expand-Label(Secret, Label, Context, length of `out`).
+    /// Computes HKDF-Expand-Label(Secret, Label, Context, length of `out`).
     pub(crate) fn expand_label(&self, secret: &[u8], label: &[u8], context: &[u8], out: &mut [u8]) {
         let prefix = self.profile.label_prefix;
         // struct { uint16 length; opaque label<7..255>; opaque context<0..255>; } HkdfLabel;
@@ -30,7 +30,7 @@ impl KeyDerivation {
         self.hash.expand(secret, &info[..len], out);
     }
 
-    /// HKDF-Expand-Label to one hash output.
+    /// Computes HKDF-Expand-Label to one hash output.
     pub(crate) fn expand_label_to_secret(
         &self,
         secret: &Secret,
@@ -42,7 +42,7 @@ impl KeyDerivation {
         })
     }
 
-    /// Derive-Secret(Secret, Label, Messages), given the hash of the messages.
+    /// Computes Derive-Secret(Secret, Label, Messages), given the hash of the messages.
     pub(crate) fn derive_secret(
         &self,
         secret: &Secret,
@@ -52,12 +52,12 @@ impl KeyDerivation {
         self.expand_label_to_secret(secret, label, transcript.as_ref())
     }
 
-    /// The next Extract, with Derive-Secret(Secret, "derived", "") as its salt.
+    /// Computes the next Extract, with Derive-Secret(Secret, "derived", "") as its salt.
     pub(crate) fn extract_next(&self, secret: &Secret, input: &[u8]) -> Secret {
         self.with_derived(secret, b"derived", |salt| self.hash.extract(salt, input))
     }
 
-    /// Derive-Secret(Secret, Label, "") for one call, which takes it from the stack.
+    /// Computes Derive-Secret(Secret, Label, "") on the stack, for one call.
     pub(crate) fn with_derived<R>(
         &self,
         secret: &Secret,
@@ -71,7 +71,7 @@ impl KeyDerivation {
         for_one_call(self.hash.len(), fill, each)
     }
 
-    /// One hash output of zeros, which stands for an absent input.
+    /// Returns one hash output of zeros, which replaces an absent input.
     pub(crate) fn zeros(&self) -> &'static [u8] {
         &[0; MAX_HASH_LEN][..self.hash.len()]
     }
@@ -80,6 +80,6 @@ impl KeyDerivation {
 /// The longest label, its prefix included.
 pub(crate) const MAX_LABEL: usize = 255;
 
-/// The longest HkdfLabel: where the label may be that long, the context is a hash; where that is a nonce
+/// The longest HkdfLabel: where the label may be that long, the context is a hash; where the context is a nonce
 /// of up to 255 bytes, the label is short.
 const MAX_INFO: usize = 2 + (1 + MAX_LABEL) + (1 + MAX_HASH_LEN);

@@ -1,7 +1,7 @@
 //! The key schedule (RFC 8446 §7.1) as typestates: early, handshake, master.
 //!
-//! Each secret gives what may be derived from it and is then consumed by the next step, so that a
-//! step can't be taken twice or out of order, and nothing outlives its use.
+//! Each secret yields its derived secrets and is then consumed by the next step, so that no
+//! step is repeated or out of order, and no secret outlives its use.
 
 mod label;
 mod profile;
@@ -17,7 +17,7 @@ pub(crate) use transcript::Transcript;
 
 use crate::crypto::{Digest, Secret, SharedSecret};
 
-/// The Early Secret: of a PSK, or of nothing.
+/// The Early Secret, with or without a PSK.
 pub(crate) struct EarlySecret {
     kdf: KeyDerivation,
     secret: Secret,
@@ -34,14 +34,14 @@ impl EarlySecret {
         Self::new(kdf, kdf.zeros())
     }
 
-    /// The PSK binder over a transcript that ends before the binders (§4.2.11.2). The label belongs to
+    /// Computes the PSK binder over a transcript that ends before the binders (§4.2.11.2). The label depends on
     /// the kind of PSK.
     pub(crate) fn binder(&self, label: &[u8], transcript: &Digest) -> Digest {
         self.mac(label, transcript)
     }
 
-    /// Proves possession of the PSK to the reader of a lone forward-secret identity; over the hash of
-    /// what stands before the proof.
+    /// Computes the proof of a lone forward-secret identity that its sender has the PSK, over the hash of
+    /// what precedes the proof.
     pub(crate) fn lone_identity_proof(&self, covered: &Digest) -> Digest {
         self.mac(b"fs proof", covered)
     }
@@ -50,12 +50,12 @@ impl EarlySecret {
         self.kdf.with_derived(&self.secret, label, |key| self.kdf.finished(key, covered))
     }
 
-    /// client_early_traffic_secret over the ClientHello.
+    /// Derives client_early_traffic_secret over the ClientHello.
     pub(crate) fn client_early_traffic(&self, transcript: &Digest) -> TrafficSecret {
         traffic(self.kdf, &self.secret, b"c e traffic", transcript)
     }
 
-    /// Goes on with the secret of a key exchange, or with none in psk_ke.
+    /// Continues with the secret of a key exchange, or with none in psk_ke.
     pub(crate) fn into_handshake(self, shared: Option<&SharedSecret>) -> HandshakeSecret {
         let input = shared.map_or(self.kdf.zeros(), SharedSecret::expose);
         HandshakeSecret { kdf: self.kdf, secret: self.kdf.extract_next(&self.secret, input) }
@@ -69,17 +69,17 @@ pub(crate) struct HandshakeSecret {
 }
 
 impl HandshakeSecret {
-    /// client_handshake_traffic_secret over ClientHello..ServerHello.
+    /// Derives client_handshake_traffic_secret over ClientHello..ServerHello.
     pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
         traffic(self.kdf, &self.secret, b"c hs traffic", transcript)
     }
 
-    /// server_handshake_traffic_secret over ClientHello..ServerHello.
+    /// Derives server_handshake_traffic_secret over ClientHello..ServerHello.
     pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
         traffic(self.kdf, &self.secret, b"s hs traffic", transcript)
     }
 
-    /// Goes on to the Master Secret.
+    /// Continues to the Master Secret.
     pub(crate) fn into_master(self) -> MasterSecret {
         let secret = self.kdf.extract_next(&self.secret, self.kdf.zeros());
         MasterSecret { kdf: self.kdf, secret }
@@ -93,22 +93,22 @@ pub(crate) struct MasterSecret {
 }
 
 impl MasterSecret {
-    /// client_application_traffic_secret_0 over ClientHello..server Finished.
+    /// Derives client_application_traffic_secret_0 over ClientHello..server Finished.
     pub(crate) fn client_traffic(&self, transcript: &Digest) -> TrafficSecret {
         traffic(self.kdf, &self.secret, b"c ap traffic", transcript)
     }
 
-    /// server_application_traffic_secret_0 over ClientHello..server Finished.
+    /// Derives server_application_traffic_secret_0 over ClientHello..server Finished.
     pub(crate) fn server_traffic(&self, transcript: &Digest) -> TrafficSecret {
         traffic(self.kdf, &self.secret, b"s ap traffic", transcript)
     }
 
-    /// exporter_master_secret over ClientHello..server Finished.
+    /// Derives exporter_master_secret over ClientHello..server Finished.
     pub(crate) fn exporter(&self, transcript: &Digest) -> ExporterSecret {
         ExporterSecret { kdf: self.kdf, secret: self.derive(b"exp master", transcript) }
     }
 
-    /// resumption_master_secret over ClientHello..client Finished; the last use of this secret.
+    /// Derives resumption_master_secret over ClientHello..client Finished; the last use of this secret.
     pub(crate) fn into_resumption(self, transcript: &Digest) -> ResumptionSecret {
         ResumptionSecret { kdf: self.kdf, secret: self.derive(b"res master", transcript) }
     }
@@ -129,7 +129,7 @@ pub(crate) struct ExporterSecret {
 }
 
 impl ExporterSecret {
-    /// TLS-Exporter(label, context, length of `out`). In a frame of its own: the caller wipes it.
+    /// Computes TLS-Exporter(label, context, length of `out`). In its own frame: the caller wipes it.
     #[inline(never)]
     pub(crate) fn export(&self, label: &[u8], context: &[u8], out: &mut [u8]) {
         let context = self.kdf.hash.hash(context);
@@ -138,12 +138,12 @@ impl ExporterSecret {
         });
     }
 
-    /// The secret itself, for the key log.
+    /// Returns the secret itself, for the key log.
     pub(crate) fn expose(&self) -> &[u8] {
         self.secret.expose()
     }
 
-    /// The length of one hash output, in bytes.
+    /// Returns the length of one hash output, in bytes.
     pub(crate) fn hash_len(&self) -> usize {
         self.kdf.hash.len()
     }
@@ -156,12 +156,12 @@ pub(crate) struct ResumptionSecret {
 }
 
 impl ResumptionSecret {
-    /// The PSK of the ticket with this nonce.
+    /// Derives the PSK of the ticket with this nonce.
     pub(crate) fn psk(&self, ticket_nonce: &[u8]) -> Secret {
         self.kdf.expand_label_to_secret(&self.secret, b"resumption", ticket_nonce)
     }
 
-    /// What a certificate codec derives for a context of at most 255 bytes, in at most 255 bytes
+    /// Derives a certificate codec's ticket for a context of at most 255 bytes, of at most 255 bytes
     /// (docs/cached-handshakes.md).
     pub(crate) fn certificate_ticket(&self, context: &[u8], out: &mut [u8]) {
         self.kdf.expand_label(self.secret.expose(), b"bithac ticket", context, out);

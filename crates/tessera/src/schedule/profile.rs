@@ -1,15 +1,15 @@
-//! What TLS, DTLS and QUIC do differently in one and the same handshake.
+//! The differences between TLS, DTLS and QUIC in the same handshake.
 
 use crate::carrier::Carrier;
 use crate::wire::{ExtensionType, Versions};
 
-/// The differences that the handshake has to know: one value per protocol, which every connection
-/// carries.
+/// The differences that the handshake must know: one value per protocol, carried by every
+/// connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
-    /// What carries the connection: sessions name it, and are resumed over nothing else.
+    /// What carries the connection: sessions name it, and resume over nothing else.
     pub carrier: Carrier,
-    /// Stands before every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
+    /// Precedes every label of the key schedule ("dtls13" for DTLS, RFC 9147 §5.9).
     pub label_prefix: &'static [u8],
     /// The versions in the hellos.
     pub versions: Versions,
@@ -21,18 +21,18 @@ pub struct Profile {
     pub legacy_session_id: bool,
     /// Whether either end changes its keys with a KeyUpdate (not in QUIC, RFC 9001 §6, which refuses the message).
     pub key_update: bool,
-    /// Those of the owners' extensions that a server answers in ServerHello, as DTLS does its connection_id
+    /// The owners' extensions that a server answers in ServerHello, such as DTLS's connection_id
     /// (RFC 9147 §9). All others are answered in EncryptedExtensions.
     pub server_hello_extensions: &'static [ExtensionType],
 }
 
 impl Profile {
-    /// legacy_session_id as hellos have it: none where the protocol has none.
+    /// Returns the legacy_session_id for hellos, which is empty if the protocol has none.
     pub(crate) fn session_id<'s>(&self, session_id: &'s [u8]) -> &'s [u8] {
         if self.legacy_session_id { session_id } else { &[] }
     }
 
-    /// The profile of what runs over this carrier, if this version of Tessera knows it.
+    /// Returns the profile for this carrier, if this version of Tessera knows it.
     pub(crate) fn over(carrier: Carrier) -> Option<&'static Self> {
         [&STREAM].into_iter().find(|profile| profile.carrier == carrier)
     }

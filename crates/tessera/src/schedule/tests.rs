@@ -11,7 +11,7 @@ use crate::crypto::{Digest, NONCE_LEN, Nonce, Secret, SharedSecret};
 use crate::testing::{AES_128_GCM_SHA256, KDF, TRACES, trace};
 use crate::wire::ContentType;
 
-/// The transcript after each message, tickets left out.
+/// The transcript after each message, without tickets.
 fn transcripts(trace: &Trace) -> HashMap<String, Digest> {
     let mut transcript = Transcript::start(KDF.hash, &[]);
     let mut hashes = HashMap::new();
@@ -159,8 +159,8 @@ fn the_key_schedule_derives_every_secret_of_the_rfc_8448_traces() {
     }
 }
 
-/// From the resumption_master_secret of RFC 8448 §3; computed with the HMAC of Python's library, which
-/// gives the resumption PSK of the trace as well.
+/// From the resumption_master_secret of RFC 8448 §3, computed with the HMAC of Python's library, which
+/// also yields the resumption PSK of the trace.
 #[test]
 fn certificate_tickets_are_expanded_from_the_resumption_secret() {
     let trace = trace("simple_1rtt");
@@ -174,7 +174,7 @@ fn certificate_tickets_are_expanded_from_the_resumption_secret() {
         resumption.certificate_ticket(&[&[number, 1], &chain[..]].concat(), &mut ticket);
         assert_eq!(ticket, expected.to_be_bytes()[6..]);
     }
-    // The longest of both.
+    // The longest context and ticket.
     let mut ticket = [0; 255];
     resumption.certificate_ticket(&[7; 255], &mut ticket);
     assert_eq!(ticket[247..], 0xb8d1_95d7_fa4f_41ff_u64.to_be_bytes());

@@ -16,12 +16,12 @@ impl TrafficSecret {
         Self { kdf, secret }
     }
 
-    /// The verify_data of a Finished.
+    /// Computes the verify_data of a Finished.
     pub(crate) fn finished(&self, transcript: &Digest) -> Digest {
         self.kdf.finished(self.secret.expose(), transcript)
     }
 
-    /// The record key and write IV.
+    /// Derives the record key and write IV.
     pub(crate) fn record_keys(&self, suite: &Suite) -> (Box<dyn Aead>, [u8; NONCE_LEN]) {
         let len = suite.aead.key_len().min(MAX_HASH_LEN);
         let fill = |out: &mut [u8]| self.kdf.expand_label(self.secret.expose(), b"key", &[], out);
@@ -31,20 +31,20 @@ impl TrafficSecret {
         (key, iv)
     }
 
-    /// The secret after a KeyUpdate.
+    /// Derives the secret after a KeyUpdate.
     pub(crate) fn next(&self) -> Self {
         let secret = self.kdf.expand_label_to_secret(&self.secret, b"traffic upd", &[]);
         Self { kdf: self.kdf, secret }
     }
 
-    /// The secret itself: for the key log, and for faces that protect packets themselves.
+    /// Returns the secret itself, for the key log and for faces that protect packets themselves.
     pub fn expose(&self) -> &[u8] {
         self.secret.expose()
     }
 }
 
 impl KeyDerivation {
-    /// The verify_data of a Finished, or a PSK binder: the binder key works the same way as a traffic secret
+    /// Computes the verify_data of a Finished, or a PSK binder: the binder key works like a traffic secret
     /// (§4.2.11.2).
     pub(crate) fn finished(&self, secret: &[u8], transcript: &Digest) -> Digest {
         let fill = |out: &mut [u8]| self.expand_label(secret, b"finished", &[], out);

@@ -8,7 +8,7 @@ use crate::wire::{HandshakeType, Writer, write_message};
 
 /// The hash of all handshake messages so far.
 ///
-/// It is fed exactly the bytes on the wire. A ClientHello with PSKs is fed in two pieces, so that
+/// Its input is exactly the bytes on the wire. A ClientHello with PSKs is added in two pieces, so that
 /// the hash between them is what the binders cover.
 pub(crate) struct Transcript(Box<dyn RunningHash>);
 
@@ -20,8 +20,8 @@ impl Transcript {
         Self(running)
     }
 
-    /// Starts over after a HelloRetryRequest: the first ClientHello is replaced by a synthetic
-    /// message with its hash.
+    /// Starts over after a HelloRetryRequest: a synthetic message with its hash replaces the first
+    /// ClientHello.
     pub(crate) fn after_retry(hash: &dyn Hash, first_hello: &Digest) -> Self {
         let mut synthetic = Vec::new();
         write_message(&mut synthetic, HandshakeType::MESSAGE_HASH, |out| {
@@ -35,7 +35,7 @@ impl Transcript {
         self.0.update(bytes);
     }
 
-    /// The hash so far.
+    /// Returns the hash so far.
     pub(crate) fn hash(&self) -> Digest {
         self.0.current()
     }

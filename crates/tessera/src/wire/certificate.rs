@@ -14,14 +14,14 @@ use super::writer::Writer;
 use crate::alert::AlertDescription;
 use crate::error::{Error, decode_error, illegal_parameter, protocol};
 
-/// The certificates of a Certificate message, and what came with the end entity's.
+/// The certificates of a Certificate message, and what is stapled to the end entity's.
 #[derive(Debug)]
 pub struct Certificate {
-    /// What `chain` holds, as it was agreed.
+    /// What `chain` holds, as negotiated.
     pub certificate_type: CertificateType,
     /// The chain as DER, the end entity first, or the raw public key; empty if the peer has none.
     pub chain: Vec<Vec<u8>>,
-    /// The hash of a chain that is known, and isn't here.
+    /// The hash of a known chain, which is then not included.
     pub known: Option<[u8; 32]>,
     /// The OCSP response for the end entity, DER.
     pub ocsp_response: Option<Vec<u8>>,
@@ -30,8 +30,8 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Reads the body of a Certificate of the main handshake. Each entry may have the extensions that
-    /// were `requested`.
+    /// Reads the body of a Certificate of the main handshake. Each entry may have only the `requested`
+    /// extensions.
     pub fn read(
         mut reader: Reader<'_>,
         certificate_type: CertificateType,
@@ -55,7 +55,7 @@ impl Certificate {
         Ok(read)
     }
 
-    /// A Certificate whose chain is known by its hash; `extensions` are those of its entries, or nothing.
+    /// A Certificate whose chain is known by its hash; `extensions` are those of its entries, or empty.
     pub fn known(
         hash: [u8; 32],
         extensions: &[u8],
@@ -73,7 +73,7 @@ impl Certificate {
         Ok(read)
     }
 
-    /// Whether the peer has no certificate.
+    /// Returns whether the peer has no certificate.
     pub fn is_empty(&self) -> bool {
         self.chain.is_empty() && self.known.is_none()
     }
@@ -83,13 +83,13 @@ impl Certificate {
         Self { certificate_type, chain: Vec::new(), known, ocsp_response, sct_list }
     }
 
-    /// Checks that there may be one more entry after so many, and keeps what is stapled to the first. With
-    /// the other certificates it must have its form too, and is dropped.
+    /// Checks that one more entry may follow `before` others, and keeps what is stapled to the first. Data stapled
+    /// to the other certificates must be well-formed too, and is dropped.
     fn add_entry(&mut self, before: usize, stapled: Stapled<'_>) -> Result<(), Error> {
         if before == MAX_CHAIN {
             return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
         }
-        // RFC 8446 §4.4.2: a raw public key is alone.
+        // RFC 8446 §4.4.2: a raw public key is the only entry.
         if self.certificate_type == CertificateType::RAW_PUBLIC_KEY && before > 0 {
             return Err(illegal_parameter("more than one raw public key"));
         }
@@ -129,7 +129,7 @@ impl<'a> Stapled<'a> {
     }
 }
 
-/// The longest chain that is read; longer ones are no real PKI's.
+/// The longest chain that is read; no real PKI has longer ones.
 const MAX_CHAIN: usize = 100;
 
 /// Appends the body of a Certificate of the main handshake. `ocsp_response` and `sct_list` go with the
@@ -156,7 +156,7 @@ pub fn write_certificate_body(
     });
 }
 
-/// Appends a Certificate without certificates: a client that has none.
+/// Appends an empty Certificate, for a client without one.
 pub fn write_no_certificate(out: &mut Vec<u8>) {
     write_message(out, HandshakeType::CERTIFICATE, |out| {
         write_certificate_body(out, &[], None, None);

@@ -10,7 +10,7 @@ use super::reader::{CodePoints, Reader};
 use super::writer::Writer;
 use crate::error::{Error, decode_error, illegal_parameter};
 
-/// Reads compress_certificate: the algorithms that the sender can undo, each named once.
+/// Reads compress_certificate: the algorithms that the sender can decompress, each listed once.
 pub fn read_compression_algorithms(mut reader: Reader<'_>) -> Result<CodePoints<'_>, Error> {
     let algorithms = CodePoints::new(reader.vec8()?)?;
     reader.finish()?;
@@ -33,7 +33,7 @@ pub fn write_compression_algorithms(
 
 /// A CompressedCertificate.
 pub struct CompressedCertificate<'a> {
-    /// How it is compressed.
+    /// The algorithm.
     pub algorithm: CertificateCompressionAlgorithm,
     /// The length of the Certificate's body, in bytes (RFC 8879, erratum 8753: without the frame).
     pub uncompressed_len: usize,

@@ -1,4 +1,4 @@
-//! Which certificates a side takes: sent by a client in its ClientHello and by a server in its
+//! Which certificates a side accepts: sent by a client in its ClientHello and by a server in its
 //! CertificateRequest, in the same extensions (RFC 8446 §4.2.3, §4.2.4, §4.4.2.1; RFC 8879).
 
 use alloc::vec::Vec;
@@ -11,7 +11,7 @@ use super::reader::{CodePoints, Reader};
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
 
-/// What the peer sent.
+/// What the peer accepts.
 #[derive(Clone, Copy, Default)]
 pub struct CertificateCriteria<'a> {
     /// signature_algorithms: for CertificateVerify, and for the chain if there is no
@@ -21,15 +21,15 @@ pub struct CertificateCriteria<'a> {
     pub signature_algorithms_cert: Option<CodePoints<'a>>,
     /// certificate_authorities.
     pub authorities: Option<Authorities<'a>>,
-    /// status_request and signed_certificate_timestamp: what it wants beside the certificates.
+    /// status_request and signed_certificate_timestamp: what it wants with the certificates.
     pub entry_extensions: EntryExtensions,
-    /// compress_certificate: the algorithms that it can undo.
+    /// compress_certificate: the algorithms that it can decompress.
     pub compression_algorithms: Option<CodePoints<'a>>,
 }
 
 impl<'a> CertificateCriteria<'a> {
-    /// Reads an extension if it is one of these; returns whether it was. Not status_request: it has
-    /// another form in a ClientHello than in a CertificateRequest.
+    /// Reads an extension if it is one of these; returns whether it was. Excludes status_request, whose
+    /// format in a ClientHello differs from that in a CertificateRequest.
     pub fn read(&mut self, typ: ExtensionType, body: Reader<'a>) -> Result<bool, Error> {
         match typ {
             ExtensionType::SIGNATURE_ALGORITHMS => self.signature_algorithms = schemes(body)?,
@@ -51,12 +51,12 @@ impl<'a> CertificateCriteria<'a> {
         Ok(true)
     }
 
-    /// Whether the peer can check a CertificateVerify of the scheme.
+    /// Returns whether the peer can check a CertificateVerify of the scheme.
     pub fn accepts_signature(&self, scheme: SignatureScheme) -> bool {
         self.signature_algorithms.is_some_and(|schemes| schemes.contains(scheme.0))
     }
 
-    /// Whether the peer can check certificates that are signed with the scheme.
+    /// Returns whether the peer can check certificates signed with the scheme.
     pub fn accepts_in_chain(&self, scheme: SignatureScheme) -> bool {
         let schemes = self.signature_algorithms_cert.or(self.signature_algorithms);
         schemes.is_some_and(|schemes| schemes.contains(scheme.0))
@@ -90,20 +90,20 @@ impl<'a> Authorities<'a> {
         Ok(Self(listed))
     }
 
-    /// The names in the peer's order.
+    /// Iterates over the names in the peer's order.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let mut list = Reader::new(self.0);
         core::iter::from_fn(move || list.vec16().ok())
     }
 
-    /// Whether one of `names` is among them.
+    /// Returns whether one of `names` is in the list.
     pub fn contain_any(self, names: &[Vec<u8>]) -> bool {
         !names.is_empty() && self.iter().any(|listed| names.iter().any(|name| name == listed))
     }
 }
 
-/// Writes what this side takes. `chain_schemes` is empty where `schemes` speaks for the chain too,
-/// and `authorities` where none are named; `more` is a scheme in front of both lists.
+/// Writes what this side accepts. `chain_schemes` is empty if `schemes` covers the chain too,
+/// and `authorities` if none are listed; `more` is a scheme in front of both lists.
 pub fn write_certificate_criteria(
     out: &mut Vec<u8>,
     schemes: &[SignatureScheme],

@@ -13,9 +13,9 @@ use crate::error::{Error, decode_error, protocol};
 
 /// A CertificateRequest of the main handshake.
 pub struct CertificateRequest<'a> {
-    /// Which certificates the server takes; signature_algorithms is there.
+    /// Which certificates the server accepts; signature_algorithms is present.
     pub criteria: CertificateCriteria<'a>,
-    /// All extensions, as they were sent.
+    /// All extensions, as sent.
     pub extensions: Extensions<'a>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> CertificateRequest<'a> {
         Ok(Self { criteria, extensions })
     }
 
-    /// Appends the message; `extensions` writes what it asks for.
+    /// Appends the message; `extensions` writes its extensions.
     pub fn write_with(out: &mut Vec<u8>, extensions: impl FnOnce(&mut Vec<u8>)) {
         write_message(out, HandshakeType::CERTIFICATE_REQUEST, |out| {
             out.u8(0);

@@ -23,18 +23,18 @@ impl<'a> CertificateTypes<'a> {
         Ok(Self(listed))
     }
 
-    /// Whether the client takes the type: without a list it is X.509 alone.
+    /// Returns whether the client accepts the type: without a list only X.509.
     pub fn allow(listed: Option<Self>, typ: CertificateType) -> bool {
         listed.map_or(typ == CertificateType::X509, |types| types.0.contains(&typ.0))
     }
 }
 
-/// Whether types are more than what holds without a list.
+/// Returns whether the types differ from the default without a list.
 pub fn need_listing(types: &[CertificateType]) -> bool {
     !types.is_empty() && types != [CertificateType::X509]
 }
 
-/// Writes a client's list, where there is need of one.
+/// Writes a client's list, if needed.
 pub fn write_certificate_types(out: &mut Vec<u8>, typ: ExtensionType, types: &[CertificateType]) {
     if need_listing(types) {
         write_extension(out, typ, |out| {

@@ -1,4 +1,4 @@
-//! ClientHello (RFC 8446 §4.1.2), read where it lies.
+//! ClientHello (RFC 8446 §4.1.2), read in place.
 
 use super::certificate_criteria::CertificateCriteria;
 use super::certificate_type::CertificateTypes;
@@ -24,19 +24,19 @@ pub struct ClientHello<'a> {
     pub session_id: &'a [u8],
     /// The suites in the client's order.
     pub cipher_suites: CodePoints<'a>,
-    /// All extensions, as they were sent.
+    /// All extensions, as sent.
     pub extensions: Extensions<'a>,
-    /// Those that are one small value each.
+    /// The extensions that are one small value each.
     pub small: SmallExtensions,
     /// server_name: the host name.
     pub server_name: Option<&'a str>,
     /// supported_groups.
     pub supported_groups: Option<CodePoints<'a>>,
-    /// Which certificates the client takes, and in which form.
+    /// Which certificates the client accepts, and in which form.
     pub certificates: CertificateCriteria<'a>,
-    /// client_certificate_type: what the client can give.
+    /// client_certificate_type: what the client can present.
     pub client_certificate_types: Option<CertificateTypes<'a>>,
-    /// server_certificate_type: what the client takes.
+    /// server_certificate_type: what the client accepts.
     pub server_certificate_types: Option<CertificateTypes<'a>>,
     /// application_layer_protocol_negotiation.
     pub protocols: Option<Protocols<'a>>,
@@ -148,7 +148,7 @@ impl<'a> ClientHello<'a> {
             ExtensionType::STATUS_REQUEST => {
                 self.certificates.entry_extensions.status_request = read_status_request(body)?;
             }
-            // To a server without them these are anybody's: `ForwardSecretOffer` reads them.
+            // A server without the feature must not interpret these private-use types; `ForwardSecretOffer` does.
             ExtensionType::FORWARD_SECRET_EARLY_DATA | ExtensionType::FORWARD_SECRET_RECEIPTS => (),
             _ => {
                 if !self.small.read(HandshakeType::CLIENT_HELLO, typ, body)? {
@@ -159,7 +159,7 @@ impl<'a> ClientHello<'a> {
         Ok(())
     }
 
-    /// RFC 8446 §9.2, §4.2.9 and §4.2.10: what must come together.
+    /// RFC 8446 §9.2, §4.2.9 and §4.2.10: which extensions require others.
     fn check_combinations(&self) -> Result<(), Error> {
         let missing = |reason| Err(protocol(AlertDescription::MISSING_EXTENSION, reason));
         if self.psks.is_some() && self.psk_modes.is_none() {
@@ -176,8 +176,8 @@ impl<'a> ClientHello<'a> {
             return missing("supported_groups and key_share come together or not at all");
         }
         if let (Some(groups), Some(shares)) = (self.supported_groups, self.key_shares) {
-            // §4.2.8: each share stands for a supported group. Their order is not held against the
-            // client: rustls sends the share that worked last time first, wherever its list has it.
+            // §4.2.8: each share is for a supported group. Their order is not enforced:
+            // rustls sends the share that worked last time first, wherever its list has it.
             let mut supported = Distinct::default();
             groups.iter().for_each(|group| {
                 supported.insert(group);
@@ -189,12 +189,12 @@ impl<'a> ClientHello<'a> {
         Ok(())
     }
 
-    /// Whether the client offers the suite.
+    /// Returns whether the client offers the suite.
     pub fn offers_suite(&self, suite: CipherSuite) -> bool {
         self.cipher_suites.contains(suite.0)
     }
 
-    /// Whether the client supports the group.
+    /// Returns whether the client supports the group.
     pub fn supports_group(&self, group: NamedGroup) -> bool {
         self.supported_groups.is_some_and(|groups| groups.contains(group.0))
     }
@@ -202,7 +202,7 @@ impl<'a> ClientHello<'a> {
 
 const NOT_EMPTY: Error = decode_error("an extension that must be empty is not");
 
-/// Reads one vector that is all there is in the extension.
+/// Reads a vector that is the extension's whole contents.
 pub(super) fn whole<'a>(
     mut body: Reader<'a>,
     vector: impl FnOnce(&mut Reader<'a>) -> Result<&'a [u8], Error>,

@@ -31,15 +31,15 @@ code_points! {
         MLKEM1024 = 0x0202,
         /// ML-KEM-768 with X25519 (draft-ietf-tls-ecdhe-mlkem).
         X25519MLKEM768 = 0x11ec,
-        /// No group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md, section 3.1): what is
-        /// sent under one is forward-secret only as far as both ends really delete it. From the range
+        /// Not a group, but the kind of one-time keys that are PSKs (docs/0rtt-fs.md, section 3.1): data
+        /// sent under one is forward-secret only if both ends really delete it. From the range
         /// for private use, and never in supported_groups or key_share.
         ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED = 0xfe5a,
     }
 }
 
 impl NamedGroup {
-    /// Whether a recorded handshake stays confidential when discrete logarithms fall.
+    /// Returns whether a recorded handshake stays confidential when discrete logarithms fall.
     pub fn is_post_quantum(self) -> bool {
         matches!(self, Self::MLKEM768 | Self::MLKEM1024 | Self::X25519MLKEM768)
     }
@@ -84,7 +84,7 @@ code_points! {
 }
 
 impl SignatureScheme {
-    /// Whether the scheme may sign a handshake: RSASSA-PKCS1-v1_5 may not (RFC 8446 §4.2.3).
+    /// Returns whether the scheme may sign a handshake: RSASSA-PKCS1-v1_5 may not (RFC 8446 §4.2.3).
     pub fn signs_handshakes(self) -> bool {
         !matches!(self, Self::RSA_PKCS1_SHA256 | Self::RSA_PKCS1_SHA384 | Self::RSA_PKCS1_SHA512)
     }
@@ -189,19 +189,19 @@ code_points! {
         KEY_SHARE = 51,
         /// ticket_request (RFC 9149).
         TICKET_REQUEST = 58,
-        /// forward_secret_early_data: Tessera's own, from the private-use range. In a ClientHello
-        /// the kinds of one-time keys that the client can use; in a NewSessionTicket the
-        /// forward-secret ticket; in EncryptedExtensions the verdict on a refused one.
+        /// forward_secret_early_data: Tessera's own, from the private-use range. In a ClientHello:
+        /// the kinds of one-time keys that the client can use. In a NewSessionTicket: the
+        /// forward-secret ticket. In EncryptedExtensions: the verdict on a refused one.
         FORWARD_SECRET_EARLY_DATA = 0xff5a,
-        /// forward_secret_receipts: Tessera's own, from the private-use range. In a ClientHello the
-        /// handles of flights, in EncryptedExtensions what became of them.
+        /// forward_secret_receipts: Tessera's own, from the private-use range. In a ClientHello: the
+        /// handles of flights. In EncryptedExtensions: their fate.
         FORWARD_SECRET_RECEIPTS = 0xff5b,
     }
 }
 
 impl ExtensionType {
-    /// cached_certificates: Tessera's own, from the private-use range, and a certificate codec's: the
-    /// engine carries it and doesn't read it, so it is none of those that [are known](Self::is_known).
+    /// cached_certificates: Tessera's own, from the private-use range, for a certificate codec. The
+    /// engine carries it unread, so it is none of the types that [are known](Self::is_known).
     pub const CACHED_CERTIFICATES: Self = Self(0xff5c);
 }
 

@@ -1,8 +1,8 @@
-//! A set that notices what comes twice.
+//! A set that detects repetitions.
 
 use alloc::collections::BTreeSet;
 
-/// The code points seen so far in a list that may name each only once. Real lists fit the array;
+/// The code points seen so far in a list that may contain each only once. Real lists fit the array;
 /// longer ones go to a tree, so that a hostile list of 16,000 entries costs no quadratic time.
 #[derive(Default)]
 pub struct Distinct {
@@ -12,7 +12,7 @@ pub struct Distinct {
 }
 
 impl Distinct {
-    /// Whether `code_point` is new.
+    /// Inserts `code_point`; returns whether it is new.
     pub fn insert(&mut self, code_point: u16) -> bool {
         if self.first[..self.len].contains(&code_point) {
             false
@@ -25,7 +25,7 @@ impl Distinct {
         }
     }
 
-    /// Whether `code_point` was inserted.
+    /// Returns whether `code_point` was inserted.
     pub fn contains(&self, code_point: u16) -> bool {
         self.first[..self.len].contains(&code_point) || self.more.contains(&code_point)
     }

@@ -27,15 +27,15 @@ pub struct EncryptedExtensions<'a> {
     pub client_certificate_type: Option<CertificateType>,
     /// The type of the server's own certificate.
     pub server_certificate_type: Option<CertificateType>,
-    /// Those that are one small value each.
+    /// The extensions that are one small value each.
     pub small: SmallExtensions,
     /// The server accepted the early data.
     pub early_data: bool,
-    /// What became of a forward-secret ticket whose early data was refused.
+    /// The fate of a forward-secret ticket whose early data was refused.
     pub(crate) rejection: Option<Rejection>,
-    /// What became of the flights that the client asked about, each as its byte; empty for no answer.
+    /// The fate of the flights that the client asked about, one byte each; empty for no answer.
     pub receipts: &'a [u8],
-    /// The owner's.
+    /// The owner's extensions.
     pub opaque: Vec<(ExtensionType, &'a [u8])>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> EncryptedExtensions<'a> {
                 ExtensionType::SERVER_CERTIFICATE_TYPE => {
                     extensions.server_certificate_type = Some(CertificateType(body.u8()?));
                 }
-                // The server's preferences for later connections; nothing to act on (§4.2.7).
+                // The server's preferences for later connections; nothing to do (§4.2.7).
                 ExtensionType::SUPPORTED_GROUPS => drop(CodePoints::new(body.vec16()?)?),
                 ExtensionType::EARLY_DATA => extensions.early_data = true,
                 ExtensionType::FORWARD_SECRET_EARLY_DATA => {
@@ -80,7 +80,7 @@ impl<'a> EncryptedExtensions<'a> {
                     if typ.is_known() || is_grease(typ.0) {
                         return Err(refuse_response_extension(true));
                     }
-                    // What was offered and is not the engine's is the owner's.
+                    // An offered extension unknown to the engine is the owner's.
                     extensions.opaque.push((typ, body.rest()));
                 }
             }

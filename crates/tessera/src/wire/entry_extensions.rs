@@ -1,5 +1,5 @@
-//! What may come with a certificate: an OCSP response and signed certificate timestamps (RFC 8446
-//! §4.4.2.1). Asked for in ClientHello or CertificateRequest, answered in a CertificateEntry.
+//! What may accompany a certificate: an OCSP response and signed certificate timestamps (RFC 8446
+//! §4.4.2.1). Requested in ClientHello or CertificateRequest, sent in a CertificateEntry.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::{Error, decode_error};
 
-/// The extensions of a CertificateEntry: those that are asked for, or that may be sent.
+/// The extensions of a CertificateEntry that are requested, or may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EntryExtensions {
     /// status_request: an OCSP response (RFC 6066 §8).
@@ -19,7 +19,7 @@ pub struct EntryExtensions {
 }
 
 impl EntryExtensions {
-    /// Asks for them in a ClientHello.
+    /// Requests them in a ClientHello.
     pub(crate) fn write_for_client_hello(self, out: &mut Vec<u8>) {
         if self.status_request {
             write_extension(out, ExtensionType::STATUS_REQUEST, |out| {
@@ -34,7 +34,7 @@ impl EntryExtensions {
         }
     }
 
-    /// Asks for them in a CertificateRequest, where both are empty (RFC 8446 §4.4.2.1).
+    /// Requests them in a CertificateRequest, where both are empty (RFC 8446 §4.4.2.1).
     pub(crate) fn write_for_certificate_request(self, out: &mut Vec<u8>) {
         if self.status_request {
             write_empty(out, ExtensionType::STATUS_REQUEST);
@@ -45,8 +45,8 @@ impl EntryExtensions {
     }
 }
 
-/// Reads a client's status_request: whether it asks for OCSP. Other types of status, should there
-/// ever be one, are ignored (RFC 6066 §8).
+/// Reads a client's status_request; returns whether it asks for OCSP. Other types of status
+/// are ignored (RFC 6066 §8).
 pub fn read_status_request(mut reader: Reader<'_>) -> Result<bool, Error> {
     if reader.u8()? != OCSP {
         return Ok(false);
@@ -83,7 +83,7 @@ pub fn write_certificate_status(out: &mut Vec<u8>, response: &[u8]) {
     });
 }
 
-/// Reads a SignedCertificateTimestampList, and gives it as it is (RFC 6962 §3.3).
+/// Checks a SignedCertificateTimestampList, and returns it unchanged (RFC 6962 §3.3).
 pub fn read_sct_list<'a>(mut reader: Reader<'a>) -> Result<&'a [u8], Error> {
     let whole = reader.rest();
     let mut reader = Reader::new(whole);
@@ -105,8 +105,8 @@ pub fn write_sct_list(out: &mut Vec<u8>, list: &[u8]) {
     write_extension(out, ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP, |out| out.bytes(list));
 }
 
-/// The longest OCSP response and list of SCTs together, in bytes: what a CertificateEntry has room for,
-/// less the headers of two extensions and of CertificateStatus.
+/// The longest OCSP response and list of SCTs together, in bytes: the capacity of a CertificateEntry
+/// without the headers of two extensions and of CertificateStatus.
 pub const MAX_STAPLED: usize = 0xffff - 2 * 4 - 4;
 
 /// CertificateStatusType ocsp.

@@ -1,4 +1,4 @@
-//! Extension blocks: the list itself, and the rules that hold for every message that has one.
+//! Extension blocks: the list itself, and the rules for every message that has one.
 
 use alloc::vec::Vec;
 
@@ -9,7 +9,7 @@ use super::writer::Writer;
 use crate::alert::AlertDescription;
 use crate::error::{Error, illegal_parameter, protocol};
 
-/// Calls `each` with every extension of the block that `reader` stands at; a type that comes twice
+/// Calls `each` with every extension of the block at `reader`'s position; a repeated type
 /// is an error (RFC 8446 §4.2).
 pub fn read_extensions<'a>(
     reader: &mut Reader<'a>,
@@ -28,22 +28,22 @@ pub fn read_extensions<'a>(
     Ok(())
 }
 
-/// An extension block whose form was checked.
+/// An extension block whose format was checked.
 #[derive(Clone, Copy)]
 pub struct Extensions<'a>(&'a [u8]);
 
 impl<'a> Extensions<'a> {
-    /// Extensions one after the other.
+    /// A block without its length.
     pub fn of(block: &'a [u8]) -> Self {
         Self(block)
     }
 
-    /// The block that `reader` stands at; nothing if there is none.
+    /// The block at `reader`'s position; empty if there is none.
     pub fn at(mut reader: Reader<'a>) -> Self {
         Self(reader.vec16().unwrap_or_default())
     }
 
-    /// The extensions in their order.
+    /// Iterates over the extensions in order.
     pub fn iter(self) -> impl Iterator<Item = (ExtensionType, &'a [u8])> {
         let mut block = Reader::new(self.0);
         core::iter::from_fn(move || {
@@ -52,7 +52,7 @@ impl<'a> Extensions<'a> {
         })
     }
 
-    /// Appends them as they stand.
+    /// Appends them unchanged.
     pub fn write(self, out: &mut Vec<u8>) {
         out.bytes(self.0);
     }
@@ -64,8 +64,8 @@ pub fn write_extension(out: &mut Vec<u8>, typ: ExtensionType, body: impl FnOnce(
     out.vec16(body);
 }
 
-/// What to say of an extension that is not read in this message: one that the client did not offer
-/// is unsupported_extension, one that it did offer stands in the wrong message (RFC 8446 §4.2).
+/// Returns the error for an extension that this message can't have: unsupported_extension if the client did
+/// not offer it, otherwise it is in the wrong message (RFC 8446 §4.2).
 pub fn refuse_response_extension(offered: bool) -> Error {
     if offered {
         illegal_parameter("an extension stands in a message where it may not")
@@ -78,7 +78,7 @@ pub fn refuse_response_extension(offered: bool) -> Error {
 pub const UNSOLICITED: Error =
     protocol(AlertDescription::UNSUPPORTED_EXTENSION, "an extension that was not offered");
 
-/// Writes an extension that is a list of code points with a length of two bytes.
+/// Writes an extension that is a list of code points with a two-byte length.
 pub fn write_code_points(out: &mut Vec<u8>, typ: ExtensionType, listed: impl Iterator<Item = u16>) {
     write_extension(out, typ, |out| out.vec16(|out| listed.for_each(|code| out.u16(code))));
 }

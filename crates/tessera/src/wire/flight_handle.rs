@@ -4,8 +4,8 @@ use core::fmt;
 
 /// The name of a forward-secret flight.
 ///
-/// Both ends know it and nobody else does, until the client asks about it: it comes from the exporter
-/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault knows the
+/// Known only to both ends until the client asks about it: it comes from the exporter
+/// of the connection that issued the ticket (docs/0rtt-fs.md, section 4.1). The vault finds the
 /// one-time secret by it. An application that must execute a flight exactly once stores it in the same
 /// transaction as the effect; a client keeps it for as long as it may have to ask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,7 +16,7 @@ impl FlightHandle {
     pub const LEN: usize = 32;
 }
 
-/// A party that knows a handle can have its key burned; it is not for logs.
+/// A party that knows a handle can have its key burned, so it must not be logged.
 impl fmt::Debug for FlightHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("FlightHandle(..)")

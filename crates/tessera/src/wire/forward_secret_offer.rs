@@ -1,4 +1,4 @@
-//! What a ClientHello says of forward-secret 0-RTT (docs/0rtt-fs.md).
+//! A ClientHello's offer of forward-secret 0-RTT (docs/0rtt-fs.md).
 
 use super::client_hello::{ClientHello, whole};
 use super::code_points::ExtensionType;
@@ -7,9 +7,9 @@ use super::reader::{CodePoints, Reader};
 use crate::error::{Error, decode_error};
 use crate::limits::MAX_RECEIPTS;
 
-/// The extensions of a ClientHello that belong to forward-secret 0-RTT. Their types are from the range
-/// for private use (RFC 8446 §11), where anybody's extensions may stand: only a server that has the
-/// feature on reads them, and to every other one they are unknown (§4.1.2: ignored).
+/// The extensions of a ClientHello for forward-secret 0-RTT. Their types are from the range
+/// for private use (RFC 8446 §11), where others may use the same: only a server with the
+/// feature enabled reads them; to every other they are unknown (§4.1.2: ignored).
 #[derive(Clone, Copy, Default)]
 pub struct ForwardSecretOffer<'a> {
     /// forward_secret_early_data: the kinds of one-time keys that the client can use.
@@ -19,7 +19,7 @@ pub struct ForwardSecretOffer<'a> {
 }
 
 impl<'a> ForwardSecretOffer<'a> {
-    /// Reads the kinds, and the handles where this server answers them.
+    /// Reads the kinds, and the handles if this server answers them.
     pub fn read(hello: &ClientHello<'a>, reads_handles: bool) -> Result<Self, Error> {
         let mut offer = Self::default();
         for (typ, body) in hello.extensions.iter() {

@@ -1,5 +1,5 @@
-//! GREASE (RFC 8701): values that mean nothing, so that a peer that can't ignore what it doesn't know
-//! is noticed at once.
+//! GREASE (RFC 8701): meaningless values that expose peers which fail to ignore unknown
+//! values.
 
 use alloc::vec::Vec;
 
@@ -9,16 +9,16 @@ use super::code_points::{
 use super::extensions::write_extension;
 use super::writer::Writer;
 
-/// The GREASE values of one hello and its repetition, or of one message: chosen at random, and the
-/// same whenever they are asked for (RFC 8701 §7).
+/// The GREASE values of one hello and its repetition, or of one message: random, and
+/// stable across calls (RFC 8701 §7).
 #[derive(Clone, Copy)]
 pub struct Grease([u8; Self::LEN]);
 
 impl Grease {
-    /// How many random bytes the values are made of.
+    /// How many random bytes determine the values.
     pub const LEN: usize = 8;
 
-    /// The values that random bytes stand for.
+    /// The values for these random bytes.
     pub fn new(drawn: [u8; Self::LEN]) -> Self {
         Self(drawn)
     }
@@ -60,7 +60,7 @@ impl Grease {
 
     /// Another extension, with contents.
     pub fn full_extension(self) -> ExtensionType {
-        // Never the same as the first: that would be an extension that comes twice.
+        // Never the same as the first: that would be a repeated extension.
         let distance = 1 + (self.0[7] >> 4) % 15;
         ExtensionType(code_point((self.0[6] & 15) + distance))
     }
@@ -83,7 +83,7 @@ fn code_point(drawn: u8) -> u16 {
     u16::from_be_bytes([byte, byte])
 }
 
-/// Whether a code point of two bytes is reserved for values that mean nothing.
+/// Returns whether a two-byte code point is reserved for GREASE.
 pub fn is_grease(code_point: u16) -> bool {
     let [high, low] = code_point.to_be_bytes();
     high == low && low & 0x0f == 0x0a

@@ -7,10 +7,10 @@ use super::reader::Reader;
 use super::writer::Writer;
 use crate::error::{Error, unexpected_message};
 
-/// Length of the frame in bytes: the type and a length of three bytes.
+/// Length of the frame in bytes: the type and a three-byte length.
 pub const HANDSHAKE_HEADER_LEN: usize = 4;
 
-/// One whole handshake message, read where it lies.
+/// One whole handshake message, read in place.
 #[derive(Clone, Copy)]
 pub struct HandshakeMessage<'a> {
     /// Its type.
@@ -22,7 +22,7 @@ pub struct HandshakeMessage<'a> {
 }
 
 impl<'a> HandshakeMessage<'a> {
-    /// The first whole message of `bytes`, or `None` if more bytes are needed.
+    /// Returns the first whole message of `bytes`, or `None` if more bytes are needed.
     pub fn split_from(bytes: &'a [u8]) -> Option<Self> {
         let len = Self::len_of(bytes)?;
         let message = bytes.get(..len)?;
@@ -30,13 +30,13 @@ impl<'a> HandshakeMessage<'a> {
         Some(Self { typ: HandshakeType(message[0]), body, bytes: message })
     }
 
-    /// The length of the first message of `bytes`, frame included, as soon as its frame is there.
+    /// Returns the length of the first message of `bytes`, frame included, as soon as its frame has arrived.
     pub fn len_of(bytes: &[u8]) -> Option<usize> {
         let [_, a, b, c] = *bytes.first_chunk::<HANDSHAKE_HEADER_LEN>()?;
         Some(HANDSHAKE_HEADER_LEN + u32::from_be_bytes([0, a, b, c]) as usize)
     }
 
-    /// A reader of the body, if the message is of type `typ`; otherwise the peer is out of turn.
+    /// Returns a reader of the body if the message is of type `typ`; otherwise the peer is out of turn.
     pub fn reader_for(&self, typ: HandshakeType) -> Result<Reader<'a>, Error> {
         if self.typ == typ {
             Ok(Reader::new(self.body))

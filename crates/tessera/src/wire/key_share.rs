@@ -36,7 +36,7 @@ impl<'a> KeyShareEntry<'a> {
     }
 }
 
-/// The client's shares; the list may be empty, and no group comes twice.
+/// The client's shares; the list may be empty, and no group is repeated.
 #[derive(Clone, Copy)]
 pub struct KeyShares<'a>(&'a [u8]);
 
@@ -56,12 +56,12 @@ impl<'a> KeyShares<'a> {
         Ok(Self(shares))
     }
 
-    /// The share for `group`, if there is one.
+    /// Returns the share for `group`, if any.
     pub fn get(self, group: NamedGroup) -> Option<&'a [u8]> {
         self.iter().find(|entry| entry.group == group).map(|entry| entry.key_exchange)
     }
 
-    /// The shares in the client's order.
+    /// Iterates over the shares in the client's order.
     pub fn iter(self) -> impl Iterator<Item = KeyShareEntry<'a>> {
         let mut entries = Reader::new(self.0);
         core::iter::from_fn(move || KeyShareEntry::read(&mut entries).ok())

@@ -1,4 +1,4 @@
-//! Messages and extensions: read and write, nothing else.
+//! Reading and writing messages and extensions, nothing else.
 
 mod certificate;
 mod certificate_compression;

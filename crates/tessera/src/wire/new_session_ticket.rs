@@ -16,11 +16,11 @@ pub const TICKET_ID_LEN: usize = 32;
 
 /// A NewSessionTicket.
 pub struct NewSessionTicket<'a> {
-    /// Seconds after which the ticket is worthless; at most seven days.
+    /// Seconds after which the ticket is invalid; at most seven days.
     pub lifetime: u32,
     /// Added to the age that the client reports.
     pub age_add: u32,
-    /// Makes the PSK different from those of the connection's other tickets.
+    /// Distinguishes the PSK from those of the connection's other tickets.
     pub nonce: &'a [u8],
     /// The ticket itself.
     pub ticket: &'a [u8],
@@ -28,31 +28,31 @@ pub struct NewSessionTicket<'a> {
     pub small: SmallExtensions,
     /// The forward-secret companion.
     pub forward_secret: Option<ForwardSecretTicket<'a>>,
-    /// Extensions of others, to be written behind these; of a message that was read, all that it has.
+    /// Other extensions, written after these; of a received message, all its extensions.
     pub extensions: Extensions<'a>,
-    /// Values that mean nothing, to be written; never read.
+    /// GREASE values to write; never read.
     pub grease: Option<Grease>,
 }
 
-/// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret. As it stands
-/// on the wire it is the context of the FS secret.
+/// What a client needs for one forward-secret 0-RTT connection; nothing in it is secret. Its wire
+/// format is the context of the FS secret.
 #[derive(Clone, Copy)]
 pub struct ForwardSecretTicket<'a> {
     /// The kind of the one-time key.
     pub kind: NamedGroup,
-    /// The id: the name of the ticket in the client's flight.
+    /// The id, which names the ticket in the client's flight.
     pub id: &'a [u8; TICKET_ID_LEN],
     /// The one-time public key.
     pub public: &'a [u8],
-    /// Seconds after which the key is gone.
+    /// Seconds after which the key expires.
     pub lifetime: u32,
-    /// How much early data the server takes, in bytes.
+    /// How much early data the server accepts, in bytes.
     pub max_early_data_size: u32,
 }
 
 impl<'a> NewSessionTicket<'a> {
-    /// Reads the body of the message; the forward-secret companion only where this client has that on,
-    /// since its type is from the range for private use, where anybody's extension may stand.
+    /// Reads the body of the message. Reads the forward-secret companion only if this client has enabled it,
+    /// since its type is from the range for private use, where others may use the same.
     pub fn read(mut reader: Reader<'a>, reads_companion: bool) -> Result<Self, Error> {
         let mut message = Self {
             lifetime: reader.u32()?,
@@ -119,7 +119,7 @@ impl<'a> ForwardSecretTicket<'a> {
         })
     }
 
-    /// The structure as it stands on the wire.
+    /// Returns the structure in its wire format.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(TICKET_ID_LEN + 12 + self.public.len());
         self.write(&mut out);

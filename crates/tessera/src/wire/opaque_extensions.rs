@@ -1,4 +1,4 @@
-//! Extensions that the engine carries and does not read: the owner's own, such as QUIC's transport
+//! Extensions that the engine carries unread: the owner's own, such as QUIC's transport
 //! parameters (RFC 9001 §8.2).
 
 use alloc::vec::Vec;
@@ -9,17 +9,17 @@ use super::grease::is_grease;
 use crate::error::{Error, illegal_parameter, require};
 use crate::limits::{MAX_OPAQUE_EXTENSIONS, MAX_OPAQUE_LEN};
 
-/// An extension that means something to the owner alone.
+/// An extension that only the owner interprets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpaqueExtension {
-    /// Its type: none that the engine knows itself, and no GREASE value (RFC 8701).
+    /// Its type: neither known to the engine nor a GREASE value (RFC 8701).
     pub typ: ExtensionType,
     /// Its contents.
     pub contents: Vec<u8>,
 }
 
 impl OpaqueExtension {
-    /// Checks those of a configuration.
+    /// Checks the extensions of a configuration.
     pub(crate) fn check_all(own: &[Self]) -> Result<(), Error> {
         let fit = own.len() <= MAX_OPAQUE_EXTENSIONS && Self::len_of(own) <= MAX_OPAQUE_LEN;
         require(fit, "extensions: at most 16, with 16 KiB in all")?;
@@ -32,12 +32,12 @@ impl OpaqueExtension {
         Ok(())
     }
 
-    /// The length of their contents in bytes.
+    /// Returns the total length of their contents in bytes.
     pub(crate) fn len_of(own: &[Self]) -> usize {
         own.iter().map(|extension| extension.contents.len()).sum()
     }
 
-    /// Those of the peer's extensions whose types this side registered.
+    /// Returns the peer's extensions of the types that this side registered.
     pub(crate) fn of_peer<'a>(
         own: &[Self],
         sent: impl IntoIterator<Item = (ExtensionType, &'a [u8])>,
@@ -57,7 +57,7 @@ impl OpaqueExtension {
         Ok(received)
     }
 
-    /// Whether `own` has an extension of this type.
+    /// Returns whether `own` has an extension of this type.
     pub(crate) fn names(own: &[Self], typ: ExtensionType) -> bool {
         own.iter().any(|extension| extension.typ == typ)
     }
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// In one extension or in several: what is kept is bounded.
+    /// In one extension or in several, the total is bounded.
     #[test]
     fn what_is_kept_of_a_peers_opaque_extensions_is_bounded() {
         let types = [ExtensionType(57), ExtensionType(0xff77), ExtensionType(0xff78)];
@@ -84,7 +84,7 @@ mod tests {
             let sent = sent.iter().map(|(typ, contents)| (*typ, &contents[..]));
             let received = OpaqueExtension::of_peer(&own, sent.clone());
             assert_eq!(received.is_ok(), taken, "{lens:?}");
-            // Those that nobody registered don't count.
+            // Unregistered ones don't count.
             assert_eq!(OpaqueExtension::of_peer(&own[1..1], sent), Ok(Vec::new()));
         }
     }

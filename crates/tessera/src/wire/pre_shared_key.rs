@@ -50,24 +50,24 @@ impl<'a> OfferedPsks<'a> {
         Ok(offered)
     }
 
-    /// The identities in the client's order.
+    /// Iterates over the identities in the client's order.
     pub fn identities(self) -> impl Iterator<Item = PskIdentity<'a>> {
         let mut list = Reader::new(self.identities);
         core::iter::from_fn(move || read_identity(&mut list).ok())
     }
 
-    /// The binders, in the order of the identities.
+    /// Iterates over the binders, in the order of the identities.
     pub fn binders(self) -> impl Iterator<Item = &'a [u8]> {
         let mut list = Reader::new(self.binders);
         core::iter::from_fn(move || read_binder(&mut list).ok())
     }
 
-    /// The binder of the identity at `index`.
+    /// Returns the binder of the identity at `index`.
     pub fn binder(self, index: usize) -> Option<&'a [u8]> {
         self.binders().nth(index)
     }
 
-    /// Length in bytes of the binders list with its length: what the binders themselves don't cover
+    /// Returns the length in bytes of the binders list with its length prefix, which the binders don't cover
     /// (RFC 8446 §4.2.11.2).
     pub fn binders_len(self) -> usize {
         2 + self.binders.len()
@@ -83,12 +83,12 @@ fn read_identity<'a>(list: &mut Reader<'a>) -> Result<PskIdentity<'a>, Error> {
 }
 
 fn read_binder<'a>(list: &mut Reader<'a>) -> Result<&'a [u8], Error> {
-    // One that is too short for any hash is wrong like any other wrong binder.
+    // One too short for any hash is wrong like any other wrong binder.
     list.vec8()
 }
 
-/// Writes the client's extension with binders of zeros, to be filled in when the hello is whole;
-/// returns the length of the binders list with its length.
+/// Writes the client's extension with binders of zeros, to be filled in when the hello is complete;
+/// returns the length of the binders list with its length prefix.
 pub fn write_offered_psks<'i>(
     out: &mut Vec<u8>,
     psks: impl Iterator<Item = (PskIdentity<'i>, usize)> + Clone,
@@ -135,7 +135,7 @@ impl PskModes {
         })
     }
 
-    /// Writes the extension, with `more` besides.
+    /// Writes the extension, with `more` added.
     pub fn write(self, out: &mut Vec<u8>, more: Option<PskKeyExchangeMode>) {
         write_extension(out, ExtensionType::PSK_KEY_EXCHANGE_MODES, |out| {
             out.vec8(|out| {

@@ -29,13 +29,13 @@ impl<'a> Protocols<'a> {
         Ok(Self(listed))
     }
 
-    /// The protocols in the peer's order.
+    /// Iterates over the protocols in the peer's order.
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         let mut list = Reader::new(self.0);
         core::iter::from_fn(move || list.vec8().ok())
     }
 
-    /// The only protocol of a server's answer.
+    /// Returns the only protocol of a server's answer.
     pub fn only(self) -> Result<&'a [u8], Error> {
         let mut protocols = self.iter();
         match (protocols.next(), protocols.next()) {

@@ -1,4 +1,4 @@
-//! Reading: a cursor over borrowed bytes.
+//! A cursor over borrowed bytes.
 
 use crate::error::{Error, decode_error};
 
@@ -12,63 +12,63 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The next `len` bytes.
+    /// Reads the next `len` bytes.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(SHORT)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// Everything that is left.
+    /// Reads everything that is left.
     pub fn rest(&mut self) -> &'a [u8] {
         core::mem::take(&mut self.0)
     }
 
-    /// The next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     pub fn array<const N: usize>(&mut self) -> Result<&'a [u8; N], Error> {
         let (taken, rest) = self.0.split_first_chunk::<N>().ok_or(SHORT)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// A uint8.
+    /// Reads a uint8.
     pub fn u8(&mut self) -> Result<u8, Error> {
         self.array::<1>().map(|[byte]| *byte)
     }
 
-    /// A uint16.
+    /// Reads a uint16.
     pub fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(|bytes| u16::from_be_bytes(*bytes))
     }
 
-    /// A uint24.
+    /// Reads a uint24.
     pub fn u24(&mut self) -> Result<usize, Error> {
         self.array::<3>().map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]) as usize)
     }
 
-    /// A uint32.
+    /// Reads a uint32.
     pub fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(|bytes| u32::from_be_bytes(*bytes))
     }
 
-    /// A vector with a length of one byte.
+    /// Reads a vector with a one-byte length.
     pub fn vec8(&mut self) -> Result<&'a [u8], Error> {
         let len = self.u8()?;
         self.take(len.into())
     }
 
-    /// A vector with a length of two bytes.
+    /// Reads a vector with a two-byte length.
     pub fn vec16(&mut self) -> Result<&'a [u8], Error> {
         let len = self.u16()?;
         self.take(len.into())
     }
 
-    /// A vector with a length of three bytes.
+    /// Reads a vector with a three-byte length.
     pub fn vec24(&mut self) -> Result<&'a [u8], Error> {
         let len = self.u24()?;
         self.take(len)
@@ -86,12 +86,12 @@ impl<'a> Reader<'a> {
 
 const SHORT: Error = decode_error("a structure ends too early");
 
-/// A list of two-byte code points, not empty, read where it lies.
+/// A non-empty list of two-byte code points, read in place.
 #[derive(Clone, Copy)]
 pub struct CodePoints<'a>(&'a [u8]);
 
 impl<'a> CodePoints<'a> {
-    /// Takes the contents of a vector; they must be a non-zero number of pairs.
+    /// Checks the contents of a vector: a non-zero number of pairs.
     pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.is_empty() || !bytes.len().is_multiple_of(2) {
             return Err(decode_error("a list of code points is empty or has half an entry"));
@@ -99,12 +99,12 @@ impl<'a> CodePoints<'a> {
         Ok(Self(bytes))
     }
 
-    /// The code points in the peer's order.
+    /// Iterates over the code points in the peer's order.
     pub fn iter(self) -> impl Iterator<Item = u16> + 'a {
         self.0.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
     }
 
-    /// Whether `code_point` is among them.
+    /// Returns whether `code_point` is in the list.
     pub fn contains(self, code_point: u16) -> bool {
         self.iter().any(|listed| listed == code_point)
     }

@@ -16,13 +16,13 @@ pub(crate) enum Rejection {
     /// The key was taken to accept it.
     Used,
     /// The key was in the memory of a server that ended at least `ended_before` milliseconds ago, and
-    /// is gone. A flight that was sent since then has been accepted by nobody. Only its client knows
-    /// when it sent it, and it needs no clock in step with the server's for that: it compares two spans.
+    /// is gone. A flight sent since then has not been accepted. Only its client knows when it sent
+    /// the flight, and it needs no clock in step with the server's for that: it compares two spans.
     Lost { ended_before: u32 },
 }
 
 impl Rejection {
-    /// No verdict that this version doesn't know is believed, whatever follows it.
+    /// Reads a rejection; an unknown verdict is not trusted, whatever follows it.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Result<Self, Error> {
         Ok(match reader.u8()? {
             0 => Self::Unknown,

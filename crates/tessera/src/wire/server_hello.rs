@@ -18,11 +18,11 @@ pub const HELLO_RETRY_RANDOM: [u8; 32] = [
     0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-/// What a server answers to a ClientHello.
+/// A server's answer to a ClientHello.
 pub enum HelloAnswer<'a> {
-    /// The handshake goes on.
+    /// The handshake continues.
     Hello(ServerHello<'a>),
-    /// The client is to say hello again.
+    /// The client must send ClientHello again.
     Retry(HelloRetryRequest<'a>),
 }
 
@@ -36,9 +36,9 @@ pub struct ServerHello<'a> {
     pub cipher_suite: CipherSuite,
     /// The server's reply to a key share.
     pub key_share: Option<KeyShareEntry<'a>>,
-    /// The index of the identity of the PSK.
+    /// The index of the selected PSK identity.
     pub selected_identity: Option<u16>,
-    /// The owner's.
+    /// The owner's extensions.
     pub opaque: Vec<(ExtensionType, &'a [u8])>,
 }
 
@@ -50,7 +50,7 @@ pub struct HelloRetryRequest<'a> {
     pub cipher_suite: CipherSuite,
     /// The group for which the server wants a share.
     pub group: Option<NamedGroup>,
-    /// To be repeated by the client.
+    /// For the client to repeat.
     pub cookie: Option<&'a [u8]>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> HelloAnswer<'a> {
                     _ if !retry && owners.contains(&typ) && offered(typ) => {
                         opaque.push((typ, body.rest()));
                     }
-                    // A server of TLS 1.2 answers here what belongs elsewhere: see below.
+                    // A TLS 1.2 server answers other extensions here: see below.
                     _ => {
                         refused.get_or_insert(refuse_response_extension(offered(typ)));
                         return Ok(());
@@ -144,7 +144,7 @@ impl ServerHello<'_> {
     pub fn write(&self, out: &mut Vec<u8>, versions: &Versions) {
         let head = (self.random, self.session_id, self.cipher_suite);
         write_answer(out, versions, head, |out| {
-            // The order of RFC 8448, so that its traces can be replayed to the byte.
+            // The order of RFC 8448, so that its traces can be replayed byte for byte.
             if let Some(index) = self.selected_identity {
                 write_extension(out, ExtensionType::PRE_SHARED_KEY, |out| out.u16(index));
             }

@@ -1,7 +1,7 @@
 //! The extensions that are one small value each.
 //!
-//! A new one is four edits: its code point, its value (`small_values.rs`), its line in the table below,
-//! and what it is sent with (`handshake/small_extensions.rs`).
+//! A new one needs four edits: its code point, its value (`small_values.rs`), its line in the table below,
+//! and its value to send (`handshake/small_extensions.rs`).
 
 use alloc::vec::Vec;
 
@@ -13,14 +13,14 @@ use crate::error::Error;
 
 macro_rules! small_extensions {
     ($($(#[$doc:meta])* $name:ident: $value:ty, in $($message:ident)|+;)*) => {
-        /// The small extensions of one message; `None` for those that are not there.
+        /// The small extensions of one message; `None` for absent ones.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct SmallExtensions {
             $($(#[$doc])* pub $name: Option<$value>,)*
         }
 
         impl SmallExtensions {
-            /// Reads an extension if it is one of these and may stand in `message`; returns whether it
+            /// Reads an extension if it is one of these and may be in `message`; returns whether it
             /// was.
             pub fn read(
                 &mut self,
@@ -37,7 +37,7 @@ macro_rules! small_extensions {
                 Ok(true)
             }
 
-            /// Whether `message` has this extension.
+            /// Returns whether `message` has this extension.
             pub fn has(&self, message: HandshakeType, typ: ExtensionType) -> bool {
                 match (typ, message) {
                     $((<$value as SmallExtension>::TYPE, $(HandshakeType::$message)|+) => {
@@ -47,7 +47,7 @@ macro_rules! small_extensions {
                 }
             }
 
-            /// Appends those that may stand in `message`, in the order of the table.
+            /// Appends those that may be in `message`, in the order of the table.
             pub fn write(&self, message: HandshakeType, out: &mut Vec<u8>) {
                 $(if matches!(message, $(HandshakeType::$message)|+) {
                     write_small_extension(self.$name, out);
@@ -95,7 +95,7 @@ mod tests {
         Ok(read.then_some(small))
     }
 
-    /// What is written in a message is what is read there, and nothing that belongs to others.
+    /// A message reads exactly the small extensions that it writes, and none of other messages.
     #[test]
     fn each_message_writes_and_reads_its_own_small_extensions() {
         let of_servers = SmallExtensions {

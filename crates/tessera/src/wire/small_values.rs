@@ -8,7 +8,7 @@ use super::small_extension::SmallExtension;
 use super::writer::Writer;
 use crate::error::{Error, illegal_parameter};
 
-/// record_size_limit: the largest record that a side takes, in bytes of plaintext and content type
+/// record_size_limit: the largest record that a side accepts, in bytes of plaintext and content type
 /// (RFC 8449).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordSizeLimit(pub u16);
@@ -21,7 +21,7 @@ impl SmallExtension for RecordSizeLimit {
         match body.u16()? {
             limit @ 64.. => Ok(Self(limit)),
             _ => {
-                // What is malformed is not judged by its value.
+                // A malformed extension is decode_error, whatever its value.
                 body.finish()?;
                 Err(illegal_parameter("record_size_limit is below 64"))
             }
@@ -43,7 +43,7 @@ pub struct TicketRequest {
 }
 
 impl TicketRequest {
-    /// No more than `most` of either.
+    /// Returns the request with at most `most` of either.
     pub(crate) fn at_most(self, most: u8) -> Self {
         Self {
             new_session_count: self.new_session_count.min(most),
@@ -65,7 +65,7 @@ impl SmallExtension for TicketRequest {
     }
 }
 
-/// How many tickets the server means to send (RFC 9149).
+/// How many tickets the server expects to send (RFC 9149).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExpectedTickets(pub u8);
 
@@ -81,7 +81,7 @@ impl SmallExtension for ExpectedTickets {
     }
 }
 
-/// early_data of a ticket: how much replayable early data the server takes, in bytes.
+/// early_data of a ticket: how much replayable early data the server accepts, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MaxEarlyDataSize(pub u32);
 

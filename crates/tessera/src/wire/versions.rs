@@ -1,13 +1,13 @@
-//! The versions that hellos name (RFC 8446 §4.1.2, §4.2.1).
+//! The versions in hellos (RFC 8446 §4.1.2, §4.2.1).
 
 use super::code_points::ProtocolVersion;
 
-/// The versions of one protocol, as its hellos name them.
+/// The versions of one protocol in its hellos.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Versions {
     /// legacy_version of ClientHello and ServerHello.
     pub legacy: ProtocolVersion,
-    /// What supported_versions offers and selects.
+    /// The version that supported_versions offers and selects.
     pub selected: ProtocolVersion,
 }
 
@@ -16,7 +16,7 @@ impl Versions {
     pub const TLS_1_3: Self =
         Self { legacy: ProtocolVersion::TLS1_2, selected: ProtocolVersion::TLS1_3 };
 
-    /// Whether a ClientHello may not have this legacy_version: SSL 3.0 and older (RFC 8446 §D.5).
+    /// Returns whether a ClientHello must not have this legacy_version: SSL 3.0 and older (RFC 8446 §D.5).
     pub(crate) fn refuse(&self, legacy: ProtocolVersion) -> bool {
         legacy.0 <= 0x0300
     }

@@ -1,24 +1,24 @@
-//! Writing: appends to a vector that the caller owns.
+//! Appends to a vector that the caller owns.
 
 use alloc::vec::Vec;
 
 /// Writes the presentation language of RFC 8446 §3.
 pub trait Writer {
-    /// A uint8.
+    /// Writes a uint8.
     fn u8(&mut self, value: u8);
-    /// A uint16.
+    /// Writes a uint16.
     fn u16(&mut self, value: u16);
-    /// A uint24, of a number below 2^24.
+    /// Writes a uint24, of a number below 2^24.
     fn u24(&mut self, value: usize);
-    /// A uint32.
+    /// Writes a uint32.
     fn u32(&mut self, value: u32);
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     fn bytes(&mut self, bytes: &[u8]);
-    /// A vector with a length of one byte, its contents written by `contents`.
+    /// Writes a vector with a one-byte length; `contents` writes its contents.
     fn vec8(&mut self, contents: impl FnOnce(&mut Self));
-    /// A vector with a length of two bytes.
+    /// Writes a vector with a two-byte length.
     fn vec16(&mut self, contents: impl FnOnce(&mut Self));
-    /// A vector with a length of three bytes.
+    /// Writes a vector with a three-byte length.
     fn vec24(&mut self, contents: impl FnOnce(&mut Self));
 }
 
@@ -57,8 +57,8 @@ impl Writer for Vec<u8> {
     }
 }
 
-/// Everything written here is bounded by the configuration (which is checked when it is built), so
-/// a length that doesn't fit its prefix is a bug of ours, not something a peer can cause.
+/// The checked configuration bounds everything written here, so a length that doesn't fit its prefix
+/// is a bug in this crate, not something that a peer can cause.
 fn prefixed<const N: usize>(out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; N]);

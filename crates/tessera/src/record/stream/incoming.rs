@@ -1,4 +1,4 @@
-//! Records in.
+//! Reads records.
 
 use super::protection::Protection;
 use crate::error::{Error, decode_error, illegal_parameter, protocol, unexpected_message};
@@ -13,7 +13,7 @@ pub(crate) struct IncomingRecords {
     protection: Option<Protection>,
     /// The most plaintext and content type of one record; this side may have lowered it (RFC 8449).
     pub(crate) max_inner_plaintext: usize,
-    /// Refused early data that is dropped, and how many more bytes of it.
+    /// The kind of refused early data to drop, and how many more bytes of it.
     pub(crate) skip: Option<(RefusedEarlyData, usize)>,
     pub(crate) early_data_left: usize,
     /// Whether a change_cipher_spec may come: after the first hello, before the last Finished.
@@ -22,11 +22,11 @@ pub(crate) struct IncomingRecords {
     empty_in_a_row: u8,
 }
 
-/// One record, with its content where it lies in the caller's buffer.
+/// One record, with its content in place in the caller's buffer.
 pub(crate) enum Incoming<'i> {
-    /// The record is not whole yet.
+    /// The record is incomplete.
     Partial,
-    /// Nothing to act on: dropped.
+    /// An ignored record.
     Nothing,
     /// Whole messages or parts of them.
     Handshake(&'i [u8]),
@@ -56,13 +56,13 @@ impl IncomingRecords {
         self.change_cipher_spec_allowed = epoch != Epoch::Application;
     }
 
-    /// Nothing is read any more, and the keys go.
+    /// Stops reading and drops the keys.
     pub(crate) fn close(&mut self) {
         self.protection = None;
     }
 
-    /// Reads the first record of `input`; returns how long it is, and what it holds. That begins where
-    /// the header ends.
+    /// Reads the first record of `input`; returns its length and its content. The content starts right after
+    /// the header.
     pub(crate) fn read<'i>(&mut self, input: &'i mut [u8]) -> Result<(usize, Incoming<'i>), Error> {
         let Some(header) = input.first_chunk::<HEADER_LEN>().copied() else {
             check_first_byte(input)?;
@@ -119,8 +119,8 @@ impl IncomingRecords {
         fragment: &'i mut [u8],
     ) -> Result<Incoming<'i>, Error> {
         let Some(protection) = &mut self.protection else { return Ok(Incoming::Nothing) };
-        // A peer that failed before it had keys says so in plaintext. It ends the connection with an
-        // error, so nothing is lost by believing it; an end without error anyone could forge.
+        // A peer that failed before it had keys sends its alert in plaintext. Since that ends the connection
+        // with an error, a forged one gains nothing over cutting the connection; a forged clean end would.
         if typ == ContentType::ALERT && protection.is_unused() && self.epoch <= Epoch::Handshake {
             let incoming = self.content(typ, fragment)?;
             return match incoming {
@@ -174,7 +174,7 @@ impl IncomingRecords {
                 Ok(Incoming::Handshake(content))
             }
             ContentType::ALERT => match content {
-                // §6: the level says nothing in TLS 1.3, but there are only two.
+                // §6: the level has no meaning in TLS 1.3, but only two values exist.
                 [1 | 2, description] => Ok(Incoming::Alert(AlertDescription(*description))),
                 [_, _] => Err(illegal_parameter("an alert of no known level")),
                 _ => Err(decode_error("an alert has two bytes")),
@@ -209,7 +209,7 @@ impl IncomingRecords {
         Ok(Incoming::Data(content))
     }
 
-    /// RFC 8446 §5: dropped if it is the one that middlebox compatibility sends.
+    /// RFC 8446 §5: drops the one that middlebox compatibility sends.
     fn change_cipher_spec<'i>(&mut self, fragment: &[u8]) -> Result<Incoming<'i>, Error> {
         self.change_cipher_specs = self.change_cipher_specs.saturating_add(1);
         let too_many = self.change_cipher_specs > MAX_CHANGE_CIPHER_SPECS;
@@ -222,7 +222,7 @@ impl IncomingRecords {
 
 /// Drops refused early data.
 fn skip(left: &mut usize, fragment: &[u8]) -> Result<(), Error> {
-    // What was inside is at most this long; never counted as nothing.
+    // The longest possible content; never counted as zero.
     let plaintext = fragment.len().saturating_sub(1 + crate::crypto::TAG_LEN).max(1);
     *left = left
         .checked_sub(plaintext)

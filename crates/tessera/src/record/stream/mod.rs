@@ -1,5 +1,5 @@
-//! Records over a stream (RFC 8446 §5): what is received is decrypted in the caller's buffer, what
-//! is sent is appended to the caller's output.
+//! Records over a stream (RFC 8446 §5): decrypted in place in the caller's buffer, and
+//! written to the caller's output.
 
 mod incoming;
 mod outgoing;
@@ -30,7 +30,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// The role decides who sends the first record, and where a change_cipher_spec stands.
+    /// The role decides which side sends the first record, and where change_cipher_spec goes.
     pub(crate) fn new(role: Role) -> Self {
         Self {
             incoming: IncomingRecords::new(role),
@@ -51,14 +51,14 @@ impl Stream {
         self.outgoing.close();
     }
 
-    /// Gives back the memory that only the handshake needed.
+    /// Frees the memory that only the handshake needed.
     pub(crate) fn release(&mut self) {
         self.reassembly.release();
         self.outgoing.release();
     }
 }
 
-/// A stream with the output of one call: what carries the handshake.
+/// A stream with the output of one call: the handshake's carrier.
 pub(crate) struct StreamBelow<'t> {
     pub(crate) stream: &'t mut Stream,
     pub(crate) output: &'t mut Output,

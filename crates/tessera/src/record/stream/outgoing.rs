@@ -1,4 +1,4 @@
-//! Records out.
+//! Writes records.
 
 use alloc::vec::Vec;
 
@@ -15,12 +15,12 @@ use crate::wire::{ContentType, ProtocolVersion, Writer};
 pub(crate) struct OutgoingRecords {
     pub(crate) epoch: Epoch,
     protection: Option<Protection>,
-    /// Handshake messages that will share records.
+    /// Handshake messages that may share records.
     pending: Vec<u8>,
     /// The most plaintext of one record; the peer may have lowered it (RFC 8449).
     max_plaintext: usize,
-    /// RFC 8446 §D.4: one goes out for middleboxes. A server's stands right after its first message, a
-    /// client's right before its second flight.
+    /// RFC 8446 §D.4: each side sends one for middleboxes, a server right after its first message, a
+    /// client right before its second flight.
     sent_change_cipher_spec: bool,
     /// close_notify or a fatal alert was sent: nothing may follow it (RFC 8446 §6.1).
     closed: bool,
@@ -60,7 +60,7 @@ impl OutgoingRecords {
         }
     }
 
-    /// Sends the pending handshake messages, as few records as possible.
+    /// Sends the pending handshake messages in as few records as possible.
     pub(crate) fn flush(&mut self, output: &mut Output) {
         if self.pending.is_empty() {
             return;
@@ -104,12 +104,12 @@ impl OutgoingRecords {
         written
     }
 
-    /// Whether the keys must be changed before more data is sent.
+    /// Returns whether the keys must be changed before more data is sent.
     pub(crate) fn nears_limit(&self) -> bool {
         self.protection.as_ref().is_some_and(Protection::nears_limit)
     }
 
-    /// Sends one record; returns how long its content and padding are.
+    /// Sends one record; returns the length of its content and padding.
     pub(crate) fn record(
         &mut self,
         typ: ContentType,
@@ -128,7 +128,7 @@ impl OutgoingRecords {
         }
         let version = self.version.0;
         let out = output.buffer();
-        // At once: a buffer that grows after the plaintext is in it leaves a copy behind.
+        // Reserve now: a buffer that grows with plaintext in it leaves a copy behind.
         out.reserve(padded + OVERHEAD);
         let start = out.len();
         match &mut self.protection {
@@ -154,8 +154,8 @@ impl OutgoingRecords {
         padded
     }
 
-    /// Whether a client's second flight begins with a record of this type: early data, or what follows
-    /// the server's answer. An alert in plaintext is no flight.
+    /// Returns whether a record of this type begins a client's second flight: early data, or the response to
+    /// the server's flight. An alert in plaintext is no flight.
     fn begins_second_flight(&self, typ: ContentType) -> bool {
         let first_flight_sent = self.version == ProtocolVersion::TLS1_2;
         self.role == Role::Client
@@ -170,7 +170,7 @@ impl OutgoingRecords {
         }
     }
 
-    /// Nothing is sent any more, and the keys go.
+    /// Stops sending and drops the keys.
     pub(crate) fn close(&mut self) {
         self.closed = true;
         self.protection = None;
@@ -181,7 +181,7 @@ impl OutgoingRecords {
         self.max_plaintext = MAX_PLAINTEXT.min(usize::from(peer_limit) - 1);
     }
 
-    /// The most content and padding of one record.
+    /// Returns the maximum of content and padding in one record.
     fn most_of(&self, typ: ContentType) -> usize {
         match (typ, self.epoch) {
             (ContentType::APPLICATION_DATA, Epoch::EarlyData) => {
@@ -202,7 +202,7 @@ impl OutgoingRecords {
 
 const CHANGE_CIPHER_SPEC_RECORD: [u8; 6] = [20, 3, 3, 0, 1, 1];
 
-/// Header, content type and tag: what a protected record is longer than its content.
+/// Header, content type and tag: the overhead of a protected record.
 const OVERHEAD: usize = HEADER_LEN + 1 + crate::crypto::TAG_LEN;
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ mod tests {
     use crate::schedule::{EarlySecret, KeyDerivation, STREAM};
     use crate::testing::AES_128_GCM_SHA256;
 
-    /// Each time a buffer grows, its old memory keeps what was in it.
+    /// A buffer that grows leaves its contents in the old memory.
     #[test]
     fn an_output_does_not_grow_once_plaintext_is_in_it() {
         let suite = &AES_128_GCM_SHA256;
@@ -225,7 +225,7 @@ mod tests {
         let mut output = Output::new();
         let written = outgoing.application_data(b"secret", &mut output);
         assert_eq!((written, output.as_slice().len()), (6, 10_000 + OVERHEAD));
-        // It grew once, to what it needed: the next time it would have doubled.
+        // It grew once, to what it needed: a second time would have doubled it.
         assert_eq!(output.buffer().capacity(), 10_000 + OVERHEAD);
     }
 }

@@ -1,11 +1,11 @@
-//! Where a connection's bytes go.
+//! The output buffer of a connection.
 
 use alloc::vec::Vec;
 
-/// The bytes to be sent: owned by the caller, filled by the connection, bounded.
+/// The bytes to send: owned by the caller, filled by the connection, bounded.
 ///
-/// The bound holds for application data and for answers to the peer: a connection whose output is
-/// full reads nothing more. A handshake's own flight is bounded by its messages, and always fits.
+/// The bound applies to application data and to answers to the peer: a connection whose output is
+/// full stops reading. A handshake's own flight is bounded by its messages, and always fits.
 #[derive(Debug)]
 pub struct Output {
     bytes: Vec<u8>,
@@ -20,7 +20,7 @@ impl Default for Output {
 }
 
 impl Output {
-    /// An output that takes about `limit` bytes before it is full; at least one whole record fits.
+    /// An output that is full at about `limit` bytes; at least one whole record fits.
     pub fn with_limit(limit: usize) -> Self {
         Self { bytes: Vec::new(), sent: 0, limit: limit.max(Self::ONE_RECORD) }
     }
@@ -30,12 +30,12 @@ impl Output {
         Self::with_limit(64 * 1024)
     }
 
-    /// The bytes to send now.
+    /// Returns the bytes to send now.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
-    /// Says that the first `count` bytes of [`as_slice`](Self::as_slice) were sent.
+    /// Reports that the first `count` bytes of [`as_slice`](Self::as_slice) were sent.
     pub fn consume(&mut self, count: usize) {
         self.sent = self.bytes.len().min(self.sent + count);
         if self.sent == self.bytes.len() {
@@ -44,17 +44,17 @@ impl Output {
         }
     }
 
-    /// Whether there is nothing to send.
+    /// Returns whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.sent == self.bytes.len()
     }
 
-    /// Whether nothing more is taken before something is sent.
+    /// Returns whether something must be sent before more is written.
     pub fn is_full(&self) -> bool {
         self.room() == 0
     }
 
-    /// Gives back memory that is not needed now.
+    /// Frees unused memory.
     pub fn release(&mut self) {
         self.bytes.drain(..self.sent);
         self.sent = 0;

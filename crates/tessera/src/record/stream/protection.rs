@@ -27,7 +27,7 @@ impl Protection {
         self.aead.seal(&nonce, header, in_out)
     }
 
-    /// A record that doesn't open changes nothing.
+    /// Opens a record; a failure changes nothing.
     pub(crate) fn open(&mut self, header: &[u8], in_out: &mut [u8]) -> Result<usize, OpenFailed> {
         let nonce = Nonce::for_record(&self.iv, self.next_record);
         let len = self.aead.open(&nonce, header, in_out)?;
@@ -35,12 +35,12 @@ impl Protection {
         Ok(len)
     }
 
-    /// Whether nothing was opened or sealed yet.
+    /// Returns whether nothing has been opened or sealed yet.
     pub(crate) fn is_unused(&self) -> bool {
         self.next_record == 0
     }
 
-    /// Whether the keys should be changed: a few records before the suite's limit, so that the
+    /// Returns whether the keys should be changed: a few records before the suite's limit, so that the
     /// KeyUpdate itself and alerts still fit (RFC 8446 §5.5).
     pub(crate) fn nears_limit(&self) -> bool {
         self.next_record >= self.limit.saturating_sub(64).max(1)

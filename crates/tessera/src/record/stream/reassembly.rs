@@ -1,23 +1,23 @@
-//! Handshake messages out of records or packets: one may hold several, and one message may need several.
+//! Handshake messages from records or packets: one may hold several, and one message may span several.
 
 use alloc::vec::Vec;
 
 use crate::error::{Error, decode_error, unexpected_message};
 use crate::wire::HandshakeMessage;
 
-/// Puts handshake messages together whose parts come in order, and keeps what can't be read yet: the part of a message
-/// that came before the rest of it, and whole messages that wait for the answer to a question.
+/// Joins the parts of handshake messages, which arrive in order, and keeps what can't be handled yet: the first part
+/// of a message, and whole messages that wait for the answer to a question.
 ///
-/// Each time something came, [`begin`](Self::begin) a batch, take its messages with [`next`](Self::next), and
-/// [`end`](Self::end) it. Where messages were kept for an answer, an empty batch has them.
+/// For each arrival, [`begin`](Self::begin) a batch, take its messages with [`next`](Self::next), and
+/// [`end`](Self::end) it. An empty batch returns messages kept for an answer.
 #[derive(Default)]
 pub struct Reassembly {
     kept: Vec<u8>,
-    /// Whether bytes follow the message that is being handled: then the keys may not change.
+    /// Whether bytes follow the message being handled: the keys may not change then.
     more_follows: bool,
 }
 
-/// What there is to read now: what came, where it lies, or behind what was kept.
+/// What there is to read now: the arrival in place, or joined to what was kept.
 pub struct Batch<'r> {
     record: &'r [u8],
     joined: Vec<u8>,
@@ -25,15 +25,15 @@ pub struct Batch<'r> {
 }
 
 impl Reassembly {
-    /// Whether nothing is kept.
+    /// Returns whether nothing is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
-    /// Whether nothing follows the message that was read last: what
-    /// [`Below::flight_ended`](crate::face::Below::flight_ended) asks, and what has to hold where keys to read with
-    /// change (RFC 8446 §5.1).
+    /// Checks that nothing follows the last message read, as
+    /// [`Below::flight_ended`](crate::face::Below::flight_ended) requires, and every change of read keys
+    /// (RFC 8446 §5.1).
     ///
     /// # Errors
     /// The peer sent more: unexpected_message.
@@ -44,7 +44,7 @@ impl Reassembly {
         Ok(())
     }
 
-    /// Begins to read what was kept, and then what came.
+    /// Begins to read what was kept, followed by `record`.
     pub fn begin<'r>(&mut self, record: &'r [u8]) -> Batch<'r> {
         if self.kept.is_empty() {
             return Batch { record, joined: Vec::new(), used: 0 };
@@ -54,10 +54,10 @@ impl Reassembly {
         Batch { record: &[], joined, used: 0 }
     }
 
-    /// The next whole message.
+    /// Returns the next whole message.
     ///
     /// # Errors
-    /// One announces more than `longest` bytes: decode_error, as soon as its frame is there.
+    /// A message announces more than `longest` bytes: decode_error, as soon as its header has arrived.
     pub fn next<'b>(
         &mut self,
         batch: &'b mut Batch<'_>,
@@ -91,7 +91,7 @@ impl Reassembly {
         used > 0
     }
 
-    /// Gives back memory that nothing is kept in.
+    /// Frees unused memory.
     pub fn release(&mut self) {
         self.kept.shrink_to_fit();
     }
