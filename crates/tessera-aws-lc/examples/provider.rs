@@ -1,4 +1,4 @@
-//! What the provider offers, and its three uses: agree a key, protect a record, sign.
+//! What the provider offers, and its three uses: agree on a key, protect a record, sign.
 //!
 //! ```text
 //! cargo run -p tessera-aws-lc --example provider

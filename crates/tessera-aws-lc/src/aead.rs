@@ -1,4 +1,4 @@
-//! AES-GCM and ChaCha20-Poly1305, and the masks of headers that belong to them.
+//! AES-GCM and ChaCha20-Poly1305, and their header protection.
 
 use aws_lc_rs::aead::quic::{self, HeaderProtectionKey};
 use aws_lc_rs::aead::{self, Aad, LessSafeKey, UnboundKey};

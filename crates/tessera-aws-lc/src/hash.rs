@@ -28,7 +28,7 @@ pub(crate) static SHA384: Sha2 = Sha2 {
 };
 
 impl Sha2 {
-    /// HMAC straight into `out`, which is exactly one hash output long.
+    /// Computes the HMAC directly into `out`, which is exactly one hash output long.
     fn hmac_into(&self, key: &[u8], message: &[u8], out: &mut [u8]) {
         let key = hmac::Key::new(self.hmac, key);
         hmac::sign_to_buffer(&key, message, out).expect("`out` is one hash output long");
@@ -72,7 +72,7 @@ impl Hash for Sha2 {
     }
 }
 
-/// How much HKDF-Expand gives.
+/// The output length of HKDF-Expand.
 struct OutputLen(usize);
 
 impl hkdf::KeyType for OutputLen {

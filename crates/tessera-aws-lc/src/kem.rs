@@ -64,7 +64,7 @@ impl KeyAgreement for MlKem {
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
         // `new` checks the length and `encapsulate` the modulus (FIPS 203 §7.2: a key with a
         // coefficient of q or more is refused). The latter has no other reason to fail: AWS-LC
-        // aborts when it finds no randomness.
+        // aborts without randomness.
         let (ciphertext, secret) = EncapsulationKey::new(self.algorithm, share)
             .map_err(|_| AgreementError::InvalidShare)?
             .encapsulate()
@@ -89,7 +89,7 @@ impl Ephemeral for EphemeralKey {
     }
 }
 
-/// Opens a ciphertext. One of the right length that was not made for this key gives a secret that
+/// Decapsulates a ciphertext. One of the right length that was not made for this key yields a secret that
 /// the peer does not know (FIPS 203 §6.3, implicit rejection), never an error.
 pub(crate) fn decapsulate(
     key: &DecapsulationKey,

@@ -6,8 +6,8 @@ pub enum KeyRejected {
     /// The bytes are not DER of any kind of key that AWS-LC can read, or the parts of the key do not
     /// belong together.
     Malformed,
-    /// The key is of a kind, on a curve or of a size that TLS 1.3 or this provider does not sign
-    /// with.
+    /// TLS 1.3 or this provider does not sign with keys of this kind, curve or
+    /// size.
     Unsupported,
 }
 

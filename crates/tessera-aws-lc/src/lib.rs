@@ -1,6 +1,6 @@
 //! Tessera's cryptography on AWS-LC: the provider for servers and desktops.
 //!
-//! [`provider`] gives everything that the engine asks for; [`SigningKey`] signs with the key of a
+//! [`provider`] returns everything that the engine needs; [`SigningKey`] signs with the key of a
 //! certificate. It builds with a C compiler alone.
 //!
 //! ```no_run
@@ -22,17 +22,17 @@
 //!
 //! # The first connection of a process
 //!
-//! AWS-LC's generator seeds itself when it is first asked. As it is usually built, it measures the jitter of
-//! the processor for that: 25 to 100 ms. [`provider`] asks it, the first time it is called, so that a
+//! AWS-LC's generator seeds itself on first use. In its usual build it measures the jitter of
+//! the processor for that: 25 to 100 ms. The first call of [`provider`] uses the generator, so that making a
 //! configuration takes this time and no handshake does. Built with `AWS_LC_SYS_NO_JITTER_ENTROPY=1` in the
-//! environment, which a program can set in its `.cargo/config.toml`, AWS-LC takes its seeds from the operating
-//! system alone, in less than a tenth of a millisecond; the program `tessera` is built so.
+//! environment, which a program can set in its `.cargo/config.toml`, AWS-LC takes its seeds only from the operating
+//! system, in less than a tenth of a millisecond; the program `tessera` is built so.
 //!
 //! # Features
 //!
-//! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola where the
-//! processor has what it asks for, which spares a forward-secret handshake a tenth of its instructions.
-//! Without the feature, or on another processor, AWS-LC does all the work, and the answers are the same.
+//! `graviola`, on by default: X25519 with a one-time key from the vault runs on Graviola if the
+//! processor supports it, which saves a tenth of the instructions of a forward-secret handshake.
+//! Without the feature, or on another processor, AWS-LC does all the work, with the same results.
 #![forbid(unsafe_code)]
 
 mod aead;
@@ -53,15 +53,15 @@ use tessera::wire::{CipherSuite, NamedGroup};
 pub use key_rejected::KeyRejected;
 pub use sign::SigningKey;
 
-/// The provider: all suites and one-time key kinds of this crate and the groups that peers commonly
-/// have, the preferred ones first. The first call of a process seeds the generator: see the page of the
+/// Returns the provider: all suites and one-time key kinds of this crate and the groups that peers commonly
+/// support, the preferred ones first. The first call of a process seeds the generator: see the page of the
 /// crate.
 pub fn provider() -> Provider {
     random::seed();
     PROVIDER
 }
 
-/// The same with groups that only some policies ask for, after the others: P-521 and ML-KEM-1024.
+/// Returns the provider with groups that only some policies require, after the others: P-521 and ML-KEM-1024.
 pub fn provider_with_rare_groups() -> Provider {
     random::seed();
     Provider { groups: RARE_TOO, ..PROVIDER }
@@ -85,7 +85,7 @@ static PROVIDER: Provider = Provider {
     stack_depth: STACK_DEPTH,
 };
 
-/// `wiping-cost` in `bench/` measures it: 22,198 bytes, 36,959 with ML-KEM, and 44,223 where a vault keeps seeds,
+/// Measured by `wiping-cost` in `bench/`: 22,198 bytes, 36,959 with ML-KEM, and 44,223 if a vault keeps seeds,
 /// from which one-time keys of ML-KEM are derived.
 const STACK_DEPTH: StackDepth = StackDepth { derivation: 24 * 1024, agreement: 48 * 1024 };
 

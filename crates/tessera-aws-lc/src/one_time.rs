@@ -37,7 +37,7 @@ impl OneTimeKeys for X25519 {
 struct X25519Key(Zeroizing<[u8; 32]>);
 
 impl X25519Key {
-    /// AWS-LC's Rust interface computes the public half whenever it reads a private key.
+    /// Reads the key; AWS-LC's Rust interface then always computes the public half.
     fn with_public(&self) -> Result<PrivateKey, AgreementError> {
         dh::X25519.key_from_scalar(&*self.0)
     }
@@ -48,7 +48,7 @@ impl OneTimeKey for X25519Key {
         Ok(dh::public_half(&self.with_public()?)?.as_ref().to_vec())
     }
 
-    /// A take comes with every flight, so it is worth sparing the public half that nobody asks for.
+    /// Every flight has a take, so it is worth avoiding the unused public half.
     fn open(self: Box<Self>, encapsulated: &[u8]) -> Result<SharedSecret, AgreementError> {
         #[cfg(all(feature = "graviola", any(target_arch = "x86_64", target_arch = "aarch64")))]
         if let Some(agreed) = crate::scalar_mult::x25519(&self.0, encapsulated) {
@@ -59,13 +59,13 @@ impl OneTimeKey for X25519Key {
 }
 
 /// ML-KEM-768; the seed is d || z, the input of ML-KEM.KeyGen_internal, and the expanded form its output, the
-/// decapsulation key (FIPS 203 §6.1). AWS-LC makes and reads the latter.
+/// decapsulation key (FIPS 203 §6.1). AWS-LC generates and reads the latter.
 pub(crate) struct MlKem768;
 
 /// Length of a decapsulation key of ML-KEM-768 in bytes (FIPS 203 §8, table 3).
 const DECAPSULATION_KEY_LEN: usize = 2400;
 
-/// Where the encapsulation key lies in it (FIPS 203 §6.1, algorithm 16).
+/// The position of the encapsulation key in it (FIPS 203 §6.1, algorithm 16).
 const ENCAPSULATION_KEY: Range<usize> = 1152..1152 + kem::ENCAPSULATION_KEY_LEN;
 
 impl OneTimeKeys for MlKem768 {
@@ -112,7 +112,7 @@ impl OneTimeKeys for MlKem768 {
     }
 }
 
-/// It refuses what has another length; a key that is damaged doesn't open.
+/// Reads an expanded key. Refuses another length; a damaged key fails to open.
 fn read(expanded: &[u8]) -> Result<DecapsulationKey, AgreementError> {
     DecapsulationKey::new(&ML_KEM_768, expanded).map_err(|_| AgreementError::Provider)
 }
@@ -125,7 +125,7 @@ fn open(key: &DecapsulationKey, encapsulated: &[u8]) -> Result<SharedSecret, Agr
     kem::decapsulate(key, kem::CIPHERTEXT_LEN, encapsulated)
 }
 
-/// A key in the form in which AWS-LC made it.
+/// A key generated or read by AWS-LC.
 struct MlKem768Key(DecapsulationKey);
 
 impl OneTimeKey for MlKem768Key {
@@ -139,8 +139,8 @@ impl OneTimeKey for MlKem768Key {
 }
 
 /// AWS-LC's Rust interface generates ML-KEM keys from its own randomness only, so the `ml-kem`
-/// crate derives them from seeds. AWS-LC opens them: its vector code takes a fifth of the time,
-/// which more than pays for handing over the expanded key.
+/// crate derives them from seeds. AWS-LC decapsulates: its vector code takes a fifth of the time,
+/// which more than pays for passing it the expanded key.
 struct SeededMlKem768Key(DecapsulationKey768);
 
 impl OneTimeKey for SeededMlKem768Key {
@@ -154,8 +154,8 @@ impl OneTimeKey for SeededMlKem768Key {
     }
 }
 
-/// The decapsulation key as FIPS 203 §6.1 encodes it, the one form that AWS-LC reads. The crate deprecates
-/// it for storage in favour of the seed; here it lives for one call.
+/// Returns the decapsulation key in the encoding of FIPS 203 §6.1, the only one that AWS-LC reads. The crate
+/// deprecates it for storage in favour of the seed; here it lives for one call.
 #[allow(deprecated)]
 fn expand(key: &DecapsulationKey768) -> ml_kem::ml_kem_768::ExpandedDecapsulationKey {
     use ml_kem::ExpandedKeyEncoding;

@@ -1,5 +1,5 @@
-//! Private keys for RSASSA-PSS alone (id-RSASSA-PSS, RFC 4055 §1.2). AWS-LC's interface reads none, but what
-//! lies under their AlgorithmIdentifier is an RSAPrivateKey like any other's: only the wrapping is read here.
+//! Private keys for RSASSA-PSS alone (id-RSASSA-PSS, RFC 4055 §1.2). AWS-LC's interface doesn't read them, but
+//! under their AlgorithmIdentifier is an ordinary RSAPrivateKey: only the wrapping is read here.
 
 use aws_lc_rs::rsa;
 use aws_lc_rs::signature::KeyPair;
@@ -16,14 +16,14 @@ pub(crate) struct PssKey {
     form: &'static Form,
 }
 
-/// The contents of a key's AlgorithmIdentifier, and what a key with it signs with.
+/// The contents of a key's AlgorithmIdentifier, and the schemes of such a key.
 struct Form {
     algorithm: &'static [u8],
     schemes: &'static [SignatureScheme],
 }
 
-/// RFC 8446 §4.2.3: hash, mask generation and salt follow from the scheme, and parameters of a key, if it has
-/// any, must say the same.
+/// RFC 8446 §4.2.3: hash, mask generation and salt follow from the scheme, and the parameters of a key, if it has
+/// any, must agree.
 const FORMS: [Form; 4] = [
     Form {
         algorithm: ID_RSASSA_PSS,
@@ -39,7 +39,7 @@ const FORMS: [Form; 4] = [
 ];
 
 impl PssKey {
-    /// Reads PKCS#8 (RFC 5958 §2); nothing if it is a key of another kind, or none at all.
+    /// Reads PKCS#8 (RFC 5958 §2); `None` for a key of another kind, or anything else.
     pub(crate) fn from_pkcs8(der: &[u8]) -> Result<Option<Self>, KeyRejected> {
         let Ok((algorithm, key)) = open(der) else { return Ok(None) };
         if !algorithm.starts_with(ID_RSASSA_PSS) {
@@ -55,7 +55,7 @@ impl PssKey {
         self.form.schemes
     }
 
-    /// The SubjectPublicKeyInfo, with the parameters of the private key.
+    /// Returns the SubjectPublicKeyInfo, with the parameters of the private key.
     pub(crate) fn public_key_info(&self) -> Result<Vec<u8>, SigningError> {
         self.encode_public().map_err(|_| SigningError)
     }
@@ -67,7 +67,7 @@ impl PssKey {
     }
 }
 
-/// The contents of a PKCS#8 key's AlgorithmIdentifier, and of its privateKey.
+/// Returns the contents of a PKCS#8 key's AlgorithmIdentifier, and of its privateKey.
 fn open(der: &[u8]) -> der::Result<(&[u8], &[u8])> {
     let mut fields = SliceReader::new(contents(AnyRef::from_der(der)?)?)?;
     let _version = u8::decode(&mut fields)?;
@@ -77,7 +77,7 @@ fn open(der: &[u8]) -> der::Result<(&[u8], &[u8])> {
     Ok((algorithm, key.as_bytes()))
 }
 
-/// What is inside a SEQUENCE.
+/// Returns the contents of a SEQUENCE.
 fn contents(sequence: AnyRef<'_>) -> der::Result<&[u8]> {
     sequence.tag().assert_eq(Tag::Sequence)?;
     Ok(sequence.value())

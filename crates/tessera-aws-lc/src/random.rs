@@ -14,10 +14,10 @@ impl Random for AwsLc {
     }
 }
 
-/// Has the generator seed itself, once in a process: it may take a tenth of a second, which is too long
-/// for a handshake.
+/// Makes the generator seed itself, once per process: it may take a tenth of a second, which is too long
+/// during a handshake.
 pub(crate) fn seed() {
-    // Whoever draws next learns of a failure.
+    // A failure shows on the next use.
     SEEDED.call_once(|| {
         let _ = aws_lc_rs::rand::fill(&mut [0]);
     });

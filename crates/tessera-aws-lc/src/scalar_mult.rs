@@ -1,10 +1,11 @@
-//! X25519 with a private key that comes from storage, without computing its public half.
+//! X25519 with a stored private key, without computing its public half.
 //!
-//! AWS-LC's own X25519 would do, but its Rust interface has no way there: it reads a private key by
-//! multiplying the base point, which costs a third of what the agreement costs. Graviola runs the
-//! same routine of s2n-bignum that AWS-LC runs, and asks for nothing else.
+//! AWS-LC's Rust interface can't do that: it reads a private key by multiplying the base point, which
+//! costs a third as much as the agreement. Graviola runs the same routine of s2n-bignum as AWS-LC, and
+//! needs only the scalar.
 //!
-//! It panics on processors that lack what some of its algorithms need. So it is asked only where they
+//! Graviola panics on processors that lack what some of its algorithms need. So it is used only where the
+//! processor suffices, and after it has computed a known answer correctly.
 //! have that, and where it answered a known question well.
 
 use std::panic;
@@ -13,7 +14,7 @@ use std::sync::OnceLock;
 use graviola::key_agreement::x25519::{PublicKey, StaticPrivateKey};
 use tessera::crypto::{AgreementError, SharedSecret};
 
-/// What the owners of `scalar` and `share` share, or why not; nothing if this machine can't.
+/// Returns what the owners of `scalar` and `share` share, or an error; `None` if this machine can't compute it.
 pub(crate) fn x25519(
     scalar: &[u8; 32],
     share: &[u8],
@@ -23,23 +24,23 @@ pub(crate) fn x25519(
 
 fn multiply(scalar: &[u8; 32], share: &[u8]) -> Result<SharedSecret, AgreementError> {
     let share = PublicKey::try_from_slice(share).map_err(|_| AgreementError::InvalidShare)?;
-    // The all-zero secret is refused, as RFC 8446 §7.4.2 wants.
+    // Refuses the all-zero secret, as RFC 8446 §7.4.2 requires.
     let agreed = StaticPrivateKey::from_array(scalar)
         .diffie_hellman(&share)
         .map_err(|_| AgreementError::InvalidShare)?;
     Ok(SharedSecret::new(agreed.0.to_vec()))
 }
 
-/// Whether Graviola runs here; found out once.
+/// Returns whether Graviola runs here; tested once.
 fn works_here() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| {
-        // A later Graviola may ask for more than this one, and panic.
+        // A later Graviola may need more than this one, and panic.
         processor_suffices() && panic::catch_unwind(answers_well).unwrap_or(false)
     })
 }
 
-/// What Graviola 0.4 asks for.
+/// What Graviola 0.4 needs.
 #[cfg(target_arch = "x86_64")]
 fn processor_suffices() -> bool {
     use std::arch::is_x86_feature_detected as has;
@@ -53,7 +54,7 @@ fn processor_suffices() -> bool {
         && has!("avx2")
 }
 
-/// What Graviola 0.4 asks for.
+/// What Graviola 0.4 needs.
 #[cfg(target_arch = "aarch64")]
 fn processor_suffices() -> bool {
     use std::arch::is_aarch64_feature_detected as has;
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use crate::dh;
 
-    /// Both ways give the same, whichever this machine takes: the same secret, or the same error.
+    /// Both ways agree, whichever this machine takes: the same secret, or the same error.
     #[test]
     fn scalar_multiplication_agrees_with_aws_lc() {
         if !processor_suffices() {

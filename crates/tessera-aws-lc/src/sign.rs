@@ -31,7 +31,7 @@ enum Pair {
 }
 
 impl SigningKey {
-    /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and finds out of which kind it is.
+    /// Reads an unencrypted PKCS#8 key (RFC 5958) as DER and detects its kind.
     pub fn from_pkcs8(der: &[u8]) -> Result<Self, KeyRejected> {
         if let Some(key) = PssKey::from_pkcs8(der)? {
             return Ok(Self { schemes: key.schemes(), pair: Pair::RsaPss(key) });
@@ -40,8 +40,8 @@ impl SigningKey {
         for kind in KINDS {
             match (kind.read)(der) {
                 Ok(pair) => return Ok(Self { pair, schemes: kind.schemes }),
-                // AWS-LC gives its reasons as words alone. It compares kinds after parsing, so
-                // this one says that the encoding is good.
+                // AWS-LC reports its reasons only as text. It compares kinds after parsing, so
+                // this one means that the encoding is valid.
                 Err(rejected) if rejected.description_() == "WrongAlgorithm" => {
                     reason = KeyRejected::Unsupported;
                 }
@@ -54,7 +54,7 @@ impl SigningKey {
     /// Reads an unencrypted SEC 1 key (RFC 5915, `EC PRIVATE KEY` in PEM) as DER: ECDSA.
     pub fn from_sec1(der: &[u8]) -> Result<Self, KeyRejected> {
         for (curve, schemes) in CURVES {
-            // It reads PKCS#8 too, which has its own function here.
+            // It would read PKCS#8 too, which has its own function here.
             if let Ok(pair) = EcdsaKeyPair::from_private_key_der(curve, der) {
                 return Ok(Self { pair: Pair::Ecdsa(pair), schemes });
             }
@@ -68,7 +68,7 @@ impl SigningKey {
         Ok(Self { pair: Pair::Rsa(pair), schemes: RSA_SCHEMES })
     }
 
-    /// The public half, as the BIT STRING of a SubjectPublicKeyInfo holds it (RFC 5280 §4.1.2.7),
+    /// Returns the public half, in the format of the BIT STRING of a SubjectPublicKeyInfo (RFC 5280 §4.1.2.7),
     /// to check that a certificate belongs to this key.
     pub fn public_key(&self) -> &[u8] {
         match &self.pair {
@@ -80,7 +80,7 @@ impl SigningKey {
         }
     }
 
-    /// The public half as a SubjectPublicKeyInfo, DER: a raw public key (RFC 7250).
+    /// Returns the public half as a SubjectPublicKeyInfo, DER: a raw public key (RFC 7250).
     pub fn public_key_info(&self) -> Result<Vec<u8>, SigningError> {
         let der: Result<PublicKeyX509Der<'_>, _> = match &self.pair {
             Pair::Ecdsa(pair) => pair.public_key().as_der(),
@@ -93,21 +93,21 @@ impl SigningKey {
     }
 }
 
-/// What an RSA key signs with.
+/// The schemes of an RSA key.
 const RSA_SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::RSA_PSS_RSAE_SHA256,
     SignatureScheme::RSA_PSS_RSAE_SHA384,
     SignatureScheme::RSA_PSS_RSAE_SHA512,
 ];
 
-/// The curves of ECDSA, with what a key on each signs with.
+/// The curves of ECDSA, with the schemes of a key on each.
 const CURVES: [(&EcdsaSigningAlgorithm, &[SignatureScheme]); 3] = [
     (&ECDSA_P256_SHA256_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP256R1_SHA256]),
     (&ECDSA_P384_SHA384_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP384R1_SHA384]),
     (&ECDSA_P521_SHA512_ASN1_SIGNING, &[SignatureScheme::ECDSA_SECP521R1_SHA512]),
 ];
 
-/// One kind of key: what it signs with, and how it is read.
+/// One kind of key: its schemes, and how it is read.
 struct Kind {
     schemes: &'static [SignatureScheme],
     read: fn(&[u8]) -> Result<Pair, aws_lc_rs::error::KeyRejected>,
@@ -170,7 +170,7 @@ impl Signer for SigningKey {
     }
 }
 
-/// RSASSA-PSS whose salt is as long as the hash output, as RFC 8446 §4.2.3 wants.
+/// Signs with RSASSA-PSS with a salt as long as the hash output, as RFC 8446 §4.2.3 requires.
 fn sign_rsa(
     pair: &rsa::KeyPair,
     scheme: SignatureScheme,
@@ -193,7 +193,7 @@ fn sign_rsa(
     Ok(signature)
 }
 
-/// Pure ML-DSA with the empty context string, as draft-ietf-tls-mldsa wants.
+/// Signs with pure ML-DSA with the empty context string, as draft-ietf-tls-mldsa requires.
 fn sign_ml_dsa(pair: &PqdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, SigningError> {
     let mut signature = vec![0; pair.algorithm().signature_len()];
     pair.sign(message, &mut signature).map_err(|_| SigningError)?;

@@ -7,17 +7,17 @@ use tessera::wire::NamedGroup;
 #[cfg(test)]
 mod tests;
 
-/// A Diffie-Hellman group. Share and reply look alike.
+/// A Diffie-Hellman group. Share and reply have the same format.
 #[derive(Clone, Copy)]
 pub(crate) struct DiffieHellman {
     group: NamedGroup,
     algorithm: &'static agreement::Algorithm,
     share_len: usize,
-    /// The first byte of every share, where the encoding has a fixed one.
+    /// The first byte of every share, if the encoding has a fixed one.
     form: Option<u8>,
 }
 
-/// RFC 8446 §4.2.8.2 allows the uncompressed form alone (SEC 1 §2.3.3).
+/// RFC 8446 §4.2.8.2 allows only the uncompressed form (SEC 1 §2.3.3).
 const UNCOMPRESSED: Option<u8> = Some(4);
 
 /// X25519 (RFC 7748).
@@ -55,7 +55,7 @@ pub(crate) static P521: DiffieHellman = DiffieHellman {
 impl DiffieHellman {
     /// Reads a peer's share and checks that it is on the curve.
     ///
-    /// Length and form are checked here because AWS-LC would also take compressed and hybrid points
+    /// Checks length and form here because AWS-LC would also accept compressed and hybrid points
     /// and whole SubjectPublicKeyInfo structures.
     fn read(&self, share: &[u8]) -> Result<ParsedPublicKey, AgreementError> {
         if share.len() != self.share_len || self.form.is_some_and(|form| share[0] != form) {
@@ -70,12 +70,12 @@ impl DiffieHellman {
         PrivateKey::generate(self.algorithm).map_err(|_| AgreementError::Provider)
     }
 
-    /// The key with this private scalar, as the group encodes it.
+    /// Returns the key with this private scalar, in the group's encoding.
     pub(crate) fn key_from_scalar(&self, scalar: &[u8]) -> Result<PrivateKey, AgreementError> {
         PrivateKey::from_private_key(self.algorithm, scalar).map_err(|_| AgreementError::Provider)
     }
 
-    /// The secret that `key` shares with the owner of `share`.
+    /// Computes the secret that `key` shares with the owner of `share`.
     pub(crate) fn agree(
         &self,
         key: &PrivateKey,
@@ -105,20 +105,20 @@ impl KeyAgreement for DiffieHellman {
     }
 
     fn encapsulate(&self, share: &[u8]) -> Result<(Vec<u8>, SharedSecret), AgreementError> {
-        // Read first: a bad share does not cost the generation of a key.
+        // First, so that a bad share does not cost the generation of a key.
         let share = self.read(share)?;
         let key = self.generate_key()?;
         Ok((public_half(&key)?.as_ref().to_vec(), agree(&key, share)?))
     }
 }
 
-/// The public half of `key`.
+/// Computes the public half of `key`.
 pub(crate) fn public_half(key: &PrivateKey) -> Result<PublicKey, AgreementError> {
     key.compute_public_key().map_err(|_| AgreementError::Provider)
 }
 
-/// The raw x-coordinate (RFC 8446 §7.4.2). AWS-LC refuses the all-zero result that X25519 gives for
-/// points of small order, as RFC 8446 §7.4.2 wants.
+/// Computes the raw x-coordinate (RFC 8446 §7.4.2). AWS-LC refuses the all-zero result that X25519 yields for
+/// points of small order, as RFC 8446 §7.4.2 requires.
 fn agree(key: &PrivateKey, share: ParsedPublicKey) -> Result<SharedSecret, AgreementError> {
     agreement::agree(key, share, AgreementError::InvalidShare, |secret| {
         Ok(SharedSecret::new(secret.to_vec()))

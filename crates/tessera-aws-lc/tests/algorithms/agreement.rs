@@ -9,7 +9,7 @@ fn group(id: NamedGroup) -> &'static dyn KeyAgreement {
     provider().group(id).expect("the provider has it")
 }
 
-/// That neither side takes `share`, in either role.
+/// Asserts that neither side accepts `share`, in either role.
 fn assert_refused(group: &dyn KeyAgreement, share: &[u8], what: &str) {
     let id = group.group();
     assert_eq!(
@@ -157,7 +157,7 @@ fn the_hybrid_group_checks_both_halves_of_a_share() {
     assert_refused(group, &overflow, "coefficient beyond q");
 }
 
-/// FIPS 203 §7.2: every coefficient is below q = 3329, wherever it stands.
+/// FIPS 203 §7.2: every coefficient is below q = 3329, wherever it is.
 #[test]
 fn ml_kem_coefficients_of_q_or_more_are_refused() {
     let group = group(NamedGroup::MLKEM768);
@@ -186,7 +186,7 @@ fn set_coefficient(key: &mut [u8], coefficient: usize, value: u16) {
     }
 }
 
-/// FIPS 203 §6.3: a ciphertext for someone else gives another secret, not an error.
+/// FIPS 203 §6.3: a ciphertext for another key yields another secret, not an error.
 #[test]
 fn ml_kem_answers_a_wrong_ciphertext_with_another_secret() {
     let group = group(NamedGroup::MLKEM768);
@@ -208,7 +208,7 @@ fn encapsulation_keys_that_wycheproof_calls_invalid_are_refused() {
             assert_refused(group, key, &format!("{}", test.tc_id));
             refused += 1;
         } else {
-            // What comes out cannot be compared: the seam lets nobody choose the randomness.
+            // The result can't be compared: the interface doesn't let the caller choose the randomness.
             assert!(group.encapsulate(key).is_ok(), "{}", test.tc_id);
         }
     }

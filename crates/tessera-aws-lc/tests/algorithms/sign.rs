@@ -1,4 +1,4 @@
-//! Signing: every kind of key is recognised, and what it signs verifies.
+//! Signing: every kind of key is recognised, and its signatures verify.
 
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, Pkcs8V1Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -33,7 +33,7 @@ fn algorithm(scheme: SignatureScheme) -> &'static dyn VerificationAlgorithm {
     }
 }
 
-/// That the key offers exactly `schemes`, and that each signature verifies.
+/// Asserts that the key offers exactly `schemes`, and that each signature verifies.
 fn assert_signs(der: &[u8], schemes: &[SignatureScheme]) {
     assert_key_signs(&SigningKey::from_pkcs8(der).unwrap(), schemes);
 }
@@ -150,7 +150,7 @@ fn keys_for_rsassa_pss_alone_sign_with_the_hashes_that_they_allow() {
         let algorithm = rsassa_pss(&parameters);
         let whole = pkcs8(&algorithm);
         assert_signs(&whole, schemes);
-        // What the certificate says of the key.
+        // What the certificate states of the key.
         let info = SigningKey::from_pkcs8(&whole).unwrap().public_key_info().unwrap();
         let public = der(3, &[&[0], pair.public_key().as_ref()].concat());
         assert_eq!(info, der(0x30, &[der(0x30, &algorithm), public].concat()));
@@ -229,8 +229,8 @@ fn rejection(der: &[u8]) -> KeyRejected {
     SigningKey::from_pkcs8(der).map(|_| ()).unwrap_err()
 }
 
-/// AWS-LC hedges its ML-DSA signatures (FIPS 204 §3.4), so they cannot be compared byte by byte;
-/// that the key is read right can.
+/// AWS-LC hedges its ML-DSA signatures (FIPS 204 §3.4), so they can't be compared byte by byte;
+/// but the test can check that the key is read correctly.
 #[test]
 fn ml_dsa_keys_of_wycheproof_sign_what_their_public_keys_verify() {
     for (name, scheme) in [

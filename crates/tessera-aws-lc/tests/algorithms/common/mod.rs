@@ -1,6 +1,6 @@
-//! What the tests share.
+//! Helpers of the tests.
 
-/// Bytes from hexadecimal digits; spaces are skipped.
+/// Converts hexadecimal digits to bytes; spaces are skipped.
 pub fn hex(digits: &str) -> Vec<u8> {
     let nibbles: Vec<u8> = digits
         .chars()
