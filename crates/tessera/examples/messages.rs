@@ -4,8 +4,8 @@
 //! cargo run -p tessera-tls --example messages
 //! ```
 //!
-//! Messages are cut into packets, which name their epoch and are not protected: a face derives packet keys from the
-//! secrets that `Below::install` gets (RFC 9001 §5.1, RFC 9147 §4.2).
+//! Messages are cut into packets, which carry their epoch and are not protected: a face derives packet keys from the
+//! secrets that `Below::install` receives (RFC 9001 §5.1, RFC 9147 §4.2).
 
 use std::error::Error;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ static PACKETS: Profile = Profile {
     ..STREAM
 };
 
-/// quic_transport_parameters (RFC 9001 §8.2); what they say is the face's matter.
+/// quic_transport_parameters (RFC 9001 §8.2); the face interprets them.
 const TRANSPORT_PARAMETERS: ExtensionType = ExtensionType(57);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut packets = Packets::default();
     let core = Core::client(client, destination, &PACKETS, now(began), &mut packets)?;
     let mut client = End { core, packets };
-    // Each connection has parameters of its own: the configuration is that of all.
+    // Each connection has its own parameters: the configuration is shared by all.
     let arrival = Arrival::default().with_extensions(vec![parameters("of the server")])?;
     let core = Core::server(server, arrival, &PACKETS, now(began));
     let mut server = End { core, packets: Packets::default() };
@@ -98,7 +98,7 @@ struct End<H: Handshake> {
 }
 
 impl<H: Handshake> End<H> {
-    /// Carries what this end has to send; returns whether there was anything.
+    /// Delivers this end's messages; returns whether there were any.
     fn carry_to<P: Handshake>(
         &mut self,
         peer: &mut End<P>,
@@ -106,7 +106,7 @@ impl<H: Handshake> End<H> {
     ) -> Result<bool, tessera::Error> {
         let packets = std::mem::take(&mut self.packets.output);
         for (epoch, packet) in &packets {
-            // The alert goes to the peer in a packet, which this example leaves out.
+            // The peer would get the alert in a packet, which this example omits.
             peer.receive(*epoch, packet, now).map_err(|error| peer.core.fail(error))?;
         }
         Ok(!packets.is_empty())
@@ -114,7 +114,7 @@ impl<H: Handshake> End<H> {
 
     fn receive(&mut self, epoch: Epoch, packet: &[u8], now: Time) -> Result<(), tessera::Error> {
         let mut batch = self.packets.input.begin(packet);
-        // Configurations whose traits answer at once leave no questions: otherwise `Core::question` has one here.
+        // Configurations whose traits answer at once raise no questions; otherwise `Core::question` returns one here.
         while !self.core.is_waiting() {
             let longest = self.core.max_message();
             let Some(message) = self.packets.input.next(&mut batch, longest)? else { break };
@@ -122,25 +122,25 @@ impl<H: Handshake> End<H> {
         }
         self.packets.input.end(batch);
         while let Some(event) = self.core.event() {
-            // The session of `Event::NewSession` is for `Destination::session` of the next connection.
+            // Keep the session of `Event::NewSession` for `Destination::session` of the next connection.
             drop(event);
         }
         Ok(())
     }
 }
 
-/// What carries the messages of one end.
+/// The carrier of one end's messages.
 #[derive(Default)]
 struct Packets {
-    /// Parts of messages that came.
+    /// Parts of received messages.
     input: Reassembly,
-    /// What is to be sent.
+    /// What to send.
     output: Vec<(Epoch, Vec<u8>)>,
-    /// The keys that there would be.
+    /// Where keys would be.
     keys: Vec<(Direction, Epoch)>,
 }
 
-/// So that no ClientHello fits one.
+/// Small, so that every ClientHello needs several.
 const PACKET_LEN: usize = 500;
 
 impl Below for Packets {
@@ -167,12 +167,12 @@ impl Below for Packets {
         Ok(())
     }
 
-    /// QUIC has none, by its profile.
+    /// QUIC has no KeyUpdate, as its profile states.
     fn update(&mut self, _: &[u8], _: &'static Suite, _: &TrafficSecret) {}
 
-    /// QUIC sends the second ClientHello in packets of the first epoch; early data needs no more.
+    /// QUIC sends the second ClientHello in packets of the first epoch; nothing else to do for early data.
     fn withdraw_early_data(&mut self) {}
 
-    /// A face that sends early data keeps `Limit::EarlyData`.
+    /// A face that sends early data must respect `Limit::EarlyData`.
     fn limit(&mut self, _: Limit) {}
 }

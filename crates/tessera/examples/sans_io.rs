@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A server thread and a client that knows its public key (RFC 7250) talk over loopback. The same loop
-//! serves any transport that carries bytes in order.
+//! works over any transport that carries bytes in order.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -50,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The name that the client's key is pinned to.
+/// The name to which the client's key is pinned.
 const SERVER_NAME: &str = "server.example";
 
 /// Answers one request in capitals.
@@ -81,18 +81,18 @@ fn ask(config: Checked<ClientConfig>, socket: TcpStream) -> Result<(), Box<dyn E
     driver.close()
 }
 
-/// A connection, and all that the engine leaves to its owner: a socket, two buffers, a clock.
+/// A connection, and everything that the engine leaves to its owner: a socket, two buffers, a clock.
 struct Driver<H: Handshake> {
     connection: Connection<H>,
     clock: MachineClock,
     socket: TcpStream,
-    /// What was received and not yet consumed.
+    /// Received and not yet consumed.
     input: Vec<u8>,
-    /// What is to be sent.
+    /// What to send.
     output: Output,
 }
 
-/// What a step of the loop came to.
+/// The result of one step of the loop.
 enum Step {
     /// Application data.
     Data(Vec<u8>),
@@ -103,31 +103,31 @@ enum Step {
 }
 
 impl<H: Handshake> Driver<H> {
-    /// One round of the loop: read from the engine, act on the event; send and receive where it says so.
+    /// Runs one round of the loop: reads from the engine, handles the event, sends and receives as it demands.
     fn step(&mut self) -> Result<Step, Box<dyn Error>> {
         let progress = self.connection.read(self.clock.now(), &mut self.input, &mut self.output);
         let progress = match progress {
             Ok(progress) => progress,
             Err(error) => {
-                // Its alert is in the output, and should still be sent.
+                // The error's alert is in the output, and should still be sent.
                 self.flush()?;
                 return Err(error.into());
             }
         };
         let mut is_blocked = false;
         let step = match progress.event {
-            // The data lies in the input, decrypted in place.
+            // The data is in the input, decrypted in place.
             ReadEvent::Data(data) => Step::Data(self.input[data].to_vec()),
             ReadEvent::PeerClosed => Step::Closed,
             ReadEvent::NeedInput | ReadEvent::OutputFull => {
                 is_blocked = true;
                 Step::Nothing
             }
-            // Keep it: `Destination::session` takes it to the next connection.
+            // Keep it, for `Destination::session` of the next connection.
             ReadEvent::Handshake(Event::NewSession(_session)) => Step::Nothing,
-            // This example's configurations leave nothing for later.
+            // The traits of this example's configurations always answer at once.
             ReadEvent::Question(_) | ReadEvent::WaitingForAnswer => return Err("a question".into()),
-            // Other events need nothing but that reading goes on.
+            // Other events need no action.
             _ => Step::Nothing,
         };
         let consumed = progress.consumed;
@@ -138,7 +138,7 @@ impl<H: Handshake> Driver<H> {
         Ok(step)
     }
 
-    /// Sends what there is, and reports whether there was anything.
+    /// Sends the output, and returns whether there was any.
     fn flush(&mut self) -> std::io::Result<bool> {
         let len = self.output.as_slice().len();
         self.socket.write_all(self.output.as_slice())?;
@@ -146,7 +146,7 @@ impl<H: Handshake> Driver<H> {
         Ok(len > 0)
     }
 
-    /// Waits for bytes, until the connection's deadline: a handshake may not take for ever.
+    /// Waits for bytes, until the connection's deadline: a handshake must not take forever.
     fn wait(&mut self) -> Result<(), Box<dyn Error>> {
         let patience = self.connection.deadline().map(|deadline| {
             deadline.saturating_sub(self.clock.now().monotonic).max(Duration::from_millis(1))
@@ -160,7 +160,7 @@ impl<H: Handshake> Driver<H> {
                 self.input.extend_from_slice(&received[..count]);
                 Ok(())
             }
-            // The next read of the engine reports that the time is over.
+            // The next read of the engine reports the timeout.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -196,7 +196,7 @@ impl<H: Handshake> Driver<H> {
     }
 }
 
-/// The time: the engine is told. A client's engine asks as well, when it judges a flight that was lost.
+/// The time, which the caller passes. A client's engine also reads it itself, when it judges a lost flight.
 #[derive(Debug, Clone, Copy)]
 struct MachineClock(Instant);
 

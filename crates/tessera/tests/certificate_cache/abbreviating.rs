@@ -1,4 +1,4 @@
-//! Codecs that abbreviate messages as they are told, and write down what they hear.
+//! Scripted codecs that abbreviate messages, and record their calls.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ pub const SHORT_REQUEST: &[u8] = b"\x03req";
 #[derive(Clone, Default)]
 pub struct Play {
     pub agreed: Agreed,
-    /// Sends abbreviated messages; a client or a server without them doesn't keep to what was agreed.
+    /// Sends abbreviated messages; an end without this breaks what was agreed.
     pub abbreviates: bool,
     /// The bodies that the peer's abbreviated messages stand for.
     pub request: Vec<u8>,
     pub certificate: Vec<u8>,
-    /// Says that the verifier knows the peer's chain.
+    /// Reports that the verifier knows the peer's chain.
     pub known: bool,
     pub says_it_is_another: bool,
     pub refuses: Option<CodecRefusal>,
     pub answer: Option<ExtensionType>,
-    /// Beside the abbreviations' own.
+    /// In addition to the abbreviations' own.
     pub extension: Option<ExtensionType>,
 }
 
 /// Request, type and Certificate.
 pub type Flight = (Option<Vec<u8>>, Option<CertificateType>, Vec<u8>);
 
-/// What the codecs of one end heard.
+/// What the codecs of one end recorded.
 #[derive(Default, Clone, PartialEq, Eq, Debug)]
 pub struct Heard {
-    /// What the server is going to send.
+    /// What the server is about to send.
     pub flight: Option<Flight>,
     pub answered: Vec<Option<Vec<u8>>>,
     pub own: Option<Vec<u8>>,
@@ -182,7 +182,7 @@ impl Abbreviations for Playing {
 }
 
 impl Stage {
-    /// Both ends abbreviate all, which is whole in a first connection; then these changes are made.
+    /// A stage whose ends abbreviate what a first connection sent whole, after `change`.
     pub fn abbreviating(mode: Mode, change: impl FnOnce(&mut Play, &mut Play)) -> Self {
         let server = || Play { answer: Some(CACHED_INFO), ..Play::default() };
         let first = Self::new(Mode::Mutual, Play::default(), server());

@@ -1,4 +1,4 @@
-//! Messages that codecs abbreviate: who may, when, and what else may come in their place.
+//! Messages that codecs abbreviate: which end may, when, and what else may come in their place.
 
 use tessera::Error;
 use tessera::auth::{Agreed, CertificateContents, CodecRefusal};
@@ -98,7 +98,7 @@ fn nothing_may_be_abbreviated_where_a_psk_is_used() {
     }
 }
 
-/// Whether it comes whole or compressed.
+/// Whether it is whole or compressed.
 #[test]
 fn a_certificate_that_is_not_abbreviated_as_agreed_ends_the_handshake() {
     let whole = |play: &mut Play| {
@@ -166,7 +166,7 @@ fn an_abbreviated_certificate_of_another_chain_ends_the_handshake_after_the_proo
     assert_eq!(alerts(&of_client.connect())[1], alert);
 }
 
-/// Who puts the whole Certificate in its place changes the handshake.
+/// An attacker who replaces it by the whole Certificate changes the handshake.
 #[test]
 fn an_abbreviated_message_is_in_the_transcript_as_it_was_sent() {
     let mut whole = Vec::new();

@@ -1,4 +1,4 @@
-//! What codecs say in tickets, and what they hear after the handshake.
+//! What codecs send in tickets, and what they observe after the handshake.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::script::{ForTickets, Heard, Play, Stage};
 
 const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
-/// A client that stays, and a server that says this in its tickets.
+/// A client whose codec stays, and a server whose tickets have this extension.
 fn stage(mode: Mode, stays: ForTickets, ticket: Option<ExtensionType>) -> Stage {
     let client = Play { hello: Some(Vec::new()), stays: Some(stays), ..Play::default() };
     let ticket = ticket.map(|typ| (typ, b"ticket ".to_vec()));
     Stage::new(mode, client, Play { ticket, ..Play::default() })
 }
 
-/// What the client's codec heard after the end.
+/// The calls to the client's codec after the end.
 fn after(stage: &Stage) -> Vec<Heard> {
     let heard = stage.client.heard();
     let end = heard.iter().rposition(|it| matches!(it, Heard::Ended { .. })).expect("an end");
@@ -79,7 +79,7 @@ fn a_servers_codec_is_asked_for_no_extension_where_no_ticket_is_sent() {
     assert_eq!(stage.client.heard(), [Heard::Gone]);
 }
 
-/// An extension that the peer doesn't know is no matter to it, whatever is in it.
+/// A client ignores an unknown extension, whatever its contents.
 #[test]
 fn a_client_without_codecs_ignores_what_a_servers_codec_puts_into_tickets() {
     let mut stage = stage(Mode::Full, ForTickets(true), Some(CACHED));
@@ -103,7 +103,7 @@ fn a_ticket_extension_of_a_codec_that_is_taken_or_grease_is_refused() {
     assert!(refused(CACHED, 4096) && !refused(CACHED, 4095));
 }
 
-/// Data or a ticket: whatever comes first.
+/// Data or a ticket, whichever comes first.
 #[test]
 fn a_codec_that_wants_no_tickets_is_gone_once_the_server_has_accepted() {
     for tickets in [true, false] {
@@ -146,10 +146,10 @@ fn a_clients_codec_hears_that_the_server_refused_its_last_flight() {
     }
 }
 
-/// A server's alert before the client's last flight speaks of the ClientHello; one after data, of the data.
+/// A server's alert before the client's last flight is about the ClientHello; one after data, about the data.
 #[test]
 fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
-    // What came before the alert.
+    // What happens before the alert.
     type Before = fn(&mut Pair);
     let cases: [(Before, &[Heard]); 2] =
         [(|_| (), &[Heard::Accepted]), (|pair| pair.server_write(b"data"), &[Heard::Accepted])];
@@ -181,7 +181,7 @@ fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
     assert!(matches!(heard[..], [Heard::ToServer { .. }]), "{heard:?}");
 }
 
-/// The alert is the server's, which can't read what came: its codec tells the two apart.
+/// The server sends the alert because it can't read what arrived: its codec distinguishes the two.
 #[test]
 fn a_clients_codec_hears_that_its_last_flight_was_changed_on_the_way() {
     let stage = stage(Mode::Mutual, ForTickets(true), Some(CACHED));
@@ -197,7 +197,7 @@ fn a_clients_codec_hears_that_its_last_flight_was_changed_on_the_way() {
     assert_eq!(after(&stage), [Heard::Refused(alert), Heard::Gone]);
 }
 
-/// Whoever is on the path can cut it.
+/// An attacker on the path can cut it.
 #[test]
 fn a_connection_that_ends_without_an_alert_tells_a_codec_nothing() {
     let mut stage = stage(Mode::Mutual, ForTickets(true), Some(CACHED));
@@ -209,7 +209,7 @@ fn a_connection_that_ends_without_an_alert_tells_a_codec_nothing() {
     pair.intercept_server();
     assert_eq!(pair.client.end_of_stream(), Err(Error::Truncated));
     assert_eq!(after(&stage), [Heard::Gone]);
-    // close_notify is no refusal.
+    // close_notify is not a refusal.
     let stage = self::stage(Mode::Mutual, ForTickets(true), None);
     let mut scene = stage.scene.clone();
     scene.server.tickets = None;

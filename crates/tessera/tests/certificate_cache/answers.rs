@@ -1,4 +1,4 @@
-//! What a codec says to its peer's before there are certificates, and what it is told of the peer.
+//! What a codec sends to its peer's before there are certificates, and what it learns of the peer.
 
 use tessera::auth::{CodecRefusal, VerifierDigest};
 use tessera::handshake::ClientAuthentication;
@@ -24,7 +24,7 @@ fn alerts(pair: &Pair) -> [Option<AlertDescription>; 2] {
     [&pair.to_client, &pair.to_server].map(|it| it.error.as_ref().and_then(Error::alert))
 }
 
-/// What the client's codec was answered.
+/// The answers that the client's codec received.
 fn answered(stage: &Stage) -> Vec<Option<Vec<u8>>> {
     let answered = |heard| match heard {
         Heard::Answered(answer) => Some(answer),
@@ -170,7 +170,7 @@ fn a_clients_codec_sees_where_the_connection_goes_and_under_what() {
     }
 }
 
-/// Once a connection, of the ClientHello that ServerHello answers.
+/// Once per connection, for the ClientHello that ServerHello answers.
 #[test]
 fn a_servers_codec_sees_what_the_client_said() {
     for mode in Mode::ALL {

@@ -10,13 +10,13 @@ use tessera::auth::{
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
-/// In a ClientHello it says which client comes, in a CertificateRequest that the server wants to know.
+/// In a ClientHello it identifies the client; in a CertificateRequest it asks for that.
 pub const HINT: ExtensionType = ExtensionType(0xff77);
 
 /// What one end remembers, for all its connections.
 #[derive(Default)]
 pub struct Cache {
-    /// How a client calls itself to servers.
+    /// The client's name for itself.
     hint: Option<Vec<u8>>,
     state: Mutex<State>,
 }
@@ -25,19 +25,19 @@ pub struct Cache {
 pub struct State {
     /// The bodies of peers' Certificates, by server_name or hint.
     pub known: HashMap<String, Vec<u8>>,
-    /// The chains that were learned, in their order.
+    /// The learned chains, in order.
     pub learned: Vec<Vec<Vec<u8>>>,
-    /// How many own Certificates went out as a hash, and how many of peers came as one.
+    /// How many own Certificates were sent as a hash, and how many of peers arrived as one.
     pub encoded: usize,
     pub decoded: usize,
-    /// The server_name of each connection that a codec was made for.
+    /// The server_name of each connection for which a codec was made.
     pub server_names: Vec<Option<String>>,
-    /// What CertificateRequests had as hint.
+    /// The hints of CertificateRequests.
     pub requested: Vec<Option<Vec<u8>>>,
 }
 
 impl Cache {
-    /// A client's, which calls itself so to servers.
+    /// The cache of a client of this name.
     pub fn of_client(name: &str) -> Self {
         Self { hint: Some(name.into()), ..Self::default() }
     }
@@ -61,7 +61,7 @@ impl Cache {
     }
 }
 
-/// FNV-1a: nobody attacks it here.
+/// FNV-1a: no attack here.
 fn hash(body: &[u8]) -> [u8; 8] {
     let hash = body.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -69,7 +69,7 @@ fn hash(body: &[u8]) -> [u8; 8] {
     hash.to_be_bytes()
 }
 
-/// The algorithm that stands for one chain.
+/// The algorithm that represents one chain.
 pub fn id_of(body: &[u8]) -> CertificateCompressionAlgorithm {
     let [high, low, ..] = hash(body);
     CertificateCompressionAlgorithm(0xc000 | u16::from_be_bytes([high, low]))

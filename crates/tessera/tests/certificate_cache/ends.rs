@@ -1,4 +1,4 @@
-//! What codecs hear at the end of a handshake, and how Certificates are counted.
+//! What codecs observe at the end of a handshake, and how Certificates are counted.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use tessera_harness::Mode;
 
 use crate::script::{HASHED, Heard, Play, Stage};
 
-/// What a codec heard of the end: the peer's certificate and the ticket.
+/// What a codec recorded at the end: the peer's certificate and the ticket.
 fn end(heard: &[Heard]) -> (Option<CertificateContents>, [u8; 10]) {
     match heard {
         [.., Heard::Ended { peer, ticket, .. }] => (peer.clone(), *ticket),
@@ -20,7 +20,7 @@ fn stage(mode: Mode) -> Stage {
     Stage::new(mode, Play::default(), Play::default())
 }
 
-/// The tickets of different connections have nothing in common.
+/// Different connections have different tickets.
 #[test]
 fn both_ends_derive_the_same_certificate_tickets() {
     let mut seen = HashSet::new();
@@ -47,7 +47,7 @@ fn a_codec_hears_the_end_of_a_handshake_without_a_certificate_of_the_peer() {
     }
 }
 
-/// In a resumption that of the session.
+/// In a resumption, the session's peer.
 #[test]
 fn a_codec_hears_at_the_end_who_the_peer_is() {
     for mode in Mode::ALL {
@@ -64,7 +64,7 @@ fn a_codec_hears_at_the_end_who_the_peer_is() {
     }
 }
 
-/// Though it was asked, and answered with an empty chain.
+/// Although it was asked, and answered with an empty chain.
 #[test]
 fn a_codec_hears_of_no_certificate_of_a_client_that_has_none() {
     let mut stage = stage(Mode::Mutual);
@@ -141,7 +141,7 @@ fn facts_tell_how_each_certificate_travelled() {
     assert_eq!(encoded, Some((Some(HASHED), 44)));
 }
 
-/// Each end in its own words, of the Certificates that were sent, and only when the handshake is complete.
+/// Each end for the Certificates that were sent, and only once the handshake is complete.
 #[test]
 fn facts_tell_why_a_codec_did_not_encode_a_certificate() {
     let says = |missed| Play { missed, ..Play::default() };

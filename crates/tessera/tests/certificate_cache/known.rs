@@ -14,12 +14,12 @@ use tessera_null_provider::NullVerifier;
 
 use crate::script::{HASH, HASHED, Heard, Play, Stage};
 
-/// Asks for staples, remembers what it was asked, and rejects if it is told to.
+/// Asks for staples, records its questions, and rejects if scripted to.
 #[derive(Default)]
 struct Judge {
     rejects: Option<PeerRejected>,
     asked: Mutex<Vec<VerifyPeer>>,
-    /// What it says of a proof, and how often it was asked.
+    /// Its answer about a proof, and how often it was asked.
     proof_is_right: bool,
     asked_for_proof: AtomicUsize,
 }
@@ -114,7 +114,7 @@ fn a_verifier_is_asked_for_a_known_chain_with_its_hash_and_what_is_stapled() {
     assert_eq!(pair.client.facts().own_certificate, pair.server.facts().peer_certificate);
 }
 
-/// As in a Certificate that comes whole.
+/// As in a Certificate that is sent whole.
 #[test]
 fn what_is_stapled_to_a_known_chain_is_read_strictly() {
     let sct = vec16(&[&[0, 18][..], &vec16(&vec16(&vec16(b"sct")))].concat());
@@ -156,7 +156,7 @@ fn a_chain_that_is_not_what_was_sent_ends_the_handshake_after_its_proof() {
     }
 }
 
-/// It is a verdict on the chain that was expected, and the peer named another.
+/// The verdict is about the expected chain, and the peer named another.
 #[test]
 fn a_chain_that_is_not_what_was_sent_conceals_why_the_verifier_rejects() {
     let doubts = || Play { knows: Some(Vec::new()), says_it_is_another: true, ..Play::default() };
@@ -177,7 +177,7 @@ fn a_chain_that_is_not_what_was_sent_conceals_why_the_verifier_rejects() {
     }
 }
 
-/// The alert of a bad signature, whichever the verifier's is; the error here says more.
+/// The alert is that of a bad signature, whatever the verifier's is; the local error has the reason.
 #[test]
 fn a_codec_conceals_why_the_verifier_rejects() {
     let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
@@ -197,8 +197,8 @@ fn a_codec_conceals_why_the_verifier_rejects() {
     }
 }
 
-/// Who has copied the name of a chain must not make anybody forget it; and the time must not tell whether he named
-/// the right one.
+/// An attacker who copied the name of a chain must not be able to evict it, and timing must not reveal whether the
+/// name was right.
 #[test]
 fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
     for (conceals, is_another, proof_is_right) in [
@@ -238,7 +238,7 @@ fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
     }
 }
 
-/// What was announced has another length.
+/// The expected chain's length differs from what was announced.
 #[test]
 fn a_codec_goes_on_with_the_chain_that_it_expected_up_to_the_proof() {
     let expected = [&[0, 0, 0, 8, 0, 0, 3][..], b"der", &[0, 0]].concat();

@@ -1,5 +1,5 @@
-//! Certificates that the other end knows already, through codecs that learn: who is offered what, what
-//! is learned and when, and which mistakes of a codec the engine finds.
+//! Certificates that the other end already knows, through codecs that learn: what is offered to which peer,
+//! what is learned and when, and which mistakes of a codec the engine detects.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::expect_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ impl Ends {
         Self { scene, client, server }
     }
 
-    /// A connection that works; how many bytes client and server sent.
+    /// Makes a connection that works; returns how many bytes client and server sent.
     fn connect(&self) -> (usize, usize) {
         let mut pair = self.scene.pair();
         pair.run();
@@ -62,7 +62,7 @@ impl Ends {
     }
 }
 
-/// What the first ClientHello has as an extension.
+/// The body of this extension in the first ClientHello.
 fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
     let flight = pair.client_output.as_slice();
     Hello::read(&records(flight)[0][5..]).extension(typ).cloned()
@@ -84,7 +84,7 @@ fn a_certificate_chain_that_is_known_travels_as_its_hash() {
         assert_eq!((state.encoded, state.decoded), (1, 1));
         assert_eq!(state.learned.len(), 2);
     }
-    // 300 bytes less, and an offer more.
+    // 300 bytes less, and one more offer.
     assert!(server_again < server - 250 && client_again < client - 250);
 }
 
@@ -102,7 +102,7 @@ fn a_server_makes_no_certificate_codec_for_a_resumption() {
     let ends = Ends::new(Mode::PskDhe);
     let mut pair = ends.scene.pair();
     pair.run();
-    // The full handshake that the session comes from, and the resumption.
+    // The full handshake from which the session comes, and the resumption.
     assert_eq!(ends.client.state().server_names.len(), 2);
     assert_eq!(ends.server.state().server_names.len(), 1);
 }
@@ -181,7 +181,7 @@ fn a_codec_learns_a_chain_whose_verifier_answers_later() {
     assert_eq!(ends.client.state().learned.len(), 1);
 }
 
-/// Gives every server this answer, or none.
+/// Rejects every server so, or answers later.
 struct Answering(Option<PeerRejected>);
 
 impl PeerVerifier for Answering {
@@ -309,13 +309,13 @@ fn the_next_certificate_codec_encodes_what_the_first_leaves_whole() {
     let mut ends_of_two = Ends::new(Mode::Full);
     ends_of_two.scene.client.certificate_codecs.push(Arc::new(Longer));
     ends_of_two.scene.server.certificate_codecs.push(Arc::new(Longer));
-    // The byte, and what CompressedCertificate adds.
+    // The extra byte, and what CompressedCertificate adds.
     let (_, longer) = ends_of_two.connect();
     assert_eq!(longer, whole + 1 + 8);
     assert_eq!(ends_of_two.client.state().learned, ends.client.state().learned);
     ends_of_two.connect();
     assert_eq!(ends_of_two.client.state().decoded, 1);
-    // The server alone has it: the client can't decode it.
+    // Only the server has it: the client can't decode it.
     ends = Ends::new(Mode::Full);
     ends.scene.server.certificate_codecs.push(Arc::new(Longer));
     assert_eq!(ends.connect().1, whole);

@@ -1,4 +1,4 @@
-//! Mistakes of a codec: found before a peer could stumble over them.
+//! Mistakes of codecs, which the engine detects before a peer does.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tessera_harness::{Mode, Pair, Scene, at, to};
 
 use crate::in_hello;
 
-/// Offers what it is told to, and encodes as what it is told to.
+/// Scripted: offers these algorithms, and encodes as this one.
 #[derive(Clone, Default)]
 struct Says {
     from: u16,
@@ -81,7 +81,7 @@ fn full() -> Scene {
     Scene::new(tessera_null_provider::provider(), Mode::Full)
 }
 
-/// What a client, and a server with a client that has no codecs, say to these factories.
+/// The results of a client, and of a server with a client that has no codecs, with these factories.
 fn outcomes(codecs: &[Says]) -> [Option<Error>; 2] {
     let codecs: Vec<_> = codecs.iter().cloned().map(|codec| Arc::new(codec) as _).collect();
     let mut scene = full();
@@ -117,7 +117,7 @@ fn codec_factories_whose_algorithms_overlap_are_refused() {
     for (from, to) in [(0xff03, 0xff04), (0xff00, 0xff01), (0xff02, 0xff02), (0, 0xffff)] {
         refused(&[says(&[], None), Says { from, to, ..Says::default() }]);
     }
-    // None at all.
+    // An empty range.
     refused(&[Says { from: 2, to: 1, ..Says::default() }]);
 }
 
@@ -171,7 +171,7 @@ fn a_certificate_encoded_in_a_way_that_the_peer_did_not_offer_is_sent_whole() {
         scene.server.certificate_codecs = vec![Arc::new(plain)];
         let mut whole = scene.pair();
         whole.run();
-        // The encoded form is the body itself behind eight bytes.
+        // The encoded form is the body itself after eight bytes.
         let more = pair.server_sent.len() - whole.server_sent.len();
         assert_eq!(more, if works { 8 } else { 0 });
     }

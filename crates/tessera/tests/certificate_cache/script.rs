@@ -1,4 +1,4 @@
-//! Codecs that do what they are told, and write down what they hear.
+//! Scripted codecs, which record their calls.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm, Extension
 
 use crate::stage;
 
-/// The one algorithm, under which a Certificate is its hash.
+/// The only algorithm, which encodes a Certificate as its hash.
 pub const HASHED: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
 
-/// Which chain the codecs say they know.
+/// The chain that the codecs claim to know.
 pub const HASH: [u8; 32] = [0x48; 32];
 
-/// What every codec derives tickets for.
+/// The context of every codec's tickets.
 pub const CONTEXT: &[u8] = b"which chain";
 
 /// What codecs do.
@@ -29,10 +29,10 @@ pub struct Play {
     pub answer: Option<(ExtensionType, Vec<u8>)>,
     /// To a ClientHello, or to an answer.
     pub refuses: Option<CodecRefusal>,
-    /// Offers to decode, and sends this behind the hash.
+    /// Offers to decode, and sends this after the hash.
     pub knows: Option<Vec<u8>>,
     pub says_it_is_another: bool,
-    /// Decodes this, whatever comes.
+    /// Decodes to this, whatever arrives.
     pub expects: Option<Vec<u8>>,
     pub conceals: bool,
     /// Why its own side's Certificate wasn't encoded, and the peer's.
@@ -47,7 +47,7 @@ pub struct Play {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForTickets(pub bool);
 
-/// What a codec heard, in order.
+/// The calls to a codec, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     ToServer {
@@ -87,7 +87,7 @@ pub enum Heard {
     Gone,
 }
 
-/// The factory of codecs that play this.
+/// The factory of codecs with this script.
 pub type Script = stage::Script<Play, Vec<Heard>>;
 pub type Stage = stage::Stage<Play, Vec<Heard>>;
 
@@ -238,7 +238,7 @@ impl CertificateCodec for Playing {
     }
 }
 
-/// What stays of a codec.
+/// What remains of a codec.
 struct Staying {
     script: Arc<Script>,
     for_tickets: bool,

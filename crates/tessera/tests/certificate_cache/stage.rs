@@ -1,11 +1,11 @@
-//! Two ends whose codecs play what they are told, and write down what they hear.
+//! Two ends with scripted codecs, which record their calls.
 
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::CertificateCodecFactory;
 use tessera_harness::{Mode, Pair, Scene, at};
 
-/// What the codecs of one end play, and what they heard.
+/// The script of one end's codecs, and what they recorded.
 pub struct Script<P, H> {
     pub play: P,
     heard: Mutex<H>,
@@ -20,7 +20,7 @@ impl<P, H: Default> Script<P, H> {
         hear(&mut self.heard.lock().expect("unpoisoned"));
     }
 
-    /// What was heard since the last time.
+    /// Returns what was recorded since the last call.
     pub fn heard(&self) -> H {
         std::mem::take(&mut self.heard.lock().expect("unpoisoned"))
     }
@@ -45,8 +45,8 @@ where
         Self { scene, client, server }
     }
 
-    /// A connection in the scene's mode; what the ends heard of those before is forgotten, and so is that
-    /// which the session comes from.
+    /// Connects in the scene's mode. Discards the records of earlier connections, that which the session
+    /// comes from included.
     pub fn connect(&self) -> Pair {
         let session = self.scene.session();
         self.client.heard();
@@ -56,7 +56,7 @@ where
         pair
     }
 
-    /// One that works.
+    /// Connects successfully.
     pub fn connected(&self) -> Pair {
         let pair = self.connect();
         assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None));

@@ -1,4 +1,4 @@
-//! What a connection brings at the server: its own extensions, and the state behind a cookie.
+//! What is specific to one connection of a server: its own extensions, and the state from a cookie.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ fn extension(typ: ExtensionType, contents: &[u8]) -> OpaqueExtension {
     OpaqueExtension { typ, contents: contents.to_vec() }
 }
 
-/// connection_id: a server answers it in ServerHello, where the protocol is DTLS (RFC 9147 §9).
+/// connection_id: a server answers it in ServerHello if the protocol is DTLS (RFC 9147 §9).
 const CONNECTION_ID: ExtensionType = ExtensionType(54);
 
-/// Both ends over messages, of which the server's connection brings these.
+/// Both ends over messages; the server's connection has these extensions.
 fn meet(
     scene: &Scene,
     [client, server]: [&'static Profile; 2],
@@ -42,7 +42,7 @@ fn meet(
     pair
 }
 
-/// In every way to connect, a HelloRetryRequest included; and before what the configuration has for all.
+/// In every way to connect, a HelloRetryRequest included, and in preference to the configuration's.
 #[test]
 fn a_server_answers_with_the_extensions_that_its_connection_brings() {
     for profile in [&STREAM, &ANOTHER] {
@@ -64,7 +64,7 @@ fn a_server_answers_with_the_extensions_that_its_connection_brings() {
             assert_eq!(pair.server.facts().peer_extensions, offered);
             let answered = [&brought[..], &scene.server.extensions[1..]].concat();
             assert_eq!(pair.client.facts().peer_extensions, answered, "{mode:?}");
-            // What is in ServerHello is in plaintext.
+            // ServerHello is in plaintext.
             let is_sent = |text: &[u8]| pair.server_sent.windows(text.len()).any(|it| it == text);
             assert_eq!(is_sent(b"id of its own"), profile == &ANOTHER, "{mode:?}");
             assert!(!is_sent(b"of one"));
@@ -84,7 +84,7 @@ fn a_connection_brings_no_extension_that_can_not_be_sent() {
     }
 }
 
-/// Like that of DTLS, but for the message in which a connection_id is answered.
+/// Like DTLS's, but a connection_id is answered in another message.
 static ELSEWHERE: Profile = Profile { server_hello_extensions: &[], ..ANOTHER };
 
 #[test]
@@ -109,7 +109,7 @@ fn an_answer_in_server_hello_that_was_not_asked_for_is_refused() {
         let mut pair = meet(&scene, [&ANOTHER; 2], offered, Vec::new());
         pair.client_to_server();
         let mut hello = first_message(&pair.intercept_server()).body.to_vec();
-        // Behind version, random, no legacy_session_id, suite and compression.
+        // After version, random, no legacy_session_id, suite and compression.
         let block = hello.split_off(2 + 32 + 1 + 2 + 1);
         hello.extend(vec16(&[&block[2..], &[0, 54, 0, 1, 7]].concat()));
         let hello = tessera_harness::message(HandshakeType::SERVER_HELLO, &hello);
@@ -130,8 +130,8 @@ fn open(cookie: &[u8]) -> Option<Vec<u8>> {
     cookie.strip_prefix(b"sealed").map(<[u8]>::to_vec)
 }
 
-/// The second flight of a scene's client over messages, whose first got a HelloRetryRequest with a cookie from a
-/// server that kept nothing; and the server's configuration.
+/// The second flight of a scene's client over messages, after a HelloRetryRequest with a cookie from a
+/// stateless server; and the server's configuration.
 fn after_cookie(
     scene: &Scene,
     profile: &'static Profile,
@@ -158,7 +158,7 @@ fn after_cookie(
     (pair, config, second)
 }
 
-/// The server of a connection that begins with the second ClientHello.
+/// Starts the server of a connection that begins with the second ClientHello.
 fn serve(pair: &mut Pair, config: Checked<ServerConfig>, profile: &'static Profile, second: &[u8]) {
     let hello = first_message(second);
     let state = RetryState::of_cookie(&config, profile, hello, open).expect("can be read");
@@ -166,7 +166,7 @@ fn serve(pair: &mut Pair, config: Checked<ServerConfig>, profile: &'static Profi
     pair.server = End::Messages(MessageConnection::server(config, arrival, profile, at(0)));
 }
 
-/// Whatever the way to connect: with early data it is refused, and the rest goes on.
+/// In every way to connect: early data is refused, and the handshake continues.
 #[test]
 fn a_handshake_goes_on_from_a_cookie_without_the_connection_that_gave_it() {
     for profile in [&STREAM, &ANOTHER] {
@@ -197,8 +197,8 @@ fn a_handshake_goes_on_from_a_cookie_without_the_connection_that_gave_it() {
     }
 }
 
-/// RFC 8446 §4.1.2: of a hello whose shares were right nothing changes but what has to; and no cookie counts but the
-/// one that was opened.
+/// RFC 8446 §4.1.2: a hello whose shares were right may change only what it must; and only the cookie that was
+/// opened counts.
 #[test]
 fn a_second_client_hello_that_does_not_fit_its_cookie_is_refused() {
     type Edit = fn(&mut Hello);
@@ -269,7 +269,7 @@ impl ConfigChooser for Chosen {
     }
 }
 
-/// The cookie was given under the listener's configuration: the one that is chosen then has to do with what the client
+/// The cookie was made under the listener's configuration: the one chosen later must accept what the client
 /// was asked for.
 #[test]
 fn a_configuration_is_chosen_after_a_cookie_and_never_asks_for_a_third_hello() {

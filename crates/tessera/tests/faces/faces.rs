@@ -103,7 +103,7 @@ fn protocols_with_other_versions_do_not_meet() {
     assert_eq!(alert, Some(tessera::wire::AlertDescription::PROTOCOL_VERSION));
 }
 
-/// RFC 9147 §5: a legacy_session_id is echoed in TLS alone.
+/// RFC 9147 §5: only TLS echoes a legacy_session_id.
 #[test]
 fn a_session_id_is_echoed_only_where_the_protocol_has_one() {
     for (profile, echoed) in [(&STREAM, true), (&ANOTHER, false)] {
@@ -142,12 +142,12 @@ fn a_connection_that_fails_after_its_handshake_has_no_deadline_and_keeps_its_err
     assert_eq!(exported, Err(error));
 }
 
-/// A face that protects packets itself may be wrong about keys, or a peer may try: the core knows better.
+/// A face that protects packets itself may confuse keys, or a peer may try to: the core checks.
 #[test]
 fn a_message_under_other_keys_than_the_newest_is_refused() {
     let mut pair = connect(Face::Messages(&STREAM), Mode::Full);
     for (epoch, refused) in [(Epoch::Application, false), (Epoch::Initial, true)] {
-        // A KeyUpdate that asks for nothing.
+        // A KeyUpdate that doesn't request one.
         let mut item = vec![0, epoch as u8, 0, 0, 0, 5];
         item.extend_from_slice(&[24, 0, 0, 1, 0]);
         pair.deliver_to_server(&item);
@@ -155,7 +155,7 @@ fn a_message_under_other_keys_than_the_newest_is_refused() {
     }
 }
 
-/// What a suite starts over a face of its own choice would be tried over that face alone, as often as there are faces.
+/// A suite that chose its face itself would run over that face alone, once per face.
 #[test]
 fn no_suite_chooses_a_face_itself() {
     let suites = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faces/suites");
@@ -204,7 +204,7 @@ fn a_key_update_is_sent_and_taken_only_where_the_protocol_has_it() {
     }
 }
 
-/// A process reads its own memory by a file of Linux's.
+/// Linux exposes a process's own memory as a file.
 #[cfg(target_os = "linux")]
 mod stack {
     use std::hint::black_box;
@@ -228,7 +228,7 @@ mod stack {
         }
     }
 
-    /// How many marks there are after the client's start, after the server's flight, and after the client's last.
+    /// Counts the marks after the client's start, after the server's flight, and after the client's last.
     fn marks(face: Face, mode: Mode, depth: StackDepth) -> [usize; 3] {
         let mut scene = Scene::new(provider(), mode);
         let session = scene.session();
@@ -247,12 +247,12 @@ mod stack {
         [started, answered, careless.0.count()]
     }
 
-    /// The core wipes what its steps reached: no face has to remember it.
+    /// The core wipes what its steps reached; no face must remember to.
     #[test]
     fn no_step_leaves_anything_on_the_stack_whatever_its_face() {
         let found = marks(Face::Stream, Mode::FsDhe, StackDepth::NOTHING_IS_WIPED);
         assert!(found.iter().sum::<usize>() > 0, "what is looked for can be found");
-        // Builds without optimisation reach deeper than what is shipped.
+        // Builds without optimisation reach deeper than release builds.
         let wiped = StackDepth { derivation: 256 * 1024, agreement: 256 * 1024 };
         for (face, mode) in [(Face::Stream, Mode::FsDhe), (Face::Messages(&STREAM), Mode::Mutual)] {
             assert_eq!(marks(face, mode, wiped), [0; 3], "{face:?} {mode:?}");

@@ -1,5 +1,5 @@
-//! The handshake over every face: the suites that name no protocol below them run over records, over messages by
-//! epoch, and over those of a protocol with other rules. The module that holds the suites chooses the face.
+//! The handshake over every face: the suites that don't depend on a protocol below run over records, over messages
+//! by epoch, and over those of a protocol with other rules. The module that contains the suites chooses the face.
 #![allow(clippy::duplicate_mod, reason = "each face runs the same suites")]
 
 mod arrivals;

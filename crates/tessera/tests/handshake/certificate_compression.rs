@@ -1,5 +1,5 @@
-//! Certificates that travel compressed (RFC 8879), of either side: who compresses with what, and what
-//! becomes of forged lengths, algorithms and contents.
+//! Compressed certificates (RFC 8879), of either side: which end compresses with what, and the results of
+//! forged lengths, algorithms and contents.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use tessera_harness::{
     rewrite, vec16,
 };
 
-/// Runs of bytes as count and byte.
+/// Run-length encoding, as count and byte.
 struct RunLengths {
     algorithm: u16,
     encodes: bool,
@@ -76,7 +76,7 @@ fn scene(client: &[u16], server: &[u16]) -> Scene {
     scene
 }
 
-/// The only Certificate of a direction, as it was sent.
+/// The only Certificate of a direction, as sent.
 fn certificate(sent: &[u8], mut sealers: Vec<Sealer>) -> Vec<u8> {
     let opened = open_all(sent, &mut sealers);
     let sent = opened.iter().filter(|(_, typ, _)| *typ == ContentType::HANDSHAKE);
@@ -110,7 +110,7 @@ fn certificates_of_both_sides_are_compressed_where_the_peer_offers_it() {
     assert_eq!(used(&scene(&[ONE], &[])), [None; 2]);
     assert_eq!(used(&scene(&[], &[ONE])), [None; 2]);
     assert_eq!(used(&scene(&[ONE], &[OTHER])), [None; 2]);
-    // The sender prefers.
+    // The sender's preference decides.
     assert_eq!(used(&scene(&[OTHER, ONE], &[ONE, OTHER])), [Some(ONE), Some(OTHER)]);
     assert_eq!(used(&scene(&[ONE], &[OTHER, ONE])), [Some(ONE); 2]);
 }
@@ -144,7 +144,7 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// What client and server say when `edit` changes the other's Certificate.
+/// The alerts of client and server when `edit` changes the other's Certificate.
 fn after(scene: &Scene, edit: impl Fn(&mut Vec<u8>)) -> [Option<AlertDescription>; 2] {
     let edit = |message: &mut Vec<u8>| {
         if is_certificate(message) {
@@ -174,7 +174,7 @@ fn compressed(algorithm: u16, uncompressed_len: usize, content: &[u8]) -> Vec<u8
     message(HandshakeType::COMPRESSED_CERTIFICATE, &body)
 }
 
-/// What becomes of this message in place of either side's Certificate.
+/// The alerts after this message in place of either side's Certificate.
 fn instead(replacement: &[u8]) -> [Option<AlertDescription>; 2] {
     after(&scene(&[ONE], &[ONE]), |message| *message = replacement.to_vec())
 }
@@ -193,7 +193,7 @@ fn body() -> Vec<u8> {
 
 #[test]
 fn a_rightly_compressed_certificate_of_a_forger_is_read_up_to_finished() {
-    // Read as it should be: only Finished tells that it is not what the peer sent.
+    // Read like the original: only Finished shows that it is not what the peer sent.
     let right = compressed(ONE, body().len(), &runs(&body()));
     assert_eq!(instead(&right), [Some(AlertDescription::DECRYPT_ERROR); 2]);
 }
@@ -209,7 +209,7 @@ fn a_certificate_of_another_length_than_announced_is_refused() {
 #[test]
 fn a_certificate_that_announces_too_much_is_not_decompressed() {
     const LONGEST: usize = 128 * 1024 - 4;
-    // Once each, and once the server's own before the client's comes.
+    // One decoding of each bomb that fits, and one of the server's own Certificate before the client's bomb.
     for (len, tried) in [(LONGEST, 3), (LONGEST + 1, 1), (0xff_ffff, 1)] {
         let codec = RunLengths::new(ONE);
         let mut scene = scene(&[], &[]);
@@ -234,7 +234,7 @@ fn a_certificate_compressed_with_an_algorithm_not_offered_is_refused() {
         let other = compressed(algorithm, body().len(), &runs(&body()));
         assert_eq!(instead(&other), ILLEGAL);
     }
-    // Nothing was offered: a message that doesn't exist.
+    // Nothing was offered, so the message is unexpected.
     let message = compressed(ONE, body().len(), &runs(&body()));
     let alerts = after(&scene(&[], &[]), |whole| *whole = message.clone());
     assert_eq!(alerts, [Some(AlertDescription::UNEXPECTED_MESSAGE); 2]);
@@ -258,7 +258,7 @@ fn malformed_compressed_certificates_are_refused() {
 fn a_decompressed_certificate_is_read_like_any_other() {
     let of = |body: &[u8]| instead(&compressed(ONE, body.len(), &runs(body)));
     let decode = Some(AlertDescription::DECODE_ERROR);
-    // Nothing at all; a context; bytes too many; no certificate.
+    // Empty; a context; too many bytes; no certificate.
     assert_eq!(instead(&compressed(ONE, 0, &[0, 7])), DECODE);
     assert_eq!(of(&[1, 0, 0, 0, 0]), DECODE);
     assert_eq!(of(&[body(), vec![0]].concat()), DECODE);
@@ -283,7 +283,7 @@ fn any_flipped_bit_in_a_compressed_certificate_is_noticed() {
     }
 }
 
-/// What a server says to a hello with this compress_certificate.
+/// A server's alert after a hello with this compress_certificate.
 fn after_hello(extension: &[u8]) -> Option<AlertDescription> {
     let mut pair = scene(&[ONE], &[ONE]).pair();
     let flight = pair.intercept_client();
@@ -294,7 +294,7 @@ fn after_hello(extension: &[u8]) -> Option<AlertDescription> {
     alert(&pair.to_server)
 }
 
-/// What a client says to a CertificateRequest with this compress_certificate.
+/// A client's alert after a CertificateRequest with this compress_certificate.
 fn after_request(extension: &[u8]) -> Option<AlertDescription> {
     let scene = scene(&[ONE], &[ONE]);
     let mut pair = scene.pair();
@@ -334,7 +334,7 @@ fn malformed_lists_of_compression_algorithms_are_refused() {
         assert_eq!(after_hello(extension), expected, "{extension:?}");
         assert_eq!(after_request(extension), expected, "{extension:?}");
     }
-    // Unknown ones are passed over.
+    // Unknown ones are ignored.
     assert_eq!(after_hello(&[6, 0x0a, 0x0a, 0, 1, 0xff, 1]), None);
 }
 

@@ -15,7 +15,7 @@ fn start(scene: &Scene, session: Option<ClientSession>) -> Pair {
     Pair::start(&scene.client, &scene.server, to(session), at(0)).expect("starts")
 }
 
-/// Anyone can write a plaintext close_notify: it ends nothing without an error.
+/// Anyone can forge a plaintext close_notify: it never ends a connection without an error.
 #[test]
 fn a_close_notify_in_plaintext_ends_nothing_in_peace() {
     let scene = scene();
@@ -29,7 +29,7 @@ fn a_close_notify_in_plaintext_ends_nothing_in_peace() {
     assert!(pair.server.end_of_stream().is_err());
 }
 
-/// An orderly end in the middle of a handshake is none.
+/// A close_notify during a handshake is not an orderly end.
 #[test]
 fn a_close_notify_during_the_handshake_is_an_error() {
     let scene = scene();
@@ -41,8 +41,8 @@ fn a_close_notify_during_the_handshake_is_an_error() {
     assert!(!pair.to_server.closed);
 }
 
-/// A stream that ends without close_notify ends the connection like any other error: there is no room
-/// for early data any more, and nothing is sent.
+/// A stream that ends without close_notify ends the connection like any other error: no early data may be
+/// written any more, and nothing is sent.
 #[test]
 fn nothing_is_sent_after_the_end_of_the_stream() {
     let scene = scene();
@@ -68,7 +68,7 @@ fn a_server_that_closes_before_the_hello_sends_nothing_more() {
     assert_eq!(pair.intercept_server(), [21, 3, 3, 0, 2, 1, 0]);
 }
 
-/// Each direction's secrets go with its end, and the exporter's with the last: while one is open, both
+/// Each direction's secrets are dropped at its end, and the exporter's with the last: while one is open, both
 /// ends can still bind something to the connection.
 #[test]
 fn a_connection_that_has_ended_in_both_directions_exports_nothing() {

@@ -1,4 +1,4 @@
-//! A configuration that can't work is refused when it is built, with the field and what would be right.
+//! An impossible configuration is refused when it is built, with the field and what would be right.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn guard() -> OneTimeKeyGuard {
     OneTimeKeyGuard::new(Arc::new(OneVault::default()))
 }
 
-/// A verifier of these types and names, that nobody asks.
+/// A verifier of these types and names that is never asked.
 struct Names(&'static [CertificateType], Vec<Vec<u8>>);
 
 impl PeerVerifier for Names {
@@ -60,7 +60,7 @@ impl PeerVerifier for NoSchemes {
     }
 }
 
-/// A codec that nobody uses.
+/// A codec that is never used.
 struct Unused;
 
 impl CertificateCompression for Unused {

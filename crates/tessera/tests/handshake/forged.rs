@@ -1,5 +1,5 @@
-//! What is forged is fatal: Finished, CertificateVerify, binders, and identities of forward-secret
-//! tickets. Whatever an attacker changes, no key but that of the flight itself leaves the vault.
+//! Forgeries are fatal: Finished, CertificateVerify, binders, and identities of forward-secret
+//! tickets. Whatever an attacker changes, no key but the flight's own leaves the vault.
 
 use tessera::Error;
 use tessera::crypto::{SharedSecret, Suite};
@@ -19,7 +19,7 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// Sends a client's flight to a server of its own.
+/// Delivers a client's flight to a new server.
 fn fresh_server(scene: &Scene, flight: &[u8]) -> Pair {
     let mut pair = scene.start(None, at(0));
     pair.intercept_client();
@@ -227,7 +227,7 @@ fn a_forged_binder_of_a_forward_secret_ticket_is_refused() {
     }
 }
 
-/// Sealed tickets of the scenes are readable, so the PSK stands in them.
+/// Tickets of the scenes are not encrypted, so they contain the PSK in plaintext.
 trait SessionsPsk {
     fn sessions_psk(&self, hello: &Hello) -> Vec<u8>;
 }
@@ -278,7 +278,7 @@ fn a_forward_secret_ticket_beside_another_sealed_ticket_takes_nothing() {
         assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
         assert_eq!(pair.to_client.verdict, Some(Verdict::Unknown));
         assert_eq!(pair.to_server.early_data, b"");
-        // One ticket more was issued; none was taken: A's and B's keys still work.
+        // One more ticket was issued; none was taken: A's and B's keys still work.
         assert_eq!(scene.vault.len(), keys + 1);
         let b = ClientSession::import(&exported).expect("as exported");
         let mut pair = scene.start(Some(swap_back(a, b)), at(0));
@@ -307,7 +307,7 @@ fn a_forward_secret_identity_counts_only_first_and_beside_its_ticket() {
         let sealed = hello_of(&flight).identities().remove(1);
         let forward_secret = (identity, 0);
 
-        // Alone: nobody vouches for it.
+        // Alone: nothing vouches for it.
         let mut hello = hello_of(&flight);
         hello.set_identities(std::slice::from_ref(&forward_secret), 32);
         hello.bind(0, suite, &fs_psk, "ext binder");
@@ -317,7 +317,7 @@ fn a_forward_secret_identity_counts_only_first_and_beside_its_ticket() {
         assert_eq!(verdict(&pair.server), Some(Verdict::Unknown));
         assert_eq!(scene.vault.len(), keys);
 
-        // After the sealed ticket: that is used, and the other is not looked at.
+        // After the sealed ticket: that is used, and the other is ignored.
         let mut hello = hello_of(&flight);
         hello.set_identities(&[sealed.clone(), forward_secret.clone()], 32);
         hello.bind(0, suite, &psk, "res binder");
@@ -334,7 +334,7 @@ fn a_forward_secret_identity_counts_only_first_and_beside_its_ticket() {
         hello.bind(0, suite, &fs_psk, "ext binder");
         hello.bind(1, suite, &psk, "res binder");
         let pair = fresh_server(&scene, &with_hello(&flight, &hello));
-        // With a one-time PSK there is nothing to agree: it is the client's own hello again.
+        // With a one-time PSK there is nothing to agree on: it equals the client's own hello.
         if mode == Mode::FsPsk {
             assert_eq!(pair.to_server.error, None);
             assert_eq!(pair.to_server.early_data, EARLY_DATA);
@@ -364,7 +364,7 @@ fn any_flipped_bit_in_a_forward_secret_identity_is_noticed() {
         hello
     };
     for index in 0..len {
-        // By anyone: the sealed ticket's binder notices.
+        // By an attacker: the sealed ticket's binder fails.
         let mut hello = flip(index);
         let pair = fresh_server(&scene, &with_hello(&flight, &hello));
         assert_eq!(alert(&pair.to_server), Some(AlertDescription::DECRYPT_ERROR));

@@ -1,4 +1,4 @@
-//! GREASE (RFC 8701): where the values stand, that they are passed over, and that nobody may choose
+//! GREASE (RFC 8701): where the values are, that they are ignored, and that no peer may choose
 //! one.
 
 use tessera::Error;
@@ -74,7 +74,7 @@ impl Values {
         }
     }
 
-    /// How many of each.
+    /// The number of values of each kind.
     fn counts(&self) -> [usize; 7] {
         let Self { suites, versions, groups, schemes, protocols, modes, extensions } = self;
         let lists = [suites, versions, groups, schemes, protocols].map(Vec::len);
@@ -128,7 +128,7 @@ fn a_client_sends_no_grease_by_default() {
     assert!(!shares(hello).into_iter().any(is_reserved));
 }
 
-/// One share beside those that mean something, and of the group in the list.
+/// One share in addition to the real ones, of the group in the list.
 #[test]
 fn a_client_adds_one_grease_share_of_a_grease_group() {
     let mut pair = scene(Mode::Full).pair();
@@ -138,12 +138,12 @@ fn a_client_adds_one_grease_share_of_a_grease_group() {
         shares(hello).into_iter().filter(|group| is_reserved(*group)).collect::<Vec<_>>(),
         values.groups
     );
-    // Where there are no others, there is none.
+    // Without other shares there is none.
     let mut pair = scene(Mode::PskOnly).pair();
     assert_eq!(shares(&hellos(&pair.intercept_client())[0]), []);
 }
 
-/// RFC 8701 §3.1, RFC 8446 §4.1.2: the second ClientHello says the same; but it has only the share
+/// RFC 8701 §3.1, RFC 8446 §4.1.2: the second ClientHello repeats them, but has only the share
 /// that was asked for.
 #[test]
 fn grease_stays_the_same_after_a_hello_retry_request() {
@@ -177,7 +177,7 @@ fn extensions(message: &[u8], start: usize) -> Vec<(u16, Vec<u8>)> {
     extensions
 }
 
-/// Puts other extensions into a message.
+/// Replaces the extensions of a message.
 fn set_extensions(piece: &mut Vec<u8>, start: usize, extensions: &[(u16, Vec<u8>)]) {
     let block: Vec<u8> = extensions
         .iter()
@@ -219,7 +219,7 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// What changes a message, with knowledge of the hello.
+/// Changes a message, with knowledge of the hello.
 type Edit<'e> = &'e dyn Fn(&Values, &mut Vec<u8>);
 
 /// The alert of a client when messages of one type are changed in its server's flight.
@@ -242,11 +242,11 @@ fn answered(mode: Mode, typ: HandshakeType, edit: Edit<'_>) -> Option<AlertDescr
     alert(&pair.to_client)
 }
 
-/// Where the suite, and where the extensions of a ServerHello are.
+/// The offsets of suite and extensions in a ServerHello.
 const SUITE: usize = 4 + 2 + 32 + 33;
 const EXTENSIONS: usize = SUITE + 3;
 
-/// Changes the code point that an extension of a ServerHello begins with.
+/// Changes the code point at the start of an extension of a ServerHello.
 fn select(typ: ExtensionType, value: u16, piece: &mut Vec<u8>) {
     let mut all = extensions(piece, EXTENSIONS);
     let listed = all.iter_mut().find(|(listed, _)| *listed == typ.0).expect("it is there");
@@ -254,7 +254,7 @@ fn select(typ: ExtensionType, value: u16, piece: &mut Vec<u8>) {
     set_extensions(piece, EXTENSIONS, &all);
 }
 
-/// Answers an extension.
+/// Adds an extension to an answer.
 fn add(extension: &(u16, Vec<u8>), start: usize, piece: &mut Vec<u8>) {
     let mut all = extensions(piece, start);
     all.push(extension.clone());

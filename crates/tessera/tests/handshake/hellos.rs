@@ -32,7 +32,7 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// A ServerHello or HelloRetryRequest, whole or broken.
+/// A ServerHello or HelloRetryRequest, valid or broken.
 #[derive(Clone)]
 struct Answer {
     version: [u8; 2],
@@ -64,7 +64,7 @@ impl Answer {
     }
 }
 
-/// A client that waits, and an answer that is right but for what is done to it.
+/// A waiting client, and an answer that is valid until edited.
 fn waiting(mode: Mode, random: [u8; 32]) -> (Pair, Answer) {
     let mut pair = scene(mode).pair();
     let hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
@@ -131,7 +131,7 @@ fn a_hello_retry_request_is_accepted_or_refused_as_its_fields_demand() {
             answer.extensions.push((51, group.to_be_bytes().to_vec()));
         }
     };
-    // Shares were sent for both groups; nobody offered P-521; nothing asked for.
+    // Shares were sent for both groups; P-521 was not offered; nothing asked for.
     assert_eq!(alert(&client_says(Mode::Full, RETRY, group(0x1d)).to_client), ILLEGAL);
     assert_eq!(alert(&client_says(Mode::Full, RETRY, group(0x11ec)).to_client), ILLEGAL);
     assert_eq!(alert(&client_says(Mode::Full, RETRY, group(0x19)).to_client), ILLEGAL);
@@ -142,13 +142,13 @@ fn a_hello_retry_request_is_accepted_or_refused_as_its_fields_demand() {
         }
     };
     assert_eq!(alert(&client_says(Mode::Full, RETRY, cookie(b"")).to_client), DECODE);
-    // Of PSKs it says nothing, whether they were offered or not.
+    // It must not mention PSKs, whether they were offered or not.
     for (mode, expected) in [(Mode::Full, UNSUPPORTED), (Mode::PskDhe, ILLEGAL)] {
         let pair = client_says(mode, RETRY, |answer| answer.extensions.push((41, vec![0, 0])));
         assert_eq!(alert(&pair.to_client), expected);
     }
 
-    // A cookie is repeated, and nothing else changes but early data, which is gone.
+    // A cookie is repeated, and nothing else changes except early data, which is gone.
     for mode in [Mode::Full, Mode::PskDhe, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let (mut pair, mut answer) = waiting(mode, RETRY);
         cookie(b"crumbs")(&mut answer);
@@ -159,7 +159,7 @@ fn a_hello_retry_request_is_accepted_or_refused_as_its_fields_demand() {
         let second = Hello::read(&second.expect("a second hello")[5..]);
         assert_eq!(second.extension(ExtensionType::COOKIE), Some(&vec16(b"crumbs")));
         assert_eq!(second.extension(ExtensionType::EARLY_DATA), None);
-        // Another one, and another suite, are refused.
+        // A second retry, and another suite, are refused.
         for (random, suite, expected) in [
             (RETRY, CipherSuite::TLS_AES_128_GCM_SHA256, UNEXPECTED),
             ([5; 32], CipherSuite::TLS_CHACHA20_POLY1305_SHA256, ILLEGAL),
@@ -209,7 +209,7 @@ fn encrypted_extensions_are_accepted_or_refused_as_their_contents_demand() {
         (Mode::Full, &[0x12, 0x34, 0, 0], UNSUPPORTED),
         (Mode::Full, &[0, 28, 0, 2, 4, 0], UNSUPPORTED),
         (Mode::Full, &[0, 42, 0, 0], UNSUPPORTED),
-        // These stand elsewhere.
+        // These belong elsewhere.
         (Mode::Full, &[0, 51, 0, 2, 0, 0x1d], ILLEGAL),
         (Mode::Full, &[0, 43, 0, 2, 3, 4], ILLEGAL),
         (Mode::PskDhe, &[0, 41, 0, 2, 0, 0], ILLEGAL),
@@ -258,7 +258,7 @@ fn a_verdict_is_nothing_before_the_servers_finished() {
             },
         );
         pair.deliver_to_client(&forged);
-        // Whoever has no Finished for it has said nothing.
+        // Without a valid Finished the verdict doesn't count.
         assert_eq!(alert(&pair.to_client), Some(AlertDescription::DECRYPT_ERROR), "{verdict:?}");
         assert_eq!(pair.to_client.verdict, None);
         let status = pair.client.facts().early_data;
@@ -266,7 +266,7 @@ fn a_verdict_is_nothing_before_the_servers_finished() {
     }
 }
 
-/// What a server says to a first hello.
+/// A server's alert after a first hello.
 fn server_says(mode: Mode, edit: impl FnOnce(&mut Hello)) -> Option<AlertDescription> {
     let mut pair = scene(mode).pair();
     let flight = pair.intercept_client();
@@ -292,7 +292,7 @@ fn a_client_hello_is_accepted_or_refused_as_its_fields_demand() {
         (|hello| hello.remove(E::SIGNATURE_ALGORITHMS), MISSING),
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 0]), DECODE),
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 1, 0]), DECODE),
-        // Two shares whose groups stand in the other order, and one whose group doesn't stand there.
+        // Two shares whose groups are in the other order, and one whose group is not in the list.
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 4, 0, 0x1d, 0x11, 0xec]), None),
         (|hello| hello.set(E::SUPPORTED_GROUPS, &[0, 2, 0, 0x1d]), ILLEGAL),
         (|hello| hello.extensions.push((43, vec![2, 3, 4])), ILLEGAL),
@@ -315,7 +315,7 @@ fn a_client_hello_is_accepted_or_refused_as_its_fields_demand() {
     for (index, (edit, expected)) in cases.into_iter().enumerate() {
         assert_eq!(server_says(Mode::PskDhe, edit), expected, "case {index} with a PSK");
     }
-    // A binder too many.
+    // One binder too many.
     let expected = server_says(Mode::PskDhe, |hello| {
         let identities = hello.identities();
         hello.set_identities(&identities, 32);
@@ -374,7 +374,7 @@ fn a_second_client_hello_that_differs_from_the_first_is_refused() {
     }
 }
 
-/// §4.1.2: a PSK may go only if it doesn't fit the suite of the HelloRetryRequest.
+/// §4.1.2: a PSK may be dropped only if it doesn't fit the suite of the HelloRetryRequest.
 #[test]
 fn a_second_client_hello_that_drops_a_fitting_psk_is_refused() {
     use ExtensionType as E;

@@ -1,4 +1,4 @@
-//! What the owner of a server is told of a resumption, and of a client without a name.
+//! What the owner of a server learns of a resumption, and of a client without a name.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tessera::wire::{AlertDescription, ContentType, ExtensionType};
 use tessera::{Error, ServerConfig};
 use tessera_harness::{Hello, Mode, Scene, at, plain, records};
 
-/// Keeps what it was asked.
+/// Records its questions.
 #[derive(Default)]
 struct Asked(Mutex<Vec<AcceptResumption>>);
 
@@ -45,7 +45,7 @@ fn a_judge_knows_the_mode_and_the_kind_of_early_data() {
     }
 }
 
-/// Has nothing for anybody.
+/// Has no configuration for any client.
 struct Nothing;
 
 impl ConfigChooser for Nothing {

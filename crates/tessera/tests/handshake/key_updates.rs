@@ -1,10 +1,10 @@
-//! Keys change by themselves in time.
+//! Keys change automatically in time.
 
 use tessera::crypto::Suite;
 use tessera_harness::{Mode, Scene, at};
 use tessera_null_provider::provider;
 
-/// Keys change by themselves before a suite's limit: data goes on, both ways, and nobody asks twice.
+/// Keys change before a suite's limit: data continues, both ways, and no end asks twice.
 #[test]
 fn keys_are_updated_before_they_are_used_up() {
     let mut scene = Scene::new(provider(), Mode::FsDhe);
@@ -17,7 +17,7 @@ fn keys_are_updated_before_they_are_used_up() {
     }
     let mut pair = scene.start(None, at(0));
     pair.run();
-    // One record each: far more than one key may seal. Without new keys a write takes nothing.
+    // One record each: far more than one key may seal. Without new keys a write accepts nothing.
     for _ in 0..500 {
         pair.client_write(b"ping");
         pair.run();

@@ -1,4 +1,4 @@
-//! Too much of anything is bounded, and ended by the right alert.
+//! Excess of every kind is bounded, and ended by the right alert.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,19 +18,19 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// A connected pair, and what the client's and the server's next records are sealed with.
+/// A connected pair, and the sealers of the client's and the server's next records.
 fn connected(mode: Mode) -> (Pair, Sealer, Sealer) {
     let scene = scene(mode);
     let mut pair = scene.pair();
     pair.run();
     let client = scene.client_sealers().pop().expect("the client's keys");
     let mut server = scene.server_sealers().pop().expect("the server's keys");
-    // Each ticket went out in a record with others: one record in all.
+    // The tickets shared one record.
     server.number = 1;
     (pair, client, server)
 }
 
-/// What a server says to a hello that `edit` changed.
+/// A server's alert after a hello that `edit` changed.
 fn after_hello(edit: impl FnOnce(&mut Hello)) -> Option<AlertDescription> {
     let scene = scene(Mode::Full);
     let mut pair = scene.pair();
@@ -49,7 +49,7 @@ fn after_hello(edit: impl FnOnce(&mut Hello)) -> Option<AlertDescription> {
 #[test]
 fn lists_in_a_client_hello_are_bounded() {
     let grease = |count: u16| (0..count).map(|typ| (0x4000 + typ, Vec::new()));
-    // RFC 8446 §4.1.2: unknown extensions are passed over, however many.
+    // RFC 8446 §4.1.2: unknown extensions are ignored, however many.
     assert_eq!(after_hello(|hello| hello.extensions.extend(grease(16_000))), None);
     let twice = |hello: &mut Hello| hello.extensions.extend(grease(5_000).chain(grease(1)));
     assert_eq!(after_hello(twice), Some(AlertDescription::ILLEGAL_PARAMETER));
@@ -84,7 +84,7 @@ fn lists_in_a_client_hello_are_bounded() {
         let identities: Vec<_> = (0..count).map(|n| (n.to_be_bytes().to_vec(), 0)).collect();
         hello.set_identities(&identities, 32);
     };
-    // Nobody knows them: a full handshake.
+    // Unknown identities: a full handshake.
     assert_eq!(after_hello(|hello| identities(hello, 600)), None);
     assert_eq!(after_hello(|hello| identities(hello, 1_400)), None);
 }
@@ -113,7 +113,7 @@ fn a_server_opens_only_the_first_few_identities() {
 
 #[test]
 fn messages_longer_than_a_server_reads_are_refused_by_their_length() {
-    // Told by the length alone, before anything of it is kept.
+    // By the length alone, before anything of it is kept.
     for (announced, expected) in [
         (80 * 1024 - 4, None),
         (80 * 1024, Some(AlertDescription::DECODE_ERROR)),
@@ -125,7 +125,7 @@ fn messages_longer_than_a_server_reads_are_refused_by_their_length() {
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &[1, a, b, c]));
         assert_eq!(alert(&pair.to_server), expected);
     }
-    // One that may be that long is read to its end.
+    // A message that may be that long is read to its end.
     for (announced, expected) in
         [(100 * 1024, None), (128 * 1024, Some(AlertDescription::DECODE_ERROR))]
     {
@@ -169,7 +169,7 @@ fn the_chain_and_the_extensions_of_a_server_are_bounded() {
     let extensions: Vec<u8> =
         (0..16_000u16).flat_map(|n| [&n.to_be_bytes()[..], &[0, 0]].concat()).collect();
     let many = message(HandshakeType::ENCRYPTED_EXTENSIONS, &vec16(&extensions));
-    // Signed by nobody, but read whole: a chain of 100 is no error of its own.
+    // The signature is wrong, but everything is read: a chain of 100 is no error in itself.
     let cases = [
         (certificates(100), Some(AlertDescription::DECRYPT_ERROR)),
         (certificates(101), Some(AlertDescription::BAD_CERTIFICATE)),
@@ -183,7 +183,7 @@ fn the_chain_and_the_extensions_of_a_server_are_bounded() {
         let flight = pair.intercept_server();
         let mut sealer_of = scene.server_sealers().remove(0);
         let mut forged = Vec::new();
-        // Records can't hold it all: cut what is long.
+        // Too long for one record, so it is cut.
         let plain_part = records(&flight);
         forged.extend(plain_part[..2].concat());
         rewrite(
@@ -206,7 +206,7 @@ fn the_chain_and_the_extensions_of_a_server_are_bounded() {
 #[test]
 fn records_that_are_too_long_are_refused_with_record_overflow() {
     let overflow = Some(AlertDescription::RECORD_OVERFLOW);
-    // In plaintext: 2^14 bytes, told by the header.
+    // In plaintext: 2^14 bytes, by the header.
     for typ in [ContentType::HANDSHAKE, ContentType::ALERT] {
         let mut pair = scene(Mode::Full).pair();
         pair.deliver_to_server(&[typ.0, 3, 1, 0x40, 1]);
@@ -277,7 +277,7 @@ fn floods_of_key_updates_empty_records_and_tickets_are_refused() {
         client.update();
     }
     assert_eq!(alert(&pair.to_server), unexpected);
-    // With data they may go on.
+    // With data between them there may be more.
     let (mut pair, mut client, _) = connected(Mode::Full);
     for _ in 0..100 {
         pair.deliver_to_server(&client.seal(ContentType::HANDSHAKE, &update));
@@ -349,7 +349,7 @@ fn more_early_data_than_allowed_is_refused() {
         pair.deliver_to_server(&early.seal(ContentType::APPLICATION_DATA, b"."));
         assert_eq!(alert(&pair.to_server), Some(AlertDescription::UNEXPECTED_MESSAGE));
     }
-    // Refused early data is passed over only so far.
+    // Refused early data is ignored only up to a limit.
     let mut scene = scene(Mode::FsDhe);
     let session = scene.session();
     scene.server.policy.early_data.forward_secret = None;
@@ -389,7 +389,7 @@ fn many_requested_key_updates_are_answered_once() {
     assert_eq!(sent.len(), 2);
 }
 
-/// Lists of a client's own that fit each for itself, and not together in a ClientHello.
+/// A client's own lists, each within its bound, that don't fit a ClientHello together.
 #[test]
 fn a_client_whose_lists_do_not_fit_one_hello_does_not_start() {
     let scene = scene(Mode::Full);

@@ -84,7 +84,7 @@ fn records_can_be_padded_to_the_protocols_own_limit() {
     assert!(lengths(&pair.client_sent).iter().all(|length| *length == 16_384));
 }
 
-/// An output that is nearly full takes padded records as long as they fit.
+/// A nearly full output accepts padded records as long as they fit.
 #[test]
 fn an_output_with_a_limit_takes_padded_records_as_long_as_they_fit() {
     let mut pair = scene(Mode::Full, multiple_of(1_000)).pair();
@@ -100,7 +100,7 @@ fn an_output_with_a_limit_takes_padded_records_as_long_as_they_fit() {
     assert_eq!(pair.to_server.data.len(), 19_384);
 }
 
-/// A server that refuses early data passes over as much as it might have taken, and can't tell data
+/// A server that refuses early data ignores as much as it might have accepted, and can't distinguish data
 /// from padding.
 #[test]
 fn early_data_and_its_padding_stay_within_the_tickets_limit() {
@@ -137,7 +137,7 @@ fn early_data_and_its_padding_stay_within_the_tickets_limit() {
     }
 }
 
-/// The configuration that was chosen for a client counts.
+/// The configuration chosen for a client counts.
 #[test]
 fn a_server_pads_as_the_chosen_configuration_says() {
     use tessera::ServerConfig;

@@ -1,5 +1,5 @@
-//! A server asks for a post-quantum share where both support such a group (RFC 8446 §4.1.4), unless its
-//! owner would rather spare the round trip.
+//! A server asks for a post-quantum share if both support such a group (RFC 8446 §4.1.4), unless its
+//! owner prefers to save the round trip.
 
 use tessera::resume::{Vault, Verdict};
 use tessera::wire::NamedGroup;
@@ -9,7 +9,7 @@ use tessera_null_provider::provider;
 const CLASSICAL: NamedGroup = NamedGroup::X25519;
 const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
 
-/// A client that supports a post-quantum group, and sends a share for a classical one alone.
+/// A client that supports a post-quantum group, but sends only a classical share.
 fn scene(mode: Mode) -> Scene {
     let mut scene = Scene::new(provider(), mode);
     scene.client.groups = vec![CLASSICAL, HYBRID];
@@ -52,13 +52,13 @@ fn a_server_takes_the_share_that_is_there_where_no_post_quantum_group_is_in_comm
     assert_eq!(exchange(&connected(scene.pair())), (Some(CLASSICAL), false));
 }
 
-/// The owner's own decision, which has a name that says what it gives up.
+/// The owner's own decision, whose name states what it gives up.
 #[test]
 fn an_owner_may_spare_the_round_trip() {
     let mut scene = scene(Mode::Full);
     scene.server.classical_key_exchange_to_save_a_round_trip = true;
     assert_eq!(exchange(&connected(scene.pair())), (Some(CLASSICAL), false));
-    // A client that sends both shares loses nothing by it.
+    // A client that sends both shares loses nothing.
     scene.client.groups = vec![HYBRID, CLASSICAL];
     assert_eq!(exchange(&connected(scene.pair())), (Some(HYBRID), false));
 }
@@ -71,7 +71,7 @@ fn a_psk_alone_goes_on_without_a_post_quantum_share() {
 }
 
 /// Early data of a client whose session is from a classical exchange ends with the HelloRetryRequest, which
-/// comes before the take. The key is burned, so the client may send again; it loses a round trip once.
+/// precedes the take. The key is burned, so the client may send again; it loses one round trip once.
 #[test]
 fn early_data_with_a_classical_share_is_refused_once_and_may_be_sent_again() {
     for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
@@ -87,7 +87,7 @@ fn early_data_with_a_classical_share_is_refused_once_and_may_be_sent_again() {
         assert_eq!(refused.to_client.early_data_accepted, Some(false), "{mode:?}");
         if mode != Mode::Replayable {
             assert_eq!(refused.to_client.verdict, Some(Verdict::Burned), "{mode:?}");
-            // One was burned, and one comes with each new ticket.
+            // One was burned, and each new ticket brings one.
             let came = refused.to_client.sessions.len();
             assert_eq!(scene.vault.len(), keys - 1 + came, "{mode:?}");
         }

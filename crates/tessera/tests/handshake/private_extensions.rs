@@ -1,5 +1,5 @@
-//! The extensions of forward-secret 0-RTT have types from the range for private use (RFC 8446 §11): where
-//! the feature is off, anybody's extension may stand there, and it is ignored.
+//! The extensions of forward-secret 0-RTT have types from the range for private use (RFC 8446 §11): without
+//! the feature, such an extension may be another party's, and is ignored.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use tessera_null_provider::provider;
 const EARLY: ExtensionType = ExtensionType::FORWARD_SECRET_EARLY_DATA;
 const RECEIPTS: ExtensionType = ExtensionType::FORWARD_SECRET_RECEIPTS;
 
-/// What no list of code points or handles looks like.
+/// Contents that are no list of code points or handles.
 const STRANGE: [&[u8]; 4] = [b"", b"\0\0", b"somebody's own", &[0xff; 300]];
 
-/// A server that got the ClientHello of this scene with an extension of this type and contents.
+/// A server that received this scene's ClientHello with an extension of this type and contents.
 fn after(scene: &Scene, typ: ExtensionType, contents: &[u8]) -> Pair {
     let mut pair = scene.start(None, at(0));
     let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);

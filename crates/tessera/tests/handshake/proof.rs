@@ -12,7 +12,7 @@ use tessera::wire::SignatureScheme;
 use tessera_harness::{Mode, Scene};
 use tessera_null_provider::{NullVerifier, provider};
 
-/// Accepts everybody, and leaves the proof to someone else.
+/// Accepts every peer, but leaves the proof to the engine.
 struct LeavesTheProofOpen;
 
 impl PeerVerifier for LeavesTheProofOpen {

@@ -27,7 +27,7 @@ const SERVER_TYPE: ExtensionType = ExtensionType::SERVER_CERTIFICATE_TYPE;
 const UNSUPPORTED: Option<AlertDescription> = Some(AlertDescription::UNSUPPORTED_CERTIFICATE);
 const ILLEGAL: Option<AlertDescription> = Some(AlertDescription::ILLEGAL_PARAMETER);
 
-/// Takes these types, and remembers what it was shown; the identity is the first byte of it.
+/// Accepts these types, and records what it was shown; the identity is its first byte.
 struct Taking {
     types: Vec<CertificateType>,
     shown: Mutex<Vec<(CertificateType, Vec<Vec<u8>>)>>,
@@ -58,7 +58,7 @@ impl PeerVerifier for Taking {
     }
 }
 
-/// A credential of the type; raw keys are told apart from certificates by their first byte.
+/// A credential of the type; raw keys and certificates differ in their first byte.
 fn of(typ: CertificateType) -> Credential {
     let key = credential().key;
     match typ {
@@ -67,7 +67,7 @@ fn of(typ: CertificateType) -> Credential {
     }
 }
 
-/// What a server with credentials of these types, and a client that takes those types, agree on.
+/// What a server with credentials of these types, and a client that accepts those types, agree on.
 fn server_authenticates(
     own: &[CertificateType],
     taken: &[CertificateType],
@@ -95,7 +95,7 @@ fn alert(received: &Received) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
-/// Only the types that were shown.
+/// The types that were shown.
 fn types(taking: &Taking) -> Vec<CertificateType> {
     taking.shown.lock().expect("no panic").iter().map(|(typ, _)| *typ).collect()
 }
@@ -126,12 +126,12 @@ fn answer(scene: &Scene, pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
     found.map(|(_, body)| body)
 }
 
-/// The types as a ClientHello lists them.
+/// The types in a ClientHello's format.
 fn as_listed(types: &[CertificateType]) -> Vec<u8> {
     [&[types.len() as u8][..], &types.iter().map(|typ| typ.0).collect::<Vec<_>>()].concat()
 }
 
-/// The server prefers its first credential, the client the order of its list is not asked.
+/// The server prefers its first credential; the order of the client's list doesn't count.
 #[test]
 fn the_type_of_the_servers_key_is_negotiated() {
     let both = [X509, RAW];
@@ -153,7 +153,7 @@ fn the_type_of_the_servers_key_is_negotiated() {
         assert_eq!(types(&verifier), [chosen], "{own:?}, {taken:?}");
         let shown = verifier.shown.lock().expect("no panic")[0].1.clone();
         assert_eq!(shown, of(chosen).chain);
-        // Where X.509 is all there is, nobody speaks of it.
+        // X.509 alone is not negotiated.
         let list = Some(taken).filter(|list| *list != [X509]);
         assert_eq!(hello(&pair).extension(SERVER_TYPE).cloned(), list.map(as_listed));
         assert_eq!(hello(&pair).extension(CLIENT_TYPE), None);
@@ -162,7 +162,7 @@ fn the_type_of_the_servers_key_is_negotiated() {
     }
 }
 
-/// The server prefers the first type that its verifier names.
+/// The server prefers the first type that its verifier lists.
 #[test]
 fn the_type_of_the_clients_key_is_negotiated() {
     let both = [X509, RAW];
@@ -190,7 +190,7 @@ fn the_type_of_the_clients_key_is_negotiated() {
     }
 }
 
-/// A server that asks for no certificate says nothing of its type (RFC 7250 §4.2).
+/// A server that asks for no certificate doesn't state its type (RFC 7250 §4.2).
 #[test]
 fn a_server_that_asks_for_no_certificate_names_no_client_certificate_type() {
     let (mut scene, _) = client_authenticates(&[RAW], &[RAW]);
@@ -222,7 +222,7 @@ fn sides_without_a_certificate_type_in_common_do_not_connect() {
     assert_eq!(alert(&pair.to_server), UNSUPPORTED, "the client lists what nobody takes");
 }
 
-/// Where clients may stay nobody, one that lists no types is not asked for what it can't name: it may have
+/// If client certificates are optional, a client that lists no types is not asked: it may have
 /// no certificate at all.
 #[test]
 fn a_client_that_lists_no_types_is_welcome_where_certificates_are_optional() {
@@ -259,7 +259,7 @@ fn a_connection_with_raw_public_keys_is_resumed_without_them() {
     assert_eq!(answer(&scene, &pair, CLIENT_TYPE), None);
 }
 
-/// A ClientHello with these lists, given to a server with both types.
+/// Delivers a ClientHello with this list to a server with both types.
 fn listed(typ: ExtensionType, body: &[u8]) -> Received {
     let (mut scene, _) = client_authenticates(&[X509], &[X509, RAW]);
     scene.server.credentials = vec![of(X509), of(RAW)];
@@ -275,7 +275,7 @@ fn malformed_lists_of_certificate_types_are_refused() {
     for typ in [CLIENT_TYPE, SERVER_TYPE] {
         for (body, expected) in [
             (&[1, RAW.0][..], None),
-            // What a server doesn't know it passes over.
+            // A server ignores unknown types.
             (&[2, UNKNOWN.0, RAW.0], None),
             (&[2, X509.0, UNKNOWN.0], None),
             (&[1, UNKNOWN.0], UNSUPPORTED),
@@ -321,7 +321,7 @@ fn say(extensions: &[(ExtensionType, CertificateType)]) -> impl Fn(&mut Vec<u8>)
     }
 }
 
-/// The answer is taken; only the server's Finished, which covers another one, is wrong now.
+/// The answer is accepted; only the server's Finished, which covers another one, is wrong now.
 const TAKEN: Option<AlertDescription> = Some(AlertDescription::DECRYPT_ERROR);
 
 #[test]
@@ -329,12 +329,12 @@ fn a_certificate_type_that_the_client_did_not_offer_is_refused() {
     let raw = [(CLIENT_TYPE, RAW), (SERVER_TYPE, RAW)];
     assert_eq!(answered(&[RAW], &[RAW], None, say(&raw)), TAKEN);
     for (own, taken, said, expected) in [
-        // Another type than offered, or one that nobody knows.
+        // Another type than offered, or an unknown one.
         (&[RAW][..], &[RAW][..], &[(CLIENT_TYPE, RAW), (SERVER_TYPE, X509)][..], UNSUPPORTED),
         (&[RAW], &[RAW, X509], &[(SERVER_TYPE, UNKNOWN)], UNSUPPORTED),
         (&[RAW], &[RAW], &[(CLIENT_TYPE, X509), (SERVER_TYPE, RAW)], UNSUPPORTED),
         (&[RAW, X509], &[RAW], &[(CLIENT_TYPE, UNKNOWN), (SERVER_TYPE, RAW)], UNSUPPORTED),
-        // Silence is X.509.
+        // No answer means X.509.
         (&[RAW], &[RAW], &[], UNSUPPORTED),
         // Without an offer there is nothing to choose.
         (&[X509], &[RAW], &raw, Some(AlertDescription::UNSUPPORTED_EXTENSION)),
@@ -345,7 +345,7 @@ fn a_certificate_type_that_the_client_did_not_offer_is_refused() {
     }
 }
 
-/// A server that resumes need not say anything; but not nonsense either.
+/// A server that resumes need not state a type, but must not state a wrong one.
 #[test]
 fn a_resumption_with_another_certificate_type_is_refused() {
     let (scene, _) = server_authenticates(&[RAW], &[RAW]);
@@ -415,7 +415,7 @@ fn configurations_with_impossible_certificate_types_are_refused() {
     }
 }
 
-/// A server for PSKs alone has no certificate; to a stranger that is no matter of certificate types.
+/// A server for PSKs alone has no certificate; for a client without a PSK the types are not the reason.
 #[test]
 fn a_server_without_certificates_fails_with_handshake_failure() {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);

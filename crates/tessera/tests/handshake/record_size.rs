@@ -1,4 +1,4 @@
-//! record_size_limit (RFC 8449): it binds whoever knows of it, and nobody before.
+//! record_size_limit (RFC 8449): it binds a peer that knows it, and only once it does.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn connect_twice(client: ClientConfig, server: ServerConfig) {
     }
 }
 
-/// The client never heard of the server's limit.
+/// The client doesn't know the server's limit.
 #[test]
 fn data_arrives_whole_with_a_record_size_limit_of_the_server_alone() {
     let (client, server) = configs(None, Some(64));

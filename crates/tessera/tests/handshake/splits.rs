@@ -1,9 +1,9 @@
-//! Bytes come in any pieces: every way to connect, cut at every place.
+//! Bytes may arrive in any pieces: every way to connect, cut at every place.
 
 use tessera::wire::{ContentType, NamedGroup};
 use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, Sealer, open_all, plain};
 
-/// A scene with small shares, so that there are fewer places to cut at.
+/// A scene with small shares, to have fewer places to cut.
 fn scene(mode: Mode) -> Scene {
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
     scene.client.groups = vec![NamedGroup::X25519];
@@ -16,7 +16,7 @@ fn scene(mode: Mode) -> Scene {
     scene
 }
 
-/// Everything went well, and data goes both ways.
+/// Asserts success, and that data goes both ways.
 fn check(pair: &mut Pair, mode: Mode) {
     pair.run();
     pair.client_write(b"ping");
@@ -91,7 +91,7 @@ fn connections_work_with_data_in_the_same_read_as_the_handshake() {
     for mode in Mode::ALL {
         let mut pair = scene(mode).pair();
         check(&mut pair, mode);
-        // What follows the handshake comes with it: the client's last flight with data, the
+        // What follows the handshake arrives with it: the client's last flight with data, the
         // server's tickets with data.
         let mut pair = scene(mode).pair();
         while !pair.to_client.complete {
@@ -110,14 +110,14 @@ fn connections_work_with_data_in_the_same_read_as_the_handshake() {
     }
 }
 
-/// Cuts a flight's handshake messages into records of `size` bytes, those under handshake keys
-/// sealed again.
+/// Cuts a flight's handshake messages into records of `size` bytes, resealing those under handshake
+/// keys.
 fn reframe(flight: &[u8], sealers: impl Fn() -> Vec<Sealer>, last: usize, size: usize) -> Vec<u8> {
     let mut closers = sealers();
     let mut reframed = Vec::new();
     for (epoch, typ, content) in open_all(flight, &mut sealers()) {
         let size = match typ {
-            // The application keys go on being used by their owner, who counts his records.
+            // Not under application keys: their owner continues to use them, and counts records.
             ContentType::HANDSHAKE if epoch < last => size,
             _ => content.len().max(1),
         };
@@ -197,7 +197,7 @@ fn a_record_size_limit_binds_only_clients_that_were_told() {
     pair.client_write(&[7; 10_000]);
     pair.run();
     assert_eq!(pair.to_server.data.len(), 10_004);
-    // One that does learns the limit after its early data was sent.
+    // One that does learns the limit after sending its early data.
     for mode in [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let mut scene = Scene::new(tessera_null_provider::provider(), mode);
         scene.client.record_size_limit = Some(64);

@@ -1,5 +1,5 @@
 //! What comes with a certificate, from either side: OCSP responses and signed certificate timestamps
-//! (RFC 8446 §4.4.2.1). They are sent to who asks, read strictly, and passed to the verifier.
+//! (RFC 8446 §4.4.2.1). They are sent on request, read strictly, and passed to the verifier.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,10 +16,10 @@ use tessera_harness::{
 };
 use tessera_null_provider::NullVerifier;
 
-/// What came: the OCSP response and the SCTs.
+/// What arrived: the OCSP response and the SCTs.
 type Stapled = (Option<Vec<u8>>, Option<Vec<u8>>);
 
-/// Asks for some of it, and remembers what came.
+/// Asks for some of it, and records what arrives.
 #[derive(Default)]
 struct Asking {
     entry_extensions: EntryExtensions,
@@ -106,7 +106,7 @@ fn a_client_gets_the_staples_that_it_asks_for() {
     ] {
         assert_eq!(seen(stapled(), status_request, sct), [expected.clone(), expected]);
     }
-    // Whoever has nothing sends nothing.
+    // A side without staples sends none.
     assert_eq!(seen(credential(), true, true), [(None, None), (None, None)]);
 }
 
@@ -167,7 +167,7 @@ fn scts(body: &[u8]) -> Vec<u8> {
     extension(ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP, body)
 }
 
-/// What client and server say to such a Certificate, and what their verifiers saw.
+/// The alerts of client and server after such a Certificate, and what their verifiers saw.
 fn received(world: &World, entries: &[&[u8]]) -> [(Option<AlertDescription>, Option<Stapled>); 2] {
     let forged = certificate(entries);
     let edit = |message: &mut Vec<u8>| {
@@ -201,7 +201,7 @@ fn refused(world: &World, entries: &[&[u8]], expected: AlertDescription) {
 #[track_caller]
 fn passed(world: &World, entries: &[&[u8]], ocsp: Option<&[u8]>, scts: Option<&[u8]>) {
     let stapled = (ocsp.map(<[u8]>::to_vec), scts.map(<[u8]>::to_vec));
-    // Read and judged; that it is not what the peer sent is told by Finished.
+    // Read and judged; only Finished shows that it is not what the peer sent.
     let expected = (Some(AlertDescription::DECRYPT_ERROR), Some(stapled));
     assert_eq!(received(world, entries), [expected.clone(), expected]);
 }
@@ -247,7 +247,7 @@ fn malformed_staples_are_refused() {
         &[1, 0, 0, 0],
         &[1, 0, 0, 2, 7],
         &[1, 0, 0, 1, 7, 7],
-        // Not ocsp; ocsp_multi was never TLS 1.3's.
+        // Not ocsp; ocsp_multi is not part of TLS 1.3.
         &[0, 0, 0, 1, 7],
         &[2, 0, 0, 1, 7],
         &[1, 0xff, 0xff, 0xff, 7],
@@ -285,7 +285,7 @@ fn only_the_end_entitys_staples_are_passed_on() {
     passed(&world, &[&[], &both], None, None);
 }
 
-/// What a server says to a hello with this extension, and whether it staples.
+/// A server's alert after a hello with this extension, and whether it staples.
 fn after_hello(typ: ExtensionType, body: &[u8]) -> (Option<AlertDescription>, bool) {
     let scene = world(stapled(), false, false).scene;
     let mut pair = scene.pair();
@@ -332,7 +332,7 @@ fn malformed_requests_of_a_client_for_staples_are_refused() {
 fn requests_of_a_server_for_staples_that_are_not_empty_are_refused() {
     for typ in [ExtensionType::STATUS_REQUEST, ExtensionType::SIGNED_CERTIFICATE_TIMESTAMP] {
         for (body, expected) in [
-            // Finished tells that it was forged.
+            // Finished shows that it was forged.
             (&[][..], AlertDescription::DECRYPT_ERROR),
             (&[0], AlertDescription::DECODE_ERROR),
             (&[1, 0, 0, 0, 0], AlertDescription::DECODE_ERROR),

@@ -1,5 +1,5 @@
-//! Every state is fed every message and record that does not belong there. What the peer sent until
-//! then is real: it is decrypted, cut short, and sealed again.
+//! Every state receives every message and record that is unexpected there. What the peer sent before
+//! is real: it is decrypted, cut short, and sealed again.
 
 use tessera::crypto::{Provider, Suite};
 use tessera::wire::{AlertDescription, CipherSuite, ContentType, HandshakeType};
@@ -8,21 +8,21 @@ use tessera_harness::{
     Mode, Pair, Received, Scene, Sealer, message, messages, open_all, plain, records,
 };
 
-/// Who is fed.
+/// The end under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Victim {
     Client,
     Server,
 }
 
-/// A state: the mode and how many of the peer's messages after its first hello were taken.
-/// `None` stands for the state before that hello.
+/// A state: the mode and how many of the peer's messages after its first hello were accepted.
+/// `None` is the state before that hello.
 #[derive(Clone, Copy, Debug)]
 struct State {
     victim: Victim,
     mode: Mode,
     taken: Option<usize>,
-    /// The messages that belong here.
+    /// The expected messages.
     expected: &'static [HandshakeType],
 }
 
@@ -71,7 +71,7 @@ const STATES: &[State] = &[
     ),
 ];
 
-/// A state that was reached, and how the peer seals what comes next.
+/// A reached state, and how the peer seals what comes next.
 struct Reached {
     pair: Pair,
     victim: Victim,
@@ -182,7 +182,7 @@ impl Reached {
         error
     }
 
-    /// The alert went out, and the connection stays ended.
+    /// Checks that the alert was sent, and that the connection stays ended.
     fn check_ended(&mut self, error: &Error) {
         let mut later = Output::new();
         let (output, again) = match self.victim {
@@ -228,7 +228,7 @@ fn alert_of(error: Option<Error>) -> Option<AlertDescription> {
     error.and_then(|error| error.alert())
 }
 
-/// One well-formed message of every type, and of types that nobody knows.
+/// One well-formed message of every type, and of unknown types.
 fn every_message(provider: Provider) -> Vec<Vec<u8>> {
     let mut pair = Scene::new(provider, Mode::Full).pair();
     pair.client_to_server();
@@ -249,7 +249,7 @@ fn every_message(provider: Provider) -> Vec<Vec<u8>> {
         (HandshakeType::KEY_UPDATE.0, &[0]),
         (HandshakeType::MESSAGE_HASH.0, &[7; 32]),
         // hello_request, hello_verify_request, hello_retry_request, server_key_exchange,
-        // server_hello_done, client_key_exchange, next_protocol; and one that nobody knows.
+        // server_hello_done, client_key_exchange, next_protocol; and an unknown one.
         (0, &[]),
         (3, &[254, 255, 0]),
         (6, &[3, 4, 0, 0]),
@@ -272,7 +272,7 @@ fn every_message_that_a_state_does_not_expect_is_refused() {
             let mut reached = Reached::new(provider, *state);
             let error = reached.inject(ContentType::HANDSHAKE, message);
             if state.expected.contains(&HandshakeType(message[0])) {
-                // In its turn; whether its content is right is another test's matter.
+                // Expected here; other tests check its content.
                 continue;
             }
             let expected = Some(AlertDescription::UNEXPECTED_MESSAGE);
@@ -356,7 +356,7 @@ fn a_message_that_crosses_a_change_of_keys_is_refused() {
         assert_eq!(reached.inject(ContentType::HANDSHAKE, &update[..2]), None);
         assert_eq!(alert_of(reached.inject(ContentType::APPLICATION_DATA, b"data")), unexpected);
     }
-    // A ServerHello with something behind it in the same record.
+    // A ServerHello with something after it in the same record.
     let scene = Scene::new(provider, Mode::Full);
     let mut pair = scene.pair();
     pair.client_to_server();

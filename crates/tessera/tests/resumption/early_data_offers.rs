@@ -1,4 +1,4 @@
-//! Which early data a server accepts: what was offered, fits its session, and is fresh.
+//! Which early data a server accepts: it was offered, fits its session, and is fresh.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn scene(mode: Mode) -> Scene {
     Scene::new(tessera_null_provider::provider(), mode)
 }
 
-/// A new server reads this hello, and nothing else.
+/// Delivers only this hello to a new server.
 fn answered(scene: &Scene, hello: &Hello) -> Pair {
     let mut pair = scene.start(None, at(0));
     pair.intercept_client();
@@ -25,7 +25,7 @@ fn answered(scene: &Scene, hello: &Hello) -> Pair {
     pair
 }
 
-/// The hello of a forward-secret flight, with binders of its own: without the extension early_data.
+/// The hello of a forward-secret flight without the extension early_data, with recomputed binders.
 fn without_early_data(scene: &Scene) -> Hello {
     let session = scene.session().expect("a session");
     let ticket = session.forward_secret.as_ref().expect("a ticket");
@@ -35,7 +35,7 @@ fn without_early_data(scene: &Scene) -> Hello {
 
     let mut hello = Hello::read(&records(&flight)[0][5..]);
     let suite = scene.suite();
-    // A one-time PSK agrees on nothing more.
+    // A one-time PSK adds nothing to agree on.
     let extracted = suite.hash.extract(&fs_secret, &[]);
     let context = suite.hash.hash(&hello.identities()[0].0);
     let fs_psk = expand_label_to_hash(suite.hash, extracted.expose(), "0rttfs", context.as_ref());
@@ -56,7 +56,7 @@ fn a_key_without_early_data_opens_the_connection_and_accepts_none() {
     assert_eq!(pair.server.facts().early_data, EarlyDataStatus::NotOffered);
     assert_eq!(scene.vault.len(), keys - 1);
 
-    // The same once more: its key is gone, and there was nothing to reject.
+    // Once more: its key is gone, and there was nothing to reject.
     let pair = answered(&scene, &hello);
     assert_eq!(pair.server.facts().psk, Some(PskKind::Resumption));
     assert_eq!(pair.server.facts().early_data, EarlyDataStatus::NotOffered);
@@ -73,7 +73,7 @@ fn a_server_reports_early_data_only_where_it_was_offered() {
     }
 }
 
-/// What a server makes of early data under a session, after a change of its configuration.
+/// The fate of early data under a session, after a change of the server's configuration.
 fn resumed(scene: &Scene, session: ClientSession) -> EarlyDataStatus {
     let mut pair = scene.start(Some(session), at(0));
     pair.run();
@@ -82,7 +82,7 @@ fn resumed(scene: &Scene, session: ClientSession) -> EarlyDataStatus {
     pair.server.facts().early_data
 }
 
-/// RFC 8446 §4.2.10: the suite and the protocol are those of the session, both.
+/// RFC 8446 §4.2.10: both suite and protocol must be those of the session.
 #[test]
 fn early_data_in_another_suite_or_protocol_than_its_session_is_rejected() {
     let protocols = [b"a".to_vec(), b"b".to_vec()];
@@ -110,7 +110,7 @@ fn early_data_in_another_suite_or_protocol_than_its_session_is_rejected() {
     }
 }
 
-/// RFC 8446 §8.3: ten seconds for what clocks and networks do, in either direction.
+/// RFC 8446 §8.3: ten seconds of tolerance for clocks and networks, in either direction.
 #[test]
 fn the_age_of_a_ticket_may_differ_by_ten_seconds_and_no_more() {
     for (millis, expected) in
@@ -128,7 +128,7 @@ fn the_age_of_a_ticket_may_differ_by_ten_seconds_and_no_more() {
     }
 }
 
-/// Keeps how long each ticket is to be remembered.
+/// Records how long each ticket must be remembered.
 #[derive(Default)]
 struct Lifetimes(Mutex<Vec<(Duration, Duration)>>);
 

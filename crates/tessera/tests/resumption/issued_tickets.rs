@@ -1,4 +1,4 @@
-//! Which tickets a server issues and a client keeps, and what they end with.
+//! Which tickets a server issues and a client keeps, and when they end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn a_server_that_does_not_resume_issues_no_tickets() {
     };
     assert_eq!(issued(|_| ()), (2, 2));
     assert_eq!(issued(|server| server.policy.resumption = false), (0, 0));
-    // Nor do tickets that end as they begin.
+    // Nor tickets that expire at once.
     assert_eq!(issued(|server| server.policy.max_authentication_age = Duration::ZERO), (0, 0));
 }
 
@@ -80,7 +80,7 @@ fn a_ticket_without_early_data_has_no_extension_for_it() {
     }
 }
 
-/// A ticket that began with an external PSK says so, and falls with it.
+/// A ticket that began with an external PSK names it, and is withdrawn with it.
 #[test]
 fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     let mut scene = scene();
@@ -102,7 +102,7 @@ fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     let withdrawn = connect(&scene.server, destination(session()));
     assert_eq!(withdrawn.server.facts().psk, None);
     assert_eq!(withdrawn.to_client.verdict, Some(Verdict::Burned));
-    // The client knows as well, once it names the PSK no more.
+    // The client drops them as well, once it doesn't list the PSK any more.
     let forgotten = connect(&with_psk, to(session()));
     assert_eq!(forgotten.server.facts().psk, None);
     let known = connect(&with_psk, destination(session()));
@@ -110,8 +110,8 @@ fn tickets_of_a_withdrawn_psk_are_not_resumed() {
     assert_eq!(known.server.facts().external_psk.as_deref(), Some(b"alice".as_slice()));
 }
 
-/// A name says nothing without its secret: a listener with another one under the same name refuses whoever
-/// has the first, and so it does their tickets. The client does alike.
+/// A name proves nothing without its secret: a listener with another secret under the same name refuses clients
+/// with the first, and so it does their tickets. The client does alike.
 #[test]
 fn tickets_are_good_under_the_secret_of_their_psk_alone() {
     let scene = scene();
@@ -139,7 +139,7 @@ fn tickets_are_good_under_the_secret_of_their_psk_alone() {
     assert_eq!(known.server.facts().psk, Some(PskKind::ForwardSecret), "nobody took its key");
 }
 
-/// More tickets in a row than a client takes for sane are not asked for.
+/// A client doesn't ask for more tickets in a row than it accepts.
 #[test]
 fn a_client_asks_for_no_more_tickets_than_it_takes() {
     let mut scene = scene();
@@ -151,7 +151,7 @@ fn a_client_asks_for_no_more_tickets_than_it_takes() {
     assert_eq!(pair.to_client.sessions.len(), 32);
 }
 
-/// A client knows when a one-time key is gone, and spends no early data on it.
+/// A client knows when a one-time key has expired, and spends no early data on it.
 #[test]
 fn a_client_sends_no_early_data_for_a_one_time_key_that_is_gone() {
     let mut scene = scene();
@@ -173,8 +173,8 @@ fn a_client_sends_no_early_data_for_a_one_time_key_that_is_gone() {
     assert_eq!(late.client.facts().psk, Some(PskKind::Resumption));
 }
 
-/// A server may name a public key of any length. One that is longer than a session's file has room for
-/// is of no kind that the client knows.
+/// A server may send a public key of any length. One that doesn't fit a session's file is of no
+/// kind that the client knows.
 #[test]
 fn a_one_time_public_key_of_another_length_is_ignored() {
     for len in [0, 1215, 1217, 65_400] {
@@ -200,7 +200,7 @@ fn a_one_time_public_key_of_another_length_is_ignored() {
     }
 }
 
-/// What an owner's key or store makes may be of any length; not all of it fits a message.
+/// Results of an owner's key or store may have any length; not all of them fit a message.
 #[test]
 fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
     struct Makes(usize);

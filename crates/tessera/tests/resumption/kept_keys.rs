@@ -10,7 +10,7 @@ use tessera::resume::{
 use tessera::wire::NamedGroup;
 use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, at};
 
-/// Changes each secret that it gives out.
+/// Changes each secret that it returns.
 struct Changing {
     vault: OneVault,
     change: fn(&mut OneTimeSecret),
@@ -45,7 +45,7 @@ impl Vault for Changing {
     }
 }
 
-/// A client comes back twice, and what the vault was given for it until then.
+/// A client reconnects twice; returns what the vault received for it before.
 fn come_back(
     provider: Provider,
     (mode, kind): (Mode, NamedGroup),
@@ -76,7 +76,7 @@ fn come_back(
 
 const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
 
-/// What the server issued is what the vault asked for, if the kind has it; flights under it are accepted.
+/// The server issues what the vault prefers, if the kind has it; flights under it are accepted.
 #[test]
 fn a_vault_is_given_the_form_that_it_wants() {
     let (aws_lc, null) = (tessera_aws_lc::provider(), tessera_null_provider::provider());
@@ -143,7 +143,7 @@ fn a_key_that_cannot_be_read_burns_its_flight_and_nothing_else() {
 
 const SEED: KeyForm = KeyForm::Seed;
 
-/// AWS-LC checks the hash of the public half that is in the expanded form (FIPS 203 §7.3).
+/// AWS-LC checks the hash of the public half in the expanded form (FIPS 203 §7.3).
 #[test]
 fn a_damaged_expanded_key_burns_its_flight() {
     let damage: fn(&mut OneTimeSecret) = |secret| secret.key[1200] ^= 1;
@@ -155,7 +155,7 @@ fn a_damaged_expanded_key_burns_its_flight() {
     }
 }
 
-/// A part that has seeds alone keeps its seed in the expanded form of the whole, whichever part it is.
+/// A part that has only seeds keeps its seed in the expanded form of the whole, whichever part it is.
 #[test]
 fn hybrids_of_parts_with_and_without_an_expanded_form_open() {
     let (aws_lc, null) = (tessera_aws_lc::provider(), tessera_null_provider::provider());

@@ -1,5 +1,5 @@
-//! Forward-secret identities that come alone, from stacks that can offer no second one: accepted once
-//! where the server allows it, and nothing but a full handshake otherwise.
+//! Forward-secret identities that are sent alone, by stacks that can offer no second one: accepted once
+//! if the server allows it, and otherwise nothing but a full handshake.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn allow(scene: &mut Scene, allowed: bool) {
     guard.expect("the scene has a guard").lone_identities = allowed;
 }
 
-/// The first flight of a client that offers the forward-secret identity alone.
+/// The first flight of a client that offers only the forward-secret identity.
 struct Flight {
     hello: Hello,
     identity: Vec<u8>,
@@ -42,7 +42,7 @@ struct Flight {
 }
 
 impl Flight {
-    /// As the client of this session; `ticket` goes into the identity instead of its own.
+    /// A flight of this session's client; `ticket` replaces its own in the identity.
     fn with_ticket(scene: &Scene, session: ClientSession, ticket: Option<&[u8]>) -> Self {
         let hash = scene.suite().hash;
         let own = session.forward_secret.as_ref().expect("a forward-secret ticket");
@@ -67,7 +67,7 @@ impl Flight {
         let psk = expand_label_to_hash(hash, extracted.expose(), "0rttfs", context.as_ref());
 
         let mut hello = Hello::read(&records(&flight)[0][5..]);
-        // A stock stack knows nothing of it.
+        // A stock stack doesn't know the extension.
         hello.remove(ExtensionType::FORWARD_SECRET_EARLY_DATA);
         hello.set_identities(&[(identity.clone(), 0)], hash.len());
         Self { hello, identity, psk }
@@ -77,7 +77,7 @@ impl Flight {
         Self::with_ticket(scene, scene.session().expect("a session"), None)
     }
 
-    /// The hello with a binder that fits, and early data.
+    /// The hello with a fitting binder, and early data.
     fn bytes(&mut self, scene: &Scene) -> Vec<u8> {
         let suite = scene.suite();
         self.hello.bind(0, suite, &self.psk, "ext binder");
@@ -103,7 +103,7 @@ fn alert(pair: &Pair) -> Option<AlertDescription> {
     pair.to_server.error.as_ref().and_then(Error::alert)
 }
 
-/// The server goes on with a full handshake, without early data.
+/// Asserts that the server continues with a full handshake, without early data.
 fn falls_back(pair: &Pair) {
     assert_eq!(pair.to_server.error, None);
     assert_eq!(pair.to_server.early_data, b"");
@@ -162,7 +162,7 @@ fn a_lone_identity_is_nothing_under_another_verifier() {
     assert_eq!(deliver(&scene, &bytes).to_server.early_data, EARLY_DATA);
 }
 
-/// A verifier that accepts nobody.
+/// A verifier that accepts no peer.
 struct Nobody;
 
 impl PeerVerifier for Nobody {
@@ -195,7 +195,7 @@ fn any_change_of_a_lone_identity_is_noticed_before_the_take() {
         let pair = deliver(&scene, &changed.bytes(&scene));
         assert_eq!(pair.to_server.early_data, b"");
         assert!(matches!(alert(&pair), None | Some(AlertDescription::DECRYPT_ERROR)), "{index}");
-        // The proof itself, and what was agreed: the ticket opens, so it's forged.
+        // The proof itself, and the encapsulation: the ticket opens, so it's forged.
         if index >= flight.identity.len() - 32 || (39..39 + 1120).contains(&index) {
             assert_eq!(alert(&pair), Some(AlertDescription::DECRYPT_ERROR), "{index}");
         }
@@ -204,7 +204,7 @@ fn any_change_of_a_lone_identity_is_noticed_before_the_take() {
     assert_eq!(deliver(&scene, &flight.bytes(&scene)).to_server.early_data, EARLY_DATA);
 }
 
-/// All of it is needed: a proof cut short, or longer, is none.
+/// All of it is needed: a truncated or longer proof is none.
 #[test]
 fn a_lone_identity_of_another_length_is_unknown() {
     let scene = scene();
@@ -223,8 +223,8 @@ fn a_lone_identity_of_another_length_is_unknown() {
     }
 }
 
-/// What the option costs: a copied identity burns its key. Nothing of the copier's is accepted, and
-/// the client is left with a full handshake.
+/// The cost of the option: a copied identity burns its key. None of the attacker's data is accepted, and
+/// the client falls back to a full handshake.
 #[test]
 fn a_copied_lone_identity_burns_its_key_and_no_more() {
     let scene = scene();
@@ -239,7 +239,7 @@ fn a_copied_lone_identity_burns_its_key_and_no_more() {
     falls_back(&deliver(&scene, &original));
 }
 
-/// The ticket has to name the key: with another ticket of its own, a client can't burn another's key.
+/// The ticket must name the key: with another ticket of its own, a client can't burn another's key.
 #[test]
 fn a_ticket_in_a_lone_identity_vouches_for_its_own_key_alone() {
     let scene = scene();
@@ -252,7 +252,7 @@ fn a_ticket_in_a_lone_identity_vouches_for_its_own_key_alone() {
     assert_eq!(scene.vault.len(), keys);
 }
 
-/// Nor with the ticket of another, seen on the wire: the proof takes its PSK.
+/// Nor with another's ticket, seen on the wire: the proof needs its PSK.
 #[test]
 fn a_ticket_in_a_lone_identity_vouches_for_nothing_without_its_psk() {
     let scene = scene();
@@ -303,7 +303,7 @@ fn the_key_of_a_lone_identity_that_does_not_fit_is_burned() {
     falls_back(&deliver(&accepts, &bytes));
 }
 
-/// Nor does one that the owner wants no early data of. A client that lists kinds of keys is told.
+/// The same if the owner refuses its early data. A client that lists kinds of keys gets the verdict.
 #[test]
 fn the_key_of_a_lone_identity_that_the_owner_refuses_is_burned() {
     for asks in [false, true] {
@@ -382,7 +382,7 @@ fn now<A>(reply: Reply<A>) -> A {
     }
 }
 
-/// The question about the ticket has the ticket alone in it; the proof is checked after the answer.
+/// The question about the ticket contains only the ticket; the proof is checked after the answer.
 #[test]
 fn a_lone_identity_is_checked_after_an_answer_that_comes_later() {
     for proved in [true, false] {
@@ -428,7 +428,7 @@ fn a_lone_identity_is_checked_after_an_answer_that_comes_later() {
     }
 }
 
-/// Without a share there is no full handshake: the client is asked for one.
+/// Without a share a full handshake is impossible: the client is asked for one.
 #[test]
 fn a_replayed_lone_identity_without_a_share_is_asked_for_one() {
     let scene = scene_of(Mode::FsKe);

@@ -1,5 +1,5 @@
-//! Coming back over records: tickets, their keys and stores, early data that counts once, and what a session is
-//! good for.
+//! Reconnecting over records: tickets, their keys and stores, early data that is executed once, and where a session is
+//! valid.
 
 mod early_data_offers;
 mod issued_tickets;

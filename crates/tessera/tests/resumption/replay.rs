@@ -1,5 +1,5 @@
-//! Early data is executed at most once: whatever is replayed, in whatever order, and whatever the
-//! client does with the verdict.
+//! Early data is executed at most once: whatever is replayed, in whatever order, and however the
+//! client acts on the verdict.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ fn null() -> Provider {
     tessera_null_provider::provider()
 }
 
-/// What a server executes of a flight.
+/// Returns what a server executes of a flight.
 fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> Vec<u8> {
     let mut server = ServerConnection::start(config.clone().checked().expect("works"), now);
     let mut input = flight.to_vec();
@@ -35,7 +35,7 @@ fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> Vec<u8> {
     data
 }
 
-/// A server with another vault: as after a restart, or at another site with the same ring.
+/// A server with another vault, as after a restart, or at another site with the same ring.
 fn with_new_vault(config: &ServerConfig) -> ServerConfig {
     let mut config = config.clone();
     if let Some(guard) = &mut config.policy.early_data.forward_secret {
@@ -115,7 +115,7 @@ fn servers(scene: &Scene) -> Vec<ServerConfig> {
     vec![accepts, burns, retries, elsewhere]
 }
 
-/// Lets the client's connection run; returns what the server executed, and the verdict.
+/// Runs the client's connection; returns what the server executed, and the verdict.
 fn original(pair: &mut Pair) -> (usize, Option<Verdict>) {
     pair.run();
     assert_eq!(pair.to_client.error, None);
@@ -127,7 +127,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
         let count = servers(&Scene::new(null(), mode)).len();
         let places = (0..count).flat_map(|a| (0..count).map(move |b| (a, b)));
-        // The attacker's replay comes before the original, before the resend, or after it; each at
+        // The attacker's replay comes before the original, before the resend, or after it, each at
         // any server.
         for (original_at, replay_at) in places {
             for replay_when in 0..3 {
@@ -149,7 +149,7 @@ fn resending_by_the_verdict_executes_once_at_most() {
                 if replay_when == 1 {
                     times += replay();
                 }
-                // The request may not be executed twice: resent when it was burned, and only then.
+                // The request must not be executed twice: the client resends it only if it was burned.
                 let resent = verdict == Some(Verdict::Burned);
                 if resent {
                     pair.client_write(EARLY_DATA);
@@ -210,7 +210,7 @@ fn replayable_early_data_that_comes_late_is_refused() {
             "{delay} s"
         );
     }
-    // A session that was used later is as fresh.
+    // A session that is used later is as fresh.
     let scene = Scene::new(null(), Mode::Replayable);
     let session = scene.session();
     let mut pair = scene.start(session, at(3600));
@@ -254,7 +254,7 @@ fn clients_resume_while_the_ring_rotates() {
             scope.spawn(|| {
                 let mut session: Option<ClientSession> = None;
                 for round in 0..200 {
-                    // Some come back late, with a ticket of a key that is gone.
+                    // Some return late, with a ticket of a key that is gone.
                     if round % 10 == 9 {
                         std::thread::sleep(std::time::Duration::from_millis(3));
                     }

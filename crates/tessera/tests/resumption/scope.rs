@@ -1,4 +1,4 @@
-//! Where a session is good: under the verifier that accepted its peer, in its epoch of the policy, whatever
+//! Where a session is valid: under the verifier that accepted its peer, in its epoch of the policy, whatever
 //! listener, name, protocol or chooser leads there.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tessera::{EarlyDataStatus, Error, ServerConfig};
 use tessera_harness::{Hello, Mode, Pair, Scene, at, credential, records};
 use tessera_null_provider::{NullVerifier, provider};
 
-/// Accepts everybody, and says so in its name; or nobody.
+/// Accepts every peer or none, as its name states.
 #[derive(Clone, Copy)]
 struct Authority {
     name: &'static str,
@@ -25,7 +25,7 @@ struct Authority {
 }
 
 const LAX: Authority = Authority { name: "lax", accepts: true };
-/// As strict as can be: whoever is in came by a resumption.
+/// Accepts none: a client that connects must have resumed.
 const STRICT: Authority = Authority { name: "strict", accepts: false };
 
 impl PeerVerifier for Authority {
@@ -53,12 +53,12 @@ fn required(verifier: impl PeerVerifier + 'static) -> ClientAuthentication {
     ClientAuthentication::Required(Arc::new(verifier))
 }
 
-/// The ways to come back.
+/// The ways to reconnect.
 const MODES: [Mode; 6] =
     [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
-/// A client with a certificate and a server that takes it where it likes. Changed servers share ticket
-/// keys, vault and register.
+/// A client with a certificate, and a server that accepts it according to `authentication`. Changed servers share
+/// ticket keys, vault and register.
 fn scene(mode: Mode, authentication: ClientAuthentication) -> Scene {
     let mut scene = Scene::new(provider(), mode);
     scene.client.credentials = vec![credential()];
@@ -77,7 +77,7 @@ fn at_listener(scene: &Scene, authentication: ClientAuthentication) -> Scene {
     there
 }
 
-/// Comes back; both ends agree on how.
+/// Reconnects; both ends agree on how.
 fn come_back(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Pair) {
     let mut pair = scene.start(Some(session), at(1));
     pair.run();
@@ -86,7 +86,7 @@ fn come_back(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Pair) {
     (pair.server.facts().psk, pair)
 }
 
-/// Nothing of the flight was executed, nobody can execute it any more, and the client knows.
+/// Asserts that the flight was not executed, can't be any more, and that the client knows.
 fn assert_burned(scene: &Scene, session: &ClientSession, pair: &Pair) {
     assert_eq!(pair.server.facts().psk, None);
     assert_eq!(pair.to_server.early_data, b"");
@@ -119,7 +119,7 @@ fn a_ticket_of_a_lax_listener_is_nothing_at_a_strict_one() {
     }
 }
 
-/// Whoever can't prove that the ticket is theirs burns nothing with it.
+/// An attacker who can't prove possession of a ticket burns nothing with it.
 #[test]
 fn an_altered_flight_burns_no_key_of_a_ticket_that_may_not_be_used() {
     let public = scene(Mode::FsDhe, optional(LAX));
@@ -150,7 +150,7 @@ impl ConfigChooser for ByProtocol {
     }
 }
 
-/// A scene whose chooser gives the verifier of a protocol.
+/// A scene whose chooser selects the verifier by protocol.
 fn by_protocol(mode: Mode, public: Authority, admin: Authority) -> Scene {
     let mut scene = scene(mode, ClientAuthentication::None);
     scene.client.protocols = vec![b"public".to_vec()];
@@ -180,7 +180,7 @@ fn a_ticket_of_one_choice_of_the_chooser_is_nothing_at_another() {
     }
 }
 
-/// RFC 8446 §4.2.10 binds early data to the protocol, and nothing else.
+/// RFC 8446 §4.2.10 binds only early data to the protocol.
 #[test]
 fn a_choice_with_another_protocol_and_the_same_verifier_resumes_without_early_data() {
     for mode in MODES {
@@ -195,7 +195,7 @@ fn a_choice_with_another_protocol_and_the_same_verifier_resumes_without_early_da
     }
 }
 
-/// The mode in which a verifier is asked doesn't matter to a client that it has accepted.
+/// Whether a verifier is optional or required doesn't matter to a client that it has accepted.
 #[test]
 fn optional_and_required_listeners_of_one_verifier_share_their_tickets() {
     for (from, to) in [(optional(LAX), required(LAX)), (required(LAX), optional(LAX))] {
@@ -229,7 +229,7 @@ fn a_ticket_of_nobody_is_good_where_nobody_is_required() {
     }
 }
 
-/// Where no certificate is asked for, no client has an identity: not by a ticket either.
+/// If no certificate is asked for, no client has an identity, not even by a ticket.
 #[test]
 fn a_ticket_with_a_peer_is_nothing_where_no_client_is_asked() {
     for mode in MODES {
@@ -281,7 +281,7 @@ fn a_new_epoch_of_the_servers_policy_ends_all_its_tickets() {
     }
 }
 
-/// Comes back, and says whether the session was in the ClientHello.
+/// Reconnects, and returns whether the session was in the ClientHello.
 fn is_offered(scene: &Scene, session: ClientSession) -> bool {
     let (psk, pair) = come_back(scene, session);
     let hello = Hello::read(&records(&pair.client_sent)[0][5..]);
@@ -296,7 +296,7 @@ fn a_client_offers_a_session_only_under_the_verifier_that_accepted_its_server() 
     for mode in MODES {
         let mut scene = Scene::new(provider(), mode);
         scene.client.verifier = Arc::new(LAX);
-        // As it comes from a file.
+        // As loaded from a file.
         let kept = || copy(&session(&scene));
         let (first, second) = (kept(), kept());
         let mut other = scene.clone();
@@ -322,7 +322,7 @@ fn a_new_epoch_of_the_clients_policy_ends_all_its_sessions() {
     }
 }
 
-/// Whether what a client's connection rests on counts under another configuration of the server.
+/// Returns whether what a client's connection rests on is valid under another configuration of the server.
 fn upholds(earlier: &Scene, later: &Scene, pair: &Pair) -> bool {
     let checked = |scene: &Scene| scene.server.clone().checked().expect("it can work");
     let earlier = checked(earlier);

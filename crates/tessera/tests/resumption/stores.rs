@@ -1,4 +1,4 @@
-//! The engine with the ring, the vault and the register that servers use, and with real cryptography:
+//! The engine with the ring, the vault and the register of real servers, and with real cryptography:
 //! replays, restarts, rotation, damaged tickets.
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn key(now: Time) -> TicketKey {
     TicketKey::generate(&provider(), unix(now), HOUR, HOUR).expect("random bytes")
 }
 
-/// A scene with real stores; what began to listen began a second before.
+/// A scene with real stores, whose register began a second earlier.
 fn scene(mode: Mode) -> (Scene, Arc<TicketKeyRing>) {
     let mut scene = Scene::new(provider(), mode);
     let ring = Arc::new(TicketKeyRing::new(&provider()));
@@ -36,7 +36,7 @@ fn scene(mode: Mode) -> (Scene, Arc<TicketKeyRing>) {
     (scene, ring)
 }
 
-/// What a restart loses: vault and register.
+/// Replaces what a restart loses: vault and register.
 fn renew(config: &mut ServerConfig, now: Duration) -> Arc<MemoryVault> {
     let vault = Arc::new(MemoryVault::new(10_000));
     if let Some(guard) = &mut config.policy.early_data.forward_secret {
@@ -50,7 +50,7 @@ fn renew(config: &mut ServerConfig, now: Duration) -> Arc<MemoryVault> {
 
 const EARLY: [Mode; 4] = [Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
-/// What a server executes of a flight.
+/// Returns what a server executes of a flight.
 fn executed(config: &ServerConfig, flight: &[u8], now: Time) -> usize {
     let mut server = ServerConnection::start(config.clone().checked().expect("works"), now);
     let mut input = flight.to_vec();
@@ -103,7 +103,7 @@ fn replays_are_not_executed_by_a_memory_vault_before_or_after_a_restart() {
             }
         });
         assert_eq!(times.into_inner(), 1, "{mode:?}");
-        // The new life has the ring, and nothing else.
+        // The new life keeps only the ring.
         renew(&mut scene.server, unix(at(1)));
         let server = scene.server.clone().checked().expect("works");
         let times: usize = (0..10).map(|_| executed(&server, &flight, at(1))).sum();
@@ -113,7 +113,7 @@ fn replays_are_not_executed_by_a_memory_vault_before_or_after_a_restart() {
 
 #[test]
 fn a_flight_that_no_life_of_the_vault_has_seen_is_rejected_after_a_restart() {
-    // Forgotten keys cost a round trip, and a register refuses what is older than itself.
+    // Forgotten keys cost a round trip, and a register refuses tickets older than itself.
     for mode in EARLY {
         let (mut scene, _) = scene(mode);
         let session = scene.session();
@@ -144,7 +144,7 @@ fn clients_learn_the_verdicts_of_a_memory_vault() {
     let mut pair = scene.start(Some(session), at(0));
     pair.run();
     assert_eq!(pair.to_client.verdict, Some(Verdict::Burned));
-    // The key has outlived its time, and the client doesn't believe it; the sealed ticket has not.
+    // The key has expired, but the client doesn't know; the sealed ticket has not.
     let mut session = scene.session().expect("a session");
     session.forward_secret.as_mut().expect("a ticket").lifetime = u32::MAX;
     let mut pair = scene.start(Some(session), at(3601));
@@ -154,7 +154,7 @@ fn clients_learn_the_verdicts_of_a_memory_vault() {
     assert_eq!(pair.client.facts().psk, Some(PskKind::Resumption));
 }
 
-/// The vault of a directory, in its next life.
+/// Opens the vault of a directory, in its next life.
 #[cfg(unix)]
 fn open(config: &mut ServerConfig, dir: &std::path::Path) {
     use tessera_vault::{Limits, WrappingKeys, WrappingPurpose};
@@ -165,8 +165,8 @@ fn open(config: &mut ServerConfig, dir: &std::path::Path) {
     guard.vault = Arc::new(opened.expect("opens").0);
 }
 
-/// After a crash the keys of the life before are gone. A client that has begun since then may send its
-/// data again; one whose flight may have met the life before may not.
+/// After a crash the keys of the previous life are gone. A client that has begun since then may send its
+/// data again; one whose flight may have met the previous life must not.
 #[cfg(unix)]
 #[test]
 fn keys_that_a_crash_destroyed_are_burned_for_flights_begun_since() {
@@ -174,12 +174,12 @@ fn keys_that_a_crash_destroyed_are_burned_for_flights_begun_since() {
     let (mut scene, _) = scene(Mode::FsDhe);
     open(&mut scene.server, &dir);
     let (fresh, delayed) = (scene.session(), scene.session());
-    // It leaves its client while the first life is there, and an attacker holds it back.
+    // It leaves its client during the first life, and an attacker holds it back.
     let held = scene.start(delayed, at(1)).intercept_client();
     let mut waiting = scene.start(scene.session(), at(1));
     assert_eq!(executed(&scene.server, &held, at(1)), 1);
 
-    // The last one that holds the vault of the first life.
+    // Drops the last reference to the first life's vault.
     let (another, _) = self::scene(Mode::FsDhe);
     let other = another.server.checked().expect("works");
     waiting.server = End::Stream(ServerConnection::start(other, at(1)));
@@ -237,7 +237,7 @@ fn a_session_whose_ticket_key_is_gone_gets_a_full_handshake() {
 #[test]
 fn damaged_tickets_get_a_full_handshake() {
     let (mut scene, _) = scene(Mode::FsDhe);
-    // Many handshakes: with the cheapest group.
+    // Many handshakes, so with the cheapest group.
     scene.client.groups = vec![NamedGroup::X25519];
     let exported = scene.session().expect("a session").export();
     let session = || ClientSession::import(&exported).expect("as exported");

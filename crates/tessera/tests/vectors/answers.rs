@@ -1,4 +1,4 @@
-//! What a server says in EncryptedExtensions: verdicts and receipts.
+//! The server's answers in EncryptedExtensions: verdicts and receipts.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::{Values, X25519};
 pub(crate) struct EncryptedExtensions(pub(crate) Vec<u8>);
 
 impl EncryptedExtensions {
-    /// The one in a server's first flight, the scene's newest.
+    /// Extracts it from a server's first flight, the scene's newest.
     pub(crate) fn of(scene: &Scene, flight: &[u8]) -> Self {
         let opened = open_all(flight, &mut scene.server_sealers());
         let under_handshake_keys = opened.iter().filter(|(epoch, ..)| *epoch == 1);
@@ -30,7 +30,7 @@ impl EncryptedExtensions {
 
 const ENDED_BEFORE: u32 = 70_000;
 
-/// The vectors' names of what a vault says.
+/// The vectors' names of a vault's answers.
 const VERDICTS: [(&str, Absent); 4] = [
     ("unknown", Absent::Unknown),
     ("burned", Absent::Burned),
@@ -38,7 +38,7 @@ const VERDICTS: [(&str, Absent); 4] = [
     ("lost", Absent::Lost { ended_before: Duration::from_millis(ENDED_BEFORE as u64) }),
 ];
 
-/// The sections of what a server says.
+/// The sections of the server's answers.
 pub(crate) fn make() -> [(&'static str, Values); 2] {
     let mut verdicts = VERDICTS.map(|(name, absent)| (name, verdict(absent))).to_vec();
     verdicts.push(("ended before", ENDED_BEFORE.to_be_bytes().to_vec()));
@@ -51,7 +51,7 @@ pub(crate) fn make() -> [(&'static str, Values); 2] {
     [("verdicts", verdicts), ("receipts", receipts)]
 }
 
-/// Whether the engine still says so.
+/// Checks that the engine still answers so.
 pub(crate) fn check(vectors: &Trace) {
     for (section, values) in make() {
         for (name, value) in values {
@@ -60,7 +60,7 @@ pub(crate) fn check(vectors: &Trace) {
     }
 }
 
-/// A server's answer to early data whose key isn't there.
+/// A server's answer to early data whose key is absent.
 fn verdict(absent: Absent) -> Vec<u8> {
     let mut scene = X25519.scene();
     let session = scene.session();
@@ -74,14 +74,14 @@ fn verdict(absent: Absent) -> Vec<u8> {
 
 const HANDLES: [[u8; 32]; 4] = [[0xa0; 32], [0xa1; 32], [0xa2; 32], [0xa3; 32]];
 
-/// A client's question about four flights, whole as an extension, and the server's answer.
+/// A client's question about four flights, as a whole extension, and the server's answer.
 fn receipts() -> [Vec<u8>; 2] {
     let mut scene = X25519.scene();
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.receipts = Some(Arc::new(OneAfterTheOther::default()));
     }
     let ask_receipts = HANDLES.map(FlightHandle).to_vec();
-    // Only a client that shows a PSK is answered.
+    // Only a client that presents a PSK gets an answer.
     let session = scene.session().map(|it| ClientSession { forward_secret: None, ..it });
     let mut pair = scene.start_to(Destination { ask_receipts, ..to(session) }, at(0));
     let hello = records(pair.client_output.as_slice()).remove(0);
@@ -92,7 +92,7 @@ fn receipts() -> [Vec<u8>; 2] {
     [extension, EncryptedExtensions::of(&scene, &pair.intercept_server()).0]
 }
 
-/// A vault without the secret that is asked for.
+/// A vault without the requested secret.
 struct Without(Absent);
 
 impl Vault for Without {
@@ -111,7 +111,7 @@ impl Vault for Without {
     }
 }
 
-/// Gives the receipts in the order of their bytes on the wire.
+/// Returns the receipts in the order of their bytes on the wire.
 #[derive(Default)]
 struct OneAfterTheOther(Mutex<usize>);
 

@@ -1,4 +1,4 @@
-//! Every value of section 4 of docs/0rtt-fs.md from those before it.
+//! Computes every value of section 4 of docs/0rtt-fs.md from the preceding ones.
 
 use tessera::crypto::Hash;
 use tessera::wire::HandshakeType;
@@ -43,14 +43,14 @@ pub(crate) fn check(case: &Case, vectors: &Trace) {
     assert_eq!(binder_key, get("binder key"));
     assert_eq!(early_traffic, get("early traffic secret"));
 
-    // §15.2: the same flight, as a client would send it that can offer one identity alone.
+    // §15.2: the same flight from a client that can offer only one identity.
     let ticket = parsed.identities().remove(1).0;
     let (alone, psk) = alone(hash, get, &ticket, &agreed);
     assert_eq!(alone, get("lone identity"));
     assert_eq!(psk, get("lone psk'"));
 }
 
-/// What the NewSessionTicket says of the one-time key.
+/// The NewSessionTicket's statement about the one-time key.
 fn ticket(case: &Case, vectors: &Trace) -> Vec<u8> {
     let get = |name: &str| vectors.get(case.section, name);
     let (lifetime, max_early_data_size) = (3600_u32, 16 * 1024_u32);
@@ -69,7 +69,7 @@ fn ticket(case: &Case, vectors: &Trace) -> Vec<u8> {
     ticket
 }
 
-/// What the transcript has before the ClientHello (RFC 8446 §4.4.1).
+/// The transcript before the ClientHello (RFC 8446 §4.4.1).
 fn before(hash: &dyn Hash, case: &Case, vectors: &Trace) -> Vec<u8> {
     if !case.retries {
         return Vec::new();
@@ -79,7 +79,7 @@ fn before(hash: &dyn Hash, case: &Case, vectors: &Trace) -> Vec<u8> {
     [&message(HandshakeType::MESSAGE_HASH, first.as_ref())[..], retry].concat()
 }
 
-/// The ClientHello that the early data was sent with.
+/// The ClientHello with which the early data was sent.
 fn first_hello<'v>(case: &Case, vectors: &'v Trace) -> &'v [u8] {
     vectors.get(case.section, if case.retries { "first ClientHello" } else { "ClientHello" })
 }

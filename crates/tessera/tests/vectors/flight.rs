@@ -11,7 +11,7 @@ use tessera_harness::{EARLY_DATA, Mode, Pair, Scene, Trace, at, plain, records};
 use crate::Case;
 use crate::answers::EncryptedExtensions;
 
-/// A server that holds the secret answers a section's flight as the vectors do, and accepts it once.
+/// Checks that a server with the secret answers a section's flight as the vectors do, and accepts it once.
 pub(crate) fn check(case: &Case, vectors: &Trace) {
     let scene = case.at_the_flight(case.scene());
     let get = |name: &str| vectors.get(case.section, name);
@@ -49,7 +49,7 @@ pub(crate) fn check(case: &Case, vectors: &Trace) {
     assert_answered(&scene, &mut replayed, used, Verdict::Used);
 }
 
-/// The early data was refused with this verdict, and in these bytes.
+/// Asserts that the early data was refused with this verdict, and in these bytes.
 fn assert_answered(scene: &Scene, pair: &mut Pair, expected: &[u8], verdict: Verdict) {
     assert_eq!(pair.to_server.early_data, b"");
     assert_eq!(pair.server.facts().early_data, EarlyDataStatus::Rejected(verdict));

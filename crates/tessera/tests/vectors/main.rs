@@ -1,7 +1,7 @@
-//! The test vectors of docs/0rtt-fs.md: what they say is computed again, and their flights are
+//! The test vectors of docs/0rtt-fs.md: their values are computed again, and their flights are
 //! accepted. `conformance/vectors/check` computes them without this code.
 //!
-//! With TESSERA_WRITE_VECTORS set, the vectors are made anew.
+//! With TESSERA_WRITE_VECTORS set, the vectors are regenerated.
 //!
 //! And the traces of RFC 8448.
 
@@ -27,7 +27,7 @@ struct Case {
     kind: NamedGroup,
     suite: CipherSuite,
     mode: Mode,
-    /// Whether the server wants another group than the one that the client has a share for.
+    /// Whether the server wants another group than the one for which the client has a share.
     retries: bool,
 }
 
@@ -71,14 +71,14 @@ impl Case {
         scene.server.groups = vec![group];
         if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
             guard.kinds = vec![self.kind];
-            // They say how every secret follows from others, private keys from seeds.
+            // The vectors derive every secret from others, private keys from seeds.
             scene.vault = Arc::new(OneVault::of(KeyForm::Seed));
             guard.vault = scene.vault.clone();
         }
         scene
     }
 
-    /// The same when the client comes back.
+    /// The scene when the client reconnects.
     fn at_the_flight(&self, mut scene: Scene) -> Scene {
         if self.retries {
             scene.server.groups = vec![NamedGroup::SECP256R1];

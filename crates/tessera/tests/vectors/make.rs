@@ -51,7 +51,7 @@ fn flight(case: &Case) -> Values {
     values
 }
 
-/// The last ticket of a full handshake, as it was sent and as the client keeps it.
+/// The last ticket of a full handshake, as sent and as the client keeps it.
 fn issued(scene: &Scene) -> (Vec<u8>, ClientSession) {
     let mut pair = scene.start(None, at(0));
     pair.run();
@@ -74,7 +74,7 @@ fn seed(scene: &Scene, handle: &FlightHandle) -> Vec<u8> {
     seed
 }
 
-/// The client comes back: the flight, what it is made of, and what the server says to it.
+/// The client reconnects: its flight, the values behind it, and the server's answer.
 fn sent_and_answered(case: &Case, session: ClientSession, scene: Scene, values: &mut Values) {
     let mut scene = case.at_the_flight(scene);
     let exchanged = record_key_exchange(&mut scene.server.provider);
@@ -130,7 +130,7 @@ fn sent_and_answered(case: &Case, session: ClientSession, scene: Scene, values: 
     ]);
 }
 
-/// A value that is there already.
+/// An earlier value.
 fn found<'v>(values: &'v Values, name: &str) -> &'v [u8] {
     let found = values.iter().find(|(listed, _)| *listed == name);
     found.map(|(_, value)| value.as_slice()).expect("an earlier value")
@@ -143,7 +143,7 @@ fn handshake_record(flight: &[u8]) -> Vec<u8> {
     record.expect("a handshake message")[5..].to_vec()
 }
 
-/// Has a server's provider write down the secret of its next key exchange.
+/// Makes a server's provider record the secret of its next key exchange.
 fn record_key_exchange(provider: &mut Provider) -> Arc<Mutex<Vec<u8>>> {
     let secret = Arc::new(Mutex::default());
     let groups = provider.groups.iter().map(|group| {

@@ -1,4 +1,4 @@
-//! RFC 8448 replayed against a server: the clients are those of the traces, and the server's random,
+//! Replays RFC 8448 against a server: the clients are those of the traces, and the server's random,
 //! key share and signatures are scripted. Hash, AEAD and X25519 are real.
 
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ use tessera::wire::{CipherSuite, NamedGroup, SignatureScheme};
 use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
 use tessera_harness::{OneRegister, Secrets, Trace, records};
 
-/// Gives the server's random of a trace.
+/// Returns the server's random of a trace.
 struct Scripted(Vec<u8>);
 
 impl Random for Scripted {
@@ -76,7 +76,7 @@ impl Signer for ScriptedSigner {
     }
 }
 
-/// Names the schemes of the trace; nothing comes so far that it would be asked.
+/// Lists the schemes of the trace; no trace gets so far that it would be asked.
 struct ScriptedVerifier(Vec<SignatureScheme>);
 
 impl PeerVerifier for ScriptedVerifier {
@@ -136,8 +136,8 @@ fn config(trace: &Trace, secrets: &Arc<Secrets>) -> ServerConfig {
     config
 }
 
-/// The records of the client at the beginning, given to a server at `unix`: what it sends, and what
-/// early data it takes.
+/// Delivers the client's first records to a server at `unix`; returns what it sends, and the
+/// early data that it accepts.
 fn replay(trace: &Trace, config: ServerConfig, unix: Duration) -> (Vec<Vec<u8>>, Vec<u8>) {
     let now = Time { monotonic: Duration::ZERO, unix: Some(unix) };
     let mut server = ServerConnection::start(config.checked().expect("works"), now);

@@ -1,4 +1,4 @@
-//! What goes over the wire of the choice of certificates, and what of it is malformed.
+//! The choice of certificates on the wire, and its malformed messages.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tessera_null_provider::NullVerifier;
 
 use super::suites::certificate_choice::{Choosy, NEW, OLD};
 
-/// The scene's first flight with what its verifier says.
+/// The scene's first flight with this verifier.
 fn hello(choosy: Choosy) -> Hello {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     scene.client.verifier = Arc::new(choosy);
@@ -24,7 +24,7 @@ fn a_client_sends_chain_schemes_and_authorities_only_where_they_say_more() {
     let silent = hello(Choosy::default());
     assert_eq!(silent.extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
     assert_eq!(silent.extension(ExtensionType::CERTIFICATE_AUTHORITIES), None);
-    // The same policy is said once.
+    // The same policy is sent once.
     let same = Choosy { chain_schemes: NullVerifier.schemes().to_vec(), ..Choosy::default() };
     assert_eq!(hello(same).extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
 
@@ -67,7 +67,7 @@ fn malformed_certificate_criteria_in_a_client_hello_are_refused() {
     }
 }
 
-/// A client that is asked with this extension besides the others.
+/// A client that receives a CertificateRequest with this extension added.
 fn asked_with(typ: ExtensionType, body: &[u8]) -> Pair {
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Mutual);
     let mut pair = scene.pair();
@@ -101,7 +101,7 @@ fn malformed_certificate_criteria_in_a_certificate_request_are_refused() {
     }
 }
 
-/// RFC 8446 §4.1.1: a server that has nothing for a client says so in place of a ServerHello.
+/// RFC 8446 §4.1.1: a server that can't serve a client sends an alert in place of a ServerHello.
 #[test]
 fn a_server_without_a_fitting_certificate_sends_an_alert_and_no_server_hello() {
     let scene = Scene::new(tessera_null_provider::provider(), Mode::Full);

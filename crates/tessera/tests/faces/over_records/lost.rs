@@ -39,7 +39,7 @@ fn without_a_clock_a_lost_key_is_unknown() {
     }
 }
 
-/// Who is not the server can't say it.
+/// Only the server may report it.
 #[test]
 fn a_lost_verdict_is_not_believed_before_the_servers_finished() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));

@@ -1,4 +1,4 @@
-//! The suites over records, and the tests of the same behaviours that are about records, or about deadlines and
+//! The suites over records, and the tests of the same behaviours that concern records, or deadlines and
 //! closing, which belong to a stream.
 
 mod certificate_choice;

@@ -1,4 +1,4 @@
-//! The owner's extensions of a peer that breaks rules.
+//! The owner's extensions of a misbehaving peer.
 
 use tessera::Error;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, OpaqueExtension};
@@ -46,14 +46,14 @@ fn an_owners_extension_of_the_peer_that_is_too_long_is_refused() {
     let pair = after_hello(&scene, &[1; 16_385]);
     let alert = pair.to_server.error.as_ref().and_then(Error::alert);
     assert_eq!(alert, Some(AlertDescription::ILLEGAL_PARAMETER));
-    // One that the owner didn't register is nothing to keep.
+    // Unregistered extensions are not kept.
     scene.server.extensions.clear();
     let pair = after_hello(&scene, &[1; 60_000]);
     assert_eq!(pair.to_server.error, None);
     assert!(pair.server.facts().peer_extensions.is_empty());
 }
 
-/// What the client says to an answer of this type in EncryptedExtensions, and what it learned.
+/// The client's alert after an answer of this type in EncryptedExtensions, and what it learned.
 fn after_answer(
     client: Vec<OpaqueExtension>,
     typ: ExtensionType,
@@ -82,7 +82,7 @@ fn after_answer(
 #[test]
 fn an_answer_to_an_owners_extension_that_was_not_sent_is_refused() {
     let own = || vec![extension(TRANSPORT, b"client")];
-    // The answer is taken; only the server's Finished, which covers another one, is wrong now.
+    // The answer is accepted; only the server's Finished, which covers another one, is wrong now.
     let (alert, learned) = after_answer(own(), TRANSPORT, b"forged");
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
     assert_eq!(learned, [extension(TRANSPORT, b"forged")]);

@@ -1,4 +1,4 @@
-//! Pairs that a client may offer and ours doesn't.
+//! Pairs that a client may offer although ours doesn't.
 
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::{PskKind, Vault, Verdict};
@@ -7,7 +7,7 @@ use tessera_harness::{Hello, Mode, Pair, Scene, at, plain, records};
 
 type Edit = fn(&mut Hello, &mut Vec<u8>);
 
-/// What is no forward-secret identity, or comes without the list of kinds, is one that nobody knows:
+/// An identity that isn't forward-secret, or comes without the list of kinds, is unknown:
 /// no error, nothing is taken, and the sealed ticket resumes.
 #[test]
 fn a_first_identity_that_is_not_forward_secret_takes_nothing_and_the_ticket_resumes() {
@@ -26,13 +26,13 @@ fn a_first_identity_that_is_not_forward_secret_takes_nothing_and_the_ticket_resu
         assert_eq!(facts.early_data, EarlyDataStatus::Rejected(Verdict::Unknown), "{name}");
         assert_eq!(taken, 0, "{name}");
     }
-    // As it was it counts: the key is taken, and a first binder of zeros is fatal.
+    // Unchanged it counts: the key is taken, and a first binder of zeros is fatal.
     let (pair, taken) = with_hello(|_, _| ());
     assert!(pair.to_server.error.is_some());
     assert_eq!(taken, 1);
 }
 
-/// The server's end after an edited ClientHello with a binder of the sealed ticket that fits, and how
+/// The server's end after an edited ClientHello with a fitting binder of the sealed ticket, and how
 /// many keys it took.
 fn with_hello(edit: Edit) -> (Pair, usize) {
     let scene = Scene::new(tessera_aws_lc::provider(), Mode::FsDhe);

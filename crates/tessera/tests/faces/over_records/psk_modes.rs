@@ -35,7 +35,7 @@ fn server_hello(
     plain(ContentType::HANDSHAKE, &message(HandshakeType::SERVER_HELLO, &body))
 }
 
-/// What a client says to a ServerHello.
+/// The client's alert after a ServerHello.
 fn client_says(
     scene: &Scene,
     suite: CipherSuite,
@@ -103,7 +103,7 @@ fn a_client_uses_no_psk_with_another_hash() {
     }
 }
 
-/// The first flight of a scene with other modes in it, its binders made anew, at a server.
+/// Delivers a scene's first flight with other modes and recomputed binders to a server.
 fn with_modes(scene: &Scene, modes: &[u8], keep_share: bool) -> Pair {
     let session = scene.session().expect("a session");
     let psk = session.state.psk.expose().to_vec();
@@ -133,15 +133,15 @@ fn a_server_uses_no_psk_in_a_mode_that_was_not_offered() {
         let pair = with_modes(&scene, &[0], false);
         assert!(pair.server.facts().hello_retry && pair.server.facts().psk.is_none());
     }
-    // psk_dhe_ke alone, to a server that would like psk_ke.
+    // psk_dhe_ke alone, to a server that would prefer psk_ke.
     let pair = with_modes(&scene(Mode::PskOnly), &[1], false);
     assert!(pair.server.facts().hello_retry);
-    // Modes that nobody knows.
+    // Unknown modes.
     for mode in [Mode::PskDhe, Mode::PskOnly] {
         let pair = with_modes(&scene(mode), &[2, 7], true);
         assert_eq!(pair.server.facts().psk, None);
     }
-    // Both offered: the better one.
+    // Both offered: the better one wins.
     let pair = with_modes(&scene(Mode::PskDhe), &[0, 1], true);
     assert_eq!(pair.server.facts().psk, Some(PskKind::Resumption));
     assert!(pair.server.facts().group.is_some());
@@ -149,8 +149,8 @@ fn a_server_uses_no_psk_in_a_mode_that_was_not_offered() {
 
 #[test]
 fn a_forward_secret_psk_goes_on_in_an_offered_mode() {
-    // The server takes sealed tickets alone, but wants a share with forward-secret ones, and the
-    // client offers psk_ke alone: the forward-secret ticket can't be used, and is burned.
+    // The server allows psk_ke with sealed tickets, but wants a share with forward-secret ones, and the
+    // client offers only psk_ke: the forward-secret ticket can't be used, and is burned.
     for keep_share in [true, false] {
         let mut scene = scene(Mode::FsDhe);
         scene.server.policy.psk_only_without_forward_secrecy = true;

@@ -1,4 +1,4 @@
-//! What a question has to do with input and deadlines, which belong to a stream.
+//! How a question interacts with input and deadlines, which belong to a stream.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn nothing_is_read_while_a_question_is_open() {
 fn a_handshake_times_out_while_a_question_is_open_or_the_peer_is_silent() {
     let late =
         |pair: &Pair| Time { monotonic: pair.now.monotonic + Duration::from_secs(10), ..pair.now };
-    // While a question is open, and while the peer says nothing.
+    // While a question is open, and while the peer is silent.
     let (waiting, _, _) = waiting();
     let silent = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     for mut pair in [waiting, silent] {
@@ -41,7 +41,7 @@ fn a_handshake_times_out_while_a_question_is_open_or_the_peer_is_silent() {
         assert_eq!(error, Some(Error::TimedOut));
         assert!(output.is_empty());
     }
-    // A connection that is complete has no deadline.
+    // A complete connection has no deadline.
     let mut pair = Scene::new(tessera_null_provider::provider(), Mode::Full).pair();
     pair.run();
     assert_eq!((pair.server.deadline(), pair.client.deadline()), (None, None));
@@ -51,7 +51,7 @@ fn a_handshake_times_out_while_a_question_is_open_or_the_peer_is_silent() {
     assert_eq!(pair.to_server.data, b"ping");
 }
 
-/// Who reads late has a slow machine, not a slow peer: what completes the handshake still does.
+/// A late read means a slow machine, not a slow peer: what completes the handshake still counts.
 #[test]
 fn messages_that_complete_the_handshake_count_however_late_they_are_read() {
     let pair = || Scene::new(tessera_null_provider::provider(), Mode::Full).pair();

@@ -53,12 +53,12 @@ fn a_malformed_list_of_flight_handles_is_refused() {
     }
 }
 
-/// One byte for each flight, or no answer at all; and nothing that nobody asked for.
+/// One byte for each flight, or no answer at all; and nothing unasked.
 #[test]
 fn a_malformed_or_unasked_list_of_receipts_is_refused() {
     let (scene, _) = scene(Mode::FsDhe);
     for (asked, receipts, expected) in [
-        // The answer is taken; only the server's Finished, which covers another one, is wrong now.
+        // The answer is accepted; only the server's Finished, which covers another one, is wrong now.
         (2, &[0, 9][..], AlertDescription::DECRYPT_ERROR),
         (2, &[], AlertDescription::DECODE_ERROR),
         (2, &[1], AlertDescription::ILLEGAL_PARAMETER),

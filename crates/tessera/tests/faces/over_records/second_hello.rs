@@ -1,4 +1,4 @@
-//! Second ClientHellos that ours doesn't send.
+//! Second ClientHellos that our client doesn't send.
 
 use tessera::Error;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType};
@@ -17,7 +17,7 @@ fn second_hello() -> (Pair, Hello) {
     (pair, hello)
 }
 
-/// RFC 8446 §4.1.2: PSKs that don't fit the suite may go; the one that the server found fits.
+/// RFC 8446 §4.1.2: PSKs that don't fit the suite may be dropped; the one that the server found fits.
 #[test]
 fn a_second_client_hello_keeps_the_psk_that_was_found() {
     type Edit = fn(&mut Hello);
@@ -31,7 +31,7 @@ fn a_second_client_hello_keeps_the_psk_that_was_found() {
     for (edit, expected) in edits {
         let mut scene = Scene::new(provider(), Mode::PskDhe);
         let session = scene.session();
-        // Its group is gone, so the server asks for another share.
+        // The server no longer has its group, so it asks for another share.
         let used = session.as_ref().and_then(|session| session.group);
         scene.server.groups.retain(|group| Some(*group) != used);
         let mut pair = scene.start(session, at(0));
@@ -47,7 +47,7 @@ fn a_second_client_hello_keeps_the_psk_that_was_found() {
     }
 }
 
-/// RFC 8446 §4.2: extensions come in any order. wolfSSL 5.5 shuffles them between its two ClientHellos.
+/// RFC 8446 §4.2: extensions may have any order. wolfSSL 5.5 shuffles them between its two ClientHellos.
 #[test]
 fn a_second_client_hello_may_have_its_extensions_in_another_order() {
     let last = second_hello().1.extensions.len();
@@ -57,15 +57,15 @@ fn a_second_client_hello_may_have_its_extensions_in_another_order() {
         hello.extensions.rotate_left(turned);
         pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));
         assert_eq!(pair.to_server.error, None, "{turned}");
-        // ServerHello and the rest of the flight are there.
+        // The server has sent ServerHello and the rest of its flight.
         assert!(pair.server.facts().group.is_some(), "{turned}");
     }
 }
 
-/// In any order, each extension is what it was: none changes, goes or comes.
+/// In any order, each extension stays the same: none is changed, dropped or added.
 #[test]
 fn a_second_client_hello_has_the_extensions_of_the_first() {
-    // Of these a second ClientHello may have others (RFC 8446 §4.1.2).
+    // A second ClientHello may change these (RFC 8446 §4.1.2).
     let may_change = [ExtensionType::KEY_SHARE, ExtensionType::PADDING].map(|typ| typ.0);
     let types: Vec<_> = second_hello().1.extensions.iter().map(|(typ, _)| *typ).collect();
     for typ in types.into_iter().filter(|typ| !may_change.contains(typ)) {
@@ -77,7 +77,7 @@ fn a_second_client_hello_has_the_extensions_of_the_first() {
             } else {
                 let place = hello.extensions.iter_mut().find(|(listed, _)| *listed == typ);
                 let body = &mut place.expect("it is there").1;
-                // Still well formed, but for lengths.
+                // Still well-formed, except for lengths.
                 *body.last_mut().expect("it has contents") ^= 1;
             }
             pair.deliver_to_server(&plain(ContentType::HANDSHAKE, &hello.write()));

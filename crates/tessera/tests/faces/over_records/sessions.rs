@@ -7,7 +7,7 @@ use tessera_null_provider::provider;
 
 use super::suites::sessions::{MODES, connect};
 
-/// The client says that it is a stream's, and the ticket knows better.
+/// The client's copy claims a stream; the ticket is authoritative.
 #[test]
 fn a_server_resumes_no_session_of_another_carrier() {
     for mode in MODES {

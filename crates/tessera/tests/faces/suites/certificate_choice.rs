@@ -18,7 +18,7 @@ use super::FACE;
 pub(crate) const OLD: SignatureScheme = SignatureScheme::RSA_PKCS1_SHA256;
 pub(crate) const NEW: SignatureScheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
 
-/// Tells the first byte of the end entity's certificate as the identity.
+/// Uses the first byte of the end entity's certificate as the identity.
 #[derive(Default)]
 pub(crate) struct Choosy {
     pub(crate) chain_schemes: Vec<SignatureScheme>,
@@ -48,7 +48,7 @@ impl PeerVerifier for Choosy {
     }
 }
 
-/// A certificate that `name` tells apart.
+/// A certificate identified by `name`.
 fn named(name: u8, issuers: &[&[u8]], chain_schemes: &[SignatureScheme]) -> Credential {
     Credential {
         chain: vec![vec![name]],
@@ -102,15 +102,15 @@ fn a_credential_of_an_authority_that_the_peer_names_is_chosen() {
     assert_eq!(chosen(&credentials, naming(&[b"two"])), [2, 2]);
     assert_eq!(chosen(&credentials, naming(&[b"three"])), [3, 3]);
     assert_eq!(chosen(&credentials, naming(&[b"three", b"two"])), [2, 2]);
-    // Nothing that fits better: the peer may know more than it says.
+    // None fits better: the peer may accept more than it lists.
     assert_eq!(chosen(&credentials, naming(&[b"tw"])), [1, 1]);
-    // Issuers that aren't known may be named; those that are known aren't.
+    // Unknown issuers may be among the listed ones; the known ones aren't.
     let credentials = [named(2, &[b"two"], &[]), named(1, &[], &[])];
     assert_eq!(chosen(&credentials, naming(&[b"three"])), [1, 1]);
     assert_eq!(chosen(&credentials[..1], naming(&[b"three"])), [2, 2]);
 }
 
-/// A server sends what it has, a client nothing that the server can't check (§4.4.2.2, §4.4.2.3).
+/// A server sends what it has; a client sends nothing that the server can't check (§4.4.2.2, §4.4.2.3).
 #[test]
 fn a_credential_whose_chain_the_peer_can_check_is_chosen() {
     let checking = |schemes: &[SignatureScheme]| Choosy {
@@ -121,18 +121,18 @@ fn a_credential_whose_chain_the_peer_can_check_is_chosen() {
     assert_eq!(chosen(&credentials, checking(&[NEW])), [2, 2]);
     assert_eq!(chosen(&credentials, checking(&[OLD, NEW])), [1, 1]);
     assert_eq!(chosen(&credentials[..1], checking(&[NEW])), [1, 0]);
-    // Of chains whose schemes aren't known nothing is held against them.
+    // Chains of unknown schemes get the benefit of the doubt.
     assert_eq!(chosen(&[named(3, &[], &[])], checking(&[NEW])), [3, 3]);
 }
 
-/// Without signature_algorithms_cert signature_algorithms speaks for the chain.
+/// Without signature_algorithms_cert, signature_algorithms covers the chain.
 #[test]
 fn signature_algorithms_speaks_for_chains_without_signature_algorithms_cert() {
     let credentials = [named(1, &[], &[OLD]), named(2, &[], NullVerifier.schemes())];
     assert_eq!(chosen(&credentials, Choosy::default()), [2, 2]);
 }
 
-/// What can be checked comes before who issued it.
+/// Whether the peer can check a chain matters more than its issuer.
 #[test]
 fn a_chain_that_can_be_checked_is_chosen_before_one_of_a_named_authority() {
     let credentials =

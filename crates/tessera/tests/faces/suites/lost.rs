@@ -1,4 +1,4 @@
-//! The verdict on a flight whose key was in the memory of a server that ended: what the client makes of
+//! The verdict on a flight whose key was in the memory of a server that ended: the client's judgement of
 //! it over a whole connection (docs/0rtt-fs.md, section 10).
 
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, TestClock, at, to
 
 use super::FACE;
 
-/// A vault whose process has been started again since it gave out tickets.
+/// A vault whose process has restarted since it issued tickets.
 pub(crate) struct Restarted {
     before: Arc<OneVault>,
     ended_before: Duration,
@@ -47,7 +47,7 @@ impl Vault for Restarted {
     }
 }
 
-/// A session of the first life, and the scene of the second, which began so long before its answers.
+/// A session of the first life, and the scene of the second, which began `ended_before` before its answers.
 pub(crate) fn scene(mode: Mode, ended_before: Duration) -> (Scene, ClientSession, Arc<Restarted>) {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let vault =
@@ -79,7 +79,7 @@ fn a_lost_key_is_burned_only_for_connections_begun_after_the_end_of_its_life() {
             pair.now = after(at(10), took);
             pair.run();
             assert_eq!(verdict(&pair), Some(expected), "{mode:?}");
-            // What the server says of the same flight it can't judge itself.
+            // The server itself can't judge the flight.
             let rejected = EarlyDataStatus::Rejected(Verdict::Unknown);
             assert_eq!(pair.server.facts().early_data, rejected);
             assert!(pair.server.facts().early_data_key_lost);
@@ -90,8 +90,8 @@ fn a_lost_key_is_burned_only_for_connections_begun_after_the_end_of_its_life() {
     }
 }
 
-/// The rest of the flight may be written much later: its beginning, which the earlier life may have
-/// accepted, counts.
+/// The rest of the flight may be written much later: its beginning counts, which the earlier life may have
+/// accepted.
 #[test]
 fn the_beginning_of_a_flight_counts_though_its_early_data_is_written_late() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
@@ -103,7 +103,7 @@ fn the_beginning_of_a_flight_counts_though_its_early_data_is_written_late() {
     assert_eq!(verdict(&pair), Some(Verdict::Unknown));
 }
 
-/// Nor does a HelloRetryRequest begin anything anew.
+/// A HelloRetryRequest doesn't restart the measurement either.
 #[test]
 fn a_hello_retry_request_does_not_change_when_a_flight_began() {
     for (took, expected) in [(2_000, Verdict::Burned), (2_700, Verdict::Unknown)] {
@@ -120,7 +120,7 @@ fn a_hello_retry_request_does_not_change_when_a_flight_began() {
     }
 }
 
-/// A machine that slept: one of its clocks stood still.
+/// A machine that slept: one of its clocks stopped.
 #[test]
 fn a_lost_key_is_judged_by_the_clock_that_went_on() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));
@@ -130,9 +130,9 @@ fn a_lost_key_is_judged_by_the_clock_that_went_on() {
     assert_eq!(verdict(&pair), Some(Verdict::Unknown));
 }
 
-/// An event loop reads the time, waits for input, and passes what it read. The flight was sent before
-/// the earlier life ended, which may have executed it: the time of the caller, which is as old as the
-/// flight, must not make `burned` of that.
+/// An event loop reads the time, waits for input, and passes the time that it read. The flight was sent before
+/// the earlier life ended, which may have executed it: the caller's time, as old as the
+/// flight, must not lead to `burned`.
 #[test]
 fn a_time_that_was_read_before_the_input_came_judges_nothing() {
     for (clock_at, expected) in [(3_000, Verdict::Unknown), (2_000, Verdict::Burned)] {
@@ -142,13 +142,13 @@ fn a_time_that_was_read_before_the_input_came_judges_nothing() {
         let mut pair = scene.start_to(destination, at(10));
         pair.client_to_server();
         clock.set(after(at(10), clock_at));
-        // `pair.now` stands still.
+        // `pair.now` doesn't advance.
         pair.run();
         assert_eq!(verdict(&pair), Some(expected));
     }
 }
 
-/// Nor does a caller's time that is ahead make anything of it.
+/// A caller's time that is ahead has no effect either.
 #[test]
 fn the_time_that_a_caller_passes_has_no_part_in_the_judgement() {
     let (scene, session, _) = scene(Mode::FsDhe, Duration::from_secs(3));

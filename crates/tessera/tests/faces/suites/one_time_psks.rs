@@ -1,4 +1,4 @@
-//! One-time PSKs, the symmetric kind of one-time key: only where both ends opted in.
+//! One-time PSKs, the symmetric kind of one-time key: only if both ends opted in.
 
 use tessera::resume::{Ancestry, Continuation, Vault};
 use tessera::wire::NamedGroup;
@@ -24,7 +24,7 @@ fn a_one_time_psk_carries_early_data_without_a_key_exchange() {
         );
         assert_eq!(facts.continuation, Some(Continuation::PskKe));
         assert_eq!(facts.group, None);
-        // Of the full handshake; a PSK adds nothing and takes nothing away.
+        // That of the full handshake; a PSK changes nothing.
         assert_eq!(facts.ancestry, Some(Ancestry::PostQuantum));
     }
 }

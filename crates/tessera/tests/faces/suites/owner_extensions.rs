@@ -1,4 +1,4 @@
-//! Extensions that mean something to the owner alone, as QUIC's transport parameters do.
+//! Extensions that only the owner interprets, such as QUIC's transport parameters.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn a_second_client_hello_repeats_the_owners_extensions() {
     }
 }
 
-/// Of what only one end knows neither end learns anything.
+/// If only one end has it, neither end learns anything.
 #[test]
 fn owners_extensions_of_one_end_alone_are_ignored() {
     let mut scene = Scene::over(FACE, provider(), Mode::Full);
@@ -105,7 +105,7 @@ fn a_server_answers_with_the_extensions_of_the_chosen_configuration() {
     assert_eq!(pair.client.facts().peer_extensions, [extension(TRANSPORT, b"chosen")]);
 }
 
-/// What is wrong is found before anything is sent, and the error names the field.
+/// Mistakes are detected before anything is sent, and the error names the field.
 #[test]
 fn owners_extensions_that_can_not_be_sent_are_refused_with_the_field() {
     let wrong = [

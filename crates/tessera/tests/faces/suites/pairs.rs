@@ -1,4 +1,4 @@
-//! A sealed ticket with its forward-secret one, where not all is as it should be (docs/0rtt-fs.md,
+//! A sealed ticket with its forward-secret companion, where something is wrong (docs/0rtt-fs.md,
 //! section 7.1).
 
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tessera_harness::{Mode, Scene, UnsealedTickets, at};
 
 use super::FACE;
 
-/// Early data belongs to the suite of its session: another one of the same hash is not enough.
+/// Early data belongs to the suite of its session: another one of the same hash doesn't suffice.
 #[test]
 fn a_session_of_another_suite_with_the_same_hash_burns_its_one_time_key() {
     let (of_session, other) =
@@ -34,7 +34,7 @@ fn a_session_of_another_suite_with_the_same_hash_burns_its_one_time_key() {
     assert_eq!(pair.client.facts().suite, Some(other));
 }
 
-/// Keeps what the ticket keys were asked to open.
+/// Records what the ticket keys were asked to open.
 #[derive(Default)]
 struct Opened(Mutex<Vec<Vec<u8>>>);
 
@@ -49,7 +49,7 @@ impl TicketKeys for Opened {
     }
 }
 
-/// A question may wait for another machine: there is one for a pair.
+/// A question may wait for another machine: a pair asks only one.
 #[test]
 fn ticket_keys_are_asked_for_the_sealed_ticket_alone() {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), Mode::FsDhe);

@@ -55,8 +55,8 @@ fn external_psks_connect_in_the_mode_that_both_sides_allow() {
         let pair = connect(&scene, offered);
         assert_eq!(pair.to_client.error, None);
         let (facts, at_server) = (pair.client.facts(), pair.server.facts());
-        // A client that wants the PSK alone sends no share: another server asks for one, and makes
-        // a full handshake, for the modes may not change (RFC 8446 §4.1.2).
+        // A client that wants the PSK alone sends no share: such a server asks for one, and makes
+        // a full handshake, since the modes may not change (RFC 8446 §4.1.2).
         let refused = client && !server;
         let expected = (!refused).then_some(PskKind::External);
         assert_eq!(facts.psk, expected);
@@ -81,7 +81,7 @@ fn external_psks_of_another_secret_or_hash_are_refused_or_passed_over() {
     assert_eq!(pair.to_server.error.as_ref().and_then(Error::alert), Some(expected));
     assert_eq!(pair.to_client.error, Some(Error::AlertReceived(expected)));
 
-    // The PSK's hash decides on the suite.
+    // The PSK's hash determines the suite.
     scene.server.external_psks = vec![external("known", sha384)];
     let pair = connect(&scene, vec![external("unknown", sha256), external("known", sha384)]);
     assert_eq!(pair.to_client.error, None);
@@ -98,7 +98,7 @@ fn external_psks_of_another_secret_or_hash_are_refused_or_passed_over() {
         assert_eq!(pair.client.facts().suite, Some(sha256));
     }
 
-    // The two ends think of different hashes: the binder has another length, and doesn't fit.
+    // The two ends assume different hashes: the binder has another length, and doesn't fit.
     scene.server.suites = vec![sha256, sha384];
     scene.server.groups = scene.client.groups.clone();
     let pair = connect(&scene, vec![external("known", sha256)]);
@@ -149,7 +149,7 @@ fn psks_that_no_client_may_offer_are_refused_before_a_hello() {
     assert!(SessionState::decode(SERVER_NAME.as_bytes()).is_none());
 }
 
-/// Policies that look compatible: what may go out under the sealed ticket alone may not under the
+/// Policies that look compatible: what may be sent under the sealed ticket alone may not under the
 /// forward-secret one, and the modes hold for both.
 #[test]
 fn psk_ke_for_the_fallback_is_not_psk_ke_for_the_flight() {

@@ -96,18 +96,18 @@ fn elsewhere() -> Credential {
     Credential { key, ..credential() }
 }
 
-/// A certificate whose key nobody can check here.
+/// A certificate whose key can't be checked here.
 fn unfitting() -> Credential {
     let key = PrivateKey::Elsewhere(vec![SignatureScheme(0xfe00)]);
     Credential::new(vec![vec![0x31; 200]], key)
 }
 
-/// Whoever has several keys elsewhere learns which one is to sign.
+/// An owner with several keys elsewhere learns which one is to sign.
 fn assert_names_key(question: &Sign) {
     assert_eq!(question.certificate, credential().chain[0]);
 }
 
-/// A scene that asks everything, and the configuration that the chooser gives.
+/// A scene that asks everything, and the configuration that the chooser returns.
 fn asking(mode: Mode) -> (Scene, Checked<ServerConfig>) {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let later = Arc::new(Later(scene.vault.clone()));
@@ -135,7 +135,7 @@ fn now<A>(reply: Reply<A>) -> A {
     }
 }
 
-/// What the owner says; each field refuses one thing.
+/// The owner's answers; each field refuses one thing.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Owner {
     no_config: bool,
@@ -233,7 +233,7 @@ impl Owner {
         }
     }
 
-    /// Runs a pair, answering whatever is asked; what was asked, and the first error of an answer.
+    /// Runs a pair, answering every question; returns what was asked, and the first error of an answer.
     pub(crate) fn run(
         self,
         pair: &mut Pair,
@@ -255,13 +255,13 @@ impl Owner {
                 pair.run();
                 return (asked, Some(error));
             }
-            // What waited for the answer is read now.
+            // The input that waited for the answer is read now.
             pair.deliver_to_server(&[]);
             pair.deliver_to_client(&[]);
         }
     }
 
-    /// A first connection where the mode needs one, and then the mode's own.
+    /// Makes a first connection if the mode needs one, and then the mode's own.
     fn connect(self, mode: Mode) -> (BTreeSet<&'static str>, Option<Error>, Pair, Scene) {
         let (scene, chosen) = asking(mode);
         let session = mode.resumes().then(|| {
@@ -326,7 +326,7 @@ fn refused_tickets_cost_a_round_trip_and_not_the_connection() {
             assert!(pair.to_client.complete && pair.to_server.complete, "{mode:?}");
             assert_eq!(pair.client.facts().psk, None);
             assert_eq!(pair.to_server.early_data, b"");
-            // Two keys of the first connection, of which one is burned where its ticket was opened, two of this one.
+            // Two keys of the first connection, one of them burned when its ticket was opened, and two of this one.
             let (verdict, keys) = match (mode, owner.no_ticket) {
                 (Mode::PskDhe | Mode::PskOnly, _) => (None, 0),
                 (Mode::Replayable, _) => (Some(Verdict::Unknown), 0),
@@ -368,14 +368,14 @@ fn a_refused_peer_or_name_ends_the_handshake_with_its_alert() {
         let error = error.expect("an error");
         assert_eq!(error.alert(), Some(alert), "{asked:?}");
         assert_eq!(error == unknown_ca, owner.rejects_client || owner.rejects_server);
-        // The other end is told.
+        // The other end gets the alert.
         let told = Some(Error::AlertReceived(alert));
         assert!(pair.to_client.error == told || pair.to_server.error == told, "{asked:?}");
         assert!(!pair.to_server.complete);
     }
 }
 
-/// A server that waits for its configuration, with more input behind the question.
+/// A server that waits for its configuration, with more input after the question.
 pub(crate) fn waiting() -> (Pair, Scene, Checked<ServerConfig>) {
     let (scene, chosen) = asking(Mode::FsDhe);
     let mut pair = scene.start(None, at(0));

@@ -1,4 +1,4 @@
-//! Receipts: what became of a forward-secret flight, asked in a later handshake.
+//! Receipts: the fate of a forward-secret flight, asked for in a later handshake.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tessera_harness::{EARLY_DATA, Hello, Journal, Mode, Pair, Scene, at, records
 
 use super::FACE;
 
-/// A scene whose server answers for flights.
+/// A scene whose server answers questions about flights.
 pub(crate) fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
     let journal = Arc::new(Journal::new(scene.vault.clone()));
@@ -20,7 +20,7 @@ pub(crate) fn scene(mode: Mode) -> (Scene, Arc<Journal>) {
     (scene, journal)
 }
 
-/// What the server says of a flight, in a resumption.
+/// The server's receipt for a flight, in a resumption.
 fn ask(scene: &Scene, flight: FlightHandle) -> Receipt {
     let mut pair = asking(scene, &[flight]);
     pair.run();
@@ -40,7 +40,7 @@ fn asking_with(scene: &Scene, session: Option<ClientSession>, flights: &[FlightH
     scene.start_to(destination, at(0))
 }
 
-/// A session whose ticket is an ordinary one.
+/// A session with an ordinary ticket only.
 fn ordinary(scene: &Scene) -> Option<ClientSession> {
     let session = scene.session()?;
     Some(ClientSession { forward_secret: None, ..session })
@@ -66,14 +66,14 @@ fn a_receipt_tells_whether_a_flight_whose_answer_was_lost_was_done() {
     }
 }
 
-/// No answer is `unknown`, and what is needed to ask for the receipt outlives the error.
+/// No answer means `unknown`, and what is needed to ask for the receipt survives the error.
 #[test]
 fn a_client_whose_connection_failed_still_knows_its_flight() {
     for mode in FORWARD_SECRET {
         let (scene, _) = scene(mode);
         let mut pair = scene.pair();
         pair.client_to_server();
-        // The server accepts; what comes of its answer isn't proven.
+        // The server accepts; its answer is damaged on the way.
         let mut answer = pair.intercept_server();
         *answer.last_mut().expect("an answer") ^= 1;
         pair.deliver_to_client(&answer);
@@ -98,7 +98,7 @@ fn a_flight_that_never_arrived_is_burned_by_asking() {
         assert_eq!(ask(&scene, flight), Receipt::Burned, "{mode:?}");
         assert_eq!(ask(&scene, flight), Receipt::Burned);
 
-        // Now it arrives after all. It may not be executed: the client has sent it again by now.
+        // Now it arrives after all. It must not be executed: the client has sent it again by now.
         let mut late = scene.start(None, at(0));
         late.deliver_to_server(&recorded);
         assert_eq!(late.to_server.error, None);
@@ -134,7 +134,7 @@ fn a_server_without_receipts_answers_no_request_for_them() {
     assert_eq!(ask(&full, flight), Receipt::Unknown);
 }
 
-/// Whoever comes without a PSK has shown nothing, and learns and burns nothing.
+/// A client without a PSK has proved nothing, and learns and burns nothing.
 #[test]
 fn nobody_is_given_a_receipt_in_a_full_handshake() {
     let (scene, journal) = scene(Mode::FsDhe);
@@ -149,7 +149,7 @@ fn nobody_is_given_a_receipt_in_a_full_handshake() {
     is_accepted(&scene, other);
 }
 
-/// The key of this session's flight is still there.
+/// Asserts that the key of this session's flight still exists.
 pub(crate) fn is_accepted(scene: &Scene, session: ClientSession) {
     let mut sent = scene.start(Some(session), at(0));
     sent.run();
@@ -175,7 +175,7 @@ fn receipts_are_answered_beside_the_next_flight() {
     }
 }
 
-/// A client that asks about the flight that it sends at the same time has it burned.
+/// A client that asks about the flight that it is sending has it burned.
 #[test]
 fn a_flight_that_asks_for_its_own_receipt_is_burned() {
     let (scene, _) = scene(Mode::FsDhe);
@@ -212,7 +212,7 @@ fn a_first_flight_shows_no_handle() {
         let mut pair = scene.pair();
         let flight = pair.client.facts().flight.expect("a flight");
         pair.run();
-        // The scene's tickets are not sealed: without the second identity.
+        // The scene's tickets are not sealed, so the second identity is removed.
         let mut hello = Hello::read(&records(&pair.client_sent)[0][5..]);
         let first = hello.identities().remove(0);
         hello.set_identities(&[first], 32);

@@ -1,4 +1,4 @@
-//! Every way to connect and to come back, end to end in memory.
+//! Every way to connect and to reconnect, end to end in memory.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn to(session: Option<ClientSession>) -> Destination {
     Destination { server_name: "server.example".into(), session, ..Destination::default() }
 }
 
-/// Connects, exchanges data, and gives the pair back.
+/// Connects, exchanges data, and returns the pair.
 fn connect(client: &ClientConfig, server: &ServerConfig, session: Option<ClientSession>) -> Pair {
     let mut pair = Pair::start_over(FACE, client, server, to(session), at(0)).expect("starts");
     if pair.client.early_data_room() > 0 {
@@ -118,7 +118,7 @@ fn forward_secret_early_data_is_accepted_with_every_kind_of_key() {
                 assert_eq!(facts.continuation, Some(continuation));
                 assert_eq!(facts.early_data, EarlyDataStatus::Accepted);
                 assert_eq!(facts.group.is_some(), continuation == Continuation::PskDheKe);
-                // The session that came with it works as well: the chain goes on.
+                // The session that came with it works as well: the chain continues.
                 let third = connect(&client, &server, second.to_client.sessions.pop());
                 assert_eq!(third.to_server.early_data, b"early");
             }

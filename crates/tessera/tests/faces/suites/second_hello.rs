@@ -44,18 +44,18 @@ fn a_second_client_hello_keeps_the_psk_modes() {
     assert_eq!(times.count(), 2);
 }
 
-/// A second ClientHello has the suites in the order of the first (RFC 8446 §4.1.2), though the early data
-/// whose suite stood first ends with that.
+/// A second ClientHello has the suites in the order of the first (RFC 8446 §4.1.2), although the early data,
+/// whose suite was first, ends with that.
 #[test]
 fn a_second_client_hello_keeps_the_suites_when_early_data_ends() {
     for mode in [Mode::Replayable, Mode::FsDhe] {
         let mut scene = Scene::over(FACE, provider(), mode);
         let suites = scene.client.suites.clone();
-        // The session is of the server's favourite, which is the client's last.
+        // The session has the server's favourite suite, which is the client's last.
         scene.client.suites.rotate_left(1);
         let session = scene.session();
         assert_eq!(session.as_ref().map(|session| session.state.suite), Some(suites[0]));
-        // Its group is gone, so the server asks for another share.
+        // The server no longer has its group, so it asks for another share.
         let groups = &mut scene.server.groups;
         let used = session.as_ref().and_then(|session| session.group);
         groups.retain(|group| Some(*group) != used);
@@ -67,7 +67,7 @@ fn a_second_client_hello_keeps_the_suites_when_early_data_ends() {
     }
 }
 
-/// Nor do the modes go with the PSKs that don't fit the suite of the HelloRetryRequest.
+/// The modes also stay when the PSKs don't fit the suite of the HelloRetryRequest.
 #[test]
 fn a_second_client_hello_keeps_the_psk_modes_when_its_psks_go() {
     let mut scene = Scene::over(FACE, provider(), Mode::Retry);

@@ -1,4 +1,4 @@
-//! Sessions as bytes, and what carries the connections that they are good for.
+//! Sessions as bytes, and the carriers for which they are valid.
 
 use tessera::auth::{PeerIdentity, VerifierDigest};
 use tessera::crypto::Secret;
@@ -93,7 +93,7 @@ fn before(fields: &[u8]) -> &[u8] {
     fields.strip_suffix(&VERIFIER).expect("it is the last")
 }
 
-/// Also those that this version doesn't know.
+/// Including unknown ones.
 #[test]
 fn a_session_of_another_carrier_is_encoded_with_it() {
     for number in 1..=u8::MAX {
@@ -123,7 +123,7 @@ fn a_session_of_another_policy_epoch_is_encoded_with_it() {
     assert!(SessionState::decode(&sealed(&zero)).is_none());
 }
 
-/// Nobody can say where such a session is good.
+/// It is unknown where such a session is valid.
 #[test]
 fn a_session_with_a_peer_and_without_its_verifier_is_no_session() {
     let (session, _) = stream_session();
@@ -137,7 +137,7 @@ fn a_session_with_a_peer_and_without_its_verifier_is_no_session() {
     assert!(SessionState::decode(&neither.encode()).is_some());
 }
 
-/// Version 1 had no verifier: it is not read as a session that has none.
+/// Version 1 had no verifier: it must not be read as a session without one.
 #[test]
 fn sessions_of_version_1_are_refused() {
     let (session, _) = stream_session();
@@ -157,7 +157,7 @@ fn sessions_of_version_1_are_refused() {
 pub(crate) const MODES: [Mode; 6] =
     [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
-/// Connects, and gives the PSK's kind and the ClientHello.
+/// Connects, and returns the PSK's kind and the ClientHello.
 pub(crate) fn connect(scene: &Scene, session: ClientSession) -> (Option<PskKind>, Hello, Pair) {
     let mut pair = scene.start(Some(session), at(0));
     pair.run();

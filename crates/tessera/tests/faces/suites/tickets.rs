@@ -15,7 +15,7 @@ use tessera_null_provider::NullVerifier;
 
 use super::FACE;
 
-/// A scene whose tickets notice changes.
+/// A scene whose tickets detect changes.
 fn scene(mode: Mode) -> Scene {
     let provider = tessera_null_provider::provider();
     let mut scene = Scene::over(FACE, provider, mode);
@@ -23,7 +23,7 @@ fn scene(mode: Mode) -> Scene {
     scene
 }
 
-/// Connects, and says under which PSK.
+/// Connects, and returns the PSK's kind.
 fn connect(scene: &Scene, session: ClientSession, now: Time) -> (Option<PskKind>, Pair) {
     let mut pair = scene.start(Some(session), now);
     pair.run();
@@ -38,7 +38,7 @@ fn connect(scene: &Scene, session: ClientSession, now: Time) -> (Option<PskKind>
     (psk, pair)
 }
 
-/// The client's copy says that the ticket is young; what is sealed in it stays as it is.
+/// Makes the client's copy claim that the ticket is young; the sealed contents stay as they are.
 fn pretend_fresh(session: &mut ClientSession, now: Time) {
     let unix = now.unix.expect("a clock");
     session.state.issued_at = unix.as_millis() as u64;
@@ -52,7 +52,7 @@ fn pretend_fresh(session: &mut ClientSession, now: Time) {
 const MODES: [Mode; 6] =
     [Mode::PskDhe, Mode::PskOnly, Mode::Replayable, Mode::FsDhe, Mode::FsKe, Mode::FsPsk];
 
-/// A full handshake, and no early data executed. The one-time key of a ticket that was opened is burned.
+/// Asserts a full handshake without early data. The one-time key of a ticket that was opened is burned.
 fn assert_full(scene: &Scene, session: ClientSession, now: Time) -> Pair {
     let (psk, pair) = connect(scene, session, now);
     assert_eq!(psk, None, "{:?}", scene.mode);
@@ -61,8 +61,8 @@ fn assert_full(scene: &Scene, session: ClientSession, now: Time) -> Pair {
     pair
 }
 
-/// RFC 8446 §4.2.11.1: the age is "since the receipt". One that is higher is refused by servers that
-/// count finer than milliseconds.
+/// RFC 8446 §4.2.11.1: the age is "since the receipt". Servers that count finer than milliseconds refuse a
+/// higher one.
 #[test]
 fn a_client_claims_no_time_that_has_not_passed() {
     let after = |micros| {
@@ -124,13 +124,13 @@ fn a_ticket_of_too_old_an_authentication_is_not_resumed() {
     assert_eq!(session.state.lifetime, 4 * 3600, "no ticket outlives its authentication");
     pretend_fresh(&mut session, hours(24));
     assert_full(&scene, session, hours(24));
-    // The policy became stricter after the ticket was given.
+    // The policy became stricter after the ticket was issued.
     let session = scene.session().expect("a session");
     scene.server.policy.max_authentication_age = Duration::from_secs(100);
     assert_full(&scene, session, at(100));
 }
 
-/// Vouches for everyone until some moment.
+/// Accepts every peer until some moment.
 struct Until(Option<u64>);
 
 impl PeerVerifier for Until {
@@ -260,7 +260,7 @@ fn a_truncated_or_changed_ticket_is_not_resumed() {
             session.ticket[index] ^= 1 << (index % 8);
             assert_full(&scene, session, at(0));
         }
-        // All the while nobody took the forward-secret key of the true ticket.
+        // Meanwhile no connection took the forward-secret key of the true ticket.
         let (psk, pair) = connect(&scene, session(), at(0));
         assert!(psk.is_some());
         let early = !matches!(mode, Mode::PskDhe | Mode::PskOnly);
@@ -303,7 +303,7 @@ fn damaged_exports_of_a_session_are_refused_or_harmless() {
     let scene = scene(Mode::FsDhe);
     let exported = scene.session().expect("a session").export();
     for len in 0..exported.len() {
-        // Fields that may be absent come last; without one the rest is a session still.
+        // Optional fields come last; without one the rest is still a session.
         if let Ok(session) = ClientSession::import(&exported[..len]) {
             assert!(session.forward_secret.is_none());
         }
@@ -316,7 +316,7 @@ fn damaged_exports_of_a_session_are_refused_or_harmless() {
             let mut damaged = exported.to_vec();
             damaged[index] ^= 1 << bit;
             let Ok(session) = ClientSession::import(&damaged) else { continue };
-            // Every bit once; connecting is for one bit of each byte.
+            // Tries every bit once; connects for one bit of each byte.
             if bit == index % 8 {
                 let config = scene.client.clone();
                 let started =
@@ -329,7 +329,7 @@ fn damaged_exports_of_a_session_are_refused_or_harmless() {
     }
 }
 
-/// A pair that is offered without early data is used up like any other: its key is gone afterwards.
+/// A pair offered without early data is used up like any other: its key is gone afterwards.
 #[test]
 fn a_pair_offered_without_early_data_is_used_up() {
     for mode in [Mode::FsDhe, Mode::FsKe, Mode::FsPsk] {
