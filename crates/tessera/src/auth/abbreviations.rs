@@ -11,19 +11,19 @@ use crate::wire::{CertificateType, ExtensionType};
 ///
 /// The transcript covers each message as it is sent. Post-handshake authentication uses none of them.
 pub trait Abbreviations: Send + Sync {
-    /// On a client: returns an extension for the ClientHello, with its body, in addition to the codec's own and
+    /// Returns, on a client, an extension for the ClientHello, with its body, in addition to the codec's own and
     /// under the same rules.
     fn extension(&self) -> Option<(ExtensionType, &[u8])>;
 
-    /// On a client: receives the body of the server's answer to [`extension`](Self::extension), or `None` without
+    /// Receives, on a client, the body of the server's answer to [`extension`](Self::extension), or `None` without
     /// one. Called once, after the codec's own, even if a PSK is used. A refusal ends the handshake.
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal>;
 
-    /// On a server that uses no PSK: receives what it is about to send. Returns the body to send as its
-    /// CertificateRequest, or `None` for the original. Called once, before [`answer`](Self::answer) and the codec's.
+    /// Returns, on a server that uses no PSK, the body to send as its CertificateRequest, or `None` for the original.
+    /// Called once, with what the server is about to send, before [`answer`](Self::answer) and the codec's.
     fn sends(&mut self, flight: &ServerFlight<'_>) -> Option<Vec<u8>>;
 
-    /// On a server: returns an extension for EncryptedExtensions, with its body, in addition to the codec's own
+    /// Returns, on a server, an extension for EncryptedExtensions, with its body, in addition to the codec's own
     /// and under the same rules.
     fn answer(&self) -> Option<(ExtensionType, &[u8])>;
 
@@ -34,8 +34,8 @@ pub trait Abbreviations: Send + Sync {
     /// Returns the body to send as this side's Certificate in place of `body`, or `None` for `body`.
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>>;
 
-    /// On a client: decodes the body of the server's CertificateRequest. Returns the body that it stands for, or
-    /// `None` for `body` itself. A refusal ends the handshake.
+    /// Returns, on a client, the body that the server's CertificateRequest stands for, or `None` for `body` itself.
+    /// A refusal ends the handshake.
     fn read_request(&mut self, body: &[u8]) -> Result<Option<Vec<u8>>, CodecRefusal>;
 
     /// Decodes the body of the peer's Certificate. Called only if that was [agreed on](Self::agreed); the peer may

@@ -7,17 +7,19 @@ use crate::wire::AlertDescription;
 /// client's last flight, and receives tickets. A codec returns it from [`after`](super::CertificateCodec::after); it
 /// is dropped with the connection, or earlier ([`accepted`](Self::accepted)).
 pub trait AfterHandshake: Send + Sync {
-    /// Called when the server accepted the client's last flight: the first message under application keys is
-    /// data or a NewSessionTicket. Called at most once, and then [`refused`](Self::refused) is not. Data is weaker
-    /// evidence than a ticket: a server may send it before it has read the client's flight (RFC 8446 §4.4.4). Returns
-    /// whether this wants tickets; otherwise it is dropped. Default: it doesn't.
+    /// Called when the server accepted the client's last flight; returns whether this wants tickets.
+    ///
+    /// The first message under application keys is data or a NewSessionTicket. Data is weaker evidence than a ticket:
+    /// a server may send it before it has read the client's flight (RFC 8446 §4.4.4). Called at most once, and then
+    /// [`refused`](Self::refused) is not. If it returns `false`, the default, it is dropped.
     fn accepted(&mut self) -> bool {
         false
     }
 
-    /// Called when the server ended the connection with this fatal alert before it sent anything else under
-    /// application keys: it refused the client's last flight, or couldn't read it. The alert is the server's, but
-    /// an attacker on the path can cause bad_record_mac or unexpected_message by changing that flight. A
+    /// Called when the server refused the client's last flight, or couldn't read it, with its fatal alert.
+    ///
+    /// The server ended the connection before it sent anything else under application keys. The alert is the
+    /// server's, but an attacker on the path can cause bad_record_mac or unexpected_message by changing that flight. A
     /// connection that ends without an alert proves nothing. Called at most once, and last. Default: does nothing.
     fn refused(&mut self, alert: AlertDescription) {
         let _ = alert;

@@ -64,14 +64,15 @@ pub trait CertificateCodec: Send + Sync {
         None
     }
 
-    /// On a server: returns the answer to the client, one extension in EncryptedExtensions with
-    /// its body. The rules of [`extension`](Self::extension) hold for its type, and it is sent only if the
-    /// client sent that type. Default: none.
+    /// Returns a server's answer to the client: one extension in EncryptedExtensions, with its body. Default: none.
+    ///
+    /// The rules of [`extension`](Self::extension) hold for its type, and it is sent only if the client sent that
+    /// type.
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
         None
     }
 
-    /// On a client: receives the body of the server's answer to [`extension`](Self::extension), or `None`
+    /// Receives, on a client, the body of the server's answer to [`extension`](Self::extension), or `None`
     /// without one. Called once, even if a PSK is used; the server is not authenticated before
     /// [`ended`](Self::ended). A refusal ends the handshake. Default: the answer is ignored.
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
@@ -79,26 +80,28 @@ pub trait CertificateCodec: Send + Sync {
         Ok(())
     }
 
-    /// On a client: receives what the server's CertificateRequest offers. A server's codec saw the
+    /// Receives, on a client, what the server's CertificateRequest offers. A server's codec saw the
     /// ClientHello when it was made. Default: ignored.
     fn requested(&mut self, offer: PeerOffer<'_>) {
         let _ = offer;
     }
 
     /// Encodes the body of this side's Certificate (the message without its frame), with one of the
-    /// factory's algorithms that the peer offered. `None` passes it to the next codec; after the last
-    /// one the Certificate is sent whole. So is it if the result is empty or has 2^23 bytes or more.
-    /// Called in every handshake in which this side sends a Certificate, even if the peer offers
-    /// nothing: the codec thereby knows what is sent. A slow codec keeps its results in the factory.
+    /// factory's algorithms that the peer offered.
+    ///
+    /// `None` passes it to the next codec; after the last one the Certificate is sent whole. So is it if the result is
+    /// empty or has 2^23 bytes or more. Called in every handshake in which this side sends a Certificate, even if the
+    /// peer offers nothing: the codec thereby knows what is sent. A slow codec keeps its results in the factory.
     fn encode(
         &mut self,
         body: &[u8],
         offered: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate>;
 
-    /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced,
-    /// and never longer than the longest Certificate that is read whole (128 KiB). If it doesn't fill
-    /// `body`, the handshake ends, except with [`Decoded::Expected`] and [`Decoded::Known`]; the latter means that
+    /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced.
+    ///
+    /// `body` is never longer than the longest Certificate that is read whole (128 KiB). If the result doesn't fill
+    /// it, the handshake ends, except with [`Decoded::Expected`] and [`Decoded::Known`]; the latter means that
     /// the verifier knows the chain and needs only its name. The algorithm is one that this codec offers.
     fn decode(
         &mut self,
@@ -107,26 +110,31 @@ pub trait CertificateCodec: Send + Sync {
         body: &mut [u8],
     ) -> Result<Decoded, CertificateNotDecoded>;
 
-    /// Returns whether the result of [`decode`](Self::decode) is what the peer encoded. Called when the verifier
-    /// has judged the peer, its proof included. A codec that continued with the expected chain although the peer
-    /// named another returns `false`; the handshake then ends with decrypt_error, as if the proof were wrong and
-    /// whatever the verdict is: a peer that can't prove anything learns nothing. Default: `true`.
+    /// Returns whether the result of [`decode`](Self::decode) is what the peer encoded. Default: `true`.
+    ///
+    /// Called when the verifier has judged the peer, its proof included. A codec that continued with the expected
+    /// chain although the peer named another returns `false`; the handshake then ends with decrypt_error, as if the
+    /// proof were wrong and whatever the verdict is: a peer that can't prove anything learns nothing.
     fn is_what_was_sent(&self) -> bool {
         true
     }
 
-    /// Returns whether a refusal by the verifier ends the handshake with decrypt_error in place of its own alert:
-    /// necessary where the alert would reveal whose chain it is to an attacker who copied a chain's name from the
-    /// wire. Called when the verifier refuses the peer; the local error keeps the reason. Default: `false`.
+    /// Returns whether a refusal by the verifier ends the handshake with decrypt_error in place of its own alert.
+    /// Default: `false`.
+    ///
+    /// Necessary where the alert would reveal whose chain it is to an attacker who copied a chain's name from the
+    /// wire. Called when the verifier refuses the peer; the local error keeps the reason.
     fn conceals_verdict(&self) -> bool {
         false
     }
 
-    /// On a server, if the codec [conceals the verdict](Self::conceals_verdict): the verifier has rejected the client,
-    /// whose chain [is what was sent](Self::is_what_was_sent) and whose proof is right
-    /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)). So it is the client itself, and the
-    /// codec may forget the chain. An attacker who only copied the chain's name must not be able to cause that: it
-    /// would confirm that the name was right. Default: does nothing.
+    /// Called on a server, if the codec [conceals the verdict](Self::conceals_verdict), when the verifier has rejected
+    /// the client itself. Default: does nothing.
+    ///
+    /// The client's chain [is what was sent](Self::is_what_was_sent), and its proof is right
+    /// ([`PeerVerifier::is_proof_right`](super::PeerVerifier::is_proof_right)), so the codec may forget the chain. An
+    /// attacker who only copied the chain's name must not be able to cause that: it would confirm that the name was
+    /// right.
     fn peer_rejected(&mut self) {}
 
     /// The messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
@@ -141,36 +149,39 @@ pub trait CertificateCodec: Send + Sync {
     }
 
     /// Called when the handshake is complete: the verifier accepted the peer's certificate, if it sent one, and
-    /// the peer's Finished was right. Called at most once; only [`own_missed`](Self::own_missed),
-    /// [`peer_missed`](Self::peer_missed), [`ticket_extension`](Self::ticket_extension) and
-    /// [`after`](Self::after), and before the latter the type of [`extension`](Self::extension), are called later.
-    /// Default: does nothing.
+    /// the peer's Finished was right. Default: does nothing.
+    ///
+    /// Called at most once. Only [`own_missed`](Self::own_missed), [`peer_missed`](Self::peer_missed),
+    /// [`ticket_extension`](Self::ticket_extension) and [`after`](Self::after) come later, and before the last the type
+    /// of [`extension`](Self::extension).
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
         let _ = end;
     }
 
-    /// After [`ended`](Self::ended), for the connection's facts: returns a word for why this codec didn't encode
-    /// this side's Certificate. `None` if it did, or has nothing to report. Default: `None`.
+    /// Returns, after [`ended`](Self::ended), a word for why this codec didn't encode this side's Certificate. `None`,
+    /// the default, if it did or has nothing to report. For the connection's facts.
     fn own_missed(&self) -> Option<&'static str> {
         None
     }
 
-    /// Likewise for the peer's Certificate: why the peer didn't send it in one of this codec's forms.
+    /// Returns likewise why the peer didn't send its Certificate in one of this codec's forms.
     fn peer_missed(&self) -> Option<&'static str> {
         None
     }
 
-    /// On a server, after [`ended`](Self::ended): returns one extension for the next NewSessionTicket, with its
-    /// body. Called for each ticket of the handshake. The rules of [`extension`](Self::extension) hold for its
+    /// Returns, on a server and after [`ended`](Self::ended), one extension for the next NewSessionTicket, with its
+    /// body. Default: none.
+    ///
+    /// Called for each ticket of the handshake. The rules of [`extension`](Self::extension) hold for its
     /// type, and the client need not have sent that type: one that doesn't recognise it ignores it (RFC 8446
-    /// §4.6.1). Default: none.
+    /// §4.6.1).
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
         let _ = next;
         None
     }
 
-    /// On a client, after [`ended`](Self::ended), and last: returns what observes the rest of the
-    /// connection. Default: `None`.
+    /// Returns, on a client and after [`ended`](Self::ended), what observes the rest of the connection. Called last.
+    /// Default: `None`.
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
         None
     }

@@ -63,6 +63,7 @@ pub trait PeerVerifier: Send + Sync {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>>;
 
     /// Returns whether the proof is right under the question's key, whatever else speaks against the peer.
+    ///
     /// Called at once after this verifier has rejected a client that named its chain, unless with decrypt_error, which
     /// means that the proof is wrong (RFC 8446 §4.4.3). It distinguishes the client itself from an attacker who copied
     /// its chain's name ([`CertificateCodec::peer_rejected`](super::CertificateCodec::peer_rejected)). A verifier that
@@ -136,10 +137,11 @@ pub struct PeerAcceptance {
     /// The public key of the end entity. With [`Proof::Signature`] the verifier itself checks the
     /// proof, and the engine needs no key.
     pub public_key: Option<PeerPublicKey>,
-    /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it: certificate
-    /// codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)). It isn't checked:
-    /// a chain with a wrong hash is not found again. A verifier that passes a changed chain to another verifier removes
-    /// the hash.
+    /// The [`chain_hash`](super::chain_hash) of the question's chain, if the verifier has computed it.
+    ///
+    /// Certificate codecs then need not ([`PeerCertificate::chain_hash`](super::PeerCertificate::chain_hash)). It isn't
+    /// checked: a chain with a wrong hash is not found again. A verifier that passes a changed chain to another one
+    /// removes the hash.
     pub chain_hash: Option<[u8; 32]>,
 }
 

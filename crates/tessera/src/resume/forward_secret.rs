@@ -136,10 +136,11 @@ impl fmt::Display for PutRefused {
 
 impl core::error::Error for PutRefused {}
 
-/// The question for a one-time secret. It is asked only after the client proved that it holds the
-/// sealed ticket of the same pair, so no client can burn another's key. (With
-/// [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the identity, and an
-/// observer of the identity can burn this one key.)
+/// The question for a one-time secret.
+///
+/// It is asked only after the client proved that it holds the sealed ticket of the same pair, so no client can
+/// burn another's key. (With [`lone_identities`](super::OneTimeKeyGuard::lone_identities) the proof is in the
+/// identity, and an observer of the identity can burn this one key.)
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakeSecret {

@@ -48,9 +48,10 @@ pub struct OfferEarlyData {
     /// may continue.
     pub forward_secret: Option<Continuation>,
     /// Forward-secret 0-RTT also with one-time PSKs
-    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key operations. Both
-    /// ends delete the PSK; an attacker who obtains the client's copy, from a backup or a flash cell, can decrypt
-    /// the flight. Only for clients whose storage really deletes.
+    /// ([`NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED`]), which need no public-key operations.
+    ///
+    /// Both ends delete the PSK; an attacker who obtains the client's copy, from a backup or a flash cell, can
+    /// decrypt the flight. Only for clients whose storage really deletes.
     pub one_time_psks_forward_secret_only_if_deleted: bool,
     /// Replayable 0-RTT (RFC 8446 §2.3): an attacker who learns the ticket's PSK later can decrypt the early data,
     /// and only the server's register prevents a second execution.
@@ -86,10 +87,11 @@ pub struct OneTimeKeyGuard {
     /// Answers clients that ask about the fate of an earlier flight; without it they get no answer. It is
     /// asked only for clients that have proved a PSK, at most eight times in a handshake.
     pub receipts: Option<Arc<dyn Receipts>>,
-    /// Also accept the lone identities of clients whose TLS stack can offer only one, such as OpenSSL. Such an identity
-    /// vouches for itself, but not for the ClientHello around it: an observer can put it into another ClientHello,
-    /// and so burn its key. None of the observer's data is accepted; the client falls back to a full
-    /// handshake. Default: off.
+    /// Also accept the lone identities of clients whose TLS stack can offer only one, such as OpenSSL. Default: off.
+    ///
+    /// Such an identity vouches for itself, but not for the ClientHello around it: an observer can put it into
+    /// another ClientHello, and so burn its key. None of the observer's data is accepted; the client falls back to
+    /// a full handshake.
     pub lone_identities: bool,
 }
 

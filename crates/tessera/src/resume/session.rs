@@ -29,8 +29,9 @@ pub struct SessionState {
     pub server_name: Option<String>,
     /// The peer as verified in the full handshake; `None` if it wasn't.
     pub peer: Option<PeerIdentity>,
-    /// What accepted the peer: its verifier, or the external PSK that began the chain, secret included. No
-    /// resumption asks a verifier or presents that PSK, so the session is valid only under this one, and where a
+    /// What accepted the peer: its verifier, or the external PSK that began the chain, secret included.
+    ///
+    /// No resumption asks a verifier or presents that PSK, so the session is valid only under this one, and where a
     /// server's owner lets a verifier count
     /// ([`ServerConfig::also_resume_peers_accepted_by`](crate::ServerConfig::also_resume_peers_accepted_by)).
     pub accepted_by: Option<VerifierDigest>,

@@ -48,9 +48,10 @@ pub struct ClientConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
-    /// Whether to send meaningless values among the real ones (GREASE, RFC 8701), which exposes servers and
-    /// middleboxes that fail to ignore unknown values. Default: off, since it doesn't help the
-    /// connection itself, costs some fifty bytes, and fails with a peer that mishandles it. For clients
+    /// Whether to send meaningless values among the real ones (GREASE, RFC 8701). Default: off.
+    ///
+    /// They expose servers and middleboxes that fail to ignore unknown values. They don't help the
+    /// connection itself, cost some fifty bytes, and it fails with a peer that mishandles them. For clients
     /// that connect to many unknown servers.
     pub grease: bool,
     /// How this side pads its records.

@@ -37,9 +37,10 @@ pub struct ServerConfig {
     /// of the provider.
     pub groups: Vec<NamedGroup>,
     /// Agrees on a key in a classical group if the client sent a share for one, although both support a
-    /// post-quantum group. Default: off; the client is asked for a share for the post-quantum group
-    /// (HelloRetryRequest). That costs a round trip, and the early data that came with the first ClientHello
-    /// is refused.
+    /// post-quantum group. Default: off.
+    ///
+    /// Otherwise the client is asked for a share for the post-quantum group (HelloRetryRequest). That costs a round
+    /// trip, and the early data that came with the first ClientHello is refused.
     pub classical_key_exchange_to_save_a_round_trip: bool,
     /// The application protocols to accept, in order of preference.
     pub protocols: Vec<Vec<u8>>,
