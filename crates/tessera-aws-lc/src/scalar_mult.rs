@@ -40,7 +40,7 @@ fn works_here() -> bool {
     })
 }
 
-/// What Graviola 0.4 needs.
+/// Returns whether the processor has what Graviola 0.4 needs.
 #[cfg(target_arch = "x86_64")]
 fn processor_suffices() -> bool {
     use std::arch::is_x86_feature_detected as has;
@@ -54,7 +54,7 @@ fn processor_suffices() -> bool {
         && has!("avx2")
 }
 
-/// What Graviola 0.4 needs.
+/// Returns whether the processor has what Graviola 0.4 needs.
 #[cfg(target_arch = "aarch64")]
 fn processor_suffices() -> bool {
     use std::arch::is_aarch64_feature_detected as has;

@@ -13,7 +13,7 @@ pub enum Error {
     Protocol {
         /// The alert that was sent.
         alert: AlertDescription,
-        /// What was wrong, in words.
+        /// What was wrong.
         reason: &'static str,
     },
     /// The peer ended the connection with this alert.
@@ -104,7 +104,7 @@ pub(crate) fn require(holds: bool, what: &'static str) -> Result<(), Error> {
     if holds { Ok(()) } else { Err(Error::Configuration(what)) }
 }
 
-/// A peer's mistake, answered by `alert`.
+/// Returns the error for a peer's mistake, answered by `alert`.
 pub(crate) const fn protocol(alert: AlertDescription, reason: &'static str) -> Error {
     Error::Protocol { alert, reason }
 }

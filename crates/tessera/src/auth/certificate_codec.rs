@@ -21,7 +21,7 @@ use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
 /// [`server_codec_with_psk`](Self::server_codec_with_psk), and a client's has nothing to encode or decode.
 /// For plain compression, [`CertificateCompression`](super::CertificateCompression) suffices.
 pub trait CertificateCodecFactory: Send + Sync {
-    /// The algorithms that the codecs of this factory use. The factories of a configuration share
+    /// Returns the algorithms that the codecs of this factory use. The factories of a configuration share
     /// none.
     fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm>;
 
@@ -52,12 +52,12 @@ pub trait CertificateCodecFactory: Send + Sync {
 /// The transcript covers the message as it is sent; what it stands for is then read and judged like a
 /// Certificate that came whole. Later versions may call more methods; they will have defaults.
 pub trait CertificateCodec: Send + Sync {
-    /// The algorithms that this side can decode from this particular peer, in order of preference, each
+    /// Returns the algorithms that this side can decode from this particular peer, in order of preference, each
     /// once; they go into compress_certificate. The list stays the same for the whole connection. The first
     /// 127 of all codecs together are sent (RFC 8879 §3).
     fn offers(&self) -> &[CertificateCompressionAlgorithm];
 
-    /// One more extension for this side's ClientHello or CertificateRequest, with its body. Its type
+    /// Returns one more extension for this side's ClientHello or CertificateRequest, with its body. Its type
     /// must not be known to the engine, GREASE, or used by another codec, and stays the same for the whole
     /// connection. Default: none.
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
@@ -137,7 +137,7 @@ pub trait CertificateCodec: Send + Sync {
     /// right.
     fn peer_rejected(&mut self) {}
 
-    /// The messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
+    /// Returns the messages that this codec abbreviates, if any: they bypass [`encode`](Self::encode)
     /// and [`decode`](Self::decode). Default: none.
     fn abbreviations(&self) -> Option<&dyn Abbreviations> {
         None

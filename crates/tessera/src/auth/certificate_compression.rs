@@ -46,7 +46,7 @@ use crate::wire::CertificateCompressionAlgorithm;
 /// # }
 /// ```
 pub trait CertificateCompression: Send + Sync + 'static {
-    /// Its code point.
+    /// Returns its code point.
     fn algorithm(&self) -> CertificateCompressionAlgorithm;
 
     /// Compresses the body of this side's Certificate; `None` passes it to the next codec. See

@@ -42,7 +42,7 @@ pub struct PinnedChain {
 }
 
 impl PinnedChain {
-    /// A chain of this many certificates with this total length; it stays known until `held` is dropped.
+    /// Creates a chain of this many certificates with this total length; it stays known until `held` is dropped.
     pub fn new(
         certificates: usize,
         list_len: usize,

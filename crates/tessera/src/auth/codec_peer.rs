@@ -32,8 +32,8 @@ pub struct ToServer<'a> {
 }
 
 impl<'a> ToServer<'a> {
-    /// A server of this name, with no application protocols and a random of zeros. For tests of codecs; the
-    /// engine fills in more for real connections.
+    /// Describes a server of this name, with no application protocols and a random of zeros. For tests of codecs;
+    /// the engine fills in more for real connections.
     pub fn new(server_name: &'a str, now: Time) -> Self {
         let (port, policy) = (None, None);
         Self { server_name, port, protocols: &[], random: &[0; 32], policy, now, credentials: &[] }
@@ -128,7 +128,7 @@ pub enum CertificateContents {
 }
 
 impl PeerCertificate {
-    /// A certificate that doesn't expire.
+    /// Creates a certificate that doesn't expire.
     pub fn new(certificate_type: CertificateType, contents: CertificateContents) -> Self {
         Self { certificate_type, contents, expires_at: None, chain_hash: None }
     }

@@ -16,7 +16,7 @@ pub struct EncodedCertificate {
 }
 
 impl EncodedCertificate {
-    /// The contents of a CompressedCertificate.
+    /// Creates the contents of a CompressedCertificate.
     pub fn new(algorithm: CertificateCompressionAlgorithm, encoded: Vec<u8>) -> Self {
         Self { algorithm, encoded }
     }

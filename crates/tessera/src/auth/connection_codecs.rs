@@ -44,14 +44,14 @@ struct Codec {
 type Factories = [Arc<dyn CertificateCodecFactory>];
 
 impl ConnectionCodecs {
-    /// The codecs of a client.
+    /// Creates the codecs of a client.
     pub(crate) fn of_client(factories: &Factories, to: &ToServer<'_>) -> Result<Self, Error> {
         let made = Self::made(factories, |factory| Ok(factory.client_codec(to)))?;
         check_offers(made.codecs())?;
         Ok(made)
     }
 
-    /// The codecs of a server.
+    /// Creates the codecs of a server.
     pub(crate) fn of_server(factories: &Factories, from: &FromClient<'_>) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
         check_offers(made.codecs())?;
@@ -61,7 +61,7 @@ impl ConnectionCodecs {
         Ok(made)
     }
 
-    /// The codecs of a server that uses a PSK: they only answer, and see the end.
+    /// Creates the codecs of a server that uses a PSK: they only answer, and see the end.
     pub(crate) fn of_server_with_psk(
         factories: &Factories,
         from: &FromClient<'_>,
@@ -133,7 +133,7 @@ impl ConnectionCodecs {
         }
     }
 
-    /// The total length of the codecs' own extensions, in bytes.
+    /// Returns the total length of the codecs' own extensions, in bytes.
     pub(crate) fn extensions_len(&self) -> usize {
         self.extensions().map(|(_, body)| 4 + body.len()).sum()
     }
@@ -304,7 +304,7 @@ impl ConnectionCodecs {
         self.0.as_ref().map(|it| &it.codecs[..]).unwrap_or_default()
     }
 
-    /// What this side can decode, in order of preference.
+    /// Returns what this side can decode, in order of preference.
     fn offers(&self) -> impl Iterator<Item = CertificateCompressionAlgorithm> {
         self.codecs().iter().flat_map(|codec| codec.codec.offers()).copied().take(MAX_ALGORITHMS)
     }
@@ -323,7 +323,7 @@ impl ConnectionCodecs {
     }
 }
 
-/// The codecs' extensions of a ClientHello or a CertificateRequest.
+/// Returns the codecs' extensions of a ClientHello or a CertificateRequest.
 fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
     codecs.iter().map(|it| &it.codec).flat_map(|codec| {
         let abbreviations = codec.abbreviations().and_then(Abbreviations::extension);
@@ -331,7 +331,7 @@ fn extensions_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8]
     })
 }
 
-/// The codecs' extensions of EncryptedExtensions.
+/// Returns the codecs' extensions of EncryptedExtensions.
 fn answers_of(codecs: &[Codec]) -> impl Iterator<Item = (ExtensionType, &[u8])> {
     codecs.iter().map(|it| &it.codec).flat_map(|codec| {
         let abbreviations = codec.abbreviations().and_then(Abbreviations::answer);
@@ -378,7 +378,7 @@ pub(super) fn check_extensions<'c>(
 /// EncryptedExtensions stays below what peers read.
 const MAX_EXTENSIONS: usize = 4096;
 
-/// A certificate without its extensions.
+/// Returns a certificate without its extensions.
 fn without_extensions(kept: &PeerCertificate) -> Certificate {
     let known = match kept.contents {
         CertificateContents::Body(_) => None,

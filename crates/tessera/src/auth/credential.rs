@@ -66,7 +66,7 @@ impl Question for Sign {
 }
 
 impl PrivateKey {
-    /// The schemes that the key can sign with, in order of preference.
+    /// Returns the schemes that the key can sign with, in order of preference.
     fn schemes(&self) -> &[SignatureScheme] {
         match self {
             Self::Signs(signer) => signer.schemes(),
@@ -80,7 +80,7 @@ impl PrivateKey {
 const MAX_CHAIN: usize = 1 << 23;
 
 impl Credential {
-    /// A chain of X.509 certificates with its key, without OCSP response, SCTs, issuers or schemes.
+    /// Creates a chain of X.509 certificates with its key, without OCSP response, SCTs, issuers or schemes.
     pub fn new(chain: Vec<Vec<u8>>, key: PrivateKey) -> Self {
         Self {
             certificate_type: CertificateType::X509,
@@ -93,7 +93,7 @@ impl Credential {
         }
     }
 
-    /// A raw public key, for peers that know it: the DER SubjectPublicKeyInfo of the private key
+    /// Creates a raw public key, for peers that know it: the DER SubjectPublicKeyInfo of the private key
     /// (RFC 7250).
     pub fn raw_public_key(public_key: Vec<u8>, key: PrivateKey) -> Self {
         let certificate_type = CertificateType::RAW_PUBLIC_KEY;

@@ -21,8 +21,8 @@ pub struct HandshakeEnd<'a> {
 }
 
 impl<'a> HandshakeEnd<'a> {
-    /// An end whose tickets `derive` fills, from context and output. For tests of codecs; the engine makes
-    /// those of real connections.
+    /// Creates an end whose tickets `derive` fills, from context and output. For tests of codecs; the engine
+    /// makes those of real connections.
     pub fn new(
         peer: Option<&'a PeerCertificate>,
         identity: Option<&'a PeerIdentity>,

@@ -24,7 +24,7 @@ use crate::crypto::{Digest, Hash, Provider};
 pub struct VerifierPolicy(Vec<u8>);
 
 impl VerifierPolicy {
-    /// The policy of a kind of verifiers. The name is unique among all kinds, and changes when their
+    /// Creates the policy of a kind of verifiers. The name is unique among all kinds, and changes when their
     /// code accepts more or less than before.
     pub fn new(kind: &str) -> Self {
         Self(Vec::new()).with(kind.as_bytes())
@@ -82,13 +82,13 @@ impl VerifierDigest {
     /// Its length, in bytes.
     pub const LEN: usize = 32;
 
-    /// The digest of a policy: SHA-256 if the provider has it. A provider without it computes a different
+    /// Computes the digest of a policy: SHA-256 if the provider has it. A provider without it computes a different
     /// digest, which costs a full handshake.
     pub fn of(policy: &VerifierPolicy, provider: &Provider) -> Self {
         Self::with(provider, |hash| policy.digest(hash))
     }
 
-    /// The digest of a policy that includes a secret.
+    /// Computes the digest of a policy that includes a secret.
     pub(crate) fn keyed(secret: &[u8], policy: &VerifierPolicy, provider: &Provider) -> Self {
         Self::with(provider, |hash| hash.hmac(secret, policy.as_bytes()))
     }

@@ -20,7 +20,7 @@ pub enum Proof {
 }
 
 impl Proof {
-    /// The scheme of the proof.
+    /// Returns the scheme of the proof.
     pub fn scheme(&self) -> SignatureScheme {
         match self {
             Self::Signature { scheme, .. } => *scheme,
@@ -36,7 +36,7 @@ pub struct PeerPublicKey {
 }
 
 impl PeerPublicKey {
-    /// A public key of a scheme, in the format of the provider's implementation of the scheme.
+    /// Creates a public key of a scheme, in the format of the provider's implementation of the scheme.
     pub fn new(scheme: SignatureScheme, key: Vec<u8>) -> Self {
         Self { scheme, key }
     }

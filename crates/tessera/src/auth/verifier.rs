@@ -12,37 +12,37 @@ use crate::wire::{CertificateType, EntryExtensions, SignatureScheme};
 
 /// Judges peers: certificate chain, name and proof. `tessera-webpki` implements it.
 pub trait PeerVerifier: Send + Sync {
-    /// The signature schemes that this verifier can check, in order of preference; they go into
+    /// Returns the signature schemes that this verifier can check, in order of preference; they go into
     /// signature_algorithms.
     fn schemes(&self) -> &[SignatureScheme];
 
-    /// The schemes that certificates may be signed with, if they differ from
+    /// Returns the schemes that certificates may be signed with, if they differ from
     /// [`schemes`](Self::schemes); they go into signature_algorithms_cert (RFC 8446 §4.2.3).
     /// Default: none.
     fn chain_schemes(&self) -> &[SignatureScheme] {
         &[]
     }
 
-    /// The names of the authorities whose certificates are accepted, each as a DER `Name`; they go
+    /// Returns the names of the authorities whose certificates are accepted, each as a DER `Name`; they go
     /// into certificate_authorities (RFC 8446 §4.2.4) and help a peer with several certificates choose.
     /// Every peer sees them. Default: none. At most 16 KiB in all, two-byte lengths included.
     fn authorities(&self) -> &[Vec<u8>] {
         &[]
     }
 
-    /// The types of certificates that this verifier accepts, in order of preference (RFC 7250), each at
+    /// Returns the types of certificates that this verifier accepts, in order of preference (RFC 7250), each at
     /// most once. Default: X.509 alone.
     fn certificate_types(&self) -> &[CertificateType] {
         &[CertificateType::X509]
     }
 
-    /// What the peer is asked to send with its certificates; what arrives is in the question.
+    /// Returns what the peer is asked to send with its certificates; what arrives is in the question.
     /// Default: nothing. A verifier should ask only for what it checks.
     fn entry_extensions(&self) -> EntryExtensions {
         EntryExtensions::default()
     }
 
-    /// What this verifier accepts, as a value: trust anchors, names, pinned keys, its treatment of
+    /// Returns what this verifier accepts, as a value: trust anchors, names, pinned keys, its treatment of
     /// revocation, and everything else that decides.
     ///
     /// The value changes whenever the verifier accepts more or fewer peers than before, or assigns
@@ -111,7 +111,7 @@ impl Question for VerifyPeer {
 }
 
 impl VerifyPeer {
-    /// The question about a peer with an X.509 chain, without a name, a time or stapled data.
+    /// Creates the question about a peer with an X.509 chain, without a name, a time or stapled data.
     /// For tests of verifiers; the engine makes those of real connections.
     pub fn new(peer: Role, chain: Vec<Vec<u8>>, proof: Proof) -> Self {
         Self {

@@ -16,7 +16,7 @@ pub const MASK_LEN: usize = 5;
 
 /// An AEAD algorithm.
 pub trait AeadAlgorithm: Send + Sync {
-    /// Key length in bytes: 16 or 32.
+    /// Returns the key length in bytes: 16 or 32.
     fn key_len(&self) -> usize;
 
     /// Prepares a key of exactly [`key_len`](Self::key_len) bytes.
@@ -48,7 +48,7 @@ pub trait HeaderKey: Send + Sync {
 pub struct Nonce(pub [u8; NONCE_LEN]);
 
 impl Nonce {
-    /// The record number, left-padded, exclusive-or the write IV (RFC 8446 §5.3).
+    /// Computes the record number, left-padded, exclusive-or the write IV (RFC 8446 §5.3).
     pub fn for_record(iv: &[u8; NONCE_LEN], record_number: u64) -> Self {
         let mut nonce = *iv;
         for (byte, number) in nonce[4..].iter_mut().zip(record_number.to_be_bytes()) {

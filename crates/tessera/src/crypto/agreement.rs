@@ -10,13 +10,13 @@ use crate::wire::NamedGroup;
 
 /// A way to agree on a key: a group or a KEM.
 pub trait KeyAgreement: Send + Sync {
-    /// Its code point.
+    /// Returns its code point.
     fn group(&self) -> NamedGroup;
 
-    /// Length in bytes of the share that [`Ephemeral::share`] returns (client to server).
+    /// Returns the length in bytes of the share that [`Ephemeral::share`] returns (client to server).
     fn share_len(&self) -> usize;
 
-    /// Length in bytes of the reply that [`encapsulate`](Self::encapsulate) returns (server to client).
+    /// Returns the length in bytes of the reply that [`encapsulate`](Self::encapsulate) returns (server to client).
     fn reply_len(&self) -> usize;
 
     /// Generates an ephemeral key (the client's side).
@@ -32,7 +32,7 @@ pub trait KeyAgreement: Send + Sync {
 /// An ephemeral private key that agrees on exactly one secret. RFC 9846 §4.3.8 forbids reusing a share
 /// in another connection; the type forbids using it twice in one.
 pub trait Ephemeral: Send + Sync {
-    /// The public share.
+    /// Returns the public share.
     fn share(&self) -> &[u8];
 
     /// Agrees on the secret with the peer's reply.
@@ -43,20 +43,20 @@ pub trait Ephemeral: Send + Sync {
 ///
 /// Clients answer the public half with [`KeyAgreement::encapsulate`] of the same code point.
 pub trait OneTimeKeys: Send + Sync {
-    /// The code point of the key agreement that answers these keys.
+    /// Returns the code point of the key agreement that answers these keys.
     fn kind(&self) -> NamedGroup;
 
-    /// Length of the public half in bytes.
+    /// Returns the length of the public half in bytes.
     fn public_len(&self) -> usize;
 
-    /// Length of a seed in bytes.
+    /// Returns the length of a seed in bytes.
     fn seed_len(&self) -> usize;
 
     /// Derives the key from its seed of [`seed_len`](Self::seed_len) random bytes.
     #[expect(clippy::wrong_self_convention, reason = "the trait is an object: a factory of keys")]
     fn from_seed(&self, seed: &[u8]) -> Result<Box<dyn OneTimeKey>, AgreementError>;
 
-    /// Length of the expanded form in bytes; `None`, the default, for keys that have only the seed.
+    /// Returns the length of the expanded form in bytes; `None`, the default, for keys that have only the seed.
     ///
     /// The form belongs to the kind, not to the provider, since another provider may have to read it. For
     /// X25519MLKEM768 it is the decapsulation key of FIPS 203 §6.1 followed by X25519's private key: 2,432

@@ -8,7 +8,8 @@ use super::secret::Secret;
 /// A hash function with its HMAC (RFC 2104) and HKDF (RFC 5869).
 #[expect(clippy::len_without_is_empty, reason = "the length of the output, never zero")]
 pub trait Hash: Send + Sync {
-    /// Output length in bytes: 32 for SHA-256, 48 for SHA-384; at most [`MAX_HASH_LEN`](super::MAX_HASH_LEN).
+    /// Returns the output length in bytes: 32 for SHA-256, 48 for SHA-384; at most
+    /// [`MAX_HASH_LEN`](super::MAX_HASH_LEN).
     fn len(&self) -> usize;
 
     /// Starts a running hash, for the transcript.
@@ -20,10 +21,10 @@ pub trait Hash: Send + Sync {
     /// Computes the HMAC of one message.
     fn hmac(&self, key: &[u8], message: &[u8]) -> Digest;
 
-    /// HKDF-Extract(salt, input keying material).
+    /// Computes HKDF-Extract(salt, input keying material).
     fn extract(&self, salt: &[u8], input: &[u8]) -> Secret;
 
-    /// HKDF-Expand(PRK, info) into `out`, which is at most 255 hash outputs long.
+    /// Computes HKDF-Expand(PRK, info) into `out`, which is at most 255 hash outputs long.
     fn expand(&self, prk: &[u8], info: &[u8], out: &mut [u8]);
 }
 

@@ -30,7 +30,7 @@ impl Default for Block {
 impl DefaultIsZeroes for Block {}
 
 impl Secret {
-    /// A secret of `len` zero bytes, which `fill` fills in place.
+    /// Creates a secret of `len` zero bytes, which `fill` fills in place.
     ///
     /// # Panics
     /// If `len` is larger than [`MAX_HASH_LEN`]; lengths come from the suite, never from the network.

@@ -13,7 +13,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, optimization_barrier};
 pub struct SecretBytes(Box<[u8]>);
 
 impl SecretBytes {
-    /// A secret of `len` zero bytes, to be filled in place.
+    /// Creates a secret of `len` zero bytes, to be filled in place.
     pub fn zeros(len: usize) -> Self {
         Self(vec![0; len].into_boxed_slice())
     }

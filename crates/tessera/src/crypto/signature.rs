@@ -7,7 +7,7 @@ use crate::wire::SignatureScheme;
 /// A local private key that signs a CertificateVerify. For a key elsewhere (an HSM, another process)
 /// the driver answers the `Sign` question later.
 pub trait Signer: Send + Sync {
-    /// The schemes that this key can sign with, in order of preference.
+    /// Returns the schemes that this key can sign with, in order of preference.
     fn schemes(&self) -> &[SignatureScheme];
 
     /// Signs `message` with `scheme`, one of [`schemes`](Self::schemes).

@@ -53,7 +53,7 @@ pub fn wipe_stack_below(depth: usize) {
 
 const KIB: usize = 1024;
 
-/// One frame of zeros: several frames would leave gaps between them.
+/// Zeroes one frame: several frames would leave gaps between them.
 #[inline(never)]
 fn zero<const LEN: usize>() {
     black_box(&mut [0_u8; LEN]);

@@ -21,7 +21,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite with the limits of AES-GCM: 2^24 sealed records (RFC 8446 §5.5: 2^24.5), and 2^36
+    /// Creates a suite with the limits of AES-GCM: 2^24 sealed records (RFC 8446 §5.5: 2^24.5), and 2^36
     /// that fail to open (RFC 9147 §4.5.3). AES-CCM, for example, needs lower ones.
     pub const fn new(
         id: CipherSuite,

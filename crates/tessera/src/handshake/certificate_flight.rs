@@ -197,7 +197,7 @@ impl<P: Part, K> Handover<P, K> {
     }
 }
 
-/// What a CertificateVerify signs (RFC 8446 §4.4.3).
+/// Returns what a CertificateVerify signs (RFC 8446 §4.4.3).
 fn signed_content(signer: Role, transcript: &Digest) -> Vec<u8> {
     let context: &[u8] = match signer {
         Role::Client => b"TLS 1.3, client CertificateVerify\0",

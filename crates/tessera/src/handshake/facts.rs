@@ -81,7 +81,7 @@ pub struct CertificateTransfer {
 }
 
 impl CertificateTransfer {
-    /// A message of this length; handshake messages have less than 2^24 bytes.
+    /// Describes a message of this length; handshake messages have less than 2^24 bytes.
     pub(crate) fn new(encoded_with: Option<CertificateCompressionAlgorithm>, len: usize) -> Self {
         Self { encoded_with, len: len as u32, missed: None }
     }

@@ -39,7 +39,7 @@ pub(crate) struct TicketTerms {
 }
 
 impl Lineage {
-    /// The lineage of a connection of which nothing else is known.
+    /// Creates the lineage of a connection of which nothing else is known.
     pub(crate) fn over(carrier: Carrier) -> Self {
         Self {
             protocol: None,

@@ -11,7 +11,7 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
     /// The questions of this role.
     type Question: 'static;
 
-    /// An error ended the handshake.
+    /// Returns the state after an error.
     fn failed() -> Self;
 
     /// Handles the peer's next message.

@@ -62,8 +62,8 @@ pub trait Vault: Send + Sync {
     /// Deletes without reading; a later question about it is answered with *burned*.
     fn burn(&self, handle: &FlightHandle);
 
-    /// The form in which the vault prefers to keep the next key. It must keep the other one as well: kinds without
-    /// an expanded form are always seeds.
+    /// Returns the form in which the vault prefers to keep the next key. It must keep the other one as well:
+    /// kinds without an expanded form are always seeds.
     ///
     /// Default: expanded, which costs memory but less than half the processor time with post-quantum keys.
     fn key_form(&self) -> KeyForm {
@@ -102,7 +102,7 @@ pub struct PutSecret<'a> {
 }
 
 impl PutSecret<'_> {
-    /// A secret for an unauthenticated client.
+    /// Creates a secret for an unauthenticated client.
     pub fn new(
         handle: FlightHandle,
         secret: OneTimeSecret,
@@ -159,7 +159,7 @@ impl Question for TakeSecret {
 }
 
 impl TakeSecret {
-    /// The question for a secret whose incarnation is unknown. A source of receipts asks it with
+    /// Creates the question for a secret whose incarnation is unknown. A source of receipts asks it with
     /// [`TakePurpose::Burn`].
     pub fn new(handle: FlightHandle, purpose: TakePurpose, unix: Option<Duration>) -> Self {
         Self { handle, purpose, incarnation: None, unix }

@@ -96,7 +96,7 @@ pub struct OneTimeKeyGuard {
 }
 
 impl OneTimeKeyGuard {
-    /// A guard with safe defaults: hybrid keys before classical ones, psk_dhe_ke, 16 KiB, an hour.
+    /// Creates a guard with safe defaults: hybrid keys before classical ones, psk_dhe_ke, 16 KiB, an hour.
     pub fn new(vault: Arc<dyn Vault>) -> Self {
         Self {
             vault,

@@ -64,7 +64,7 @@ pub struct ExternalPsk {
 }
 
 impl ExternalPsk {
-    /// A PSK to use as it is.
+    /// Creates a PSK to use as it is.
     pub fn new(identity: Vec<u8>, secret: Zeroizing<Vec<u8>>, suite: CipherSuite) -> Self {
         Self { identity, secret, suite, kind: PskKind::External }
     }

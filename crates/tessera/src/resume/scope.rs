@@ -31,7 +31,7 @@ impl AuthenticationScope {
         }
     }
 
-    /// The verifiers whose acceptance counts.
+    /// Returns the verifiers whose acceptance counts.
     pub(crate) fn those_that_count(&self) -> impl Iterator<Item = VerifierDigest> {
         self.verifier.iter().chain(&self.also).copied()
     }

@@ -19,9 +19,10 @@ pub trait TicketKeys: Send + Sync {
     /// Opens a ticket, now or later; `None` for an identity that is no ticket of these keys.
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>>;
 
-    /// Seals, at `unix`, something other than a session: what a client shall keep for all servers with these keys.
-    /// It opens for the same purpose alone, and never as a ticket; nor does a ticket open for any purpose. `None`
-    /// without a key to seal with, or if the purpose is empty. Default: `None`.
+    /// Seals, at `unix`, something other than a session, for a client to keep for all servers with these keys.
+    ///
+    /// It opens for the same purpose alone, and never as a ticket; nor does a ticket open for any purpose. `None`,
+    /// the default, without a key to seal with, or if the purpose is empty.
     fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let _ = (purpose, contents, unix);
         None
@@ -47,7 +48,7 @@ pub struct OpenTicket {
 }
 
 impl OpenTicket {
-    /// The question for an identity.
+    /// Creates the question for an identity.
     pub fn new(identity: Vec<u8>, unix: Option<Duration>) -> Self {
         Self { identity, unix }
     }

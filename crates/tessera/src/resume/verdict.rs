@@ -78,9 +78,9 @@ impl Beginning {
     }
 }
 
-/// A monotonic clock may stop while the machine sleeps, so the other counts too; and clocks
-/// may run at different rates, for which an eighth is more than enough. A clock that went back was set, and
-/// proves nothing.
+/// Returns an upper bound of the time between the two. A monotonic clock may stop while the machine sleeps, so
+/// the other counts too; and clocks may run at different rates, for which an eighth is more than enough. A clock
+/// that went back was set, and proves nothing.
 fn waited(began: Time, now: Time) -> Option<u128> {
     let monotonic = now.monotonic.checked_sub(began.monotonic)?;
     let unix = now.unix?.checked_sub(began.unix?)?;

@@ -29,7 +29,7 @@ impl EarlySecret {
         Self { kdf, secret: kdf.hash.extract(&[], psk) }
     }
 
-    /// The early secret of a handshake without PSK.
+    /// Creates the early secret of a handshake without PSK.
     pub(crate) fn without_psk(kdf: KeyDerivation) -> Self {
         Self::new(kdf, kdf.zeros())
     }

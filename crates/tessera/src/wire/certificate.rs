@@ -55,7 +55,7 @@ impl Certificate {
         Ok(read)
     }
 
-    /// A Certificate whose chain is known by its hash; `extensions` are those of its entries, or empty.
+    /// Creates a Certificate whose chain is known by its hash; `extensions` are those of its entries, or empty.
     pub fn known(
         hash: [u8; 32],
         extensions: &[u8],

@@ -159,7 +159,7 @@ impl<'a> ClientHello<'a> {
         Ok(())
     }
 
-    /// RFC 8446 §9.2, §4.2.9 and §4.2.10: which extensions require others.
+    /// Checks which extensions require others: RFC 8446 §9.2, §4.2.9 and §4.2.10.
     fn check_combinations(&self) -> Result<(), Error> {
         let missing = |reason| Err(protocol(AlertDescription::MISSING_EXTENSION, reason));
         if self.psks.is_some() && self.psk_modes.is_none() {

@@ -33,12 +33,12 @@ pub fn read_extensions<'a>(
 pub struct Extensions<'a>(&'a [u8]);
 
 impl<'a> Extensions<'a> {
-    /// A block without its length.
+    /// Wraps a block without its length.
     pub fn of(block: &'a [u8]) -> Self {
         Self(block)
     }
 
-    /// The block at `reader`'s position; empty if there is none.
+    /// Reads the block at `reader`'s position; empty if there is none.
     pub fn at(mut reader: Reader<'a>) -> Self {
         Self(reader.vec16().unwrap_or_default())
     }

@@ -18,47 +18,47 @@ impl Grease {
     /// How many random bytes determine the values.
     pub const LEN: usize = 8;
 
-    /// The values for these random bytes.
+    /// Creates the values for these random bytes.
     pub fn new(drawn: [u8; Self::LEN]) -> Self {
         Self(drawn)
     }
 
-    /// A cipher suite.
+    /// Returns a cipher suite.
     pub fn cipher_suite(self) -> CipherSuite {
         CipherSuite(code_point(self.0[0]))
     }
 
-    /// A group.
+    /// Returns a group.
     pub fn group(self) -> NamedGroup {
         NamedGroup(code_point(self.0[1]))
     }
 
-    /// A version.
+    /// Returns a version.
     pub fn version(self) -> ProtocolVersion {
         ProtocolVersion(code_point(self.0[2]))
     }
 
-    /// A signature scheme.
+    /// Returns a signature scheme.
     pub fn scheme(self) -> SignatureScheme {
         SignatureScheme(code_point(self.0[3]))
     }
 
-    /// An application protocol.
+    /// Returns an application protocol.
     pub fn protocol(self) -> [u8; 2] {
         code_point(self.0[4]).to_be_bytes()
     }
 
-    /// A PSK key exchange mode (RFC 8701 §2: 0x0b, 0x2a, 0x49 and so on).
+    /// Returns a PSK key exchange mode (RFC 8701 §2: 0x0b, 0x2a, 0x49 and so on).
     pub fn psk_mode(self) -> PskKeyExchangeMode {
         PskKeyExchangeMode(0x0b + 0x1f * (self.0[5] % 8))
     }
 
-    /// An extension without contents.
+    /// Returns an extension without contents.
     pub fn empty_extension(self) -> ExtensionType {
         ExtensionType(code_point(self.0[6]))
     }
 
-    /// Another extension, with contents.
+    /// Returns another extension, with contents.
     pub fn full_extension(self) -> ExtensionType {
         // Never the same as the first: that would be a repeated extension.
         let distance = 1 + (self.0[7] >> 4) % 15;

@@ -57,6 +57,8 @@ impl Writer for Vec<u8> {
     }
 }
 
+/// Writes contents with their length.
+///
 /// The checked configuration bounds everything written here, so a length that doesn't fit its prefix
 /// is a bug in this crate, not something that a peer can cause.
 fn prefixed<const N: usize>(out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {

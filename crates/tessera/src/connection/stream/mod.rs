@@ -50,7 +50,7 @@ pub type ServerConnection = Connection<ServerHandshake>;
 #[must_use = "what was consumed is to be dropped from the input, and the event acted on"]
 pub struct Progress<Q> {
     /// How many bytes at the beginning of the input are done with. Drop them after handling
-    /// the event: its data may lie in them.
+    /// the event, whose data may be among them.
     pub consumed: usize,
     /// What happened.
     pub event: ReadEvent<Q>,
@@ -355,7 +355,7 @@ impl<H: Handshake> Connection<H> {
         self.core.deadline()
     }
 
-    /// What is known of the connection.
+    /// Returns what is known of the connection.
     #[must_use]
     pub fn facts(&self) -> &Facts {
         self.core.facts()

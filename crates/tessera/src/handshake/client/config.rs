@@ -63,7 +63,7 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// A configuration with safe defaults.
+    /// Creates a configuration with safe defaults.
     pub fn new(provider: Provider, verifier: Arc<dyn PeerVerifier>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),

@@ -64,7 +64,7 @@ impl ReadFinished {
     }
 }
 
-/// The last message of the handshake.
+/// Sends the last message of the handshake.
 fn send_finished(
     last: Handover<ClientPart, ApplicationSecrets>,
     ctx: &mut Context<'_>,

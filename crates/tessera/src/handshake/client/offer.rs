@@ -180,7 +180,7 @@ impl Offer {
         Ok(offer)
     }
 
-    /// Each list is bounded by itself; together they must fit a ClientHello.
+    /// Checks that the lists, each of which is bounded by itself, fit a ClientHello together.
     fn check_len(&self) -> Result<(), Error> {
         let psks = self.psks.iter().map(|psk| 7 + psk.identity.len() + psk.suite.hash.len());
         let authorities = self.config.verifier.authorities().iter().map(|name| 2 + name.len());

@@ -66,7 +66,7 @@ impl ClientState {
 }
 
 impl ReadServerHello {
-    /// The state as if this ClientHello had been sent for the offer.
+    /// Creates the state as if this ClientHello had been sent for the offer.
     #[cfg(test)]
     pub(super) fn sent(offer: Box<Offer>, first_hello: Vec<u8>) -> Self {
         Self { offer, progress: Progress::First(first_hello) }

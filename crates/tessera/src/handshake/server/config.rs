@@ -151,7 +151,7 @@ pub trait ConfigChooser: Send + Sync {
 }
 
 impl ServerConfig {
-    /// A configuration with safe defaults and these certificates.
+    /// Creates a configuration with safe defaults and these certificates.
     pub fn new(provider: Provider, credentials: Vec<Credential>) -> Self {
         Self {
             suites: provider.suites.iter().map(|suite| suite.id).collect(),

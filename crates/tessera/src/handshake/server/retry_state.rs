@@ -48,7 +48,7 @@ impl RetryState {
         Ok(Some(Self { cookie: Some(cookie.to_vec()), ..state }))
     }
 
-    /// The state to keep of the first ClientHello if the client is asked for a share of `group`.
+    /// Creates the state to keep of the first ClientHello if the client is asked for a share of `group`.
     pub(super) fn new(
         suite: &'static Suite,
         group: Option<NamedGroup>,

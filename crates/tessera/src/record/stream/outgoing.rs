@@ -176,7 +176,7 @@ impl OutgoingRecords {
         self.protection = None;
     }
 
-    /// RFC 8449 §4: the limit counts the content type, and holds for protected records.
+    /// RFC 8449 §4: the limit includes the content type, and applies to protected records.
     pub(crate) fn limit_records(&mut self, peer_limit: u16) {
         self.max_plaintext = MAX_PLAINTEXT.min(usize::from(peer_limit) - 1);
     }

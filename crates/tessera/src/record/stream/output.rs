@@ -20,12 +20,12 @@ impl Default for Output {
 }
 
 impl Output {
-    /// An output that is full at about `limit` bytes; at least one whole record fits.
+    /// Creates an output that is full at about `limit` bytes; at least one whole record fits.
     pub fn with_limit(limit: usize) -> Self {
         Self { bytes: Vec::new(), sent: 0, limit: limit.max(Self::ONE_RECORD) }
     }
 
-    /// An output of 64 KiB.
+    /// Creates an output of 64 KiB.
     pub fn new() -> Self {
         Self::with_limit(64 * 1024)
     }

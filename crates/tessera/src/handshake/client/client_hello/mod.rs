@@ -64,7 +64,7 @@ impl Offer {
         }
     }
 
-    /// RFC 6066 §3: literal addresses are not host names.
+    /// Returns whether the name is sent. RFC 6066 §3: literal addresses are not host names.
     fn sends_server_name(&self) -> bool {
         !self.server_name.is_empty() && self.server_name.parse::<IpAddr>().is_err()
     }
@@ -208,7 +208,7 @@ impl Offer {
         )
     }
 
-    /// Each binder covers everything before the binders (RFC 8446 §4.2.11.2).
+    /// Writes the binders, each over everything before the binders (RFC 8446 §4.2.11.2).
     fn write_binders(&self, out: &mut [u8], binders_len: usize, before: Option<&mut Transcript>) {
         let (covered, binders) = out.split_at_mut(out.len() - binders_len);
         let after_retry = before.map(|transcript| {
