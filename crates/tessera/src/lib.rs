@@ -19,7 +19,7 @@
 //!
 //! What a side offers and accepts is one value, its [`ReconnectPolicy`](resume::ReconnectPolicy).
 //!
-//! # What the engine is given
+//! # What the engine needs
 //!
 //! | in the configuration | what it is | made by |
 //! |---|---|---|

@@ -258,7 +258,7 @@ impl<H: Handshake> Connection<H> {
     }
 
     /// Returns whether application data may be written. A server may write once its flight is sent, before the
-    /// client's Finished authenticates it.
+    /// client's Finished has authenticated the client.
     #[must_use]
     pub fn can_write(&self) -> bool {
         self.check_writable().is_ok() && self.stream.outgoing.epoch == Epoch::Application
@@ -325,9 +325,10 @@ impl<H: Handshake> Connection<H> {
         Err(self.end(Error::Truncated))
     }
 
-    /// Ends the connection because the owner has withdrawn what it rests on; returns the error that later calls
-    /// return too. The alert is appended to the output. Before, drop unsent output that shall not be sent
-    /// ([`Output::consume`]); the peer then can't decrypt the alert.
+    /// Ends the connection because the owner has withdrawn what it rests on; returns the error, as later calls do.
+    ///
+    /// The alert is appended to the output. To withhold unsent output, drop it first ([`Output::consume`]); the peer
+    /// then can't decrypt the alert.
     pub fn refuse(&mut self, why: PeerRejected, output: &mut Output) -> Error {
         match self.core.failure() {
             Some(error) => error.clone(),
