@@ -6,7 +6,6 @@
 //!
 //! Graviola panics on processors that lack what some of its algorithms need. So it is used only where the
 //! processor suffices, and after it has computed a known answer correctly.
-//! have that, and where it answered a known question well.
 
 use std::panic;
 use std::sync::OnceLock;

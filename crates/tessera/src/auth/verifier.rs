@@ -96,9 +96,9 @@ pub struct VerifyPeer {
     /// The OCSP response that came with the end entity, DER: not empty, otherwise unchecked.
     /// Only if the verifier asked for it.
     pub ocsp_response: Option<Vec<u8>>,
-    /// The SignedCertificateTimestampList that came with the end entity, its length included (RFC
-    /// 6962 §3.3): one or more SCTs, none of them empty, otherwise unchecked. Only
-    /// if the verifier asked for it.
+    /// The SignedCertificateTimestampList that came with the end entity, its length included
+    /// (RFC 6962 §3.3): one or more SCTs, none of them empty, otherwise unchecked. Only if the verifier
+    /// asked for it.
     pub sct_list: Option<Vec<u8>>,
     /// The proof that the peer holds the end entity's private key.
     pub proof: Proof,

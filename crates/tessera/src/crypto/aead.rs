@@ -48,7 +48,7 @@ pub trait HeaderKey: Send + Sync {
 pub struct Nonce(pub [u8; NONCE_LEN]);
 
 impl Nonce {
-    /// Computes the record number, left-padded, exclusive-or the write IV (RFC 8446 §5.3).
+    /// Computes the record number, left-padded, XORed with the write IV (RFC 8446 §5.3).
     pub fn for_record(iv: &[u8; NONCE_LEN], record_number: u64) -> Self {
         let mut nonce = *iv;
         for (byte, number) in nonce[4..].iter_mut().zip(record_number.to_be_bytes()) {

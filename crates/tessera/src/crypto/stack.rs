@@ -2,7 +2,6 @@
 //!
 //! Secrets in boxes are wiped in place. A primitive's locals, spilled registers and moved arguments remain in
 //! dead frames; the engine overwrites those before it returns.
-//! engine returns.
 
 use core::hint::black_box;
 

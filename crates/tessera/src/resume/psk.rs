@@ -50,8 +50,7 @@ impl PskKind {
     }
 }
 
-/// A PSK agreed on outside of TLS: used as it is, or
-/// [imported](super::ImportablePsk).
+/// A PSK agreed on outside of TLS, used as it is or [imported](super::ImportablePsk).
 #[derive(Clone)]
 pub struct ExternalPsk {
     /// Its name on the wire: 1 to 65,535 bytes.

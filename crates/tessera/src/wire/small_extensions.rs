@@ -20,8 +20,7 @@ macro_rules! small_extensions {
         }
 
         impl SmallExtensions {
-            /// Reads an extension if it is one of these and may be in `message`; returns whether it
-            /// was.
+            /// Reads an extension if it is one of these and may be in `message`; returns whether it was.
             pub fn read(
                 &mut self,
                 message: HandshakeType,

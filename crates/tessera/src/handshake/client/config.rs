@@ -162,8 +162,7 @@ pub struct Destination {
     /// [`Facts::receipts`](crate::handshake::Facts::receipts) has the answers. Servers answer clients
     /// that present a session or a PSK; in a full handshake all receipts are unknown.
     pub ask_receipts: Vec<FlightHandle>,
-    /// Owner-defined extensions of the ClientHello, sent in every ClientHello:
-    /// at most 16, with 16 KiB in all.
+    /// Owner-defined extensions, sent in every ClientHello: at most 16, with 16 KiB in all.
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the server's answers.
     pub extensions: Vec<OpaqueExtension>,
     /// Measures how long a flight was under way whose key was lost when the server restarted:

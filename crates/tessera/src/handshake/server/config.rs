@@ -77,8 +77,9 @@ pub struct ServerConfig {
     /// The largest record to receive, in bytes of plaintext and content type (RFC 8449); `None` for
     /// the protocol's own limit.
     pub record_size_limit: Option<u16>,
-    /// Owner-defined extensions of EncryptedExtensions: at most 16, with
-    /// 16 KiB in all. Each is sent if the client's ClientHello has one of the same type;
+    /// Owner-defined extensions of EncryptedExtensions: at most 16, with 16 KiB in all.
+    ///
+    /// Each is sent if the client's ClientHello has one of the same type;
     /// [`Facts::peer_extensions`](crate::handshake::Facts::peer_extensions) has the client's.
     pub extensions: Vec<OpaqueExtension>,
     /// Whether to send meaningless values among the real ones (GREASE, RFC 8701), in

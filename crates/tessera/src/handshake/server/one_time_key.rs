@@ -91,8 +91,8 @@ impl Negotiation<'_> {
         (companion.id == *identity.id).then_some(companion)
     }
 
-    /// Returns whether a forward-secret PSK can continue at all: alone, or with a share in a mode that the client
-    /// offers.
+    /// Returns whether a forward-secret PSK can continue at all: alone, or with a share in a mode that the
+    /// client offers.
     fn can_continue_after_take(&self) -> bool {
         let offered = self.hello.parsed.psk_modes.unwrap_or_default();
         (offered.psk_dhe_ke && self.has_share()) || self.goes_without_share(PskKind::ForwardSecret)
