@@ -36,7 +36,7 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
     fn application_mut(&mut self) -> Option<&mut Application>;
 }
 
-/// Declares the enum of one role's states, plus `Connected`, each with the largest message that may come in it.
+/// Declares the enum of one role's states, including `Connected`, each with the largest message that may come in it.
 macro_rules! states {
     (
         $(#[$about:meta])*

@@ -9,7 +9,7 @@ questions! {
     /// Later versions may ask more, but only where a configuration leaves the answer for later. A driver that
     /// doesn't know a question ends the connection, or lets it time out.
     pub enum ClientQuestion {
-        /// Is the server who it should be?
+        /// Is the server the expected one?
         VerifyPeer,
         /// Sign with the client's key.
         Sign,

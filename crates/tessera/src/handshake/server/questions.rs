@@ -35,7 +35,7 @@ questions! {
         SettleReceipt,
         /// Take the one-time secret.
         TakeSecret,
-        /// Is the client who it should be?
+        /// Is the client the expected one?
         VerifyPeer,
         /// Sign with the server's key.
         Sign,
