@@ -14,8 +14,8 @@ use crate::machine::Machine;
 use crate::sessions::SessionWriter;
 use crate::stream::ServerStream;
 
-/// Accepts clients. It is cheap to clone. A [`Server`](crate::Server) is the loop around it for TCP, with
-/// limits that a loop of one's own needs too.
+/// Accepts TLS clients. Cheap to clone. [`Server`](crate::Server) is the accept loop around it for TCP, with
+/// the limits that a custom loop needs too.
 ///
 /// ```no_run
 /// use tessera::ServerConfig;
@@ -45,28 +45,27 @@ impl Acceptor {
         Self { config: Current::new(config), answers: Arc::new(NoAnswers) }
     }
 
-    /// Replaces the configuration, for all clones: connections that start from now on use the new one,
-    /// and those that run keep theirs.
+    /// Replaces the configuration, for all clones: new connections use the new one, running ones keep theirs.
     ///
-    /// A resumption doesn't ask the verifier again. With a verifier of another policy the tickets of
-    /// clients that the old one accepted are not resumed any more, and neither are those that began with an
-    /// external PSK that is gone or has another secret; for what no policy says, such as the loss of an
-    /// account or of the server's own key, raise [`ServerConfig::policy_epoch`].
+    /// A resumption doesn't ask the verifier again. If the new verifier has another policy, tickets of
+    /// clients that the old one accepted are no longer resumed; neither are tickets that began with an
+    /// external PSK that was removed or has another secret. For changes that no policy expresses, such as a
+    /// deleted account or the loss of the server's own key, raise [`ServerConfig::policy_epoch`].
     ///
-    /// A handshake that is under way goes on with its configuration, unless what it rests on was
-    /// withdrawn ([`upholds`](Checked::<ServerConfig>::upholds)): the connection then ends with
-    /// access_denied, and of its early data nothing more is read. To end connections that are complete,
-    /// ask [`is_withdrawn`](ServerStream::is_withdrawn).
+    /// A handshake in progress continues with its configuration, unless what it depends on was withdrawn
+    /// ([`upholds`](Checked::<ServerConfig>::upholds)): the connection then ends with access_denied, and no
+    /// more of its early data is read. To end connections that are complete, check
+    /// [`is_withdrawn`](ServerStream::is_withdrawn).
     pub fn replace(&self, config: Checked<ServerConfig>) {
         self.config.replace(config);
     }
 
-    /// The configuration of connections that start now.
+    /// Returns the configuration that new connections use.
     pub fn config(&self) -> Checked<ServerConfig> {
         self.config.get()
     }
 
-    /// How many configurations there have been, the first included.
+    /// Returns how many configurations there have been, the first included.
     pub fn generation(&self) -> u64 {
         self.config.generation()
     }
@@ -77,8 +76,8 @@ impl Acceptor {
         self
     }
 
-    /// Accepts a client; ready when the handshake is complete. Early data that came with it is read
-    /// from the stream first.
+    /// Accepts a client; ready when the handshake is complete. Early data is the first thing read from the
+    /// stream.
     pub async fn accept<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         io: IO,
@@ -88,15 +87,14 @@ impl Acceptor {
         Ok(stream)
     }
 
-    /// Accepts a client; ready as soon as the server's flight is made. Early data can be read then,
-    /// and answered half a round trip before the handshake is complete (RFC 8446 §2.3).
+    /// Accepts a client; ready as soon as the server's flight is built. Early data can then be read and
+    /// answered half a round trip before the handshake is complete (RFC 8446 §2.3).
     ///
-    /// What is read before the end of the handshake may be early data: see
-    /// [`is_early`](ServerStream::is_early) and
-    /// [`handshake_watch`](ServerStream::handshake_watch). What is written before may go to someone
-    /// whose certificate was not seen yet. Tickets go out when the handshake is complete. Reading, writing
-    /// and `shutdown` complete it; it may take no longer than the configuration says, slow answers to early
-    /// data included.
+    /// Data read before the end of the handshake may be early data: see [`is_early`](ServerStream::is_early)
+    /// and [`handshake_watch`](ServerStream::handshake_watch). Data written before then may reach a peer
+    /// whose certificate was not seen yet. Tickets are sent when the handshake is complete. Reading, writing
+    /// and `shutdown` complete it, within the time that the configuration allows, slow answers to early data
+    /// included.
     ///
     /// ```
     /// # use tessera_tokio::Acceptor;
@@ -122,7 +120,7 @@ impl Acceptor {
         Ok(stream)
     }
 
-    /// Gives the stream of a client of whom nothing was read.
+    /// Returns a client's stream before anything is read from it.
     pub fn start<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         io: IO,

@@ -13,17 +13,17 @@ use tessera::resume::{
 };
 use tessera::wire::AlertDescription;
 
-/// An answer that comes.
+/// The future of an answer.
 ///
-/// It lives in its connection: if the connection is dropped, or its handshake takes too long, it is
-/// dropped as well. What must be finished in any case belongs into a task of its own.
+/// It belongs to its connection: it is dropped if the connection is dropped or its handshake takes too long.
+/// Work that must finish in any case belongs in a task.
 pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 
-/// Answers what a configuration leaves for later ([`Reply::Later`](tessera::handshake::Reply)): a
-/// key in another machine, a vault across the network, a certificate to be looked up.
+/// Answers what a configuration leaves for later ([`Reply::Later`](tessera::handshake::Reply)): a key in
+/// another machine, a vault across the network, a certificate to be looked up.
 ///
-/// Clients ask [`verify_peer`](Self::verify_peer) and [`sign`](Self::sign) alone. What isn't
-/// overridden goes to [`others`](Self::others), and is refused where there are none.
+/// A client only uses [`verify_peer`](Self::verify_peer) and [`sign`](Self::sign). Methods that are not
+/// overridden defer to [`others`](Self::others); without others they refuse.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,12 +45,12 @@ pub type Answer<A> = Pin<Box<dyn Future<Output = A> + Send>>;
 /// }
 /// ```
 pub trait Answers: Send + Sync {
-    /// Who answers what this one doesn't. Default: nobody.
+    /// Returns the implementation for questions that this one doesn't answer. Default: none.
     fn others(&self) -> Option<&dyn Answers> {
         None
     }
 
-    /// Which configuration serves this client?
+    /// Chooses the configuration for this client.
     fn choose_config(
         &self,
         question: ChooseConfig,
@@ -61,7 +61,7 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// What does this identity stand for?
+    /// Resolves a PSK identity to its session.
     fn open_ticket(&self, question: OpenTicket) -> Answer<Option<SessionState>> {
         match self.others() {
             Some(others) => others.open_ticket(question),
@@ -69,7 +69,7 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// May it be resumed?
+    /// Decides whether the session may be resumed.
     fn accept_resumption(&self, question: AcceptResumption) -> Answer<ResumptionVerdict> {
         match self.others() {
             Some(others) => others.accept_resumption(question),
@@ -77,10 +77,10 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// Take the one-time secret.
+    /// Takes the one-time secret.
     ///
-    /// The vault deletes what it gives. If the connection ends before the answer arrives, the secret
-    /// is gone and its client pays a round trip: that is the safe side.
+    /// The vault deletes what it returns. If the connection ends before the answer arrives, the secret is
+    /// gone and the client pays a round trip: that is the safe side.
     fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
         match self.others() {
             Some(others) => others.take_secret(question),
@@ -88,7 +88,7 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// What became of a flight?
+    /// Reports what became of a flight.
     fn settle_receipt(&self, question: SettleReceipt) -> Answer<Receipt> {
         match self.others() {
             Some(others) => others.settle_receipt(question),
@@ -96,7 +96,7 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// Is the peer who it should be?
+    /// Verifies the peer's identity.
     fn verify_peer(&self, question: VerifyPeer) -> Answer<Result<PeerAcceptance, PeerRejected>> {
         match self.others() {
             Some(others) => others.verify_peer(question),
@@ -107,7 +107,7 @@ pub trait Answers: Send + Sync {
         }
     }
 
-    /// Sign with the private key of this side's certificate.
+    /// Signs with the private key of this side's certificate.
     fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
         match self.others() {
             Some(others) => others.sign(question),
@@ -116,7 +116,7 @@ pub trait Answers: Send + Sync {
     }
 }
 
-/// Refuses everything: for configurations that leave nothing for later.
+/// Refuses every question: for configurations that leave nothing for later.
 pub(crate) struct NoAnswers;
 
 impl Answers for NoAnswers {}

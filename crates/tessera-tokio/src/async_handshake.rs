@@ -17,8 +17,8 @@ pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     #[doc(hidden)]
     type Config: Upholds + Send + Sync;
 
-    /// A connection of which nothing was sent and nothing read, with another configuration; `None` for
-    /// a role that sends first.
+    /// Makes a connection with another configuration, in place of one that has sent and read nothing; `None`
+    /// for the role that sends first.
     #[doc(hidden)]
     fn unread(config: Checked<Self::Config>, now: Time) -> Option<Connection<Self>>;
 
@@ -27,11 +27,11 @@ pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<GiveAnswer<Self>>;
 }
 
-/// Gives an answer to the connection that asked.
+/// Passes an answer to the connection that asked.
 pub type GiveAnswer<S> =
     Box<dyn FnOnce(&mut Connection<S>, Time, &mut Output) -> Result<(), Error> + Send>;
 
-/// Which method of [`Answers`] answers which question.
+/// Maps each question to its method of [`Answers`].
 macro_rules! asks {
     ($handshake:ident, $config:ident, $unread:expr, $questions:ident: $($question:ident => $method:ident,)*) => {
         impl AsyncHandshake for $handshake {
@@ -72,7 +72,7 @@ asks! {
     Sign => sign,
 }
 
-/// One question: its token waits with the answer, and goes with it.
+/// Asks one question; its token is kept with the pending answer.
 fn ask<S, Q>(asked: Asked<Q>, ask: impl FnOnce(Q) -> Answer<Q::Answer>) -> Answer<GiveAnswer<S>>
 where
     S: AsyncHandshake<Question: From<Asked<Q>>>,

@@ -1,7 +1,7 @@
 //! Servers with axum.
 //!
-//! [`TlsListener`] is a listener for `axum::serve`; [`StreamInfo`] is what handlers can ask for about their
-//! connection. `docs/library.md` in the repository has a whole program.
+//! [`TlsListener`] is a listener for `axum::serve`; handlers get facts about their connection from
+//! [`StreamInfo`]. `docs/library.md` in the repository has a whole program.
 //!
 //! ```no_run
 //! use axum::extract::ConnectInfo;
@@ -51,11 +51,11 @@ impl Connected<IncomingStream<'_, TlsListener>> for StreamInfo {
     }
 }
 
-/// A middleware that [`mark`]s requests that came before the handshake was complete, and answers 425 (Too
+/// Middleware that [`mark`]s requests that arrived before the handshake was complete, and answers 425 (Too
 /// Early) to those that may be replays and are not safe to execute twice (RFC 8470 §5.2).
 ///
-/// The listener may then be one [`with_replayable_early_data`](TlsListener::with_replayable_early_data).
-/// Requests without [`StreamInfo`] are answered with 500: nobody knows what they are.
+/// The listener may then be one [`with_replayable_early_data`](TlsListener::with_replayable_early_data). A
+/// request without [`StreamInfo`] is answered with 500, because it can't be classified.
 ///
 /// ```no_run
 /// use axum::{Router, middleware, routing::get};

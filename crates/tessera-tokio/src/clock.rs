@@ -1,10 +1,10 @@
-//! The clock that a client's engine asks.
+//! The clock of a client's engine.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tessera::{Clock, Time};
 
-/// The machine's two clocks. Not tokio's, which a test may stop.
+/// The machine's two clocks; tokio's may be paused by a test.
 #[derive(Debug)]
 pub(crate) struct MachineClock {
     began: Instant,

@@ -20,7 +20,7 @@ use crate::machine::Machine;
 use crate::sessions::{SessionStore, SessionWriter};
 use crate::stream::ClientStream;
 
-/// Connects to servers. It is cheap to clone.
+/// Connects to servers. Cheap to clone.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -65,17 +65,16 @@ impl Connector {
         }
     }
 
-    /// Replaces the configuration, for all clones: connections that start from now on use the new one,
-    /// and those that run keep theirs.
+    /// Replaces the configuration, for all clones: new connections use the new one, running ones keep theirs.
     ///
-    /// A resumption doesn't ask the verifier again. With a verifier of another policy the sessions of
-    /// servers that the old one accepted are not offered any more, and leave this connector's store; for
-    /// what no policy says, raise [`ClientConfig::policy_epoch`]. A store that
-    /// [blocks](SessionStore::blocks) does it on another thread, where there is a runtime.
+    /// A resumption doesn't ask the verifier again. If the new verifier has another policy, sessions with
+    /// servers that the old one accepted are no longer offered, and are removed from this connector's store.
+    /// For changes that no policy expresses, raise [`ClientConfig::policy_epoch`]. A store that
+    /// [blocks](SessionStore::blocks) removes them on another thread, if there is a runtime.
     ///
-    /// A handshake that is under way goes on with its configuration, unless what it rests on was
-    /// withdrawn ([`upholds`](Checked::<ClientConfig>::upholds)): it then fails, and early data that was
-    /// sent may have been executed. To end connections that are complete, ask
+    /// A handshake in progress continues with its configuration, unless what it depends on was withdrawn
+    /// ([`upholds`](Checked::<ClientConfig>::upholds)): it then fails, and early data that was sent may have
+    /// been executed. To end connections that are complete, check
     /// [`is_withdrawn`](ClientStream::is_withdrawn).
     pub fn replace(&self, config: Checked<ClientConfig>) {
         let earlier = self.config.replace(config.clone());
@@ -92,12 +91,12 @@ impl Connector {
         }
     }
 
-    /// The configuration of connections that start now.
+    /// Returns the configuration that new connections use.
     pub fn config(&self) -> Checked<ClientConfig> {
         self.config.get()
     }
 
-    /// How many configurations there have been, the first included.
+    /// Returns how many configurations there have been, the first included.
     pub fn generation(&self) -> u64 {
         self.config.generation()
     }
@@ -125,20 +124,21 @@ impl Connector {
         Ok(stream)
     }
 
-    /// Connects with early data: it leaves together with the ClientHello, if there is a ticket for
-    /// it. Ready when the handshake is complete or has failed, with what became of the early data.
+    /// Connects with early data, which is sent together with the ClientHello if there is a ticket for it.
+    /// Ready when the handshake is complete or has failed; returns what became of the early data.
     ///
     /// Under a forward-secret ticket early data is *accepted* at most once, whatever the network replays, to
-    /// whichever server. It is *executed* at most once by a client that obeys the verdict; no answer is the
-    /// verdict `unknown`. Under other tickets, which the policy must allow by name, it may be replayed: send only
-    /// what may be executed twice.
+    /// whichever server. It is *executed* at most once if the client obeys the verdict; without an answer the
+    /// verdict is `unknown`. Under other tickets, which the policy must allow by name, it may be replayed:
+    /// send only what may be executed twice.
     ///
-    /// Early data has to be self-delimiting: whoever is on the path can hold a part of it back and end the
-    /// connection, and the server may execute the prefix that came.
+    /// Early data must be self-delimiting: an attacker on the path can hold part of it back and end the
+    /// connection, and the server may execute the prefix that arrived.
     ///
-    /// Who drops this future, as a timeout does, knows no more of the flight than that it may have been
-    /// executed: [`start`](Self::start) the stream instead, call
-    /// [`handshake_with_early_data`](ClientStream::handshake_with_early_data), and ask the stream.
+    /// If this future is dropped, for example by a timeout, the caller only knows that the flight may have
+    /// been executed. To learn more, [`start`](Self::start) the stream, call
+    /// [`handshake_with_early_data`](ClientStream::handshake_with_early_data), and query the stream
+    /// afterwards.
     ///
     /// ```
     /// use std::io;
@@ -187,12 +187,10 @@ impl Connector {
         }
     }
 
-    /// Starts a connection, and gives its stream before anything is sent: for
-    /// [`write_early`](ClientStream::write_early), and to have the handshake go on where the stream
-    /// is used.
+    /// Starts a connection and returns its stream before anything is sent: for
+    /// [`write_early`](ClientStream::write_early), or to run the handshake where the stream is used.
     ///
-    /// It waits only for the session store. A session that was taken for a connection is used up
-    /// with it.
+    /// Only the session store is waited for. A session that was taken for a connection is used up with it.
     pub async fn start<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         destination: Destination,
@@ -202,11 +200,11 @@ impl Connector {
         self.start_afresh(destination, io)
     }
 
-    /// Starts a connection whose first writes travel as early data, for programs that know nothing of it: HTTP
-    /// clients, copy loops. See [`FirstFlight`] for what becomes of them.
+    /// Starts a connection whose first writes travel as early data, for programs that know nothing of it:
+    /// HTTP clients, copy loops. See [`FirstFlight`] for what becomes of them.
     ///
-    /// It waits only for the session store, as [`start`](Self::start) does: nothing is sent before the stream
-    /// is used.
+    /// Like [`start`](Self::start) it only waits for the session store: nothing is sent before the stream is
+    /// used.
     ///
     /// # Errors
     /// If the configuration doesn't fit the destination.
@@ -221,13 +219,13 @@ impl Connector {
         Ok(FirstFlight::new(self.start_afresh(destination, io)?, protocol))
     }
 
-    /// The destination with a session of the store, if it has none of its own.
+    /// Adds a session from the store to the destination, unless it already has one.
     async fn with_session(&self, mut destination: Destination) -> Destination {
         if let (Some(store), None) = (&self.sessions, &destination.session) {
             let server_name = destination.server_name.clone();
             destination.session = if store.blocks() {
                 let store = store.clone();
-                // A store that panics has no session.
+                // A panic in the store counts as no session.
                 let config = self.config.get();
                 let popped =
                     spawn_blocking(move || pop_accepted(&*store, &server_name, &config)).await;
@@ -239,8 +237,7 @@ impl Connector {
         destination
     }
 
-    /// Starts a connection with the session of the destination, if it has one, and with none from the
-    /// store.
+    /// Starts a connection with the session of the destination, if it has one; the store is not used.
     pub fn start_afresh<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         mut destination: Destination,
@@ -259,7 +256,7 @@ impl Connector {
     }
 }
 
-/// The newest session that may be offered. Those that began under withdrawn trust are gone for good.
+/// Takes the newest session that may be offered. Sessions that began under withdrawn trust are dropped.
 fn pop_accepted(
     store: &dyn SessionStore,
     server_name: &str,
@@ -269,5 +266,5 @@ fn pop_accepted(
     iter::from_fn(pop).take(MAX_POPPED).find(|session| config.accepts_session(session))
 }
 
-/// How many sessions are looked at. A store that never ends keeps nobody waiting.
+/// Maximum number of sessions examined, so that a store that never runs out can't block a connection.
 const MAX_POPPED: usize = 1024;

@@ -6,13 +6,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tessera::handshake::{Checked, Facts, Foundation};
 use tessera::{ClientConfig, ServerConfig};
 
-/// The configuration that new connections use, the same for all clones. A lock is held for as long as
-/// a pointer is copied, and never while anything waits.
+/// The configuration that new connections use, shared by all clones. The lock is held only while a pointer is
+/// copied, never across a wait.
 pub(crate) struct Current<C>(Arc<Shared<C>>);
 
 struct Shared<C> {
     config: RwLock<Checked<C>>,
-    /// Changes only while `config` is locked for writing. It can be read without the lock.
+    /// Changes only while `config` is locked for writing. Readable without the lock.
     generation: AtomicU64,
 }
 
@@ -26,12 +26,12 @@ impl<C> Current<C> {
         self.0.config.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How many configurations there have been, this one included.
+    /// Returns how many configurations there have been, this one included.
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation.load(Ordering::Acquire)
     }
 
-    /// What a connection begins with.
+    /// Returns what a new connection starts with.
     pub(crate) fn begin(&self) -> (Checked<C>, Begun<C>) {
         let current = self.0.config.read().unwrap_or_else(PoisonError::into_inner);
         let (config, generation) = (current.clone(), self.generation());
@@ -39,7 +39,7 @@ impl<C> Current<C> {
         (config, Begun { current: self.clone(), generation, basis })
     }
 
-    /// Gives the earlier one: what belongs to its owner may do anything when it is dropped.
+    /// Returns the earlier one, so that it is dropped outside the lock: dropping it may run arbitrary code.
     pub(crate) fn replace(&self, config: Checked<C>) -> Checked<C> {
         let mut current = self.0.config.write().unwrap_or_else(PoisonError::into_inner);
         self.0.generation.fetch_add(1, Ordering::Release);
@@ -53,14 +53,14 @@ impl<C> Clone for Current<C> {
     }
 }
 
-/// The configuration that a connection began with, and what counts since.
+/// The configuration that a connection began with, and the current one.
 pub(crate) struct Begun<C> {
     current: Current<C>,
     pub(crate) generation: u64,
     basis: Basis<C>,
 }
 
-/// A connection that is complete keeps no configuration alive: those of long ago have old keys in them.
+/// A complete connection keeps no configuration alive: an old configuration holds old keys.
 enum Basis<C> {
     Config(Checked<C>),
     Foundation(Option<Box<Foundation>>),
@@ -72,7 +72,7 @@ impl<C> Begun<C> {
         self.generation != self.current.generation()
     }
 
-    /// Begins again, with what counts now, if others' acceptance counts now than did in the beginning.
+    /// Begins again with the current configuration, if that one doesn't keep sessions of the earlier one.
     pub(crate) fn again(&self) -> Option<(Checked<C>, Self)> {
         let Basis::Config(earlier) = &self.basis else { return None };
         let (config, begun) = self.current.begin();
@@ -81,15 +81,14 @@ impl<C> Begun<C> {
 }
 
 impl<C: Upholds> Begun<C> {
-    /// The handshake is complete.
+    /// Notes that the handshake is complete.
     pub(crate) fn complete(&mut self, facts: &Facts) {
         if let Basis::Config(config) = &self.basis {
             self.basis = Basis::Foundation(C::foundation(config, facts).map(Box::new));
         }
     }
 
-    /// Whether what the connection rests on is withdrawn: the configuration of today would not let it
-    /// come about.
+    /// Whether what the connection depends on is withdrawn: the current configuration would not allow it.
     pub(crate) fn is_withdrawn(&self, facts: &Facts) -> bool {
         if !self.is_earlier() {
             return false;
@@ -106,7 +105,7 @@ impl<C: Upholds> Begun<C> {
     }
 }
 
-/// A configuration that can say whether it upholds what began under an earlier one.
+/// A configuration that knows whether it upholds what began under an earlier one.
 pub trait Upholds: Sized {
     #[doc(hidden)]
     fn foundation(config: &Checked<Self>, facts: &Facts) -> Option<Foundation>;
@@ -115,7 +114,7 @@ pub trait Upholds: Sized {
     fn upholds(config: &Checked<Self>, foundation: &Foundation) -> bool;
 }
 
-/// The same for both: their methods bear the same names.
+/// Both configurations have methods of the same names.
 macro_rules! upholds {
     ($($config:ident)*) => {$(
         impl Upholds for $config {

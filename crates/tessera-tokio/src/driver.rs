@@ -1,4 +1,4 @@
-//! Drives a connection: the engine, the socket, answers and time, together.
+//! Drives a connection: the engine, the socket, answers and timers.
 
 use std::future::Future;
 use std::io;
@@ -20,30 +20,30 @@ use crate::wakers::Half;
 pub(crate) struct Driver<IO, S: AsyncHandshake> {
     pub(crate) socket: Socket<IO>,
     pub(crate) machine: Box<Machine<S>>,
-    /// Runs while the handshake does, and again while a last alert is sent.
+    /// Runs during the handshake, and again while a last alert is sent.
     timer: Option<Pin<Box<Sleep>>>,
     shutdown: Shutdown,
     noticed_completion: bool,
 }
 
-/// What is waited for.
+/// What the caller waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Goal {
     /// Plaintext, or the end of it.
     Data,
-    /// Application data can be written: on a server before the handshake is complete.
+    /// Application data can be written; on a server this is before the handshake is complete.
     Writable,
     /// The handshake is complete.
     Complete,
 }
 
-/// The end after an error.
+/// The shutdown after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shutdown {
     NotBegun,
     /// The alert is on its way.
     Sending,
-    /// The peer may still be sending. So many of its bytes were dropped.
+    /// The peer may still be sending; this many of its bytes were dropped.
     Draining(usize),
     Done,
 }
@@ -55,7 +55,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         Self { socket, machine, timer: None, shutdown, noticed_completion: false }
     }
 
-    /// Goes on until the goal is reached, there is plaintext, or the peer has closed.
+    /// Drives the connection until the goal is reached, there is plaintext, or the peer has closed.
     pub(crate) fn poll_drive(
         &mut self,
         half: Half,
@@ -74,11 +74,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
                 Err(error) => return self.poll_shutdown_after(half, error, cx).map(Err),
             };
             self.notice_completion(half);
-            // Nobody waits for sending before receiving: two peers that did so would wait for each
-            // other.
+            // Receive even while sending blocks: two peers that both sent first would deadlock.
             let sending = self.poll_send(half, cx);
             if step == Step::PeerClosed {
-                // What was read last would lie there for as long as somebody keeps the stream.
+                // Otherwise the last input stays in memory for the lifetime of the stream.
                 self.machine.release();
             }
             if self.has_reached(goal) || matches!(step, Step::Plain | Step::PeerClosed) {
@@ -89,8 +88,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
                 Step::Waiting => self.poll_answer().is_ready(),
                 _ => match self.poll_receive(cx) {
                     Poll::Ready(Ok(0)) => {
-                        // The engine knows whether it may end here; a failure comes with the next
-                        // round.
+                        // The engine knows whether the stream may end here; a failure is reported in the
+                        // next round.
                         if self.machine.end_of_stream().is_ok() {
                             return Poll::Ready(Ok(Step::PeerClosed));
                         }
@@ -98,14 +97,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
                     }
                     Poll::Ready(Ok(_)) => true,
                     Poll::Ready(Err(error)) => {
-                        // The other half finds its own.
+                        // The other half finds its own result.
                         self.socket.wake_all();
                         return Poll::Ready(Err(error));
                     }
                     Poll::Pending => false,
                 },
             };
-            // The engine itself reports that the time is over.
+            // The engine itself reports the timeout.
             if !goes_on && self.poll_deadline().is_pending() {
                 self.machine.release();
                 return Poll::Pending;
@@ -130,7 +129,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         }
     }
 
-    /// Drives the handshake to a goal; plaintext that comes on the way is kept for later.
+    /// Drives the handshake to a goal; plaintext that arrives meanwhile is kept for later.
     pub(crate) fn poll_handshake(
         &mut self,
         half: Half,
@@ -141,10 +140,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
             match ready!(self.poll_drive(half, goal, cx))? {
                 Step::Plain if !self.machine.complete => {
                     self.machine.hold();
-                    // A reader that waits has something to read.
+                    // A waiting reader has something to read.
                     self.socket.wake_all();
                 }
-                // The engine doesn't report that; if it did, nothing would come any more.
+                // The engine doesn't report this; if it did, nothing more would arrive.
                 Step::PeerClosed if !self.machine.complete => {
                     return Poll::Ready(Err(wrap(Error::Truncated)));
                 }
@@ -154,7 +153,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends what is in the output.
+    /// Sends the output.
     pub(crate) fn poll_send(&mut self, half: Half, cx: &Context<'_>) -> Poll<()> {
         if !self.socket.has_to_send(&self.machine.output) {
             return Poll::Ready(());
@@ -164,14 +163,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
     }
 
     fn poll_receive(&mut self, cx: &Context<'_>) -> Poll<io::Result<usize>> {
-        // Both halves may drive a handshake; after it only the reader reads.
+        // Both halves may drive a handshake; afterwards only the reader reads.
         let both = self.socket.waker();
         let waker = if self.machine.complete { cx.waker() } else { &both };
         self.socket.poll_receive(waker, &mut self.machine.input)
     }
 
-    /// A task that was polled late takes what came in time before the engine reports that time is over.
-    /// A failure or the end of the stream is found again by the next receive.
+    /// Receives what arrived in time, even if the task was polled late, before the engine reports the
+    /// timeout. The next receive finds a failure or the end of the stream again.
     fn receive_available(&mut self, cx: &mut Context<'_>) {
         let _ = self.poll_answer();
         while self.machine.input.plain().is_empty() && !self.machine.input.is_large() {
@@ -186,7 +185,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         if let Some(pending) = &mut self.machine.pending {
             let answer = ready!(pending.as_mut().poll(&mut Context::from_waker(&waker)));
             self.machine.pending = None;
-            // A failure comes with the next round.
+            // A failure is reported in the next round.
             let _ = self.machine.give(answer);
         }
         Poll::Ready(())
@@ -198,8 +197,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         timer.as_mut().poll(&mut Context::from_waker(&self.socket.waker()))
     }
 
-    /// Sends the alert, ends this side's direction and waits for the peer's end, as well as can be done
-    /// in a short time; then gives the error.
+    /// Sends the alert, ends this side's direction and waits briefly for the peer's end, as far as possible;
+    /// then returns the error.
     pub(crate) fn poll_shutdown_after(
         &mut self,
         half: Half,
@@ -226,9 +225,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
         Poll::Ready(wrap(error))
     }
 
-    /// A socket that is closed with unread bytes resets its connection, and a peer that is still
-    /// sending then loses the alert (RFC 9112 §9.6 warns of the same in HTTP). So whatever comes after it
-    /// is read and dropped.
+    /// Reads and drops what arrives after the alert. Closing a socket with unread bytes resets the
+    /// connection, and a peer that is still sending would lose the alert (RFC 9112 §9.6 warns of the same in
+    /// HTTP).
     fn poll_alert_and_drain(&mut self, has_alert: bool) -> Poll<()> {
         if self.shutdown == Shutdown::Sending {
             ready!(self.socket.poll_send(&mut self.machine.output));
@@ -248,9 +247,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> Driver<IO, S> {
     }
 }
 
-/// How long a last alert may wait for a peer that doesn't read, or doesn't end.
+/// How long a last alert may wait for a peer that doesn't read or doesn't close.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How many bytes of a peer that goes on sending are dropped: more than the kernels at both ends
-/// hold at their usual limits (Linux: 4 MiB to send, 6 MiB received).
+/// How many bytes are dropped from a peer that keeps sending: more than the kernels at both ends buffer at
+/// their usual limits (Linux: 4 MiB to send, 6 MiB received).
 const DRAIN_LIMIT: usize = 12 * 1024 * 1024;

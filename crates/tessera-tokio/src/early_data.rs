@@ -15,10 +15,10 @@ use crate::machine::CHUNK;
 use crate::stream::ClientStream;
 use crate::wakers::Half;
 
-/// What became of a handshake with early data, with what comes of it where it goes on: the stream, or
-/// nothing where the caller has it.
+/// What became of a handshake with early data. `S` is the stream if the method returns one, or `()` if the
+/// caller already has it.
 ///
-/// Early data whose connection fails may have been executed, and trying again may execute it twice. So
+/// Early data whose connection failed may have been executed, and a retry may execute it twice. Therefore
 /// this is no `Result`, and `?` does not compile:
 ///
 /// ```compile_fail,E0277
@@ -35,46 +35,46 @@ use crate::wakers::Half;
 /// # }
 /// ```
 ///
-/// Treat what you do not know as early data that may have been executed.
+/// Treat unknown variants as early data that may have been executed.
 #[non_exhaustive]
 #[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
 pub enum EarlyData<S = ()> {
-    /// Nothing of it left: there was no ticket for it, or the connection failed before. It may be
-    /// sent after the handshake, or elsewhere.
+    /// Nothing of it was sent: there was no ticket for it, or the connection failed before. It may be sent
+    /// after the handshake, or elsewhere.
     NotSent(io::Result<S>),
-    /// The server took this many bytes of it, from the beginning; what didn't fit is for an ordinary
-    /// write. Under a forward-secret ticket no other server takes it too. From here on any error of the
-    /// stream may be that of a request that was executed.
+    /// The server took this many bytes, from the beginning; write the rest as ordinary data. Under a
+    /// forward-secret ticket no other server takes them too. From here on, any error of the stream may be
+    /// that of a request that was executed.
     #[non_exhaustive]
     Accepted {
         /// The stream.
         stream: S,
-        /// How many bytes.
+        /// Number of bytes taken.
         count: usize,
         /// The flight's name, if its ticket was forward-secret.
         flight: Option<FlightHandle>,
     },
-    /// The server did not take it. The verdict says whether it may be sent again.
+    /// The server did not take it. The verdict determines whether it may be sent again.
     #[non_exhaustive]
     Rejected {
-        /// The stream: for what may be sent again, or for something else.
+        /// The stream: to send the data again where allowed, or for something else.
         stream: S,
         /// Whether it may be sent again.
         verdict: Verdict,
         /// The flight's name, if its ticket was forward-secret.
         flight: Option<FlightHandle>,
     },
-    /// The connection failed when some of it may have left.
+    /// The connection failed after some of it may have been sent.
     #[non_exhaustive]
     Failed {
-        /// Why.
+        /// The cause.
         error: io::Error,
-        /// What is known: without an answer the verdict is [`Verdict::Unknown`].
+        /// What is known; without an answer the verdict is [`Verdict::Unknown`].
         outcome: EarlyDataOutcome,
     },
 }
 
-/// Without the stream.
+/// Omits the stream.
 impl<S> fmt::Debug for EarlyData<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -97,7 +97,7 @@ impl<S> fmt::Debug for EarlyData<S> {
 }
 
 impl EarlyData {
-    /// The same, with the stream that it came of.
+    /// Adds the stream that it came from.
     pub(crate) fn with<S>(self, stream: S) -> EarlyData<S> {
         match self {
             Self::NotSent(result) => EarlyData::NotSent(result.map(|()| stream)),
@@ -115,38 +115,37 @@ impl EarlyData {
 #[non_exhaustive]
 #[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
 pub struct EarlyDataOutcome {
-    /// How many bytes may have left, from the beginning: no more than these. 0 if nothing did.
+    /// How many bytes may have been sent, from the beginning: at most this many. 0 if none were.
     pub sent: usize,
-    /// How many of them the server took: all or none. No answer, or one that isn't proven yet, is
-    /// none.
+    /// How many of them the server took: all or none. None as long as there is no answer, or an unproven one.
     pub accepted: usize,
-    /// Whether what was sent may be sent again; [`Verdict::Unknown`] as long as there is no answer.
-    /// `None` if nothing was sent, or it was accepted.
+    /// Whether what was sent may be sent again; [`Verdict::Unknown`] as long as there is no answer. `None` if
+    /// nothing was sent, or if it was accepted.
     pub verdict: Option<Verdict>,
-    /// The name of the flight that was sent, if its ticket was forward-secret: a later connection asks
-    /// under it for the receipt ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
+    /// The name of the flight that was sent, if its ticket was forward-secret: a later connection can ask for
+    /// its receipt ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
     pub flight: Option<FlightHandle>,
-    /// It was rejected, and a [`FirstFlight`](crate::FirstFlight) has begun to send it once more, as
-    /// ordinary data: the verdict says nothing of that.
+    /// It was rejected, and a [`FirstFlight`](crate::FirstFlight) has begun to send it once more as ordinary
+    /// data, which the verdict does not cover.
     pub sent_again: bool,
 }
 
 impl EarlyDataOutcome {
-    /// Whether sending the data again can't execute it twice: nothing was sent, or it was burned and not
-    /// sent again since.
+    /// Returns whether sending the data again can't execute it twice: nothing was sent, or it was burned and
+    /// not sent again since.
     pub fn may_be_sent_again(&self) -> bool {
         self.sent == 0 || self.verdict == Some(Verdict::Burned) && !self.sent_again
     }
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
-    /// Shakes hands with early data in the first flight, as
-    /// [`connect_with_early_data`](crate::Connector::connect_with_early_data) does. For a stream that
-    /// was just [started](crate::Connector::start).
+    /// Performs the handshake with early data in the first flight, as
+    /// [`connect_with_early_data`](crate::Connector::connect_with_early_data) does. For a stream that was
+    /// just [started](crate::Connector::start).
     ///
-    /// Dropping the future loses nothing: [`early_data`](Self::early_data) tells what is known. The
-    /// handshake then goes on with [`handshake`](Self::handshake), or with reading; calling this again
-    /// would write the data a second time.
+    /// Dropping the future loses nothing: [`early_data`](Self::early_data) returns what is known. The
+    /// handshake then continues with [`handshake`](Self::handshake), or with reading; a second call would
+    /// write the data again.
     pub async fn handshake_with_early_data(&mut self, data: &[u8]) -> EarlyData {
         let before = self.facts().early_data_written;
         let result = self.try_handshake_with_early_data(data).await;
@@ -167,7 +166,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         }
     }
 
-    /// After a failure: what waits must not leave later, for the caller may send it elsewhere.
+    /// After a failure, drops data not yet sent: the caller may send it elsewhere.
     pub(crate) fn withdraw_early_data(&mut self) {
         if !self.has_early_data_left() {
             let output = &mut self.driver.machine.output;
@@ -187,9 +186,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         self.handshake().await
     }
 
-    /// What is known of the early data, now: in the middle of the handshake, after it, and when it
-    /// failed or its future was dropped. What was written and has not left goes with the next use of
-    /// the stream, its end included, and counts as sent.
+    /// Returns what is known of the early data now: during the handshake, after it, and after it failed or
+    /// its future was dropped. Data written but not yet sent is sent with the next use of the stream,
+    /// shutdown included, and counts as sent.
     ///
     /// ```
     /// use std::io;
@@ -216,7 +215,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
     pub fn early_data(&self) -> EarlyDataOutcome {
         let facts = self.facts();
         let is_accepted = facts.early_data == EarlyDataStatus::Accepted;
-        // Even to shut the stream down sends what waits in it.
+        // Even shutting the stream down sends what waits in it.
         let waits = self.early_data_from.is_some() && self.driver.socket.check_writable().is_ok();
         let written = facts.early_data_written;
         if written == 0 || !(is_accepted || waits || self.has_early_data_left()) {
@@ -225,7 +224,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         EarlyDataOutcome {
             sent: written,
             accepted: if is_accepted { written } else { 0 },
-            // Whatever a later engine may say: nobody knows.
+            // Unknown, whatever a later version of the engine reports.
             verdict: (!is_accepted).then(|| facts.early_data.verdict().unwrap_or(Verdict::Unknown)),
             flight: facts.flight,
             sent_again: false,
@@ -237,14 +236,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         self.early_data_from.is_some_and(|from| handed_over > from)
     }
 
-    /// Writes early data before the handshake is complete; returns how many bytes were taken. It is
-    /// 0 if there was no ticket for early data, if its limit is reached or if the server has
-    /// answered.
+    /// Writes early data before the handshake is complete; returns how many bytes were taken. That is 0 if
+    /// there was no ticket for early data, if its limit is reached or if the server has answered.
     ///
-    /// What was taken is sent once, and nothing is sent again by itself. What became of it tells
-    /// [`early_data`](Self::early_data): when the handshake is complete, and also when this, or anything
-    /// after it, fails. It has to be self-delimiting: a prefix of it may be executed, where whoever is on
-    /// the path held the rest back.
+    /// Bytes taken are sent once and never resent automatically. [`early_data`](Self::early_data) reports
+    /// what became of them: when the handshake is complete, and also if this or any later call fails. Early
+    /// data must be self-delimiting: if an attacker on the path holds the rest back, a prefix may be
+    /// executed.
     pub async fn write_early(&mut self, data: &[u8]) -> io::Result<usize> {
         poll_fn(|cx| self.poll_write_early(Half::Write, data, cx)).await
     }

@@ -1,12 +1,12 @@
-//! Early data that waits until somebody reads it.
+//! Early data that waits to be read.
 
 use zeroize::Zeroizing;
 
-/// Bytes in the order in which they came; wiped when they are released.
+/// Bytes in order of arrival; wiped when released.
 #[derive(Default)]
 pub(crate) struct EarlyDataBuffer {
     bytes: Zeroizing<Vec<u8>>,
-    /// So many of them were read.
+    /// How many of them were read.
     read: usize,
 }
 

@@ -1,11 +1,11 @@
-//! The engine's errors as those of a stream.
+//! Converts the engine's errors to I/O errors.
 
 use std::io::{Error as IoError, ErrorKind};
 
 use tessera::Error;
 use tessera::wire::AlertDescription;
 
-/// Wraps an error of the engine; `get_ref` and `downcast_ref` find it again.
+/// Wraps an error of the engine; `get_ref` and `downcast_ref` recover it.
 pub(crate) fn wrap(error: Error) -> IoError {
     let kind = match &error {
         // close_notify is an error only before the end of the handshake.

@@ -1,8 +1,8 @@
 //! Early data in HTTP (RFC 8470).
 //!
-//! A server reads requests from the stream of [`Acceptor::accept_early`](crate::Acceptor) and
-//! [`mark`]s each before it is handled. A handler then [`check`]s those that must not be replayed,
-//! or waits for the handshake with [`EarlyRequest::completed`].
+//! A server reads requests from the stream of [`Acceptor::accept_early`](crate::Acceptor) and [`mark`]s each
+//! before handling it. A handler then [`check`]s requests that must not be replayed, or waits for the
+//! handshake with [`EarlyRequest::completed`].
 //!
 //! ```
 //! use http::{Request, Response, StatusCode};
@@ -29,34 +29,34 @@ use crate::watch::HandshakeWatch;
 /// (RFC 8470 §5.1).
 pub const EARLY_DATA: HeaderName = HeaderName::from_static("early-data");
 
-/// An extension of requests that came before the handshake was complete.
+/// Request extension for requests that arrived before the handshake was complete.
 #[derive(Debug, Clone)]
 pub struct EarlyRequest {
     watch: HandshakeWatch,
-    /// An intermediary reports that it came as early data.
+    /// An intermediary reported it as early data.
     was_early_before: bool,
 }
 
 impl EarlyRequest {
-    /// Whether the request may be a replay, as things stand now: not if it came under a
-    /// forward-secret ticket, and not after the handshake, unless an intermediary reports it.
+    /// Returns whether the request may be a replay at this moment: no if it arrived under a forward-secret
+    /// ticket, and no after the handshake, unless an intermediary reports it.
     pub fn is_replayable(&self) -> bool {
         self.was_early_before || (self.watch.is_replayable() && !self.watch.is_complete())
     }
 
-    /// Waits until the handshake is complete: then this connection's client sent it (RFC 8470 §3). An error
-    /// says that it won't be, and that the request must not be executed.
+    /// Waits until the handshake is complete, which proves that this connection's client sent it (RFC 8470
+    /// §3). After an error the handshake will not complete, and the request must not be executed.
     ///
-    /// The server must go on reading meanwhile: one that reads a connection only between requests
-    /// waits here for ever.
+    /// The server must keep reading meanwhile: if it reads the connection only between requests, this never
+    /// returns.
     pub async fn completed(&self) -> io::Result<()> {
         self.watch.completed().await
     }
 }
 
-/// Marks a request whose connection's handshake is not complete, with an [`EarlyRequest`]. One that
-/// may be a replay also gets `Early-Data: 1`, so that it has it when it is forwarded
-/// (RFC 8470 §5.1). A field that the client sent stays: it may be an intermediary.
+/// Marks a request that arrived before its connection's handshake is complete with an [`EarlyRequest`]. One
+/// that may be a replay also gets `Early-Data: 1`, for when it is forwarded (RFC 8470 §5.1). A field that the
+/// client sent stays, since the client may be an intermediary.
 pub fn mark<B>(request: &mut Request<B>, watch: &HandshakeWatch) {
     if watch.is_complete() {
         return;
@@ -69,11 +69,11 @@ pub fn mark<B>(request: &mut Request<B>, watch: &HandshakeWatch) {
     request.extensions_mut().insert(early);
 }
 
-/// Refuses a request that may be a replay and is not safe to execute twice (RFC 9110 §9.2.1): one
-/// that came here as replayable early data, or before an intermediary that reported it.
+/// Refuses a request that may be a replay and is not safe to execute twice (RFC 9110 §9.2.1): one that
+/// arrived here as replayable early data, or at an intermediary that reported it.
 pub fn check<B>(request: &Request<B>) -> Result<(), TooEarly> {
     let is_replayable = match request.extensions().get::<EarlyRequest>() {
-        // `mark` may have set the field itself, and the handshake may be complete since.
+        // The field may be `mark`'s own, and the handshake complete by now.
         Some(early) => early.is_replayable(),
         // RFC 8470 §5.1: any number of fields, and any value, mean the same.
         None => request.headers().contains_key(EARLY_DATA),
@@ -81,12 +81,12 @@ pub fn check<B>(request: &Request<B>) -> Result<(), TooEarly> {
     if is_replayable && !request.method().is_safe() { Err(TooEarly) } else { Ok(()) }
 }
 
-/// The request may be a replay: the client has to send it again after the handshake.
+/// The request may be a replay: the client must send it again after the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooEarly;
 
 impl TooEarly {
-    /// 425 (Too Early), RFC 8470 §5.2.
+    /// Returns 425 (Too Early), RFC 8470 §5.2.
     pub fn into_response<B: Default>(self) -> Response<B> {
         let mut response = Response::new(B::default());
         *response.status_mut() = StatusCode::TOO_EARLY;

@@ -1,20 +1,20 @@
-//! Received bytes that the engine has not consumed, and the plaintext that lies among them.
+//! Received bytes that the engine has not consumed, and the plaintext among them.
 
 use std::cell::Cell;
 use std::ops::Range;
 
 use zeroize::optimization_barrier;
 
-/// Grows while a record is partial, and holds no memory while the connection is idle: its thread keeps
-/// one buffer for the next connection that receives something. What was in it is wiped before.
+/// Grows while a record is partial, and holds no memory while the connection is idle: the thread keeps one
+/// wiped buffer for the next connection that receives something.
 #[derive(Default)]
 pub(crate) struct Input {
-    /// All of it is initialised, so that it can be read into; `filled` of it means something.
+    /// Fully initialised, so that it can be read into; only `filled` of it is valid.
     bytes: Vec<u8>,
     filled: Range<usize>,
-    /// Decrypted, and not handed out. It lies before `filled`, and nothing moves while it is there.
+    /// Decrypted but not handed out. It lies before `filled`, and nothing moves meanwhile.
     plain: Range<usize>,
-    /// So much of it was ever used: all beyond is zero.
+    /// High-water mark: everything beyond it is zero.
     used: usize,
 }
 
@@ -41,12 +41,12 @@ impl Input {
         self.plain.start += count;
     }
 
-    /// Whether it holds as much as the largest flight may need, and a bulk transfer wants.
+    /// Whether it is large enough for the largest flight and for bulk transfer.
     pub(crate) fn is_large(&self) -> bool {
         self.filled.len() >= LARGE
     }
 
-    /// Room to receive into, never empty. Only while no plaintext waits.
+    /// Returns room to receive into, never empty. Call it only while no plaintext waits.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         debug_assert!(self.plain.is_empty(), "plaintext would be moved");
         if self.filled.start > 0 {
@@ -54,8 +54,8 @@ impl Input {
             self.filled = 0..self.filled.len();
             self.plain = 0..0;
         }
-        // A buffer that one read filled is too small: a bulk transfer gets a large one, whoever
-        // sends little keeps a small one.
+        // A buffer that one read filled is too small: bulk transfers get a large one, connections with
+        // little traffic keep a small one.
         if self.filled.end == self.bytes.len() {
             let len = (4 * self.bytes.len()).clamp(SMALL, LARGE.max(self.filled.end + SMALL));
             self.grow(len);
@@ -73,20 +73,20 @@ impl Input {
         self.used = self.filled.end;
     }
 
-    /// Says that the first `count` bytes of [`room`](Self::room) were received.
+    /// Marks the first `count` bytes of [`room`](Self::room) as received.
     pub(crate) fn received(&mut self, count: usize) {
         self.filled.end += count;
         self.used = self.used.max(self.filled.end);
     }
 
-    /// Gives the memory back, if nothing is in it.
+    /// Releases the memory if the buffer is empty.
     pub(crate) fn release(&mut self) {
         if self.filled.is_empty() && self.plain.is_empty() && !self.bytes.is_empty() {
             self.wipe();
             (self.used, self.filled, self.plain) = (0, 0..0, 0..0);
             let bytes = std::mem::take(&mut self.bytes);
             if bytes.len() <= LARGE {
-                // A thread that ends keeps nothing.
+                // A thread that is exiting keeps nothing.
                 let _ = SPARE.try_with(|spare| {
                     let other = spare.take();
                     spare.set(if other.len() > bytes.len() { other } else { bytes });
@@ -95,7 +95,7 @@ impl Input {
         }
     }
 
-    /// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting.
+    /// `Zeroize` wipes a slice byte by byte, which would cost as much as decrypting.
     fn wipe(&mut self) {
         let used = &mut self.bytes[..self.used];
         used.fill(0);
@@ -110,8 +110,8 @@ impl Drop for Input {
 }
 
 thread_local! {
-    /// A buffer of zeros that no connection needs now. Whoever waits for data and has none gives its
-    /// buffer back, so there is no allocation and no initialisation for what comes.
+    /// A zeroed buffer that no connection is using. A connection that waits for data without holding any
+    /// returns its buffer here, which saves the next receive an allocation and its initialisation.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 

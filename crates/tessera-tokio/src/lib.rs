@@ -1,27 +1,27 @@
-//! Tessera on tokio: TLS 1.3 streams that come back fast, with early data that is forward-secret and
-//! accepted at most once.
+//! Tessera on tokio: TLS 1.3 streams that reconnect fast, with early data that is forward-secret and accepted
+//! at most once.
 //!
-//! - [`Connector`] and [`Acceptor`] make [`TlsStream`]s over whatever is [`AsyncRead`] and
-//!   [`AsyncWrite`]: sockets, pipes, other streams.
-//! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of
-//!   it; [`Acceptor::accept_early`] answers it before the handshake is complete.
-//! - [`Connector::first_flight`] makes a [`FirstFlight`]: a client's stream whose first writes travel as early
-//!   data, for programs that know nothing of it, such as HTTP clients.
-//! - [`Server`] accepts TCP connections within [`Limits`], so that no address can have all of it, and no
-//!   client that neither sends nor reads keeps its part. [`TlsListener`] gives its clients to programs that bring
-//!   their own loop, such as HTTP servers. A [`Gate`] has the same limits for sockets of other kinds.
-//! - [`SessionStore`]s keep what a client needs to come back: [`MemorySessionStore`], and
+//! - [`Connector`] and [`Acceptor`] make [`TlsStream`]s over any [`AsyncRead`] and [`AsyncWrite`]: sockets,
+//!   pipes, other streams.
+//! - [`Connector::connect_with_early_data`] sends data with the first flight and reports what became of it;
+//!   [`Acceptor::accept_early`] answers it before the handshake is complete.
+//! - [`Connector::first_flight`] makes a [`FirstFlight`]: a client's stream whose first writes travel as
+//!   early data, for programs that know nothing of it, such as HTTP clients.
+//! - [`Server`] accepts TCP connections within [`Limits`]: no address can take all of it, and a client that
+//!   neither sends nor reads loses its place. [`TlsListener`] hands its clients to programs with their own
+//!   accept loop, such as HTTP servers. A [`Gate`] has the same limits for other kinds of sockets.
+//! - [`SessionStore`]s keep a client's sessions for its next connections: [`MemorySessionStore`], and
 //!   [`FileSessionStore`] for processes that share them.
-//! - [`fast_open`] sends and takes first flights in TCP's SYN (RFC 7413), for those who ask for it.
+//! - [`fast_open`] sends and receives first flights in TCP's SYN (RFC 7413). Off by default.
 //! - [`Answers`] answers what a configuration leaves for later.
-//! - With the feature `http` there is the module `http`: early data in HTTP (RFC 8470).
+//! - The feature `http` adds the module `http`: early data in HTTP (RFC 8470).
 //!
-//! A tokio runtime with its time enabled is needed: handshakes that take too long are ended.
+//! Requires a tokio runtime with time enabled: handshakes that take too long are ended.
 //!
 //! # From PEM files to the first byte
 //!
-//! `examples/first_byte.rs` is the whole of what follows as one program. In the repository:
-//! `cargo run -p tessera-tokio --example first_byte`. The code needs these crates:
+//! `examples/first_byte.rs` has the following as one program. In the repository: `cargo run -p tessera-tokio
+//! --example first_byte`. The code needs these crates:
 //!
 //! ```text
 //! cargo add tessera-tls tessera-aws-lc tessera-tokio tessera-vault tessera-webpki
@@ -29,13 +29,12 @@
 //! cargo add tokio --features io-util,macros,net,rt-multi-thread
 //! ```
 //!
-//! The library of the package `tessera-tls` is called `tessera`. Private keys are read in PKCS#8 here;
-//! `tessera_kit::credential::load` (crate `tessera-kit`) replaces the five lines under "The certificate".
-//! It also reads SEC 1 and PKCS#1, checks that key and certificate belong together, and its errors name the
-//! file.
+//! The library of the package `tessera-tls` is called `tessera`. The example reads PKCS#8 private keys;
+//! `tessera_kit::credential::load` (crate `tessera-kit`) replaces the five lines under "The certificate". It
+//! also reads SEC 1 and PKCS#1 and checks that key and certificate match, and its errors name the file.
 //!
 //! **A server** needs a certificate with its private key, a ring of ticket keys if its clients may resume,
-//! and a vault of one-time keys if it takes forward-secret early data:
+//! and a vault of one-time keys if it accepts forward-secret early data:
 //!
 //! ```no_run
 //! use std::error::Error;
@@ -71,12 +70,11 @@
 //! ```
 //!
 //! Share the configuration among all connections of the server. Ring and vault end with the process, unless
-//! `tessera_vault::ServerState` keeps them. Servers of one name share their ticket keys (`tessera-etcd`). To ask
-//! clients for certificates, set
-//! [`client_authentication`](tessera::ServerConfig::client_authentication).
+//! `tessera_vault::ServerState` keeps them. Servers of one name share their ticket keys (`tessera-etcd`). To
+//! request client certificates, set [`client_authentication`](tessera::ServerConfig::client_authentication).
 //!
-//! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy that it
-//! sends early data:
+//! **A client** needs a verifier, a store for its sessions if it wants to resume, and the policy to send
+//! early data:
 //!
 //! ```no_run
 //! use std::error::Error;
@@ -105,10 +103,10 @@
 //! ```
 //!
 //! **The first byte.** The first connection is a full handshake; its stream takes the server's tickets while
-//! it is read. From the second connection on [`Connector::connect_with_early_data`] sends the request together
-//! with the ClientHello, and the outcome shows whether it is safe to send it again, also where the connection
-//! failed: there is an example at the method. At the server, [`Acceptor::accept_early`] gives the stream as
-//! soon as the request can be answered.
+//! it is read. From the second connection on, [`Connector::connect_with_early_data`] sends the request
+//! together with the ClientHello. Its outcome shows whether the request is safe to send again, even if the
+//! connection failed: see the example at the method. At the server, [`Acceptor::accept_early`] returns the
+//! stream as soon as the request can be answered.
 //!
 //! # Inside
 //!

@@ -1,4 +1,4 @@
-//! A connection with its buffers: what can be done without waiting.
+//! A connection with its buffers: everything that doesn't wait.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,34 +16,33 @@ use crate::input::Input;
 use crate::sessions::SessionWriter;
 use crate::watch::Completion;
 
-/// Everything of a stream but its socket.
+/// A stream without its socket.
 ///
-/// All state is here and none in a future, so whatever future polls it may be dropped at any time.
+/// All state is here and none in a future, so any future that polls it may be dropped at any time.
 pub(crate) struct Machine<S: AsyncHandshake> {
     pub(crate) connection: Connection<S>,
     pub(crate) input: Input,
     pub(crate) output: Output,
-    /// The output's memory is more than an idle connection should hold.
+    /// The output holds more memory than an idle connection should.
     has_large_output: bool,
     /// The plaintext in `input` came as early data.
     plain_is_early: bool,
-    /// Early data that came while the handshake was waited for. The engine bounds it by
-    /// max_early_data_size.
+    /// Early data that arrived during the handshake. The engine bounds it by max_early_data_size.
     early_data: EarlyDataBuffer,
     /// The answer that the engine waits for.
     pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
     answers: Arc<dyn Answers>,
     pub(crate) session_writer: SessionWriter,
-    /// The configuration, and whether it counts still.
+    /// The configuration, and whether it is still current.
     pub(crate) begun: Begun<S::Config>,
-    /// Nothing of the peer's was read.
+    /// Nothing was read from the peer.
     unread: bool,
     pub(crate) completion: Completion,
     pub(crate) complete: bool,
     pub(crate) failed: Option<Error>,
-    /// The beginning of this connection's monotonic time.
+    /// Zero of this connection's monotonic time.
     started: Instant,
-    /// When the handshake has to be complete.
+    /// The handshake's deadline.
     pub(crate) latest_completion: Instant,
 }
 
@@ -95,17 +94,17 @@ impl<S: AsyncHandshake> Machine<S> {
         since(self.started)
     }
 
-    /// The moment at which the handshake has taken too long.
+    /// Returns the deadline of the handshake, while it applies.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.connection.deadline().map(|_| self.latest_completion)
     }
 
-    /// Whether the handshake has taken too long, unless what was not received yet completes it.
+    /// Whether the handshake has taken too long, unless input not yet received completes it.
     pub(crate) fn is_late(&self) -> bool {
         self.deadline().is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Lets the engine read what was received, until it has plaintext or can't go on.
+    /// Lets the engine read received bytes until it has plaintext or can't continue.
     pub(crate) fn advance(&mut self) -> Result<Step, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -127,13 +126,13 @@ impl<S: AsyncHandshake> Machine<S> {
                 ReadEvent::Handshake(event) => self.note(event)?,
                 ReadEvent::EarlyData(_) => self.plain_is_early = true,
                 ReadEvent::Data(_) => self.plain_is_early = false,
-                // What this version knows nothing of.
+                // Events that this version doesn't know.
                 _ => (),
             }
         }
     }
 
-    /// The engine's next event. Plaintext stays where it lies.
+    /// Returns the engine's next event. Plaintext stays in place.
     fn read(&mut self) -> Result<ReadEvent<S::Question>, Error> {
         let now = self.now();
         let filled = self.input.filled();
@@ -150,22 +149,22 @@ impl<S: AsyncHandshake> Machine<S> {
     fn note(&mut self, event: Event) -> Result<(), Error> {
         match event {
             Event::HandshakeComplete => {
-                // The peer may have been accepted in this very step.
+                // This very step may have accepted the peer.
                 self.check_withdrawn()?;
                 self.begun.complete(self.connection.facts());
                 self.complete = true;
                 self.completion.complete();
             }
             Event::NewSession(session) => self.session_writer.put(session),
-            // The facts say what became of early data.
+            // The facts record what became of early data.
             _ => (),
         }
         Ok(())
     }
 
-    /// Ends a handshake whose peer, PSK or session was withdrawn while it was under way. It is looked at
-    /// before and after each step of the engine: what follows of a step, such as early data for the
-    /// application, counts only under what counts now. A server that has read nothing yet begins again.
+    /// Ends a handshake whose peer, PSK or session was withdrawn meanwhile. Checked before and after each
+    /// step of the engine: the results of a step, such as early data for the application, are valid only
+    /// under the current configuration. A server that has read nothing yet begins again.
     pub(crate) fn check_withdrawn(&mut self) -> Result<(), Error> {
         if self.complete || !self.begun.is_earlier() {
             return Ok(());
@@ -187,7 +186,8 @@ impl<S: AsyncHandshake> Machine<S> {
         if !self.begun.is_withdrawn(self.connection.facts()) {
             return Ok(());
         }
-        // What was not sent says that the peer is accepted; but for tickets, which are good for nothing.
+        // Unsent output would confirm that the peer was accepted. Tickets may go: they can't be used any
+        // more.
         let are_tickets = S::ROLE == Role::Server && self.connection.facts().handshake_complete;
         let unsent = if are_tickets { 0 } else { self.output.as_slice().len() };
         self.output.consume(unsent);
@@ -197,27 +197,27 @@ impl<S: AsyncHandshake> Machine<S> {
         };
         let error = self.connection.refuse(why, &mut self.output);
         if unsent > 0 {
-            // An alert behind a gap is no alert.
+            // An alert behind a gap in the record sequence could not be decrypted.
             self.output.consume(self.output.as_slice().len());
         }
         self.drop_plain();
         Err(self.fail(error))
     }
 
-    /// What nobody has read yet doesn't reach the application.
+    /// Drops unread plaintext before it reaches the application.
     fn drop_plain(&mut self) {
         self.early_data = EarlyDataBuffer::default();
         self.input.consume_plain(self.input.plain().len());
     }
 
-    /// Gives an answer that came.
+    /// Passes an answer to the engine.
     pub(crate) fn give(&mut self, answer: GiveAnswer<S>) -> Result<(), Error> {
         self.check_withdrawn()?;
         let now = self.now();
         answer(&mut self.connection, now, &mut self.output).map_err(|error| self.fail(error))
     }
 
-    /// The stream from the peer has ended.
+    /// Handles the end of the peer's stream.
     pub(crate) fn end_of_stream(&mut self) -> Result<(), Error> {
         self.connection.end_of_stream().map_err(|error| self.fail(error))
     }
@@ -228,13 +228,13 @@ impl<S: AsyncHandshake> Machine<S> {
         error
     }
 
-    /// Takes plaintext out of the way of the handshake.
+    /// Moves plaintext out of the way of the handshake.
     pub(crate) fn hold(&mut self) {
         self.early_data.add(self.input.plain());
         self.input.consume_plain(self.input.plain().len());
     }
 
-    /// The next plaintext, and whether it came as early data.
+    /// Returns the next plaintext, and whether it came as early data.
     pub(crate) fn plain(&self) -> (&[u8], bool) {
         match self.early_data.bytes() {
             [] => (self.input.plain(), self.plain_is_early),
@@ -250,8 +250,8 @@ impl<S: AsyncHandshake> Machine<S> {
         }
     }
 
-    /// Writes application data, as much as may wait in the output; 0 if it has to be sent first, or
-    /// if the handshake has to go on first.
+    /// Writes as much application data as may wait in the output; returns 0 if output must be sent first, or
+    /// if the handshake must continue first.
     pub(crate) fn write(&mut self, data: &[u8]) -> Result<usize, Error> {
         let now = self.now();
         let mut written = 0;
@@ -278,7 +278,7 @@ impl<S: AsyncHandshake> Machine<S> {
         self.output.as_slice().len() < ENOUGH
     }
 
-    /// Gives back the memory that an idle connection doesn't need.
+    /// Releases memory that an idle connection doesn't need.
     pub(crate) fn release(&mut self) {
         self.input.release();
         if self.output.is_empty() {
@@ -287,8 +287,8 @@ impl<S: AsyncHandshake> Machine<S> {
         }
     }
 
-    /// The same after a flush, for connections whose reader waits all the time. Small messages keep
-    /// their memory: they would only ask for it again.
+    /// Releases large output after a flush, for connections whose reader always waits. Small messages keep
+    /// their memory: they would only allocate it again.
     pub(crate) fn release_large_output(&mut self) {
         if self.has_large_output && self.output.is_empty() {
             self.output.release();
@@ -297,21 +297,21 @@ impl<S: AsyncHandshake> Machine<S> {
     }
 }
 
-/// A connection with a full output reads nothing. If application data could fill it, two peers that
-/// write at once would wait for each other for ever: so application data stops at less than half,
-/// and the rest is for the engine's own answers.
+/// A connection with a full output reads nothing. If application data could fill it, two peers that write at
+/// once would deadlock: application data stops at less than half, and the rest is for the engine's own
+/// answers.
 const OUTPUT_LIMIT: usize = 80 * 1024;
 
-/// Where application data stops: two full records in one write.
+/// Limit for application data: two full records in one write.
 const ENOUGH: usize = 32 * 1024;
 
-/// More than this is given back after a flush.
+/// Output memory beyond this is released after a flush.
 const LARGE_OUTPUT: usize = 4 * 1024;
 
-/// How much is written at once; with a small record_size_limit it becomes a third longer.
+/// How much is written at once; a small record_size_limit makes the output a third longer.
 pub(crate) const CHUNK: usize = 16 * 1024;
 
-/// For timeouts that no clock can count.
+/// Replaces timeouts that overflow the clock.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn since(started: Instant) -> Time {

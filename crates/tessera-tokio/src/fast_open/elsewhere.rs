@@ -1,4 +1,4 @@
-//! Systems without it, as far as this crate knows: connections begin as usual.
+//! Systems without support in this crate: connections open with an ordinary handshake.
 
 use std::io;
 use std::num::NonZeroU16;

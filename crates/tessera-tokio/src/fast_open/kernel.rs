@@ -1,4 +1,4 @@
-//! What Linux is asked.
+//! The Linux side: socket options, sysctl, `tcp_info`.
 
 use std::fs;
 use std::io;
@@ -9,10 +9,10 @@ use nix::sys::socket::sockopt::TcpFastOpenConnect;
 use nix::sys::socket::{getsockopt, setsockopt};
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
 
-// nix has no names of its own for these two. Its macro makes them from its own getters and setters: an
-// integer that the kernel reads, and bytes that it writes, of which every value is one.
+// nix has no names for these two. Its macro builds them from its own getters and setters: an integer that
+// the kernel reads, and a byte array, of which every value is valid, that it writes.
 sockopt_impl!(
-    /// How many connections may begin with data in the SYN and wait for their end of the handshake.
+    /// How many connections may begin with data in the SYN and still lack the final ACK of the handshake.
     AcceptFastOpen,
     SetOnly,
     libc::IPPROTO_TCP,
@@ -20,7 +20,7 @@ sockopt_impl!(
     usize
 );
 sockopt_impl!(
-    /// The beginning of `struct tcp_info`: the same in every version of it.
+    /// The head of `struct tcp_info`, identical in every version.
     TcpInfoHead,
     GetOnly,
     libc::IPPROTO_TCP,
@@ -30,24 +30,24 @@ sockopt_impl!(
 
 const INFO_LEN: usize = 8;
 
-/// What of the sysctl lets a server take data in SYNs.
+/// The bit of the sysctl that lets a server take data in SYNs.
 pub(super) const MAY_ACCEPT: u32 = 2;
 
 /// What the kernel knows of a connection.
 pub(super) struct Info {
     pub(super) state: State,
-    /// The server took the data of the SYN; at both ends.
+    /// The server took the data of the SYN; set at both ends.
     pub(super) syn_data_taken: bool,
 }
 
-/// Where a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// There was no answer to the SYN, or the SYN was not sent yet.
+    /// The SYN was not sent yet, or not answered.
     Opening,
-    /// It is there, or was closed in order.
+    /// Open, or closed in order.
     Open,
-    /// It is gone.
+    /// Gone.
     Closed,
 }
 
@@ -72,19 +72,19 @@ pub(super) fn accept(listener: &impl AsFd, pending: NonZeroU16) -> io::Result<()
     Ok(setsockopt(listener, AcceptFastOpen, &usize::from(pending.get()))?)
 }
 
-/// The sysctl of the calling thread's network namespace.
+/// Returns the sysctl of the calling thread's network namespace.
 pub(super) fn sysctl() -> Option<u32> {
     fs::read_to_string("/proc/sys/net/ipv4/tcp_fastopen").ok()?.trim().parse().ok()
 }
 
-/// The cookie is gone, and an ordinary handshake under way: nothing of what was written was taken.
+/// Whether the cookie is gone and an ordinary handshake in progress: nothing of what was written was taken.
 pub(super) fn has_no_cookie(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EINPROGRESS)
 }
 
-/// Whether the kernel could not send the SYN at all, having no way to the server any more or no memory. It
-/// finds that out before the SYN leaves, and calls it ECONNABORTED. What the network says of a SYN that
-/// left has other numbers.
+/// Whether the kernel could not send the SYN at all, because it has no route to the server any more or no
+/// memory. It detects that before the SYN leaves, and reports ECONNABORTED. Errors that the network reports
+/// for a SYN that left have other numbers.
 pub(super) fn is_before_syn(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ECONNABORTED)
 }

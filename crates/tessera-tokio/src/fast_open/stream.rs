@@ -11,8 +11,8 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use super::kernel::{self, State};
 
-/// A TCP stream whose first write travels in the SYN, where the kernel has the server's cookie, and which
-/// is an ordinary one everywhere else.
+/// A TCP stream whose first write travels in the SYN if the kernel has the server's cookie, and an ordinary
+/// TCP stream otherwise.
 ///
 /// ```no_run
 /// use tessera::Destination;
@@ -28,20 +28,22 @@ use super::kernel::{self, State};
 /// # }
 /// ```
 ///
-/// **With a cookie it is ready at once, and nothing was sent.** So the client has to write first, as TLS
-/// does; to read first waits for ever. Whatever `connect()` would have reported, such as that nobody listens,
-/// comes with the first write or read, and again with those after it. What was in the SYN may have been
-/// executed then, whatever the error says: early data there has the verdict `unknown`. Early data that did not
-/// fit into the SYN, or for which no SYN left since there is no way to the server, is reported as not sent.
+/// **With a cookie it is ready at once, and nothing was sent.** So the client must write first, as TLS does;
+/// a read before that never returns. Errors that `connect()` would have reported, such as a refused
+/// connection, come with the first write or read, and again with later ones. Data in the SYN may have been
+/// executed by then, whatever the error: early data there has the verdict `unknown`. Early data that did not
+/// fit into the SYN, or for which no SYN left because there is no route to the server, is reported as not
+/// sent.
 ///
-/// Shut it down before you drop it, as TLS does anyway: to drop it before the server's answer ends the
-/// connection, and what was not in the SYN is lost.
+/// Shut the stream down before dropping it, as TLS does anyway: dropping it before the server's answer ends
+/// the connection and loses what was not in the SYN.
 ///
-/// A network that drops such a SYN costs a second, the kernel's first time-out: it then sends an ordinary one.
+/// If the network drops such a SYN, opening takes a second longer, the kernel's first time-out: it then sends
+/// an ordinary SYN.
 #[derive(Debug)]
 pub struct FastOpenStream {
     stream: TcpStream,
-    /// Where it goes, if that was said here.
+    /// Remote address, if given here.
     address: Option<SocketAddr>,
     phase: Phase,
     /// Something was received.
@@ -54,26 +56,26 @@ pub struct FastOpenStream {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opening {
-    /// As usual: nobody asked for more.
+    /// As usual: Fast Open was not requested.
     Ordinary,
-    /// As usual: the system can't connect otherwise, or its sysctl says no.
+    /// As usual: the system doesn't support Fast Open, or its sysctl forbids it.
     Off,
-    /// As usual: the kernel had no cookie of the server, or has seen SYNs with data get lost on the way. It
-    /// asked for a cookie, so the next connection may have one.
+    /// As usual: the kernel had no cookie of the server, or has seen SYNs with data get lost. It requested a
+    /// cookie, so the next connection may have one.
     NoCookie,
-    /// Not at all yet: there is a cookie, and the first write begins the connection.
+    /// Not yet open: there is a cookie, and the first write opens the connection.
     Waiting,
-    /// So many bytes left in the SYN. The server has not answered.
+    /// This many bytes left in the SYN. The server has not answered.
     Sent(usize),
-    /// The server took them.
+    /// The server took this many bytes from the SYN.
     Taken(usize),
-    /// The server did not take them, or the network dropped them, so the kernel sent them after an ordinary
+    /// The server did not take them, or the network dropped them; the kernel sent them after an ordinary
     /// handshake.
     NotTaken(usize),
 }
 
 impl Opening {
-    /// Its name in reports.
+    /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -87,7 +89,7 @@ impl Opening {
         }
     }
 
-    /// How many bytes the SYN carried; 0 for ordinary ones.
+    /// Returns how many bytes the SYN carried; 0 for ordinary ones.
     #[must_use]
     pub fn syn_bytes(self) -> usize {
         match self {
@@ -104,13 +106,13 @@ enum Phase {
     NoCookie,
     /// Before the first write.
     Waiting,
-    /// The SYN left with so many bytes.
+    /// The SYN left with this many bytes.
     Sent(usize),
 }
 
 impl FastOpenStream {
-    /// Connects: at once where the kernel has a cookie of the server, else with an ordinary handshake,
-    /// which asks for one. An error is that of an ordinary handshake.
+    /// Connects: at once if the kernel has a cookie of the server, otherwise with an ordinary handshake,
+    /// which requests one. Errors are those of the ordinary handshake.
     pub async fn connect(address: SocketAddr) -> io::Result<Self> {
         let socket = match address {
             SocketAddr::V4(_) => TcpSocket::new_v4()?,
@@ -128,7 +130,7 @@ impl FastOpenStream {
         Ok(Self { stream, address: Some(address), phase, received: false, failure: None })
     }
 
-    /// How the connection began, as far as is known until now.
+    /// Returns how the connection opened, as far as known so far.
     pub fn opening(&self) -> Opening {
         match self.phase {
             Phase::Ordinary => Opening::Ordinary,
@@ -145,24 +147,24 @@ impl FastOpenStream {
         }
     }
 
-    /// The server's address, also before the connection is there.
+    /// Returns the server's address, even before the connection is open.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.address.map_or_else(|| self.stream.peer_addr(), Ok)
     }
 
-    /// The stream underneath, to look at its own address and options.
+    /// Returns the underlying stream, for its local address and options.
     pub fn get_ref(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// Why the connection did not open. The kernel tells it once, to whoever asks first, and an end of the
-    /// stream to the others.
+    /// Returns the error that kept the connection from opening. The kernel reports it once; later calls would
+    /// see an end of the stream.
     fn check_opened(&self) -> io::Result<()> {
         let Some(code) = self.failure else { return Ok(()) };
         Err(self.readable(io::Error::from_raw_os_error(code)))
     }
 
-    /// The kernel has no word of its own for a SYN that it could not send.
+    /// The kernel has no error number specific to a SYN that it could not send.
     fn readable(&self, error: io::Error) -> io::Error {
         if self.phase == Phase::Waiting && kernel::is_before_syn(&error) {
             return io::Error::new(
@@ -181,8 +183,8 @@ impl FastOpenStream {
         self.readable(error)
     }
 
-    /// Waits for the server's answer to a SYN that left: to shut down before it would drop the connection,
-    /// and with it what the SYN didn't carry.
+    /// Waits for the server's answer to a SYN that left: a shutdown before then would drop the connection,
+    /// and what the SYN didn't carry.
     fn poll_answered(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let may_be_opening = matches!(self.phase, Phase::Sent(_) | Phase::NoCookie);
         if !may_be_opening || self.received || self.failure.is_some() {
@@ -195,7 +197,7 @@ impl FastOpenStream {
         loop {
             ready!(self.stream.poll_write_ready(cx))?;
             match self.stream.try_io(Interest::WRITABLE, answered) {
-                // It is not writable any more, as far as tokio knows: the next round waits.
+                // tokio still believes it is writable; wait for the next readiness event.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => (),
                 result => return Poll::Ready(result),
             }
@@ -209,7 +211,7 @@ impl FastOpenStream {
     ) -> Poll<io::Result<usize>> {
         self.check_opened().map_err(nothing_left)?;
         if is_empty && self.phase == Phase::Waiting {
-            // It would begin the connection with an empty SYN.
+            // An empty write would open the connection with an empty SYN.
             return Poll::Ready(Ok(0));
         }
         loop {
@@ -220,12 +222,12 @@ impl FastOpenStream {
                     }
                     return Poll::Ready(Ok(count));
                 }
-                // It is gone since connect(). The next write waits for the handshake.
+                // The cookie is gone since connect(). The next write waits for the handshake.
                 Err(error) if self.phase == Phase::Waiting && kernel::has_no_cookie(&error) => {
                     self.phase = Phase::NoCookie;
                 }
                 Err(error) => {
-                    // A write that fails has taken nothing; but the first may fail when its SYN has left.
+                    // A failed write took nothing, except that the first may fail after its SYN left.
                     let may_have_left =
                         self.phase == Phase::Waiting && !kernel::is_before_syn(&error);
                     let error = self.failed(error);
@@ -237,7 +239,7 @@ impl FastOpenStream {
     }
 }
 
-/// An ordinary connection, for programs that have both.
+/// Wraps an ordinary connection, for programs that use both kinds.
 impl From<TcpStream> for FastOpenStream {
     fn from(stream: TcpStream) -> Self {
         let phase = Phase::Ordinary;
@@ -292,7 +294,7 @@ impl AsyncWrite for FastOpenStream {
     }
 }
 
-/// An error of a write of which, for certain, nothing left.
+/// A write error that is certain to have sent nothing.
 #[derive(Debug)]
 struct NeverLeft(io::Error);
 
@@ -312,7 +314,7 @@ fn nothing_left(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), NeverLeft(error))
 }
 
-/// Whether nothing of what was to be written has left, for certain.
+/// Whether the failed write is certain to have sent nothing.
 pub(crate) fn never_left(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NeverLeft>())
 }

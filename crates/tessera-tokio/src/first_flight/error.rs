@@ -1,4 +1,4 @@
-//! Why a first flight doesn't go on, and whether what it carried may be sent again.
+//! Why a first flight failed, and whether its data may be sent again.
 
 use std::error::Error;
 use std::fmt;
@@ -9,8 +9,8 @@ use tessera::resume::{FlightHandle, Verdict};
 
 use crate::early_data::EarlyDataOutcome;
 
-/// What a [`FirstFlight`](crate::FirstFlight) carried was not answered for, and the stream does not send
-/// it again by itself. Every later call of either half gives the same, inside of an [`io::Error`].
+/// The server did not settle what a [`FirstFlight`](crate::FirstFlight) carried, and the stream does not send
+/// it again by itself. Every later call on either half returns the same error, inside an [`io::Error`].
 ///
 /// ```
 /// use std::error::Error;
@@ -36,29 +36,29 @@ pub struct FirstFlightError {
     pub(super) outcome: EarlyDataOutcome,
 }
 
-/// Why.
+/// The cause of the failure.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum FirstFlightFailure {
     /// The server did not take it, and it may have been executed.
     Rejected,
-    /// The server did not take it and chose this application protocol, which is not the session's: what
-    /// was written is in the wrong one.
+    /// The server did not take it and chose this application protocol instead of the session's: what was
+    /// written is in the wrong one.
     #[non_exhaustive]
     OtherProtocol {
-        /// What it chose.
+        /// The protocol it chose.
         protocol: Option<Vec<u8>>,
     },
-    /// The connection failed before the server's answer was proven.
+    /// The connection failed before the server's answer was verified.
     #[non_exhaustive]
     ConnectionFailed {
-        /// How.
+        /// The stream's error.
         error: Arc<io::Error>,
     },
 }
 
 impl FirstFlightError {
-    /// The one inside of a stream's [`io::Error`], or behind another error that has it as its source, such as
+    /// Finds the error inside a stream's [`io::Error`], or behind an error that has it as its source, such as
     /// that of an HTTP/1.1 client.
     pub fn of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
@@ -74,33 +74,34 @@ impl FirstFlightError {
         None
     }
 
-    /// Why.
+    /// Returns the cause.
     pub fn reason(&self) -> &FirstFlightFailure {
         &self.reason
     }
 
-    /// What is known of the early data.
+    /// Returns what is known of the early data.
     pub fn outcome(&self) -> EarlyDataOutcome {
         self.outcome
     }
 
-    /// What the server said, or [`Verdict::Unknown`] where it said nothing; `None` if nothing had left.
+    /// Returns the server's verdict, or [`Verdict::Unknown`] if it sent none; `None` if nothing had been
+    /// sent.
     pub fn verdict(&self) -> Option<Verdict> {
         self.outcome.verdict
     }
 
-    /// The flight's name, if anything left: a later connection asks under it for the receipt
+    /// Returns the flight's name, if anything was sent: a later connection can ask for its receipt
     /// ([`Destination::ask_receipts`](tessera::Destination::ask_receipts)).
     pub fn flight(&self) -> Option<FlightHandle> {
         self.outcome.flight
     }
 
-    /// Whether sending the data again, on another connection, can't execute it twice.
+    /// Returns whether sending the data again, on another connection, can't execute it twice.
     pub fn may_be_sent_again(&self) -> bool {
         self.outcome.may_be_sent_again()
     }
 
-    /// As an error of the stream.
+    /// Wraps it as an error of the stream.
     pub(super) fn to_io(&self) -> io::Error {
         let kind = match &self.reason {
             FirstFlightFailure::ConnectionFailed { error } => error.kind(),

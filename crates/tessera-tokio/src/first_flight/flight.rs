@@ -1,4 +1,4 @@
-//! What a first flight keeps until it is answered for.
+//! What a first flight keeps until it is settled.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,12 +12,12 @@ use super::request::awaits_request;
 use crate::early_data::EarlyDataOutcome;
 use crate::early_data_buffer::EarlyDataBuffer;
 
-/// What was written, and how far it came.
+/// What was written, and how far it got.
 pub(super) struct Flight {
     pub(super) state: State,
-    /// The session's.
+    /// The session's application protocol.
     pub(super) protocol: Option<Vec<u8>>,
-    /// All that was written since the beginning; after the verdict, what is left to be sent.
+    /// Everything written since the beginning; after the verdict, what is left to send.
     pub(super) kept: EarlyDataBuffer,
     /// How much of it the engine took as early data; 0 again once that was accepted.
     pub(super) sent: usize,
@@ -26,15 +26,15 @@ pub(super) struct Flight {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// How far a flight came.
+/// How far a flight got.
 pub(super) enum State {
-    /// Nothing has left, the ClientHello neither.
+    /// Nothing was sent, not even the ClientHello.
     Gathering,
-    /// The ClientHello leaves, or has left, and nobody has answered.
+    /// The ClientHello is being or was sent; no answer yet.
     UnderWay,
-    /// The handshake is complete. What is kept is sent as ordinary data.
+    /// The handshake is complete. The kept data is sent as ordinary data.
     Answered,
-    /// Nothing is sent any more.
+    /// Nothing more is sent.
     Failed(FirstFlightError),
 }
 
@@ -51,7 +51,7 @@ impl Flight {
         }
     }
 
-    /// Ready when it has been waited for long enough.
+    /// Ready when the wait for data has expired.
     pub(super) fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(self.limit)));
         timer.as_mut().poll(cx)
@@ -75,12 +75,12 @@ impl Flight {
         MAX_KEPT - self.kept.bytes().len().min(MAX_KEPT)
     }
 
-    /// What the engine has not taken.
+    /// Returns the bytes that the engine has not taken.
     pub(super) fn unsent(&self) -> &[u8] {
         &self.kept.bytes()[self.sent..]
     }
 
-    /// Ends it, and wipes what it kept.
+    /// Fails the flight, and wipes what it kept.
     pub(super) fn fail(&mut self, reason: FirstFlightFailure, outcome: EarlyDataOutcome) {
         self.state = State::Failed(FirstFlightError { reason, outcome });
         self.kept = EarlyDataBuffer::default();
@@ -88,9 +88,9 @@ impl Flight {
     }
 }
 
-/// A program that knows what to send sends it within microseconds, and a third of a round trip over a continent
-/// is no more than what a server that speaks first loses.
+/// A program that knows what to send sends it within microseconds; to a program whose server speaks first,
+/// the wait costs at most a third of a round trip across a continent.
 const LIMIT: Duration = Duration::from_millis(10);
 
-/// What a client keeps in memory for one server at most, however much early data its ticket allows.
+/// Maximum a client keeps in memory for one server, however much early data its ticket allows.
 const MAX_KEPT: usize = 64 * 1024;

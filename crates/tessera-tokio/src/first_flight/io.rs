@@ -18,7 +18,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncRead for FirstFlight<IO> {
     ) -> Poll<Result<()>> {
         let this = self.get_mut();
         ready!(this.poll_verdict(Half::Read, cx))?;
-        // A reader doesn't wait until the rest is sent, and doesn't report why it can't be.
+        // A reader neither waits for the rest to be sent nor reports why it can't be.
         let _ = this.poll_rest(Half::Read, cx);
         Pin::new(&mut this.stream).poll_read(cx, buffer)
     }
@@ -61,7 +61,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for FirstFlight<IO> {
         while let Some(flight) = &mut this.flight {
             match flight.state {
                 State::Gathering => {
-                    // What waits for a request leaves later, and by itself if none comes.
+                    // Data held for a request leaves later, when the wait expires if no request is
+                    // written.
                     if !flight.kept.bytes().is_empty() {
                         this.go_on(cx);
                     }
@@ -75,7 +76,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for FirstFlight<IO> {
                     if all && let Poll::Ready(Ok(())) = Pin::new(&mut this.stream).poll_flush(cx) {
                         return Poll::Ready(Ok(()));
                     }
-                    // There is more than may go early, or it can't leave: the handshake goes on meanwhile.
+                    // More data than may be early, or it can't be sent: continue the handshake.
                     ready!(this.poll_verdict(Half::Write, cx))?;
                 }
                 State::Answered => ready!(this.poll_rest(Half::Write, cx))?,
@@ -85,7 +86,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> AsyncWrite for FirstFlight<IO> {
         Pin::new(&mut this.stream).poll_flush(cx)
     }
 
-    /// Ends this side's direction when the handshake is complete, and all was sent.
+    /// Ends this side's direction once the handshake is complete and everything was sent.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let this = self.get_mut();
         ready!(this.poll_settled(cx))?;
@@ -98,13 +99,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         self.flight.as_ref().is_some_and(|flight| matches!(flight.state, State::Gathering))
     }
 
-    /// After something was written: drives the handshake as far as it goes, so that whoever waits for anything is
-    /// woken. A failure stays, and comes with the next call.
+    /// Drives the handshake as far as possible after a write, so that waiting tasks are woken. A failure is
+    /// kept and reported by the next call.
     fn go_on(&mut self, cx: &mut Context<'_>) {
         let _ = self.poll_verdict(Half::Write, cx);
     }
 
-    /// Writes more early data while the flight is under way. `None` if none can go any more.
+    /// Writes more early data while the flight is in progress; `None` if no more can be sent early.
     fn poll_write_more(&mut self, data: &[u8], cx: &mut Context<'_>) -> Poll<Option<usize>> {
         let Some(flight) = &mut self.flight else { return Poll::Ready(None) };
         let data = &data[..data.len().min(flight.room())];
@@ -117,7 +118,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
                 flight.sent += count;
                 Poll::Ready(Some(count))
             }
-            // Why none, the handshake tells.
+            // The handshake reports the reason.
             _ => Poll::Ready(None),
         }
     }

@@ -1,4 +1,4 @@
-//! A client's stream whose first writes travel as early data, while the program above knows nothing of it.
+//! A client's stream whose first writes travel as early data, transparently to the program above.
 
 mod error;
 mod flight;
@@ -22,33 +22,35 @@ use crate::wakers::Half;
 pub use error::{FirstFlightError, FirstFlightFailure};
 use flight::{Flight, State};
 
-/// A client's stream whose first writes travel as early data: HTTP clients, copy loops and whatever else
-/// reads and writes may use it as it stands. Made by [`Connector::first_flight`](crate::Connector::first_flight).
+/// A client's stream whose first writes travel as early data. HTTP clients, copy loops and other programs
+/// that read and write can use it unchanged. Made by
+/// [`Connector::first_flight`](crate::Connector::first_flight).
 ///
-/// Under a forward-secret ticket what is written before the server's answer goes with the ClientHello or
-/// right behind it, and is kept until the verdict. Then:
+/// Under a forward-secret ticket, data written before the server's answer goes with the ClientHello or right
+/// behind it, and is kept until the verdict. Then:
 ///
-/// | what became of it | the stream |
+/// | outcome | the stream |
 /// |---|---|
-/// | accepted | forgets it; what was more than early data may be goes on as ordinary data |
+/// | accepted | forgets it; data beyond the early data limit follows as ordinary data |
 /// | `burned`, or lost as the client may read it so | sends it once more by itself |
-/// | `used`, `unknown` | gives a [`FirstFlightError`] from every call; sends it once more if it is [`repeatable`](Self::repeatable) |
-/// | the connection failed when it had left | gives a [`FirstFlightError`] from every call |
-/// | refused, and the server chose another application protocol | gives a [`FirstFlightError`] from every call |
+/// | `used`, `unknown` | returns a [`FirstFlightError`] from every call; sends it once more if it is [`repeatable`](Self::repeatable) |
+/// | the connection failed after it was sent | returns a [`FirstFlightError`] from every call |
+/// | refused, and the server chose another application protocol | returns a [`FirstFlightError`] from every call |
 ///
-/// Nothing is sent more than once more, and nothing after an error. Without such a ticket writing waits for the
+/// Nothing is resent more than once, and nothing after an error. Without such a ticket, writing waits for the
 /// end of the handshake.
 ///
-/// **When the flight leaves.** With the first write; where that begins an HTTP/2 connection (RFC 9113 §3.4), with
-/// the one that completes a request, so that preface, SETTINGS and request are one flight. If neither comes, then 10 ms
-/// after the stream was used first ([`wait_at_most`](Self::wait_at_most)), with what there is: where the server
-/// speaks first, reading waits that long. A read alone doesn't make it leave earlier, nor does a flush while the
-/// request is missing. `shutdown` does, and waits for the verdict.
+/// **When the flight leaves.** With the first write; if that begins an HTTP/2 connection (RFC 9113 §3.4),
+/// with the write that completes a request, so that preface, SETTINGS and request are one flight. Otherwise
+/// 10 ms after the stream was first used ([`wait_at_most`](Self::wait_at_most)), with whatever was written:
+/// if the server speaks first, reading waits that long. A read alone doesn't send it earlier, nor does a
+/// flush while the request is missing. `shutdown` does, and waits for the verdict.
 ///
-/// **What an application should know.** Early data may be executed before the handshake is complete, and a prefix of it
-/// where whoever is on the path holds the rest back: it has to be self-delimiting, as HTTP is. Who drops
-/// the stream between flight and verdict has nothing sent again: ask [`early_data`](Self::early_data) before.
-/// Bytes are kept in memory until the verdict, 64 KiB at most, and wiped then.
+/// **What an application should know.** Early data may be executed before the handshake is complete, and if
+/// an attacker on the path holds the rest back, a prefix of it may be: it must be self-delimiting, as HTTP
+/// is. If the stream is dropped between flight and verdict, nothing is sent again: query
+/// [`early_data`](Self::early_data) first. Data is kept in memory until the verdict, 64 KiB at most, and then
+/// wiped.
 ///
 /// ```
 /// use std::io;
@@ -81,26 +83,27 @@ use flight::{Flight, State};
 /// ```
 pub struct FirstFlight<IO> {
     stream: ClientStream<IO>,
-    /// What may travel as early data, until nobody has to remember it.
+    /// What may travel as early data; `None` once it is settled.
     flight: Option<Box<Flight>>,
-    /// Some of what was rejected was sent again.
+    /// Some rejected data was sent again.
     sent_again: bool,
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
-    /// Around a stream that was just started, with the application protocol of its session.
+    /// Wraps a stream that was just started, with the application protocol of its session.
     pub(crate) fn new(stream: ClientStream<IO>, protocol: Option<Vec<u8>>) -> Self {
-        // What the program doesn't know it sends must not be replayable.
+        // The program doesn't know that its data is early, so it must not be replayable.
         let carries = stream.facts().flight.is_some();
         let carries = carries && stream.driver.machine.connection.early_data_room() > 0;
         let flight = carries.then(|| Box::new(Flight::new(protocol)));
         Self { stream, flight, sent_again: false }
     }
 
-    /// Says that what is written until the verdict may be executed twice: after `used` and `unknown` it is sent once
-    /// more too. Only the owner of the requests knows that; RFC 9110 §9.2.2 calls such methods idempotent.
+    /// Declares that data written before the verdict may be executed twice: it is then resent once after
+    /// `used` and `unknown` too. Only the owner of the requests knows that; RFC 9110 §9.2.2 calls such
+    /// methods idempotent.
     ///
-    /// Where the connection fails there is an error all the same.
+    /// A failed connection is still an error.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         if let Some(flight) = &mut self.flight {
@@ -109,7 +112,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         self
     }
 
-    /// Waits no longer than this for something to send, from when the stream is used first. Default: 10 ms.
+    /// Sets how long to wait for something to send, counted from the first use of the stream. Default: 10 ms.
     #[must_use]
     pub fn wait_at_most(mut self, limit: Duration) -> Self {
         if let Some(flight) = &mut self.flight {
@@ -118,15 +121,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         self
     }
 
-    /// Whether there is a forward-secret ticket, and no answer yet: what is written now goes as early data as far as it
-    /// may.
+    /// Returns whether there is a forward-secret ticket and no answer yet: data written now is sent as early
+    /// data as far as the limit allows.
     pub fn carries_early_data(&self) -> bool {
         let state = self.flight.as_ref().map(|flight| &flight.state);
         matches!(state, Some(State::Gathering | State::UnderWay))
     }
 
-    /// The application protocol: the session's while the flight is under way, the negotiated one afterwards.
-    /// Should the server choose another after all, nothing is sent again in it: there is an error.
+    /// Returns the application protocol: the session's while the flight is in progress, then the negotiated
+    /// one. If the server chooses another one, nothing is resent in it: the stream fails.
     pub fn protocol(&self) -> Option<&[u8]> {
         match &self.flight {
             Some(flight) if !self.stream.is_handshake_complete() => flight.protocol.as_deref(),
@@ -134,8 +137,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
-    /// Waits until the application [`protocol`](Self::protocol) is known: not at all where early data may go, and else
-    /// until the handshake is complete.
+    /// Waits until the application [`protocol`](Self::protocol) is known: at once if early data may be sent,
+    /// otherwise when the handshake is complete.
     pub async fn ready(&mut self) -> Result<()> {
         match self.flight.as_ref().map(|flight| &flight.state) {
             Some(State::Failed(error)) => Err(error.to_io()),
@@ -144,7 +147,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
-    /// Why it doesn't go on, if it doesn't: what every call of either half gives.
+    /// Returns why the stream failed, if it did: the error that every call on either half returns.
     pub fn failure(&self) -> Option<&FirstFlightError> {
         match self.flight.as_ref().map(|flight| &flight.state) {
             Some(State::Failed(error)) => Some(error),
@@ -152,7 +155,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
-    /// What is known of the early data, now. What the stream keeps and has not begun to send doesn't count.
+    /// Returns what is known of the early data now, without data that the stream keeps and has not begun to
+    /// send.
     pub fn early_data(&self) -> EarlyDataOutcome {
         match self.flight.as_ref().map(|flight| &flight.state) {
             Some(State::Failed(error)) => error.outcome(),
@@ -160,24 +164,25 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
-    /// What is known of the connection.
+    /// Returns what is known of the connection.
     pub fn facts(&self) -> &Facts {
         self.stream.facts()
     }
 
-    /// Whether what it rests on was withdrawn since: see [`TlsStream::is_withdrawn`](crate::TlsStream::is_withdrawn).
+    /// Returns whether what the connection depends on was withdrawn: see
+    /// [`TlsStream::is_withdrawn`](crate::TlsStream::is_withdrawn).
     pub fn is_withdrawn(&self) -> bool {
         self.stream.is_withdrawn()
     }
 
-    /// The stream underneath, to look at its addresses or options.
+    /// Returns the underlying stream, for its addresses or options.
     pub fn get_ref(&self) -> &IO {
         self.stream.get_ref()
     }
 
-    /// Waits until what was written is answered for, and sent again where it has to be.
+    /// Waits until what was written is settled, and resent if necessary.
     ///
-    /// Nobody has to call it: reading and writing do the same. It also ends the wait for something to send.
+    /// Calling it is optional: reading and writing do the same. It also ends the wait for something to send.
     pub async fn settled(&mut self) -> Result<()> {
         poll_fn(|cx| self.poll_settled(cx)).await
     }
@@ -191,7 +196,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         self.stream.driver.poll_handshake(Half::Write, Goal::Complete, cx)
     }
 
-    /// Ready when the flight is answered for. What is left of it then has to be sent as ordinary data.
+    /// Ready when the flight is settled. What is left of it must then be sent as ordinary data.
     fn poll_verdict(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<Result<()>> {
         loop {
             let Some(flight) = &mut self.flight else { return Poll::Ready(Ok(())) };
@@ -214,8 +219,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         }
     }
 
-    /// Gives what was gathered to the engine as early data, as far as it takes it. Why it takes no more, the
-    /// handshake tells.
+    /// Passes the gathered data to the engine as early data, as far as it takes it. If it takes no more, the
+    /// handshake reports why.
     fn poll_send_early(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<()> {
         let Some(flight) = &mut self.flight else { return Poll::Ready(()) };
         while !flight.unsent().is_empty() {
@@ -227,7 +232,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         Poll::Ready(())
     }
 
-    /// The handshake is complete, or has failed: decides what becomes of the flight.
+    /// Decides what becomes of the flight once the handshake is complete or has failed.
     fn settle(&mut self, result: Result<()>, half: Half, cx: &mut Context<'_>) -> Result<()> {
         let Some(flight) = &mut self.flight else { return result };
         if let Err(error) = result {
@@ -258,7 +263,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
             None => flight.state = State::Answered,
             Some(reason) => {
                 flight.fail(reason, self.stream.early_data());
-                // The server learns that nothing comes.
+                // Close towards the server, so that it doesn't wait for data.
                 let driver = &mut self.stream.driver;
                 driver.machine.connection.close(&mut driver.machine.output);
                 let _ = driver.poll_send(half, cx);
@@ -268,13 +273,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
         Ok(())
     }
 
-    /// Sends what the flight leaves to be sent as ordinary data; forgets the flight when the engine has all.
+    /// Sends the flight's remaining data as ordinary data; forgets the flight when the engine has all of it.
     fn poll_rest(&mut self, half: Half, cx: &mut Context<'_>) -> Poll<Result<()>> {
         let Some(flight) = &mut self.flight else { return Poll::Ready(Ok(())) };
         if let State::Answered = flight.state {
             while !flight.kept.bytes().is_empty() {
                 self.stream.check_writable()?;
-                // Of an accepted flight only what it didn't carry is left.
+                // Of an accepted flight, only what it didn't carry is left.
                 self.sent_again |= flight.sent > 0;
                 let machine = &mut self.stream.driver.machine;
                 let count = machine.write(flight.kept.bytes()).map_err(wrap)?;
@@ -291,8 +296,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> FirstFlight<IO> {
     }
 }
 
-/// A stream that was started, or handshaken, without early data, for programs that have both: nothing more of it
-/// travels early.
+/// Wraps a stream that was started, or has completed its handshake, without early data, for programs that use
+/// both kinds: it sends none from here on.
 impl<IO> From<ClientStream<IO>> for FirstFlight<IO> {
     fn from(stream: ClientStream<IO>) -> Self {
         Self { stream, flight: None, sent_again: false }
@@ -303,7 +308,7 @@ impl<IO> From<ClientStream<IO>> for FirstFlight<IO> {
 mod tests {
     use super::*;
 
-    /// The rest is in a box, and gone after the verdict.
+    /// The rest is boxed, and freed after the verdict.
     #[test]
     fn an_idle_first_flight_costs_two_words_more_than_a_stream() {
         let words = 2 * size_of::<usize>();

@@ -1,9 +1,9 @@
 //! Whether what was written so far waits for a request.
 
-/// Whether these bytes begin an HTTP/2 connection and hold no request yet: preface, SETTINGS and the request come in
-/// writes of their own, with flushes between.
+/// Whether these bytes begin an HTTP/2 connection and hold no request yet: preface, SETTINGS and request are
+/// written separately, with flushes in between.
 ///
-/// The preface is asked for, and no name of ALPN: clients with prior knowledge have none (RFC 9113 §3.3).
+/// Detects the preface instead of an ALPN name: clients with prior knowledge negotiate none (RFC 9113 §3.3).
 pub(super) fn awaits_request(bytes: &[u8]) -> bool {
     match bytes.strip_prefix(PREFACE) {
         Some(frames) => !has_request(frames),
@@ -11,8 +11,8 @@ pub(super) fn awaits_request(bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether a whole field section is among these frames: a HEADERS frame, or one that continues it, with
-/// END_HEADERS (RFC 9113 §6.2, §6.10).
+/// Whether the frames contain a whole field section: a HEADERS or CONTINUATION frame with END_HEADERS (RFC
+/// 9113 §6.2, §6.10).
 fn has_request(mut frames: &[u8]) -> bool {
     // RFC 9113 §4.1
     while let [high, middle, low, typ, flags, _, _, _, _, rest @ ..] = frames {

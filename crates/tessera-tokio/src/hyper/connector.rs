@@ -19,10 +19,10 @@ use super::report::FlightReport;
 use super::stream::HttpsStream;
 use crate::connector::Connector;
 
-/// Connects to `https://` URIs: by TCP, or as another connector does, and by TLS as
-/// [`Connector::first_flight`]. `http://` is refused.
+/// Connects to `https://` URIs, over TCP or another connector, with TLS by [`Connector::first_flight`].
+/// Refuses `http://`.
 ///
-/// The configuration's `protocols` decide about HTTP/2: `h2` and `http/1.1` for clients that have both.
+/// The configuration's `protocols` determine HTTP/2: `h2` and `http/1.1` for clients that support both.
 #[derive(Clone)]
 pub struct HttpsConnector<C = HttpConnector> {
     tls: Connector,
@@ -32,12 +32,12 @@ pub struct HttpsConnector<C = HttpConnector> {
     reports: Option<Arc<dyn Fn(FlightReport) + Send + Sync>>,
 }
 
-/// What becomes of `http://`.
+/// How `http://` is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plaintext {
     Refused,
     Allowed,
-    /// It means TLS too.
+    /// TLS is used for it too.
     #[cfg(feature = "tonic")]
     Secured,
 }
@@ -47,14 +47,14 @@ impl HttpsConnector {
     pub fn new(tls: Connector) -> Self {
         let mut tcp = HttpConnector::new();
         tcp.enforce_http(false);
-        // A stream sends what belongs together at once.
+        // The stream already batches what belongs together.
         tcp.set_nodelay(true);
         Self::over(tcp, tls)
     }
 }
 
 impl<C> HttpsConnector<C> {
-    /// Connects as `inner` does, and speaks TLS over that.
+    /// Connects with `inner`, and runs TLS over that.
     pub fn over(inner: C, tls: Connector) -> Self {
         Self { tls, inner, plaintext: Plaintext::Refused, protocol: None, reports: None }
     }
@@ -66,15 +66,15 @@ impl<C> HttpsConnector<C> {
         self
     }
 
-    /// Gives the report of each connection when it is made: for clients whose errors don't lead to it, as
-    /// tonic's don't.
+    /// Passes the report of each new connection to `give`: for clients whose errors don't lead to it, such as
+    /// tonic's.
     #[must_use]
     pub fn reporting(mut self, give: impl Fn(FlightReport) + Send + Sync + 'static) -> Self {
         self.reports = Some(Arc::new(give));
         self
     }
 
-    /// For gRPC: whatever the scheme, it is TLS, and HTTP/2.
+    /// For gRPC: TLS and HTTP/2, whatever the scheme.
     #[cfg(feature = "tonic")]
     pub(crate) fn for_grpc(mut self) -> Self {
         self.plaintext = Plaintext::Secured;
@@ -114,7 +114,7 @@ where
             }
             let destination = Destination { server_name: host, ..Default::default() };
             let mut stream = tls.first_flight(destination, TokioIo::new(io)).await?;
-            // Which version of HTTP it is: the session knows, or the handshake will.
+            // The session or the handshake determines the version of HTTP.
             stream.ready().await?;
             if protocol.is_some_and(|protocol| stream.protocol() != Some(protocol)) {
                 return Err(invalid("the server doesn't speak HTTP/2 (ALPN h2)"));
@@ -128,7 +128,7 @@ where
     }
 }
 
-/// The host as TLS names it: an IPv6 address stands in brackets in a URI alone (RFC 3986 §3.2.2).
+/// Returns the host as TLS names it: only a URI puts an IPv6 address in brackets (RFC 3986 §3.2.2).
 fn server_name(host: &str) -> String {
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     address.unwrap_or(host).to_owned()

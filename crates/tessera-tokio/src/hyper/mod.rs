@@ -1,8 +1,7 @@
 //! HTTP clients with hyper: a connector for the pooled client of hyper-util.
 //!
-//! The first request on a new connection travels as early data where the session store has a
-//! forward-secret ticket; the program knows nothing of it. `docs/library.md` in the repository has a whole
-//! program.
+//! The first request on a new connection travels as early data if the session store has a forward-secret
+//! ticket, transparently to the program. `docs/library.md` in the repository has a whole program.
 //!
 //! ```no_run
 //! use http::Uri;
@@ -27,9 +26,9 @@
 //! # }
 //! ```
 //!
-//! **Nothing is executed twice.** hyper-util sends a request again by itself only where its connection never
-//! took it (`retry_canceled_requests`, on by default): nothing of such a request was in a first flight,
-//! so the setting may stay as it is. A request that was in one fails with [`first_flight_error`].
+//! **Nothing is executed twice.** hyper-util resends a request by itself only if its connection never took it
+//! (`retry_canceled_requests`, on by default): no part of such a request was in a first flight, so the
+//! setting may stay on. A request that was in one fails with [`first_flight_error`].
 
 mod connector;
 mod report;

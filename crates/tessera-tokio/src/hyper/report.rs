@@ -1,4 +1,4 @@
-//! What became of a connection's first flight, for who has its requests.
+//! What became of a connection's first flight, for the owner of its requests.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ use hyper_util::client::legacy;
 use crate::early_data::EarlyDataOutcome;
 use crate::first_flight::FirstFlightError;
 
-/// What is known of a connection's first flight. Responses have it as an extension:
+/// What is known of a connection's first flight; an extension of its responses:
 ///
 /// ```
 /// use hyper::Response;
@@ -32,13 +32,12 @@ struct Known {
 }
 
 impl FlightReport {
-    /// What became of the early data, as soon as the server's answer was read; nothing was sent before as
-    /// far as this says.
+    /// Returns what became of the early data. Until the server's answer is read, it reports nothing as sent.
     pub fn early_data(&self) -> EarlyDataOutcome {
         self.with(|known| known.early_data)
     }
 
-    /// Why the flight doesn't go on, if it doesn't.
+    /// Returns why the flight failed, if it did.
     pub fn error(&self) -> Option<FirstFlightError> {
         self.with(|known| known.error.clone())
     }
@@ -61,11 +60,11 @@ impl FlightReport {
     }
 }
 
-/// The [`FirstFlightError`] behind an error of hyper-util's client, if there is one: with the verdict and the
-/// flight's name. It also finds one behind other errors that name it as their source.
+/// Returns the [`FirstFlightError`] behind an error of hyper-util's client, with the verdict and the flight's
+/// name. Also finds one behind errors that name it as their source.
 ///
-/// Under HTTP/1.1 [`FirstFlightError::of`] finds it as well. Of an error below HTTP/2 the crate `h2`
-/// keeps no more than the text; but the client's error knows its connection, and that has it.
+/// Under HTTP/1.1 [`FirstFlightError::of`] finds it as well. Under HTTP/2 the crate `h2` keeps only an
+/// error's text; but the client's error knows its connection, which has the original.
 pub fn first_flight_error(error: &(dyn Error + 'static)) -> Option<FirstFlightError> {
     if let Some(found) = FirstFlightError::of(error) {
         return Some(found.clone());
@@ -77,7 +76,7 @@ pub fn first_flight_error(error: &(dyn Error + 'static)) -> Option<FirstFlightEr
             connected.get_extras(&mut extras);
             return extras.get().and_then(FlightReport::error);
         }
-        // An I/O error names the source of what it is made of, and leaves that out.
+        // An I/O error's `source` skips the error it wraps.
         next = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(inner) => Some(inner as &(dyn Error + 'static)),
             None => error.source(),

@@ -22,7 +22,7 @@ enum Kind<IO> {
 struct Tls<IO> {
     stream: TokioIo<FirstFlight<TokioIo<IO>>>,
     report: FlightReport,
-    /// The report has the server's answer.
+    /// The report already has the server's answer.
     is_answered: bool,
 }
 
@@ -38,7 +38,7 @@ impl<IO> HttpsStream<IO> {
 }
 
 impl<IO: Read + Write + Unpin> Tls<IO> {
-    /// Passes it on; what it says of the first flight is for the report.
+    /// Passes the result through, and copies the outcome of the first flight to the report.
     fn told<T>(&mut self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if let Poll::Ready(Err(error)) = &result {
             self.report.failed(error, self.stream.inner().early_data());
