@@ -46,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a server offers and accepts.
+/// Makes the configuration of a server: what it offers and accepts.
 fn server_config(chain: &Path, key: &Path) -> Result<ServerConfig, Box<dyn Error>> {
     let provider = tessera_aws_lc::provider();
     let key = PrivatePkcs8KeyDer::from_pem_file(key)?;
@@ -63,38 +63,38 @@ fn server_config(chain: &Path, key: &Path) -> Result<ServerConfig, Box<dyn Error
     Ok(config)
 }
 
-/// What a client offers and accepts.
+/// Makes the configuration of a client: what it offers and accepts.
 fn client_config(root: &Path) -> Result<ClientConfig, Box<dyn Error>> {
     // For servers of the public web: `tessera_tokio::system_verifier()`.
     let verifier = WebPkiVerifier::new(&certificates(root)?)?;
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), Arc::new(verifier));
-    // Resumption is on by default. Early data is not: only the application knows that it wants it.
+    // Resumption is on by default. Early data is off: only the application knows whether it is safe to use.
     config.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
     Ok(config)
 }
 
-/// The certificates of a PEM file, in their order.
+/// Reads the certificates of a PEM file, in order.
 fn certificates(path: &Path) -> Result<Vec<Vec<u8>>, pki_types::pem::Error> {
     let certificates = CertificateDer::pem_file_iter(path)?;
     certificates.map(|der| der.map(|der| der.to_vec())).collect()
 }
 
-/// Answers every question, and says in the answer whether it came as early data.
+/// Answers every question, and mentions in the answer whether it came as early data.
 async fn serve(listener: TcpListener, acceptor: Acceptor) -> io::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
         let acceptor = acceptor.clone();
         tokio::spawn(async move {
-            // Ready half a round trip before the handshake is complete, so that early data gets its
-            // answer at once.
+            // Ready half a round trip before the handshake is complete, so that early data is answered at
+            // once.
             let mut stream = acceptor.accept_early(socket).await?;
             let mut question = [0; 6];
             stream.read_exact(&mut question).await?;
             let when =
                 if stream.is_early() { "in the first flight" } else { "after the handshake" };
             stream.write_all(format!("the question came {when}").as_bytes()).await?;
-            // Tickets go out when the handshake is complete, and nothing goes out after the end.
+            // Tickets are sent when the handshake is complete, and nothing is sent after the end.
             stream.handshake().await?;
             stream.shutdown().await?;
             // Read on until the client has closed too: an unread close would reset the connection.
@@ -103,7 +103,7 @@ async fn serve(listener: TcpListener, acceptor: Acceptor) -> io::Result<()> {
     }
 }
 
-/// Asks one question: with the first flight if there is a session that can carry it.
+/// Asks one question, with the first flight if a session can carry it.
 async fn ask(connector: &Connector, address: SocketAddr, question: &str) -> io::Result<()> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
@@ -114,13 +114,13 @@ async fn ask(connector: &Connector, address: SocketAddr, question: &str) -> io::
         EarlyData::Accepted { stream, count, .. } => (stream, &question_bytes[count..]),
         EarlyData::NotSent(stream) => (stream?, question_bytes),
         EarlyData::Rejected { stream, verdict: Verdict::Burned, .. } => (stream, question_bytes),
-        // Somebody may have executed it: whether it is asked again is for the application to decide. The
-        // flight's handle is in the outcome, to ask for the receipt.
+        // The server may have executed it: the application decides whether to ask again. The outcome has the
+        // flight's handle, to ask for the receipt.
         unknown => return Err(io::Error::other(format!("maybe executed: {unknown:?}"))),
     };
     stream.write_all(rest).await?;
     let early_data = stream.early_data();
-    // Reading also takes the tickets that come, and puts their sessions into the store.
+    // Reading also takes the tickets that arrive, and puts their sessions into the store.
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await?;
     println!("{question} {answer} (early: {}, PSK: {:?})", early_data.accepted, stream.facts().psk);
@@ -130,7 +130,7 @@ async fn ask(connector: &Connector, address: SocketAddr, question: &str) -> io::
 /// The name in the server's certificate.
 const SERVER_NAME: &str = "server.example";
 
-/// The files that an operator has: here made for one run.
+/// An operator's files, made here for one run.
 struct Files {
     directory: PathBuf,
     root: PathBuf,

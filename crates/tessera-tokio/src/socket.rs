@@ -1,4 +1,4 @@
-//! The stream underneath, and who waits for it.
+//! The underlying stream, and the tasks that wait for it.
 
 use std::io;
 use std::pin::Pin;
@@ -12,17 +12,17 @@ use crate::fast_open::never_left;
 use crate::input::Input;
 use crate::wakers::{Half, Wakers};
 
-/// The stream underneath, with what is known of its two directions.
+/// The underlying stream, with the state of its two directions.
 pub(crate) struct Socket<IO> {
     pub(crate) io: IO,
-    /// How many bytes the stream has taken to be sent, or may have taken before it failed.
+    /// How many bytes the stream took to send, or may have taken before it failed.
     pub(crate) handed_over: u64,
     wakers: Arc<Wakers>,
     /// Wakes both halves.
     waker: Waker,
-    /// Why nothing can be sent any more. Reading goes on: an alert may say why.
+    /// Why nothing can be sent any more. Reading continues: an alert may give the reason.
     write_error: Option<io::ErrorKind>,
-    /// Something was written and may wait in a buffer of the stream.
+    /// Something was written and may sit in a buffer of the stream.
     unflushed: bool,
 }
 
@@ -33,22 +33,22 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
         Self { io, handed_over: 0, wakers, waker, write_error: None, unflushed: false }
     }
 
-    /// Registers who waits, before the stream is polled on behalf of both halves.
+    /// Registers the waiting task, before the stream is polled on behalf of both halves.
     pub(crate) fn register(&self, half: Half, cx: &Context<'_>) {
         self.wakers.register(half, cx.waker());
     }
 
-    /// Wakes both halves: what the other half did may be what one waits for.
+    /// Wakes both halves: one may be waiting for what the other half did.
     pub(crate) fn wake_all(&self) {
         self.wakers.wake_all();
     }
 
-    /// Wakes the half that is not driving just now.
+    /// Wakes the half that is not driving at the moment.
     pub(crate) fn wake_other(&self, half: Half) {
         self.wakers.wake_other(half);
     }
 
-    /// What wakes both halves.
+    /// Returns the waker of both halves.
     pub(crate) fn waker(&self) -> Waker {
         self.waker.clone()
     }
@@ -58,7 +58,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
         self.unflushed || !output.is_empty()
     }
 
-    /// Sends the output, all of it. What can't be sent any more is dropped, and
+    /// Sends all of the output. What can't be sent any more is dropped, and
     /// [`check_writable`](Self::check_writable) reports it.
     pub(crate) fn poll_send(&mut self, output: &mut Output) -> Poll<()> {
         let mut cx = Context::from_waker(&self.waker);
@@ -71,7 +71,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
                     self.unflushed = true;
                 }
                 Err(error) => {
-                    // Not every stream knows how much of it left.
+                    // Not every stream knows how much of it was sent.
                     if !never_left(&error) {
                         self.handed_over += output.as_slice().len() as u64;
                     }
@@ -111,7 +111,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Socket<IO> {
         Poll::Ready(Ok(count))
     }
 
-    /// Receives once, and drops it; 0 is the end of the stream.
+    /// Receives once and drops the bytes; 0 is the end of the stream.
     pub(crate) fn poll_drain(&mut self) -> Poll<io::Result<usize>> {
         let mut cx = Context::from_waker(&self.waker);
         let mut bytes = [0; 4096];

@@ -24,21 +24,19 @@ pub type ClientStream<IO> = TlsStream<IO, ClientHandshake>;
 /// A server's stream.
 pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
 
-/// A TLS connection over a stream: [`AsyncRead`] and [`AsyncWrite`].
+/// A TLS connection over a stream, as [`AsyncRead`] and [`AsyncWrite`].
 ///
-/// - Dropping a future that reads, writes or shakes hands loses nothing: all state is in the stream.
-///   Only a future that *owns* the stream takes it along.
+/// - Dropping a future that reads, writes or performs the handshake loses nothing: all state is in the
+///   stream. Only a future that *owns* the stream drops it too.
 /// - A stream may be read and written before its handshake is complete; both drive the handshake.
-/// - After the peer's close_notify reading gives 0 bytes, and writing goes on. If the connection ends
-///   without it, the error is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): something may be
-///   missing.
-/// - `shutdown` sends close_notify and ends this side's direction; reading goes on. A server whose
-///   flight is made completes its handshake first, so that its tickets go out.
-/// - Errors of TLS are [`tessera::Error`]s inside of [`io::Error`]s. Before one is returned, the
-///   alert is sent as well as it can be: the error waits for the peer to end too, for a second at
-///   most.
-/// - Reading answers key updates and takes tickets; who never reads gets no sessions.
-/// - Under TCP, `TCP_NODELAY` should be set: a stream sends what belongs together at once.
+/// - After the peer's close_notify, reads return 0 bytes and writes still work. If the connection ends
+///   without it, the error is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof): data may be missing.
+/// - `shutdown` sends close_notify and ends this side's direction; reads still work. A server whose flight is
+///   built completes its handshake first, so that its tickets are sent.
+/// - TLS errors are [`tessera::Error`]s inside [`io::Error`]s. Before one is returned, the alert is sent as
+///   far as possible: the error waits for the peer's end too, for at most a second.
+/// - Reading answers key updates and takes tickets; a client that never reads gets no sessions.
+/// - Under TCP, `TCP_NODELAY` should be set: the stream already batches what belongs together.
 ///
 /// ```
 /// use std::io;
@@ -59,9 +57,9 @@ pub type ServerStream<IO> = TlsStream<IO, ServerHandshake>;
 /// ```
 pub struct TlsStream<IO, S: AsyncHandshake> {
     pub(crate) driver: Driver<IO, S>,
-    /// To a client: after how many bytes that are sent the early data begins.
+    /// Client only: the offset in the sent bytes at which the early data begins.
     pub(crate) early_data_from: Option<u64>,
-    /// The last read gave early data.
+    /// The last read returned early data.
     is_early: bool,
     /// close_notify was sent.
     is_shut_down: bool,
@@ -77,11 +75,11 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         }
     }
 
-    /// Waits until the handshake is complete. Early data that comes meanwhile is kept to be read.
+    /// Waits until the handshake is complete. Early data that arrives meanwhile is kept to be read.
     pub async fn handshake(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Complete, cx)).await?;
         if S::ROLE == Role::Client {
-            // The server's handshake isn't complete before it has this.
+            // The server can't complete its handshake before it has this.
             let deadline = self.driver.machine.latest_completion;
             let sent = poll_fn(|cx| self.driver.poll_send(Half::Read, cx));
             timeout_at(deadline, sent).await.map_err(|_| wrap(Error::TimedOut))?;
@@ -96,45 +94,45 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         poll_fn(|cx| self.driver.poll_handshake(Half::Read, Goal::Writable, cx)).await
     }
 
-    /// Whether the handshake is complete.
+    /// Returns whether the handshake is complete.
     pub fn is_handshake_complete(&self) -> bool {
         self.driver.machine.complete
     }
 
-    /// The generation of the configuration that it began with: see
+    /// Returns the generation of the configuration that it began with: see
     /// [`Acceptor::generation`](crate::Acceptor::generation) and
     /// [`Connector::generation`](crate::Connector::generation).
     pub fn generation(&self) -> u64 {
         self.driver.machine.begun.generation
     }
 
-    /// Whether what it rests on was withdrawn since: the peer was accepted by a verifier that doesn't count
-    /// any more, or in another policy epoch, or its external PSK is gone or has another secret. A complete
-    /// connection goes on nevertheless; its owner may end it.
+    /// Returns whether what the connection depends on was withdrawn: the peer was accepted by a verifier that
+    /// is no longer valid, or in another policy epoch, or its external PSK was removed or has another secret.
+    /// A complete connection continues nevertheless; its owner may end it.
     pub fn is_withdrawn(&self) -> bool {
         self.driver.machine.begun.is_withdrawn(self.facts())
     }
 
-    /// What is known of the connection: protocol, peer, suite, what became of early data.
+    /// Returns what is known of the connection: protocol, peer, suite, outcome of early data.
     pub fn facts(&self) -> &Facts {
         self.driver.machine.connection.facts()
     }
 
-    /// The application protocol (RFC 7301).
+    /// Returns the application protocol (RFC 7301).
     pub fn protocol(&self) -> Option<&[u8]> {
         self.facts().protocol.as_deref()
     }
 
-    /// Whether the last read gave early data. No read mixes early data with what comes after it.
+    /// Returns whether the last read returned early data. No read mixes early data with later data.
     ///
-    /// Replayable early data was maybe not sent by this connection's client until the handshake is
-    /// complete; forward-secret early data is accepted at most once in any case. It may be a prefix of what
-    /// the client sent, where whoever is on the path held the rest back: it has to be self-delimiting.
+    /// Until the handshake is complete, replayable early data may not come from this connection's client;
+    /// forward-secret early data is accepted at most once in any case. It may be a prefix of what the client
+    /// sent, if an attacker on the path held the rest back: it must be self-delimiting.
     pub fn is_early(&self) -> bool {
         self.is_early
     }
 
-    /// What tells whether the handshake is complete, to be kept apart from the stream.
+    /// Returns a handle that reports whether the handshake is complete, independent of the stream.
     pub fn handshake_watch(&mut self) -> HandshakeWatch {
         let facts = self.facts();
         let replayable = facts.early_data == EarlyDataStatus::Accepted
@@ -143,7 +141,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         machine.completion.watch(machine.complete, replayable)
     }
 
-    /// Exports keying material (RFC 8446 §7.5), when the handshake is complete.
+    /// Exports keying material (RFC 8446 §7.5) once the handshake is complete.
     pub fn export_keying_material(
         &mut self,
         label: &[u8],
@@ -154,18 +152,17 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         connection.export_keying_material(label, context, out).map_err(wrap)
     }
 
-    /// The channel binding `tls-exporter` (RFC 9266), for authentication inside of the connection:
-    /// the same 32 bytes at both ends, and different ones on any other connection.
+    /// Returns the channel binding `tls-exporter` (RFC 9266), for authentication inside the connection: the
+    /// same 32 bytes at both ends, and different ones on any other connection.
     pub fn channel_binding(&mut self) -> io::Result<[u8; 32]> {
         let mut binding = [0; 32];
         self.export_keying_material(b"EXPORTER-Channel-Binding", b"", &mut binding)?;
         Ok(binding)
     }
 
-    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 8446
-    /// §4.6.3).
+    /// Changes this side's keys, and with `request` asks the peer to change its own (RFC 8446 §4.6.3).
     pub async fn update_keys(&mut self, request: bool) -> io::Result<()> {
-        // With much to send before it, it waits: each call adds to the output.
+        // Each call adds to the output, so wait until it is flushed.
         poll_fn(|cx| self.poll_flush_output(cx)).await?;
         let machine = &mut *self.driver.machine;
         let now = machine.now();
@@ -173,7 +170,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         poll_fn(|cx| self.poll_flush_output(cx)).await
     }
 
-    /// Splits the stream for two tasks; neither half waits for the other.
+    /// Splits the stream for two tasks; neither half blocks the other.
     ///
     /// ```
     /// # use tessera_tokio::ClientStream;
@@ -189,20 +186,19 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         tokio::io::split(self)
     }
 
-    /// The stream underneath, to look at its addresses or options.
+    /// Returns the underlying stream, for its addresses or options.
     pub fn get_ref(&self) -> &IO {
         &self.driver.socket.io
     }
 
-    /// Drops this when the handshake is complete, or the stream is dropped.
+    /// Keeps `guard` until the handshake is complete or the stream is dropped.
     pub(crate) fn drop_when_complete(&mut self, guard: Box<dyn Send + Sync>) {
         self.driver.machine.completion.guard(guard);
     }
 
     fn poll_flush_output(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.driver.poll_send(Half::Write, cx).is_pending() {
-            // A connection that has failed waits for its last alert and no longer: its peer may never
-            // read again.
+            // A failed connection waits only for its last alert: its peer may never read again.
             return match self.driver.machine.failed.clone() {
                 Some(error) => self.driver.poll_shutdown_after(Half::Write, error, cx).map(Err),
                 None => Poll::Pending,
@@ -212,7 +208,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> TlsStream<IO, S> {
         Poll::Ready(self.driver.socket.check_writable())
     }
 
-    /// Whether something can be written; the failure of a connection is known to both halves.
+    /// Checks whether data can be written; both halves see the failure of a connection.
     pub(crate) fn check_writable(&self) -> io::Result<()> {
         if let Some(error) = &self.driver.machine.failed {
             return Err(wrap(error.clone()));
@@ -233,7 +229,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncRead for TlsStr
         let Self { driver, is_early, .. } = self.get_mut();
         let mut any = false;
         while buffer.remaining() > 0 {
-            // If it is, there is no plaintext any more, and the failure comes below.
+            // If it is withdrawn, there is no plaintext any more, and the failure is reported below.
             let _ = driver.machine.check_withdrawn();
             let (plain, early) = driver.machine.plain();
             if !plain.is_empty() {
@@ -245,23 +241,22 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncRead for TlsStr
                 driver.machine.consume_plain(count);
                 (any, *is_early) = (true, early);
             } else if any {
-                // What was received already goes into the same read. If it fails, the next read
-                // tells.
+                // What was received already goes into the same read. The next read reports a failure.
                 let step = driver.machine.advance();
                 driver.notice_completion(Half::Read);
                 if !matches!(step, Ok(Step::Plain)) {
                     break;
                 }
             } else {
-                // The engine takes close_notify only when the handshake is complete: this end is the
-                // peer's word.
+                // The engine takes close_notify only when the handshake is complete: this end comes from the
+                // peer.
                 let step = ready!(driver.poll_drive(Half::Read, Goal::Data, cx))?;
                 if step == Step::PeerClosed {
                     break;
                 }
             }
         }
-        // What the engine answered goes out, or will with the next call.
+        // Sends the engine's answers now or with the next call.
         let _ = driver.poll_send(Half::Read, cx);
         Poll::Ready(Ok(()))
     }
@@ -284,7 +279,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsSt
             if this.driver.machine.complete {
                 ready!(this.driver.poll_send(Half::Write, cx));
             } else {
-                // A server's early answer needs room, everybody else's data needs keys.
+                // A server's early answer needs room; other data needs keys.
                 let driven = this.driver.poll_handshake(Half::Write, Goal::Complete, cx)?;
                 let machine = &mut this.driver.machine;
                 if driven.is_pending() && !(machine.has_room() && machine.is_writable()) {
@@ -302,7 +297,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsSt
         let this = self.get_mut();
         if !this.is_shut_down {
             if S::ROLE == Role::Server && this.driver.machine.is_writable() {
-                // Tickets go out when the handshake is complete, and nothing after close_notify.
+                // Tickets are sent when the handshake is complete, and nothing after close_notify.
                 ready!(this.driver.poll_handshake(Half::Write, Goal::Complete, cx))?;
             }
             this.is_shut_down = true;
@@ -310,7 +305,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin, S: AsyncHandshake> AsyncWrite for TlsSt
             machine.connection.close(&mut machine.output);
         }
         let flushed = ready!(this.poll_flush_output(cx));
-        // What a peer that is gone sent before is stored all the same.
+        // Store the sessions that a peer sent before it went away.
         ready!(this.driver.machine.session_writer.poll_done(cx));
         flushed?;
         this.driver.socket.register(Half::Write, cx);

@@ -1,12 +1,11 @@
 //! gRPC with tonic, both ends.
 //!
-//! [`connector`] is for `Endpoint::connect_with_connector`, [`incoming`] for `serve_with_incoming`. tonic's own
-//! TLS stays switched off. `examples/grpc` in the repository is a whole program, and `docs/library.md` has its
-//! outlines.
+//! [`connector`] is for `Endpoint::connect_with_connector`, [`incoming`] for `serve_with_incoming`. tonic's
+//! own TLS stays off. `examples/grpc` in the repository is a whole program, and `docs/library.md` outlines
+//! it.
 //!
-//! Requests of a server's connection have [`StreamInfo`] as an extension: who the client is, and whether its
-//! handshake is complete. Calls are not marked: leave the listener as it is, so that no replayable early
-//! data comes before that.
+//! Requests of a server's connection have [`StreamInfo`] as an extension: the client's identity, and whether
+//! its handshake is complete. Calls are not marked, so don't enable replayable early data on the listener.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -20,14 +19,14 @@ use crate::connector::Connector;
 use crate::hyper::HttpsConnector;
 use crate::server::{ListenerStream, StreamInfo, TlsListener};
 
-/// A connector for `tonic::transport::Endpoint`, whose configuration must name the protocol `h2`. Whatever
-/// the endpoint's scheme is, the connection is TLS: tonic refuses `https` where one of its own features
-/// for TLS is on. Name the port.
+/// Makes a connector for `tonic::transport::Endpoint`, whose configuration must name the protocol `h2`. The
+/// connection is TLS whatever the endpoint's scheme: tonic refuses `https` if one of its own TLS features is
+/// on. Name the port.
 ///
-/// A call on a new connection travels as early data where the session store has a forward-secret ticket.
-/// If it may have been executed and has no answer, its `Status` says so in its message; verdict and flight
-/// are in the connection's report ([`HttpsConnector::reporting`]), since the crate `h2` keeps no more of an error than
-/// its text.
+/// A call on a new connection travels as early data if the session store has a forward-secret ticket. If it
+/// may have been executed and has no answer, the message of its `Status` reports that; verdict and flight are
+/// in the connection's report ([`HttpsConnector::reporting`]), since the crate `h2` only keeps the text of an
+/// error.
 ///
 /// ```no_run
 /// use tessera_tokio::Connector;
@@ -42,7 +41,7 @@ pub fn connector(tls: Connector) -> HttpsConnector {
     HttpsConnector::new(tls).for_grpc()
 }
 
-/// The clients of a listener, for `serve_with_incoming`.
+/// Returns the clients of a listener, for `serve_with_incoming`.
 ///
 /// ```no_run
 /// use tessera_tokio::{Server, TlsListener};
@@ -60,7 +59,7 @@ pub fn incoming(listener: TlsListener) -> Incoming {
 /// A stream of clients; it never ends.
 pub struct Incoming(Next);
 
-/// The next client, and the listener that gave it.
+/// The next client, and the listener that it came from.
 type Next = Pin<Box<dyn Future<Output = (ListenerStream, TlsListener)> + Send>>;
 
 fn next(mut listener: TlsListener) -> Next {

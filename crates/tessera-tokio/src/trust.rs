@@ -5,10 +5,10 @@ use std::io;
 use tessera_webpki::WebPkiVerifier;
 use tracing::warn;
 
-/// A verifier that trusts what the operating system trusts: its store is read once, now. It may
-/// block. `SSL_CERT_FILE` and `SSL_CERT_DIR` take the store's place where they are set.
+/// Makes a verifier that trusts what the operating system trusts. It reads the system's store once, now, and
+/// may block. `SSL_CERT_FILE` and `SSL_CERT_DIR`, if set, replace the store.
 ///
-/// A root that can't be read is left out with a warning; without any root it is an error.
+/// A root that can't be read is left out with a warning; without any root it returns an error.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn system_verifier() -> io::Result<WebPkiVerifier> {
     for error in &found.errors {
         warn!("the system's trust store: {error}");
     }
-    // One root that nobody can parse must not make all the others unusable.
+    // One unparsable root must not make the others unusable.
     let mut roots = found.certs;
     roots.retain(|root| match WebPkiVerifier::new(&[root]) {
         Ok(_) => true,

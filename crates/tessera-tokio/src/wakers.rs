@@ -1,4 +1,4 @@
-//! The tasks that wait for a connection: one that reads, and maybe another that writes.
+//! The tasks that wait for a connection: a reader, and maybe a writer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
@@ -12,9 +12,8 @@ pub(crate) enum Half {
 
 /// Wakes both tasks.
 ///
-/// A socket remembers one waker per direction, but under TLS the reader may have to write and the
-/// writer may have to read. Where they do, the socket gets this one, so that neither takes the
-/// other's wakeup away.
+/// A socket remembers one waker per direction, but under TLS the reader may have to write and the writer may
+/// have to read. Then the socket gets this waker, so that neither half replaces the other's.
 #[derive(Default)]
 pub(crate) struct Wakers {
     waiting: Mutex<[Option<Waker>; 2]>,
@@ -30,8 +29,8 @@ impl Wakers {
         }
     }
 
-    /// Wakes the task of the other half. The one that drives the connection is awake: to wake it too
-    /// would have it polled once more for nothing, maybe on another thread.
+    /// Wakes the task of the other half. The one that drives the connection is awake: waking it too would
+    /// only poll it once more, maybe on another thread.
     pub(crate) fn wake_other(&self, half: Half) {
         let other = match half {
             Half::Read => Half::Write,

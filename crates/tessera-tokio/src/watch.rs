@@ -1,4 +1,4 @@
-//! Whether a connection's handshake is complete, for those who don't have its stream.
+//! Whether a connection's handshake is complete, for code that doesn't hold its stream.
 
 use std::io;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::sync::Notify;
 
-/// Tells whether the handshake of a connection is complete: until then what was read may be early
-/// data. It can be cloned and kept while the stream is with an HTTP server.
+/// Reports whether the handshake of a connection is complete; until then data read may be early data. It can
+/// be cloned, and kept while an HTTP server owns the stream.
 ///
 /// ```
 /// use std::io;
@@ -28,20 +28,19 @@ pub struct HandshakeWatch {
 }
 
 impl HandshakeWatch {
-    /// Whether the handshake is complete: the peer is alive, and everything read so far was no
-    /// replay.
+    /// Returns whether the handshake is complete: the peer is alive, and nothing read so far was a replay.
     pub fn is_complete(&self) -> bool {
         self.shared.state.load(Ordering::Acquire) == COMPLETE
     }
 
-    /// Whether the connection's early data could have been replayed: `false` if there is none, and
+    /// Returns whether the connection's early data could have been replayed: `false` if there is none, and
     /// for forward-secret early data, which is accepted at most once.
     pub fn is_replayable(&self) -> bool {
         self.replayable
     }
 
-    /// Waits until the handshake is complete. Somebody must go on reading or writing the stream
-    /// meanwhile. An error says that it won't be.
+    /// Waits until the handshake is complete. The stream must be read or written meanwhile. After an error
+    /// the handshake will not complete.
     pub async fn completed(&self) -> io::Result<()> {
         loop {
             let notified = self.shared.notify.notified();
@@ -65,7 +64,7 @@ const COMPLETE: u8 = 1;
 /// The connection ended before its handshake was complete.
 const OVER: u8 = 2;
 
-/// The connection's end of the watches; it costs nothing until there is one.
+/// The connection's end of the watches; it costs nothing until one is requested.
 #[derive(Default)]
 pub(crate) struct Completion {
     shared: Option<Arc<Shared>>,

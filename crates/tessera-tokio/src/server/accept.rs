@@ -1,4 +1,4 @@
-//! Accepts connections, whatever the system says.
+//! Accepts connections, retrying after errors.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-/// Accepts until there is a connection. Without files or memory a moment helps, and then a longer one:
-/// the connection stays in the listener's queue, and to ask at once would do nothing else.
+/// Accepts until there is a connection. Out of files or memory it pauses for longer and longer: the
+/// connection stays in the listener's queue, and an immediate retry would fail the same way.
 pub(super) async fn accept<T, F: Future<Output = io::Result<T>>>(
     accept: impl Fn() -> F,
     failed: impl Fn(),
@@ -26,7 +26,7 @@ pub(super) async fn accept<T, F: Future<Output = io::Result<T>>>(
     }
 }
 
-/// A client that left before it was accepted is none of the others' business.
+/// Whether the client left before it was accepted, which doesn't concern the others.
 fn left(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset)
 }
@@ -50,7 +50,7 @@ mod tests {
             || async {
                 asked.set(asked.get() + 1);
                 match asked.get() {
-                    // EMFILE and ENFILE have no kind of their own.
+                    // EMFILE and ENFILE have no `ErrorKind`.
                     1..=10 => Err(io::Error::from_raw_os_error(24)),
                     11..=20 => Err(ErrorKind::ConnectionAborted.into()),
                     _ => Ok("connection"),

@@ -1,28 +1,28 @@
-//! What the limits of a server did.
+//! Counters of a server's limits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::refused::Refused;
 
-/// What became of a server's connections since it began.
+/// What became of a server's connections since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Connections that were given to the server's owner, or let in by a [`Gate`](super::Gate).
+    /// Connections that were handed to the server's owner, or admitted by a [`Gate`](super::Gate).
     pub accepted: u64,
-    /// Connections that were closed at once: their address had as many as it may.
+    /// Connections closed at once because their address was at its limit of connections.
     pub refused_connections: u64,
-    /// Connections that were closed at once: their address had as many handshakes under way as it may.
+    /// Connections closed at once because their address was at its limit of handshakes in progress.
     pub refused_handshakes: u64,
-    /// Connections that moved nothing for too long.
+    /// Connections that moved no byte for too long.
     pub idle: u64,
     /// Connections whose peer didn't read for too long.
     pub stalled: u64,
-    /// How often the system had no connection to give, for want of files or memory.
+    /// How often accepting failed for lack of files or memory.
     pub accept_errors: u64,
 }
 
-/// The same while it is counted.
+/// The live counters.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) accepted: AtomicU64,

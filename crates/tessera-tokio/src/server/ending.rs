@@ -1,11 +1,11 @@
-//! The end of a server, as its connections learn of it.
+//! How connections learn that their server ends.
 
 use tokio::sync::watch;
 
-/// Tells all connections that the server ends.
+/// Announces the server's end to all connections.
 pub(super) struct End(watch::Sender<bool>);
 
-/// What a connection knows of its server's end. It can be cloned.
+/// A connection's view of its server's end. It can be cloned.
 #[derive(Debug, Clone)]
 pub struct Ending(watch::Receiver<bool>);
 
@@ -21,10 +21,10 @@ impl End {
 }
 
 impl Ending {
-    /// Waits until the server ends. What is left then is to end the connection, within
+    /// Waits until the server ends. The connection must then end within
     /// [`Limits::drain`](super::Limits::drain).
     pub async fn begun(&mut self) {
-        // A server that is gone has ended too.
+        // A dropped server has ended too.
         let _ = self.0.wait_for(|ended| *ended).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Limits for loops of one's own.
+//! Limits for custom accept loops.
 
 use std::future::Future;
 use std::io;
@@ -13,8 +13,8 @@ use super::room::{HandshakePlace, Room, Vacancy};
 use super::socket::ClientSocket;
 use super::timed::TimedSocket;
 
-/// The limits of a server, for a loop of one's own and for sockets of any kind. [`Server`](super::Server)
-/// stands on it. It can be cloned: all clones are one gate.
+/// The limits of a server, for custom accept loops and for sockets of any kind. [`Server`](super::Server) is
+/// built on it. It can be cloned; all clones share one set of places.
 ///
 /// ```no_run
 /// use tessera_tokio::{Gate, Limits, Origin};
@@ -41,27 +41,26 @@ use super::timed::TimedSocket;
 pub struct Gate(Arc<Room>);
 
 impl Gate {
-    /// A gate of its own.
+    /// Makes a gate with all its places free.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self(Arc::new(Room::new(limits)))
     }
 
-    /// The limits that it keeps.
+    /// Returns the limits that it enforces.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.limits
     }
 
-    /// Waits until there is room for one more. Dropping the future loses nothing.
+    /// Waits until there is room for one more client. Dropping the future loses nothing.
     pub async fn vacancy(&self) -> Vacancy {
         self.0.vacancy().await
     }
 
-    /// Accepts until there is a connection, whatever the system says: without files or memory it asks again
-    /// after longer and longer pauses, from 5 ms to a second, and counts them
-    /// ([`Counts::accept_errors`]). Clients that left meanwhile are none. Dropping the future loses nothing
-    /// if dropping that of `accept` doesn't.
+    /// Accepts until there is a connection. Out of files or memory it retries after longer and longer pauses,
+    /// from 5 ms to a second, and counts them ([`Counts::accept_errors`]). Clients that left meanwhile are
+    /// skipped. Dropping the future loses nothing if dropping that of `accept_one` doesn't.
     pub async fn accept<T, F>(&self, accept_one: impl Fn() -> F) -> T
     where
         F: Future<Output = io::Result<T>>,
@@ -69,25 +68,25 @@ impl Gate {
         accept(accept_one, || count(&self.0.counters.accept_errors)).await
     }
 
-    /// The time-outs of the gate's clients for a socket of another kind, such as the one to a backend. It has
-    /// no place, and what becomes of it is counted with the clients.
+    /// Applies the time-outs of the gate's clients to another socket, such as the one to a backend. It takes
+    /// no place; its time-outs are counted with those of the clients.
     pub fn time<IO>(&self, io: IO) -> TimedSocket<IO> {
         TimedSocket::new(io, self.0.clone())
     }
 
-    /// What was counted until now.
+    /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counters.counts()
     }
 
-    /// How many connections there are now.
+    /// Returns how many connections there are now.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.0.held().connections
     }
 
-    /// How many handshakes are under way now.
+    /// Returns how many handshakes are in progress now.
     #[must_use]
     pub fn handshakes(&self) -> usize {
         self.0.held().handshakes
@@ -95,7 +94,7 @@ impl Gate {
 }
 
 impl Vacancy {
-    /// Lets a client in, unless its address has as many places as it may: its socket is closed then.
+    /// Admits a client, unless its address is at a limit: then its socket is closed.
     pub fn admit<IO>(
         self,
         io: IO,

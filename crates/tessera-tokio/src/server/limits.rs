@@ -1,41 +1,42 @@
-//! How much of a server one client, and all clients, may have.
+//! How much of a server one client, and all clients together, may have.
 
 use std::time::Duration;
 
 /// The limits of a [`Server`](super::Server). The defaults are safe for servers on the internet; each
 /// field can be changed.
 ///
-/// An *address* is an IPv4 address, or an IPv6 network of 64 bits: whoever has one of its addresses has
-/// them all (RFC 4291 §2.5.4). A subscriber may have more of either, and whoever has eight can have all
+/// An *address* is an IPv4 address, or an IPv6 network of 64 bits, since the holder of one of its addresses
+/// has them all (RFC 4291 §2.5.4). A subscriber may have more of either: an attacker with eight can hold all
 /// places until the time-outs, unless [`connections_per_address`](Self::connections_per_address) and
 /// [`handshakes_per_address`](Self::handshakes_per_address) are less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How many connections there may be at a time. Others wait in the listener's queue. Default:
-    /// 10,000.
+    /// Maximum number of connections at a time. Others wait in the listener's queue. Default: 10,000.
     pub connections: usize,
-    /// How many of them one address may have. Further ones are closed at once. Default: an eighth of all.
+    /// Maximum number of connections of one address. Further ones are closed at once. Default: an eighth of
+    /// all.
     pub connections_per_address: usize,
-    /// How many handshakes may be under way at a time. Others wait in the listener's queue. Default: as
-    /// many as connections, and 4,096 at most, since half a handshake can hold 90 KB.
+    /// Maximum number of handshakes in progress. Others wait in the listener's queue. Default: as many as
+    /// connections, but at most 4,096, since an incomplete handshake can hold 90 KB.
     pub handshakes: usize,
-    /// How many of them one address may have. Further ones are closed at once. Default: an eighth of all.
+    /// Maximum number of handshakes of one address. Further ones are closed at once. Default: an eighth of
+    /// all.
     pub handshakes_per_address: usize,
-    /// How long a connection may move no byte in either direction while its owner waits for one.
-    /// Reading fails then; writing doesn't, so an owner can still say goodbye. `Duration::MAX` is for
-    /// ever: then whoever sends nothing keeps a place. Default: 5 minutes.
+    /// How long a connection may move no byte in either direction while its owner waits for one. Then reading
+    /// fails but writing doesn't, so the owner can still send a last message. `Duration::MAX` disables it: a
+    /// client that sends nothing then keeps its place. Default: 5 minutes.
     pub idle: Duration,
-    /// How long a peer that doesn't read may keep its connection's owner waiting to write. Both
-    /// directions fail then, and what waits in the kernel is thrown away when the socket is closed.
-    /// `Duration::MAX` is for ever. Default: 30 seconds.
+    /// How long a peer that doesn't read may keep its connection's owner waiting to write. Then both
+    /// directions fail, and data queued in the kernel is discarded when the socket is closed. `Duration::MAX`
+    /// disables it. Default: 30 seconds.
     pub write: Duration,
-    /// How long connections may take to end when the server does. Default: 10 seconds.
+    /// How long connections may take to end when the server ends. Default: 10 seconds.
     pub drain: Duration,
 }
 
 impl Limits {
-    /// The defaults of a server with this many connections, 1 at least.
+    /// Returns the defaults of a server with this many connections, at least 1.
     #[must_use]
     pub fn for_connections(connections: usize) -> Self {
         let connections = connections.max(1);
@@ -58,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// What one address may have: the others have seven times as much.
+/// The share of one address: the others have seven times as much.
 fn share(all: usize) -> usize {
     (all / 8).max(1)
 }

@@ -1,4 +1,4 @@
-//! A server as a listener, for programs that bring their own loop: axum's, tonic's.
+//! A server as a listener, for programs with their own accept loop: axum's, tonic's.
 
 use std::future::poll_fn;
 use std::io;
@@ -18,18 +18,18 @@ use super::{Server, next, start};
 use crate::stream::ServerStream;
 use crate::watch::HandshakeWatch;
 
-/// The clients of a [`Server`], one after the other, each as soon as its requests may be executed.
+/// Yields the clients of a [`Server`] one by one, each as soon as its requests may be executed.
 ///
-/// - A client whose early data is forward-secret comes when the server's flight is made: its request is
-///   there, half a round trip before the handshake is complete.
-/// - Everybody else comes when the handshake is complete, so that [`StreamInfo::facts`] says who it is. That costs
-///   nobody time: a client sends nothing before it.
-/// - Replayable early data waits for the end of the handshake too, unless
-///   [`with_replayable_early_data`](Self::with_replayable_early_data) says that requests are checked.
+/// - A client with forward-secret early data is returned when the server's flight is built: its request has
+///   arrived, half a round trip before the handshake is complete.
+/// - Any other client is returned when its handshake is complete, so that [`StreamInfo::facts`] identifies
+///   it. That costs no time, because the client sends nothing earlier.
+/// - A client with replayable early data also waits for the end of the handshake, unless
+///   [`with_replayable_early_data`](Self::with_replayable_early_data) declares that requests are checked.
 ///
-/// Each handshake has a task of its own: none keeps another waiting. They and the listener end when this
-/// is dropped; clients that were given out stay, and their owner ends them: `Limits::drain` belongs to
-/// [`Server::run`].
+/// Each handshake has its own task, so none blocks another. These tasks and the listener end when this is
+/// dropped. Clients already returned stay, and ending them is up to their owner: `Limits::drain` only applies
+/// to [`Server::run`].
 ///
 /// With the feature `axum` it is a listener of `axum::serve`, and with `tonic` the stream of clients that
 /// `serve_with_incoming` takes.
@@ -40,13 +40,13 @@ pub struct TlsListener {
 }
 
 impl TlsListener {
-    /// The clients of this server.
+    /// Makes a listener that yields the clients of this server.
     pub fn new(server: Server) -> Self {
         Self { server, handshakes: JoinSet::new(), takes_replayable: false }
     }
 
-    /// Gives clients with replayable early data too before their handshakes are complete. Their requests
-    /// may be replays: each has to be marked and checked (`http::check`, with the feature `http`), as the
+    /// Also returns clients with replayable early data before their handshakes are complete. Their requests
+    /// may be replays: each must be marked and checked (`http::check`, with the feature `http`), as the
     /// middleware of the feature `axum` does.
     #[must_use]
     pub fn with_replayable_early_data(mut self) -> Self {
@@ -54,21 +54,21 @@ impl TlsListener {
         self
     }
 
-    /// Where it listens.
+    /// Returns the address it listens on.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.server.listener.local_addr()
     }
 
-    /// The next client. Dropping the future loses none.
+    /// Returns the next client. Dropping the future loses none.
     pub async fn accept(&mut self) -> ListenerStream {
         let Self { server, handshakes, takes_replayable } = self;
         let takes_replayable = *takes_replayable;
         loop {
             let mut next = pin!(next(&server.listener, &server.gate));
-            // Those who are through first: they hold places that others wait for.
+            // Finished handshakes first: they hold places that others wait for.
             let through = poll_fn(|cx| {
                 while let Poll::Ready(Some(done)) = handshakes.poll_join_next(cx) {
-                    // Whoever failed has heard why.
+                    // A client whose handshake failed got an alert.
                     if let Ok(Ok(stream)) = done {
                         return Poll::Ready(Ok(stream));
                     }
@@ -106,36 +106,36 @@ async fn shake_hands(
     Ok(ListenerStream { stream, info })
 }
 
-/// What is known of a client's connection. It can be cloned, and is with each request of the connection:
+/// What is known of a client's connection. It can be cloned, and accompanies each request of the connection:
 /// as `ConnectInfo` in axum, as an extension in tonic.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StreamInfo {
-    /// Where the client comes from.
+    /// The client's address.
     pub address: SocketAddr,
-    /// The facts of the connection when its first request could be read: who the client is, its
-    /// protocol, what became of its early data.
+    /// The facts of the connection when its first request could be read: the client's identity, its protocol,
+    /// the outcome of its early data.
     pub facts: Arc<Facts>,
-    /// Tells when the handshake is complete.
+    /// Reports when the handshake is complete.
     pub watch: HandshakeWatch,
 }
 
-/// A client's stream that a [`TlsListener`] gave, for servers that know nothing of early data.
+/// A client's stream from a [`TlsListener`], for servers that know nothing of early data.
 ///
-/// Shutting it down completes the handshake before: a client whose early request is answered at once gets its next
-/// ticket after that, and nothing after the goodbye.
+/// Shutdown completes the handshake first: a client whose early request is answered at once gets its next
+/// ticket only then, and nothing can follow the close_notify.
 pub struct ListenerStream {
     stream: ServerStream<ClientSocket>,
     info: StreamInfo,
 }
 
 impl ListenerStream {
-    /// What was known of the connection when it was given.
+    /// Returns what was known of the connection when it was returned.
     pub fn info(&self) -> &StreamInfo {
         &self.info
     }
 
-    /// The stream itself, to look at what is known of it now.
+    /// Returns the stream itself, for its current state.
     pub fn get_ref(&self) -> &ServerStream<ClientSocket> {
         &self.stream
     }

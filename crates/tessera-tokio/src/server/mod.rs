@@ -1,4 +1,4 @@
-//! A server that no address can fill up.
+//! A server that no single address can fill up.
 
 mod accept;
 mod counts;
@@ -39,8 +39,8 @@ use self::ending::{End, ending};
 use crate::acceptor::Acceptor;
 use crate::stream::ServerStream;
 
-/// Accepts TCP connections and gives each a task, within [`Limits`]: no address can have all places, and
-/// whoever neither sends nor reads loses its own.
+/// Accepts TCP connections and runs a task for each, within [`Limits`]: no address can take all places, and a
+/// client that neither sends nor reads loses its own.
 ///
 /// ```no_run
 /// use tessera::ServerConfig;
@@ -70,43 +70,43 @@ pub struct Server {
     gate: Gate,
 }
 
-/// A client, of whom nothing was read.
+/// A client from which nothing was read yet.
 #[non_exhaustive]
 pub struct AcceptedClient {
-    /// Its connection. The handshake is its owner's: [`handshake`](ServerStream::handshake),
-    /// [`writable`](ServerStream::writable), or just reading and writing.
+    /// Its connection. The owner drives the handshake: with [`handshake`](ServerStream::handshake),
+    /// [`writable`](ServerStream::writable), or by reading and writing.
     pub stream: ServerStream<ClientSocket>,
-    /// Where it comes from.
+    /// Its address.
     pub address: SocketAddr,
-    /// Tells when the server ends.
+    /// Reports when the server ends.
     pub ending: Ending,
 }
 
-/// What a server counts, to be looked at while it runs. It can be cloned.
+/// A server's counts, readable while it runs. It can be cloned.
 #[derive(Clone)]
 pub struct ServerCounts(Gate);
 
 impl ServerCounts {
-    /// What was counted until now.
+    /// Returns the counts so far.
     pub fn now(&self) -> Counts {
         self.0.counts()
     }
 }
 
 impl Server {
-    /// A server for a listener.
+    /// Makes a server for a listener.
     pub fn new(listener: TcpListener, acceptor: Acceptor, limits: Limits) -> Self {
         Self { listener, acceptor, gate: Gate::new(limits) }
     }
 
-    /// What the server counts.
+    /// Returns a handle to the server's counts.
     pub fn counts(&self) -> ServerCounts {
         ServerCounts(self.gate.clone())
     }
 
-    /// Serves until `end` is ready: each client is given to `handle`, in a task of its own. Then the
-    /// listener is closed, all clients are told ([`Ending`]), and what is not done within
-    /// [`Limits::drain`] is dropped.
+    /// Serves until `end` is ready: each client is passed to `handle`, in its own task. Then the listener is
+    /// closed, all clients are notified ([`Ending`]), and those not done within [`Limits::drain`] are
+    /// dropped.
     pub async fn run<H, F>(self, end: impl Future<Output = ()>, handle: H)
     where
         H: Fn(AcceptedClient) -> F,
@@ -122,7 +122,7 @@ impl Server {
                 if end.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(None);
                 }
-                // Tasks that are done hold their memory until they are joined.
+                // A finished task holds its memory until it is joined.
                 while let Poll::Ready(Some(_)) = tasks.poll_join_next(cx) {}
                 next.as_mut().poll(cx).map(Some)
             });
@@ -139,22 +139,22 @@ impl Server {
     }
 }
 
-/// A client that came in, with its places.
+/// A client that was admitted, with its places.
 type Incoming = (ClientSocket, SocketAddr, HandshakePlace);
 
-/// The stream of a client; `None` if its connection can't begin: it is dropped, and its places with it.
+/// Makes the stream of a client; `None` if its connection can't begin, which drops it and its places.
 fn start(
     (socket, address, handshake): Incoming,
     acceptor: &Acceptor,
 ) -> Option<(ServerStream<ClientSocket>, SocketAddr)> {
-    // Without it only answers are slower.
+    // A failure only makes answers slower.
     let _ = socket.get_ref().set_nodelay(true);
     let mut stream = acceptor.start(socket).ok()?;
     stream.drop_when_complete(Box::new(handshake));
     Some((stream, address))
 }
 
-/// The next client that may come in.
+/// Returns the next client to admit.
 async fn next(listener: &TcpListener, gate: &Gate) -> Incoming {
     loop {
         let vacancy = gate.vacancy().await;

@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-/// Where a client comes from, as far as [`Limits`](super::Limits) look at it.
+/// The origin of a client, as [`Limits`](super::Limits) count it.
 ///
-/// It is made of an address: an IPv4 address, or an IPv6 network of 64 bits: whoever has one address of it has
-/// all (RFC 4291 §2.5.4). Many subscribers have several such networks (RFC 6177 §2); to count larger ones as one
-/// would count neighbours as one.
+/// It is derived from an address: an IPv4 address, or an IPv6 network of 64 bits, since the holder of one of
+/// its addresses has all (RFC 4291 §2.5.4). Many subscribers have several such networks (RFC 6177 §2);
+/// counting larger networks as one would count neighbours as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Origin(Kind);
 
@@ -19,11 +19,12 @@ enum Kind {
 }
 
 impl Origin {
-    /// The programs of this machine, as they come through Unix sockets: all together are one address.
+    /// The programs of this machine, connected through Unix sockets: all count as one address.
     pub const LOCAL: Self = Self(Kind::Local);
 
-    /// Whoever brings the clients of others, such as a load balancer: no limit for one address holds for it,
-    /// only those for all. [`ClientSocket::move_to`](super::ClientSocket::move_to) says later who the client is.
+    /// A peer that forwards the clients of others, such as a load balancer: the limits per address don't
+    /// apply to it, only those for all. [`ClientSocket::move_to`](super::ClientSocket::move_to) later sets
+    /// the client's own address.
     pub const TRUSTED: Self = Self(Kind::Trusted);
 
     pub(super) fn is_limited(self) -> bool {
@@ -33,8 +34,8 @@ impl Origin {
 
 impl From<IpAddr> for Origin {
     fn from(address: IpAddr) -> Self {
-        // A listener for both families shows IPv4 clients as ::ffff:0:0/96 (RFC 4291 §2.5.5.2), which is
-        // a single network.
+        // A dual-stack listener shows IPv4 clients as ::ffff:0:0/96 (RFC 4291 §2.5.5.2), which is a single
+        // network.
         Self(match address.to_canonical() {
             IpAddr::V4(address) => Kind::V4(address.octets()),
             IpAddr::V6(address) => {

@@ -1,14 +1,14 @@
-//! Who is not let in.
+//! Why a client is refused.
 
 use std::fmt;
 
-/// Why a client was not let in, or not any further.
+/// Why a client was not admitted, or not moved to its own address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
-    /// Its address has [`Limits::connections_per_address`](super::Limits::connections_per_address).
+    /// Its address is at [`Limits::connections_per_address`](super::Limits::connections_per_address).
     Connections,
-    /// Its address has [`Limits::handshakes_per_address`](super::Limits::handshakes_per_address) under way.
+    /// Its address is at [`Limits::handshakes_per_address`](super::Limits::handshakes_per_address).
     Handshakes,
 }
 

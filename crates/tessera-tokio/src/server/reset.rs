@@ -1,14 +1,14 @@
-//! Sockets that can end without a goodbye.
+//! Sockets that can be closed with a reset.
 
 use tokio::io::DuplexStream;
 use tokio::net::TcpStream;
 
 use crate::fast_open::FastOpenStream;
 
-/// A socket that can be closed so that its peer sees an error, and not an end.
+/// A socket that can be closed so that its peer sees an error instead of an end.
 pub trait ResetOnClose {
-    /// Has the system forget what waits to be sent, and reset the connection, when the socket is closed.
-    /// Sockets that have nothing of the kind are closed as usual.
+    /// Makes the system discard data waiting to be sent, and reset the connection, when the socket is closed.
+    /// Sockets without such an option are closed as usual.
     fn reset_on_close(&self);
 }
 
@@ -24,13 +24,13 @@ impl ResetOnClose for FastOpenStream {
     }
 }
 
-/// Its peer sees an end.
+/// No reset: its peer sees an end.
 #[cfg(unix)]
 impl ResetOnClose for tokio::net::UnixStream {
     fn reset_on_close(&self) {}
 }
 
-/// Its peer sees an end.
+/// No reset: its peer sees an end.
 impl ResetOnClose for DuplexStream {
     fn reset_on_close(&self) {}
 }

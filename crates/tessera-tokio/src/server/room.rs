@@ -1,4 +1,4 @@
-//! Who has how much of a server.
+//! The accounting of a server's places.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,7 @@ use super::limits::Limits;
 use super::origin::Origin;
 use super::refused::Refused;
 
-/// The places of a server, and which address has how many.
+/// The places of a server, and how many each address has.
 pub(super) struct Room {
     pub(super) limits: Limits,
     connections: Semaphore,
@@ -23,30 +23,30 @@ pub(super) struct Room {
 #[derive(Default)]
 struct Table {
     all: Held,
-    /// Addresses that have any, and aren't trusted.
+    /// Addresses that hold any places and aren't trusted.
     by_origin: HashMap<Origin, Held>,
 }
 
-/// What one address has, or all together.
+/// What one address holds, or all together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) connections: usize,
     pub(super) handshakes: usize,
 }
 
-/// A place that nobody has yet; given back when it is dropped.
+/// A place that is still free; returned when dropped.
 pub struct Vacancy {
-    /// There until a client takes it.
+    /// Present until a client takes it.
     room: Option<Arc<Room>>,
 }
 
-/// The place of a connection; given back when it is dropped.
+/// The place of a connection; returned when dropped.
 pub(super) struct ConnectionPlace {
     room: Arc<Room>,
     origin: Origin,
 }
 
-/// The place of a handshake; given back when it is dropped: when the handshake is complete, or has failed.
+/// The place of a handshake; returned when dropped: when the handshake is complete, or has failed.
 pub struct HandshakePlace {
     room: Arc<Room>,
     origin: Origin,
@@ -64,12 +64,12 @@ impl Room {
         }
     }
 
-    /// Waits until there is room for one more.
+    /// Waits until there is room for one more client.
     pub(super) async fn vacancy(self: &Arc<Self>) -> Vacancy {
         let (Ok(connection), Ok(handshake)) =
             (self.connections.acquire().await, self.handshakes.acquire().await)
         else {
-            // Rooms are never closed.
+            // A room's semaphores are never closed.
             return std::future::pending().await;
         };
         connection.forget();
@@ -77,7 +77,7 @@ impl Room {
         Vacancy { room: Some(self.clone()) }
     }
 
-    /// What all have together.
+    /// Returns what all hold together.
     pub(super) fn held(&self) -> Held {
         self.table().all
     }
@@ -88,13 +88,12 @@ impl Room {
 }
 
 impl Table {
-    /// Gives an address one of each, unless it has as many as it may.
+    /// Counts one connection and one handshake for an address, unless it is at its limit.
     fn give(&mut self, origin: Origin, limits: &Limits) -> Result<(), Refused> {
         if !origin.is_limited() {
             return Ok(());
         }
-        // Whoever has none of the places is not in the table for longer than this call: limits are 1 at
-        // least.
+        // An address without places stays in the table for this call only: limits are at least 1.
         let held = self.by_origin.entry(origin).or_default();
         if held.connections >= limits.connections_per_address.max(1) {
             return Err(Refused::Connections);
@@ -114,7 +113,7 @@ impl Table {
                 held.remove();
             }
         }
-        // An attack from many addresses leaves no table behind.
+        // Free the table after an attack from many addresses.
         if self.by_origin.is_empty() {
             self.by_origin.shrink_to_fit();
         }
@@ -122,12 +121,12 @@ impl Table {
 }
 
 impl Vacancy {
-    /// Gives the place to an address, unless it has as many as it may.
+    /// Assigns the place to an address, unless that is at its limit.
     pub(super) fn take(
         mut self,
         origin: Origin,
     ) -> Result<(ConnectionPlace, HandshakePlace), Refused> {
-        // It is there until this call.
+        // Always present until this call.
         let Some(room) = self.room.take() else { return Err(Refused::Connections) };
         let mut table = room.table();
         if let Err(refused) = table.give(origin, &room.limits) {
@@ -183,7 +182,7 @@ impl ConnectionPlace {
         self.origin
     }
 
-    /// Moves both places of a client to the address that it has in truth.
+    /// Moves both places of a client to its real address.
     pub(super) fn move_to(
         &mut self,
         handshake: &mut HandshakePlace,

@@ -25,35 +25,35 @@ impl<IO> ClientSocket<IO> {
         Self { timed: TimedSocket::new(io, place.room().clone()), place }
     }
 
-    /// The socket itself, to look at its addresses and options.
+    /// Returns the socket itself, for its addresses and options.
     pub fn get_ref(&self) -> &IO {
         self.timed.get_ref()
     }
 
-    /// Bytes that came from the network.
+    /// Returns how many bytes were received.
     pub fn received(&self) -> u64 {
         self.timed.received()
     }
 
-    /// Bytes that went to it.
+    /// Returns how many bytes were sent.
     pub fn sent(&self) -> u64 {
         self.timed.sent()
     }
 
-    /// Why the connection was ended by its server's limits, if it was. Errors of a stream over it have
-    /// the kind [`TimedOut`](io::ErrorKind::TimedOut), as those of handshakes have.
+    /// Returns why the server's limits ended the connection, if they did. Errors of a stream over it have the
+    /// kind [`TimedOut`](io::ErrorKind::TimedOut), as those of handshakes have.
     pub fn timed_out(&self) -> Option<TimedOut> {
         self.timed.timed_out()
     }
 
-    /// Where the client comes from, as far as limits look at it.
+    /// Returns the origin for which the client is counted.
     pub fn origin(&self) -> Origin {
         self.place.origin()
     }
 
-    /// Counts a client whose connection another brought ([`Origin::TRUSTED`]) for its own address, unless that
-    /// has as many places as it may: then it stays where it is, and its owner closes it. The handshake is the
-    /// same client's.
+    /// Counts a client that a trusted peer forwarded ([`Origin::TRUSTED`]) for its own address, unless that
+    /// is at its limit: then it stays where it is, and the owner must close it. `handshake` must be the same
+    /// client's.
     pub fn move_to(
         &mut self,
         handshake: &mut HandshakePlace,
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::server::{Gate, Limits};
 
-    /// Keeps what it was called for, and waits for nothing.
+    /// Records the calls it gets, and is always ready.
     #[derive(Clone, Default)]
     struct Recorder(Arc<Mutex<Vec<&'static str>>>);
 

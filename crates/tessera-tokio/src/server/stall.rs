@@ -1,4 +1,4 @@
-//! The end of a wait during which nothing moves.
+//! A time-out for waits during which nothing moves.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A timer that is set once and moved only when it rings: what moves meanwhile costs a look at the clock.
+/// A timer that is set once and moved only when it fires, so that a byte in between only costs reading the
+/// clock.
 #[derive(Default)]
 pub(super) struct Stall(Option<Pin<Box<Sleep>>>);
 
 impl Stall {
-    /// Ready when nothing has moved since `since` for as long as `after`.
+    /// Ready when nothing has moved for `after`, counted from `since`.
     pub(super) fn poll(
         &mut self,
         since: Instant,
@@ -21,7 +22,7 @@ impl Stall {
     ) -> Poll<()> {
         let Some(deadline) = since.checked_add(after) else { return Poll::Pending };
         let timer = self.0.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
-        // It may ring for what was waited for before.
+        // It may fire for an earlier wait.
         while timer.deadline() < deadline {
             ready!(timer.as_mut().poll(cx));
             timer.as_mut().reset(deadline);

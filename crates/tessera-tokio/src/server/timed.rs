@@ -1,4 +1,4 @@
-//! A socket that ends when nothing moves for too long.
+//! A socket that times out when nothing moves.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,24 +14,24 @@ use super::reset::ResetOnClose;
 use super::room::Room;
 use super::stall::Stall;
 
-/// A socket that ends when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
-/// [`Limits::write`](super::Limits::write). [`Gate::time`](super::Gate::time) makes it.
+/// A socket that times out when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
+/// [`Limits::write`](super::Limits::write). Made by [`Gate::time`](super::Gate::time).
 pub struct TimedSocket<IO = TcpStream> {
     io: IO,
-    /// Whose limits these are.
+    /// Holder of the limits.
     room: Arc<Room>,
     received: u64,
     sent: u64,
-    /// When a byte moved last.
+    /// When the last byte moved.
     moved: Instant,
     idle: Stall,
-    /// Since when there is something to write and no room for it.
+    /// Since when there has been something to write and no room for it.
     blocked: Option<Instant>,
     write: Stall,
     timed_out: Option<TimedOut>,
 }
 
-/// Why a connection was ended.
+/// Why a connection timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TimedOut {
@@ -67,22 +67,22 @@ impl<IO> TimedSocket<IO> {
         }
     }
 
-    /// The socket itself, to look at its addresses and options.
+    /// Returns the socket itself, for its addresses and options.
     pub fn get_ref(&self) -> &IO {
         &self.io
     }
 
-    /// Bytes that came from the network.
+    /// Returns how many bytes were received.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Bytes that went to it.
+    /// Returns how many bytes were sent.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Why the connection was ended, if it was. The error has the kind
+    /// Returns why the connection timed out, if it did. The error has the kind
     /// [`TimedOut`](io::ErrorKind::TimedOut).
     pub fn timed_out(&self) -> Option<TimedOut> {
         self.timed_out
@@ -98,8 +98,8 @@ impl<IO: ResetOnClose> TimedSocket<IO> {
                 TimedOut::Idle => count(&counters.idle),
                 TimedOut::Write => {
                     count(&counters.stalled);
-                    // The kernel would keep what the peer doesn't read, megabytes of it, for minutes after
-                    // the socket is closed.
+                    // Otherwise the kernel keeps unread data, megabytes of it, for minutes after the socket
+                    // is closed.
                     self.io.reset_on_close();
                 }
             }
@@ -224,7 +224,7 @@ mod tests {
         let (near, mut far) = duplex(100);
         let mut socket = timed(near, 10 * SECOND, SECOND);
         let started = Instant::now();
-        // Less than the limit each time, and more in all.
+        // Each pause is below the limit, their sum above.
         for _ in 0..3 {
             sleep(6 * SECOND).await;
             far.write_all(b"x").await.unwrap();
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(why(&error), TimedOut::Idle);
         assert_eq!(started.elapsed(), 46 * SECOND);
         assert_eq!((socket.received(), socket.sent()), (3, 3));
-        // The owner can still say goodbye.
+        // The owner can still send a last message.
         socket.write_all(b"bye").await.unwrap();
     }
 
@@ -275,7 +275,7 @@ mod tests {
         let (near, mut far) = duplex(100);
         let mut socket = timed(near, Duration::MAX, 5 * SECOND);
         let started = Instant::now();
-        // Whoever reads now and then is slow, and no more.
+        // A peer that reads now and then is slow, not stalled.
         socket.write_all(&[0; 100]).await.unwrap();
         let reading = async {
             for _ in 0..3 {

@@ -15,23 +15,22 @@ use zeroize::Zeroizing;
 use super::wrapping::{self, OVERHEAD, Wrapping};
 use super::{SessionStore, is_fresh};
 
-/// Keeps each session in a file of its own, below a directory per server.
+/// Keeps each session in its own file, below a directory per server.
 ///
 /// Any number of processes may use the same directory: each session goes to one of them. A session's file is
-/// gone, durably, before it is given out. Files are readable by their owner alone; they are secrets (see
-/// [`ClientSession::export`]). What can't be read is removed with a warning.
+/// removed, durably, before the session is returned. Files are secrets, readable by their owner alone (see
+/// [`ClientSession::export`]). Unreadable files are removed with a warning.
 ///
 /// # What deletion does not do
-/// Unlinking a file makes sure that no process finds it again, also after a crash. It does not erase: the
-/// blocks stay on the disk until something else is written there, and longer in snapshots of copy-on-write file
-/// systems, in the spare blocks of SSDs and in backups. What then comes from such a place is as good as the
-/// session:
+/// Unlinking a file ensures that no process finds it again, even after a crash. It does not erase: the blocks
+/// stay on the disk until they are overwritten, and longer in snapshots of copy-on-write file systems, in the
+/// spare blocks of SSDs and in backups. A session recovered from there is as good as the original:
 ///
-/// - Of a session that was used, with forward-secret 0-RTT and one-time *public* keys: nothing of the flight, once
-///   the server has taken its key. With one-time PSKs the flight opens: they are forward-secret only where
-///   both ends delete, and want a store in memory, or a directory in memory (tmpfs) without swap.
-/// - Replayable early data opens, and so does a whole connection of `psk_only_without_forward_secrecy`.
-/// - Sessions that were never used speak as this client until their tickets expire.
+/// - A used session, with forward-secret 0-RTT and one-time *public* keys, reveals nothing of the flight once
+///   the server has taken its key. With one-time PSKs it opens the flight: these are forward-secret only if
+///   both ends delete, and need a store in memory, or a directory in memory (tmpfs) without swap.
+/// - It opens replayable early data, and a whole connection of `psk_only_without_forward_secrecy`.
+/// - An unused session can impersonate this client until its ticket expires.
 ///
 /// [`open_wrapped`](Self::open_wrapped) keeps nothing on the disk that opens without a key from elsewhere.
 ///
@@ -50,16 +49,16 @@ pub struct FileSessionStore {
     directory: PathBuf,
     per_server: usize,
     wrapping: Option<Wrapping>,
-    /// How deep the stack is wiped after a session was read or written, in bytes.
+    /// How many bytes of stack are wiped after a session was read or written.
     stack_depth: usize,
 }
 
 impl FileSessionStore {
-    /// Opens a store, and makes its directory where there is none. Its files are not wrapped; those that are
-    /// it removes.
+    /// Opens a store, and creates its directory if missing. Its files are not wrapped; wrapped files are
+    /// removed.
     ///
     /// # Errors
-    /// If the directory can't be made.
+    /// Returns an error if the directory can't be created.
     pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
         let directory = directory.into();
         make_private(&directory)?;
@@ -67,15 +66,16 @@ impl FileSessionStore {
         Ok(Self { directory, per_server: 8, wrapping: None, stack_depth: STACK_DEPTH })
     }
 
-    /// Opens a store whose files are wrapped under a key, and makes its directory where there is none. It removes
-    /// files that are wrapped under another key, and those that are not wrapped.
+    /// Opens a store whose files are wrapped under a key, and creates its directory if missing. Files that
+    /// are not wrapped, or wrapped under another key, are removed.
     ///
-    /// The key is uniformly random, and lies where the directory's disk, backups and thieves don't reach: in a
-    /// directory in memory that dies with the machine's boot (`$XDG_RUNTIME_DIR`), in a keyring or a TPM, in
-    /// a credential of systemd's. When the last copy of the key is gone, so is all that the disk remembers of
-    /// sessions. Until then deletion is what it is without a key for whoever has both.
+    /// The key must be uniformly random, and out of reach of the directory's disk, backups and thieves: in a
+    /// directory in memory that lasts until reboot (`$XDG_RUNTIME_DIR`), in a keyring or a TPM, in a systemd
+    /// credential. When the last copy of the key is gone, so are all sessions that the disk still remembers.
+    /// Until then, against an attacker with both key and disk, deletion is worth as much as without a key.
     ///
-    /// Each file has a key of its own, derived from this one, and is bound to its server: one that was changed, or
+    /// Each file has its own key, derived from this one, and is bound to its server: a file that was changed,
+    /// or moved to another server's directory, doesn't open. A deleted file that is put back does.
     /// moved to another server's directory, doesn't open. A deleted file that somebody puts back does.
     ///
     /// ```no_run
@@ -88,7 +88,8 @@ impl FileSessionStore {
     /// ```
     ///
     /// # Errors
-    /// If the directory can't be made, the key is all zeros, or the provider has no suite with 32-byte keys.
+    /// Returns an error if the directory can't be created, the key is all zeros, or the provider has no suite
+    /// with 32-byte keys.
     pub fn open_wrapped(
         directory: impl Into<PathBuf>,
         provider: &Provider,
@@ -101,19 +102,19 @@ impl FileSessionStore {
         Ok(Self { wrapping, stack_depth, ..Self::open(directory)? })
     }
 
-    /// Keeps this many sessions per server; the oldest make room. Default: 8.
+    /// Sets how many sessions are kept per server; the oldest are evicted. Default: 8.
     pub fn with_limit(mut self, per_server: usize) -> Self {
         self.per_server = per_server;
         self
     }
 
-    /// A frame of its own, which is wiped when it returns.
+    /// A separate stack frame, wiped after it returns.
     #[inline(never)]
     fn try_put(&self, server_name: &str, session: &ClientSession) -> io::Result<()> {
         let server = encode(server_name).ok_or(ErrorKind::InvalidFilename)?;
         let directory = self.directory.join(&server);
         make_private(&directory)?;
-        // The name holds the age, so that the newest session is found without opening all of them.
+        // The name holds the age: finding the newest session needs no file to be opened.
         let name = format!("{:016x}-{:016x}", session.state.issued_at, random());
         let unfinished = directory.join(format!("{name}{UNFINISHED}"));
         let mut bytes = session.export();
@@ -122,7 +123,7 @@ impl FileSessionStore {
         }
         let written = create_private(&unfinished)
             .and_then(|mut file| file.write_all(&bytes))
-            // Nobody sees half a session.
+            // Readers must not see half a session.
             .and_then(|()| fs::rename(&unfinished, directory.join(format!("{name}{SESSION}"))));
         if written.is_err() {
             let _ = fs::remove_file(&unfinished);
@@ -131,7 +132,7 @@ impl FileSessionStore {
         self.make_room(&directory)
     }
 
-    /// Removes the oldest sessions where there are too many, and what a crash left unfinished.
+    /// Removes the oldest sessions beyond the limit, and files that a crash left unfinished.
     fn make_room(&self, directory: &Path) -> io::Result<()> {
         let names = sessions(directory)?;
         for name in names.iter().take(names.len().saturating_sub(self.per_server)) {
@@ -146,7 +147,7 @@ impl FileSessionStore {
         Ok(())
     }
 
-    /// A frame of its own, which is wiped when it returns.
+    /// A separate stack frame, wiped after it returns.
     #[inline(never)]
     fn try_pop(&self, server_name: &str) -> io::Result<Option<ClientSession>> {
         let Some(server) = encode(server_name) else { return Ok(None) };
@@ -164,8 +165,8 @@ impl FileSessionStore {
             };
             match wrapping::import(self.wrapping.as_ref(), &server, &mut bytes) {
                 Ok(session) if is_fresh(&session) => {
-                    // The ticket leaves the disk before it is sent: after a power failure it must
-                    // not be there again.
+                    // The ticket leaves the disk before it is sent: it must not reappear after a power
+                    // failure.
                     sync(&directory)?;
                     return Ok(Some(session));
                 }
@@ -176,7 +177,7 @@ impl FileSessionStore {
         Ok(None)
     }
 
-    /// A frame of its own, which is wiped when it returns.
+    /// A separate stack frame, wiped after it returns.
     #[inline(never)]
     fn try_retain(&self, keep: &dyn Fn(&ClientSession) -> bool) -> io::Result<()> {
         for server in fs::read_dir(&self.directory)?.flatten() {
@@ -187,7 +188,7 @@ impl FileSessionStore {
             let directory = server.path();
             for session in sessions(&directory)? {
                 let path = directory.join(session);
-                // Another process may be faster: then it is gone. What can't be read, `pop` removes.
+                // Another process may have removed it. `pop` removes unreadable ones.
                 let Ok(mut bytes) = File::open(&path).and_then(|mut file| read(&mut file)) else {
                     continue;
                 };
@@ -237,7 +238,7 @@ impl SessionStore for FileSessionStore {
     }
 }
 
-/// Reads a file that this process alone removed; `None` if another one was faster.
+/// Reads a file that this process alone removed; `None` if another process was faster.
 fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     let gone = |error: io::Error| match error.kind() {
         ErrorKind::NotFound => Ok(None),
@@ -247,8 +248,8 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
         Ok(file) => file,
         Err(error) => return gone(error),
     };
-    // Of all who opened it one removes it: that is whose it is. Nothing remains to be cleaned up
-    // if this process ends here.
+    // Of all processes that opened it, the one that removes it owns it. Nothing is left to clean up if this
+    // process ends here.
     if let Err(error) = fs::remove_file(path) {
         return gone(error);
     }
@@ -260,13 +261,13 @@ fn read(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     if len > MAX_LEN {
         return Err(io::Error::new(ErrorKind::InvalidData, "longer than any session"));
     }
-    // Read where it stays: a vector that grows leaves secrets in the memory that it gives back.
+    // Read in place: a vector that grows leaves secrets in the memory it frees.
     let mut bytes = Zeroizing::new(vec![0; len as usize]);
     file.read_exact(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The names of the finished sessions, the oldest first.
+/// Returns the names of the finished sessions, the oldest first.
 fn sessions(directory: &Path) -> io::Result<Vec<OsString>> {
     let names = fs::read_dir(directory)?.flatten().map(|entry| entry.file_name());
     let mut names: Vec<_> = names.filter(|name| has_end(name, SESSION)).collect();
@@ -283,9 +284,9 @@ fn age(entry: &fs::DirEntry) -> Option<Duration> {
     SystemTime::now().duration_since(modified).ok()
 }
 
-/// A server name as the name of a directory: every name has its own, and none leads elsewhere.
-/// Letters, digits, hyphens and dots stand for themselves, every other byte for `%` and two digits.
-/// Names are compared without regard to case (RFC 6066 §3). `None` if it would be too long.
+/// Encodes a server name as a directory name: injective, and never a path to elsewhere. Letters, digits,
+/// hyphens and dots stand for themselves, every other byte for `%` and two digits. Names are case-insensitive
+/// (RFC 6066 §3). `None` if it would be too long.
 fn encode(server_name: &str) -> Option<String> {
     let mut encoded = String::from(SERVER);
     for byte in server_name.bytes() {
@@ -295,7 +296,7 @@ fn encode(server_name: &str) -> Option<String> {
             _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    // Windows ignores dots at the end.
+    // Windows ignores trailing dots.
     if encoded.ends_with('.') {
         encoded.pop();
         encoded.push_str("%2E");
@@ -303,7 +304,7 @@ fn encode(server_name: &str) -> Option<String> {
     (encoded.len() <= 255).then_some(encoded)
 }
 
-/// Not secret, only different from others: files are made only where there is none.
+/// Unique but not secret: files are never overwritten.
 fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
@@ -335,29 +336,29 @@ fn warn_if_others_can_read(directory: &Path) {
 #[cfg(not(unix))]
 fn warn_if_others_can_read(_: &Path) {}
 
-/// Makes it durable that files are gone from a directory.
+/// Makes the removal of files from a directory durable.
 #[cfg(unix)]
 fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Where directories can't be synchronised the file system's journal has to do.
+/// Where directories can't be synchronised, the file system's journal must suffice.
 #[cfg(not(unix))]
 fn sync(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How the directories of servers begin.
+/// Prefix of the servers' directories.
 const SERVER: &str = "server-";
 
 const SESSION: &str = ".session";
 const UNFINISHED: &str = ".unfinished";
 
-/// Unfinished files older than this belong to nobody.
+/// Unfinished files older than this are abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// More than any session has: tickets are at most 64 KiB, and so are public keys.
+/// More than any session's size: tickets are at most 64 KiB, and so are public keys.
 const MAX_LEN: u64 = 160 * 1024 + OVERHEAD;
 
-/// How deep the reading and writing of files goes, generously, in bytes; a provider may go deeper.
+/// Generous bound on the stack used to read and write files, in bytes; a provider may go deeper.
 const STACK_DEPTH: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! Where a client's sessions wait for its next connection.
+//! Storage of a client's sessions between connections.
 
 mod file;
 mod session_writer;
@@ -13,13 +13,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::resume::ClientSession;
 
-/// Keeps sessions, and gives each out once.
+/// Keeps sessions, and returns each once.
 ///
-/// A store belongs to one [`ClientConfig`](tessera::ClientConfig): a session remembers that its
-/// server was accepted, and is resumed without asking the verifier again.
+/// A store belongs to one [`ClientConfig`](tessera::ClientConfig): a session remembers that its server was
+/// accepted, and is resumed without asking the verifier again.
 ///
-/// Methods may block, unless [`blocks`](Self::blocks) says otherwise; connections call them on threads
-/// made for that. They don't fail: a session that can't be kept or found costs a round trip.
+/// Methods may block, unless [`blocks`](Self::blocks) returns `false`; connections call them on threads for
+/// blocking work. They don't fail: a session that can't be kept or found costs a round trip.
 ///
 /// ```
 /// use std::sync::{Mutex, PoisonError};
@@ -40,22 +40,22 @@ use tessera::resume::ClientSession;
 /// }
 /// ```
 pub trait SessionStore: Send + Sync {
-    /// Keeps a session with this server.
+    /// Stores a session with this server.
     fn put(&self, server_name: &str, session: ClientSession);
 
-    /// Takes the newest usable session with this server. When it returns one, nobody else will ever
-    /// get it, not even after a crash: a session that is used twice links two connections, and its
-    /// early data may be lost or read by others (RFC 8446 §C.4).
+    /// Takes the newest usable session with this server. A session that was returned must never be returned
+    /// again, to any caller, not even after a crash: a session that is used twice links two connections, and
+    /// its early data may be lost or read by others (RFC 8446 §C.4).
     fn pop(&self, server_name: &str) -> Option<ClientSession>;
 
-    /// Removes all sessions but those that shall be kept. Default: nothing is removed; a session that may
-    /// not be offered then leaves the store when it is met.
+    /// Removes all sessions except those for which `keep` returns true. Default: removes nothing; a session
+    /// that may not be offered then leaves the store when it is taken.
     fn retain(&self, keep: &dyn Fn(&ClientSession) -> bool) {
         let _ = keep;
     }
 
-    /// Whether the methods may block. A store in memory returns `false`, and is called in place: a way to
-    /// another thread and back takes longer than it does.
+    /// Returns whether the methods may block. A store in memory returns `false` and is called in place,
+    /// because a switch to another thread and back takes longer than the call.
     fn blocks(&self) -> bool {
         true
     }
@@ -69,15 +69,15 @@ pub struct MemorySessionStore {
 }
 
 impl MemorySessionStore {
-    /// A store for this many sessions of each of this many servers. Where there is no room the
-    /// oldest session, or any server's sessions, make it.
+    /// Makes a store for this many sessions of each of this many servers. When it is full, the oldest
+    /// session, or the sessions of any server, are evicted.
     pub fn new(per_server: usize, servers: usize) -> Self {
         Self { sessions: Mutex::default(), per_server, servers }
     }
 }
 
 impl Default for MemorySessionStore {
-    /// 8 sessions of each of 256 servers.
+    /// Keeps 8 sessions of each of 256 servers.
     fn default() -> Self {
         Self::new(8, 256)
     }
@@ -125,8 +125,8 @@ impl SessionStore for MemorySessionStore {
     }
 }
 
-/// Whether a session can still be resumed, as far as its ticket and its certificates go. How old its
-/// authentication may be the configuration says, and the engine checks.
+/// Whether a session can still be resumed, as far as its ticket and its certificates are concerned. The
+/// engine checks the age of its authentication against the configuration.
 pub(crate) fn is_fresh(session: &ClientSession) -> bool {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
     unix.is_ok_and(|unix| session.state.is_fresh(unix, Duration::MAX))

@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 
 use super::SessionStore;
 
-/// Puts a connection's new sessions into its store. A store may block, so it does its work on
-/// another thread; a session that gets lost there costs a round trip.
+/// Puts a connection's new sessions into its store. A store may block, so this happens on another thread; a
+/// session lost there costs a round trip.
 #[derive(Default)]
 pub(crate) struct SessionWriter {
     store: Option<(Arc<dyn SessionStore>, String)>,
@@ -37,10 +37,10 @@ impl SessionWriter {
         }
     }
 
-    /// Waits until every session is where it belongs.
+    /// Waits until every session is stored.
     pub(crate) fn poll_done(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         while let Some(running) = self.running.last_mut() {
-            // A store that panicked has lost its session, no more.
+            // A store that panicked has only lost its session.
             let Poll::Ready(_) = Pin::new(running).poll(cx) else { return Poll::Pending };
             self.running.pop();
         }

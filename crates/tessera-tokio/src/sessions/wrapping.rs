@@ -1,11 +1,11 @@
-//! Session files under a key that lies elsewhere: kind and version, salt, ciphertext, tag.
+//! Session files under a key from elsewhere: kind and version, salt, ciphertext, tag.
 //!
-//! Every file has an AEAD key of its own, HKDF-Expand(PRK of the wrapping key, label || salt). The processes
-//! that share a directory don't count together, so nonces would have to be random, and with 96 bits of them
-//! one key may seal 2^32 files only (NIST SP 800-38D §8.3). 256 bits of salt don't collide, and a key that
-//! seals one file may do so with the nonce zero.
+//! Every file has its own AEAD key, HKDF-Expand(PRK of the wrapping key, label || salt). Processes that share
+//! a directory have no common counter, so nonces would have to be random, and with 96 random bits one key may
+//! seal only 2^32 files (NIST SP 800-38D §8.3). 256 bits of salt don't collide, and a key that seals one file
+//! may use the zero nonce.
 //!
-//! What a file is bound to: its kind, version and salt, and the server whose directory it lies in.
+//! A file is bound to its kind, version and salt, and to the server in whose directory it lies.
 
 use std::fmt;
 use std::io;
@@ -15,11 +15,11 @@ use tessera::resume::{ClientSession, SessionImportError};
 use tessera::wire::CipherSuite;
 use zeroize::Zeroizing;
 
-/// Wraps sessions for the disk, and unwraps them again.
+/// Wraps sessions for the disk, and unwraps them.
 pub(super) struct Wrapping {
-    /// What the keys of all files are derived from.
+    /// The keys of all files are derived from this.
     prk: Secret,
-    /// Its AEAD seals.
+    /// Its AEAD seals the files.
     suite: &'static Suite,
     /// Derives the keys.
     hash: &'static dyn Hash,
@@ -27,10 +27,10 @@ pub(super) struct Wrapping {
 }
 
 impl Wrapping {
-    /// AES-256-GCM where the provider has it, else the AEAD of its first suite with 32-byte keys.
+    /// Uses AES-256-GCM if the provider has it, else the AEAD of its first suite with 32-byte keys.
     pub(super) fn new(provider: &Provider, key: &[u8; KEY_LEN]) -> io::Result<Self> {
         let wrong = |what| Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        // What an unset variable or an empty file gives.
+        // An unset variable or an empty file yields zeros.
         if key.iter().fold(0, |any, byte| any | byte) == 0 {
             return wrong("the key of a session store is all zeros");
         }
@@ -39,7 +39,7 @@ impl Wrapping {
         let Some(suite) = best.or_else(|| provider.suites.iter().copied().find(fits)) else {
             return wrong("the provider has no suite with keys of 32 bytes");
         };
-        // The algorithm is in it: the same key never serves two.
+        // Includes the algorithm: the same key never serves two.
         let mut salt = LABEL.to_vec();
         salt.extend_from_slice(&suite.id.0.to_be_bytes());
         let prk = suite.hash.extract(&salt, key);
@@ -59,11 +59,11 @@ impl Wrapping {
         let (header, in_out) = file.split_at_mut(HEADER_LEN);
         let tag = self.file_key(&salt).seal(&ZERO, &bound_to(header, server), in_out);
         file.extend_from_slice(&tag);
-        // No secret is in it any more.
+        // It holds no secret any more.
         Ok(std::mem::take(&mut *file))
     }
 
-    /// Opens a file of this server's directory, where it lies.
+    /// Opens a file of this server's directory in place.
     fn unwrap<'a>(&self, server: &str, file: &'a mut [u8]) -> Option<&'a [u8]> {
         let (header, in_out) = file.split_at_mut_checked(HEADER_LEN)?;
         let salt = header.last_chunk()?;
@@ -88,8 +88,8 @@ impl fmt::Debug for Wrapping {
     }
 }
 
-/// Reads a file of this server's directory. A store with a key reads wrapped files alone, and one without
-/// reads none of them.
+/// Reads a file of this server's directory. A store with a key reads only wrapped files, one without a key
+/// only unwrapped ones.
 pub(super) fn import(
     wrapping: Option<&Wrapping>,
     server: &str,
@@ -104,7 +104,7 @@ pub(super) fn import(
     ClientSession::import(session).map_err(Unreadable::Session)
 }
 
-/// Why a file gives no session.
+/// Why a file yields no session.
 #[derive(Debug)]
 pub(super) enum Unreadable {
     /// It is wrapped, and there is no key.
@@ -113,7 +113,7 @@ pub(super) enum Unreadable {
     Unwrapped,
     /// The key doesn't open it.
     Closed,
-    /// What it holds is no session.
+    /// Its content is no valid session.
     Session(SessionImportError),
 }
 
@@ -132,22 +132,22 @@ impl fmt::Display for Unreadable {
     }
 }
 
-/// The additional data. The header's length is fixed, so no two pairs give the same.
+/// Returns the additional data. The header's length is fixed, so the encoding is injective.
 fn bound_to(header: &[u8], server: &str) -> Vec<u8> {
     [header, server.as_bytes()].concat()
 }
 
-/// The file's kind and version.
+/// Kind and version of the file.
 const MAGIC: &[u8] = b"tessera wrapped session 1\n";
 
-/// Separates the key's use from any other of the same bytes.
+/// Separates this use of the key from any other use of the same bytes.
 const LABEL: &[u8] = b"tessera wrapped session v1";
 
 const KEY_LEN: usize = 32;
 const SALT_LEN: usize = 32;
 const HEADER_LEN: usize = MAGIC.len() + SALT_LEN;
 
-/// How much longer than a session its wrapped file is, in bytes.
+/// How many bytes a wrapped file is longer than its session.
 pub(super) const OVERHEAD: u64 = (HEADER_LEN + TAG_LEN) as u64;
 
 const ZERO: Nonce = Nonce([0; NONCE_LEN]);
