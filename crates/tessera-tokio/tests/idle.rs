@@ -1,6 +1,6 @@
-//! What an idle connection holds.
+//! Memory of an idle connection.
 //!
-//! A program of its own: it measures the whole process.
+//! A separate program, because it measures the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -18,7 +18,7 @@ fn resident() -> usize {
     line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
 }
 
-/// Both ends are in this process, so it has two streams, two tasks and two sockets per connection.
+/// Both ends are in this process, so it holds two streams, two tasks and two sockets per connection.
 #[tokio::test]
 async fn an_idle_connection_holds_little_memory() {
     const COUNT: usize = 300;
@@ -27,7 +27,7 @@ async fn an_idle_connection_holds_little_memory() {
     let mut tasks = Vec::new();
     let mut before = 0;
     for index in 0..COUNT + 50 {
-        // The first ones fill what the process keeps for good.
+        // The first connections fill caches that the process keeps.
         if index == 50 {
             before = resident();
         }
@@ -37,7 +37,7 @@ async fn an_idle_connection_holds_little_memory() {
         let (client, server) =
             tokio::try_join!(connector.connect(destination(), near), acceptor.accept(far)).unwrap();
         let (mut client, mut server) = (client, server);
-        // They were busy, and then both wait for each other.
+        // They were busy; now both wait for each other.
         let data = bytes(100_000);
         let mut received = vec![0; data.len()];
         let (written, read) =

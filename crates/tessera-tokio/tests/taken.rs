@@ -1,6 +1,6 @@
-//! What is left in memory of a ticket whose one-time key was taken, while its connection goes on: nothing.
+//! Memory holds nothing of a ticket whose one-time key was taken, while its connection lives on.
 //!
-//! A program of its own: it searches the whole process.
+//! A separate program, because it searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -16,7 +16,7 @@ use tessera_harness::Mark;
 use tessera_tokio::{MemorySessionStore, SessionStore};
 use tokio::io::{AsyncReadExt, duplex};
 
-/// Builds without optimisation reach deeper than what is shipped.
+/// Unoptimised builds use more stack than release builds.
 const DEPTH: StackDepth = StackDepth { derivation: 256 * 1024, agreement: 256 * 1024 };
 
 #[tokio::test]

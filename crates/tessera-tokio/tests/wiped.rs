@@ -1,6 +1,6 @@
-//! What a stream leaves in memory: nothing of the plaintext.
+//! A stream leaves no plaintext in memory.
 //!
-//! A program of its own: it searches the whole process.
+//! A separate program, because it searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -23,7 +23,7 @@ fn marked(mark: &Mark, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Nothing more comes: the reader waits.
+/// Checks that the reader waits, because nothing more arrives.
 async fn nothing_comes(stream: &mut (impl AsyncRead + Unpin)) {
     let mut nothing = [0; 1];
     tokio::select! {
@@ -33,8 +33,8 @@ async fn nothing_comes(stream: &mut (impl AsyncRead + Unpin)) {
     }
 }
 
-/// Memory above whatever was allocated before: an allocator gives only the end of its memory back to
-/// the system, and there nobody could look for the mark.
+/// Allocates above everything allocated before: an allocator returns only the end of its memory to the
+/// system, and memory returned could not be searched for the mark.
 fn new_fence() -> Vec<u8> {
     vec![1; 60_000]
 }
@@ -62,7 +62,7 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
     received.zeroize();
     assert_eq!(mark.count(), 0, "an idle connection holds plaintext");
 
-    // A stream that is kept after its end.
+    // A stream kept after its end.
     let mut plaintext = marked(&mark, 3_000);
     client.write_all(&plaintext).await.unwrap();
     client.shutdown().await.unwrap();
@@ -75,7 +75,7 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
     drop((client, server));
     let (mut client, mut server) = connect(&ends.connector(), &ends.acceptor()).await;
 
-    // Plaintext that nobody read before the stream was dropped.
+    // Plaintext unread when the stream was dropped.
     let mut plaintext = marked(&mark, 10_000);
     client.write_all(&plaintext).await.unwrap();
     let mut received = vec![0; 100];
@@ -116,13 +116,13 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
 async fn a_first_flight_keeps_its_plaintext_until_the_verdict_and_no_longer() {
     let mark = Mark::new();
     let mut ends = forward_secret();
-    // To look through all memory takes its time.
+    // Searching all memory takes long.
     ends.client.handshake_timeout = Duration::from_secs(3600);
     let connector = common::prepared(&ends).await.0;
     let (near, far) = duplex(64 * 1024);
     let mut client = connector.first_flight(destination(), near).await.unwrap();
     let mut plaintext = marked(&mark, 6_000);
-    // In two writes: what is kept grows.
+    // In two writes, so that the kept data grows.
     client.write_all(&plaintext[..3_000]).await.unwrap();
     client.write_all(&plaintext[3_000..]).await.unwrap();
     plaintext.zeroize();

@@ -1,6 +1,6 @@
-//! What session files leave in memory: nothing, once they are written or their sessions are gone.
+//! Session files leave nothing in memory once they are written or their sessions dropped.
 //!
-//! A program of its own: it searches the whole process.
+//! A separate program, because it searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -34,7 +34,7 @@ async fn marked(mark: &Mark) -> ClientSession {
     }
 }
 
-/// On a thread of its own, as connections do it; what lies on its stack is looked for while it lives.
+/// On its own thread, as connections do it; its stack is searched while it lives.
 #[tokio::test]
 async fn no_secret_of_a_session_file_stays_in_memory() {
     let directory = std::env::temp_dir().join(format!("tessera-wiped-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What was executed, sessions that can be waited for, and a relay that swallows answers.
+//! Counters of executed requests, awaitable sessions, and a relay that can swallow answers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Clone, Default)]
 pub struct Executed {
     times: Arc<Mutex<HashMap<String, usize>>>,
-    /// Of all paths.
+    /// The total over all paths.
     pub all: watch::Sender<usize>,
 }
 
@@ -30,24 +30,24 @@ impl Executed {
     }
 }
 
-/// Sessions that can be waited for.
+/// A session store whose sessions can be awaited.
 #[derive(Default)]
 pub struct Sessions {
     store: MemorySessionStore,
     count: AtomicUsize,
     came: Notify,
-    /// Each is given twice, as no honest store does.
+    /// Returns each session twice, as no correct store does.
     twice: bool,
     copy: Mutex<Option<ClientSession>>,
 }
 
 impl Sessions {
-    /// A store that gives each session twice.
+    /// Makes a store that returns each session twice.
     pub fn twice() -> Self {
         Self { twice: true, ..Self::default() }
     }
 
-    /// Waits until there is one.
+    /// Waits until there is a session.
     pub async fn come(&self) {
         while self.count.load(Ordering::SeqCst) == 0 {
             self.came.notified().await;
@@ -76,8 +76,8 @@ impl SessionStore for Sessions {
     }
 }
 
-/// Between client and server; while it swallows, the client hears nothing, and loses the connection when something
-/// was executed.
+/// Relays between client and server. While `swallows` is set, the client gets no answer, and loses the
+/// connection once something was executed.
 pub async fn relay(
     server: SocketAddr,
     swallows: Arc<AtomicBool>,

@@ -1,4 +1,4 @@
-//! A client and a server with certificates of their own, and what the tests do with them.
+//! A client and a server with their own certificates, and helpers for the tests.
 #![allow(dead_code, reason = "no test uses everything")]
 
 pub mod sockets;
@@ -22,7 +22,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 pub const SERVER_NAME: &str = "server.example";
 
-/// Both ends, ready to be changed.
+/// Both ends, for tests to modify.
 pub struct Ends {
     pub client: ClientConfig,
     pub server: ServerConfig,
@@ -33,7 +33,7 @@ pub fn ends() -> Ends {
     ends_for(SERVER_NAME)
 }
 
-/// The same for a server of another name.
+/// Like `ends`, for a server of another name.
 pub fn ends_for(server_name: &str) -> Ends {
     let root = Authority::new("an authority");
     let credential = root.issue(server_name).credential();
@@ -50,7 +50,7 @@ pub fn ends_for(server_name: &str) -> Ends {
     Ends { client, server }
 }
 
-/// Forward-secret early data.
+/// Ends with forward-secret early data.
 pub fn forward_secret() -> Ends {
     let mut ends = ends();
     ends.client.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
@@ -59,7 +59,7 @@ pub fn forward_secret() -> Ends {
     ends
 }
 
-/// Replayable early data.
+/// Ends with replayable early data.
 pub fn replayable() -> Ends {
     let mut ends = ends();
     ends.client.policy.early_data.replayable_without_forward_secrecy = true;
@@ -79,7 +79,7 @@ impl Ends {
         Acceptor::new(self.server.clone().checked().unwrap())
     }
 
-    /// Both ends ask for and give this many tickets.
+    /// Sets how many tickets both ends request and send.
     pub fn with_tickets(mut self, count: u8) -> Self {
         let tickets = TicketRequest { new_session_count: count, resumption_count: count };
         self.client.policy.tickets = tickets;
@@ -118,7 +118,7 @@ pub async fn prepared(ends: &Ends) -> (Connector, Arc<MemorySessionStore>) {
     (connector, store)
 }
 
-/// What a client was told of its early data.
+/// What a client learned of its early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     NotSent,
@@ -126,7 +126,7 @@ pub enum Told {
     Rejected(Verdict),
 }
 
-/// The stream of a handshake that went well, and what became of its early data.
+/// Returns the stream of a successful handshake, and what became of its early data.
 pub fn settled<S>(early_data: EarlyData<S>) -> (S, Told) {
     match early_data {
         EarlyData::NotSent(stream) => (stream.unwrap(), Told::NotSent),
@@ -144,7 +144,7 @@ pub async fn finish(client: &mut Client, server: &mut Server) {
     server.read_to_end(&mut Vec::new()).await.unwrap();
 }
 
-/// Bytes that differ from place to place.
+/// Makes bytes that differ by position.
 pub fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|index| (index % 251) as u8).collect()
 }

@@ -1,4 +1,4 @@
-//! Pipes that a test looks into.
+//! Pipes that a test can inspect.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 
-/// A pipe that remembers each write.
+/// A pipe that records each write.
 pub struct Recording {
     pub io: DuplexStream,
     pub writes: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -37,7 +37,7 @@ impl AsyncWrite for Recording {
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
         let Self { io, writes } = &mut *self;
-        // Whoever reads it on another thread finds it remembered.
+        // Recorded before a reader on another thread sees it.
         let mut writes = writes.lock().unwrap();
         let written = Pin::new(io).poll_write(cx, data);
         if let Poll::Ready(Ok(count)) = written {

@@ -1,4 +1,4 @@
-//! What a vault may say of a key that is gone.
+//! Vaults with special answers for a key that is gone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tessera::resume::{
 };
 use tessera::{Clock, Time};
 
-/// A vault that began anew an hour ago.
+/// A vault whose life began an hour ago.
 pub struct BegunAnew(pub Arc<dyn Vault>);
 
 impl Vault for BegunAnew {
@@ -35,7 +35,7 @@ impl Vault for BegunAnew {
     }
 }
 
-/// A clock that tells nothing.
+/// A clock without a reading.
 #[derive(Debug)]
 pub struct NoClock;
 

@@ -47,14 +47,14 @@ fn site() -> Site {
 }
 
 impl Site {
-    /// The same with another verifier.
+    /// Like the public listener, with another verifier.
     fn admin(&self) -> Acceptor {
         let mut config = self.ends.server.clone();
         config.client_authentication = ClientAuthentication::Required(self.strict.verifier.clone());
         Acceptor::new(config.checked().unwrap())
     }
 
-    /// A connector with sessions of a connection with the public listener.
+    /// Makes a connector with sessions of a connection to the public listener.
     async fn connector(&self, store: Arc<dyn SessionStore>) -> Connector {
         let connector = self.ends.connector().with_sessions(store);
         let (mut client, mut server) = connect(&connector, &self.ends.acceptor()).await;
@@ -64,7 +64,7 @@ impl Site {
     }
 }
 
-/// Sends early data with a ticket of the public listener; the admin listener's error.
+/// Sends early data with a ticket of the public listener; returns the admin listener's error.
 async fn knock(connector: &Connector, acceptor: &Acceptor) -> String {
     let (near, far) = duplex(64 * 1024);
     let mut client = connector.start(destination(), near).await.unwrap();
@@ -82,9 +82,9 @@ async fn a_ticket_of_the_public_listener_opens_nothing_at_the_admin_listener() {
     let keys = site.vault.len();
     let error = knock(&connector, &site.admin()).await;
     assert!(error.contains("UNKNOWN_CA"), "{error}");
-    // docs/0rtt-fs.md 7.1: with it the client may send its request again.
+    // docs/0rtt-fs.md 7.1: the burned key allows the client to send its request again.
     assert_eq!(site.vault.len(), keys - 1, "the flight's one-time key is burned, and no other");
-    // Where they came from its other tickets are welcome.
+    // The public listener, which issued them, still accepts its other tickets.
     let (client, _server) = connect(&connector, &site.ends.acceptor()).await;
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
 }
@@ -101,7 +101,7 @@ async fn a_replaced_verifier_of_clients_ends_their_tickets() {
     assert!(error.contains("UNKNOWN_CA"), "{error}");
 }
 
-/// Sessions in files, too: the store is the same.
+/// The same holds for a store of files.
 #[tokio::test]
 async fn a_replaced_verifier_of_servers_ends_the_sessions_with_them() {
     let site = site();

@@ -9,7 +9,7 @@ use crate::common::{Client, Server, bytes, connect, destination, ends, finish, f
 use tessera_tokio::MemorySessionStore;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-/// Polls a future once, and drops it.
+/// Polls a future once, then drops it.
 fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
@@ -17,7 +17,7 @@ fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-/// Calls each side in turn until it has done what it should; every future lives for one poll.
+/// Calls each side in turn until it is done; every future lives for one poll.
 async fn alternate(mut client: impl FnMut() -> bool, mut server: impl FnMut() -> bool) -> usize {
     let (mut client_done, mut server_done) = (false, false);
     for polls in 0..1_000_000 {
@@ -26,7 +26,7 @@ async fn alternate(mut client: impl FnMut() -> bool, mut server: impl FnMut() ->
         if client_done && server_done {
             return polls;
         }
-        // A task that never waits would run out of its budget.
+        // A task that never yields would exhaust its budget.
         tokio::task::yield_now().await;
     }
     panic!("nothing moves: client {client_done}, server {server_done}");
@@ -59,7 +59,7 @@ async fn reads_and_writes_go_on_after_each_dropped_poll() {
         let (near, far) = duplex(capacity);
         let mut client = ends.connector().start(destination(), near).await.unwrap();
         let mut server = ends.acceptor().start(far).unwrap();
-        // Without a handshake before: reading and writing drive it.
+        // No handshake first: reading and writing drive it.
         let data = bytes(100_000);
         let (mut sent, mut received) = (0, Vec::new());
         alternate(
@@ -120,7 +120,7 @@ async fn early_data_goes_on_after_each_dropped_poll() {
     assert!(received == data);
 }
 
-/// Whoever waits is woken: one half of a stream never takes the other's wakeup.
+/// A waiting task is always woken: one half of a stream never replaces the other's waker.
 #[tokio::test]
 async fn both_halves_of_a_stream_may_drive_its_handshake() {
     let ends = ends();

@@ -1,4 +1,4 @@
-//! Coming back: resumption, early data and its verdicts, answers before the end of the handshake.
+//! Reconnecting: resumption, early data and its verdicts, answers before the end of the handshake.
 
 use crate::common::{
     self, Told, bytes, connect, destination, ends, finish, forward_secret, prepared, replayable,
@@ -55,7 +55,7 @@ async fn early_data_is_accepted_and_read_first() {
     }
 }
 
-/// The client can't go on before the server answered the early data: the answer comes before the
+/// The client waits for the answer to its early data before it continues, so the answer comes before the
 /// handshake is complete.
 #[tokio::test]
 async fn early_data_is_answered_before_the_handshake_is_complete() {
@@ -119,7 +119,7 @@ async fn a_client_writes_hello_and_early_data_at_once() {
 async fn burned_early_data_may_be_sent_again() {
     let ends = forward_secret();
     let (connector, _) = prepared(&ends).await;
-    // Another group makes a HelloRetryRequest, and with it no early data.
+    // Another group causes a HelloRetryRequest, which rejects early data.
     let mut server = ends.server.clone();
     server.groups = vec![NamedGroup::SECP256R1];
     let acceptor = tessera_tokio::Acceptor::new(server.checked().unwrap());
@@ -196,11 +196,11 @@ async fn without_a_ticket_there_is_no_early_data() {
     assert_eq!(settled(client).1, Told::NotSent);
 }
 
-/// Its first answer is its last.
+/// The server's first answer is also its last.
 #[tokio::test]
 async fn a_server_that_answers_early_data_and_ends_gives_its_tickets() {
     let ends = forward_secret();
-    // The one ticket that there is goes with the flight.
+    // The only ticket is used for the flight.
     let (connector, store) = prepared(&ends).await;
     let mut sessions = Vec::new();
     while let Some(session) = store.pop(common::SERVER_NAME) {
@@ -221,7 +221,7 @@ async fn a_server_that_answers_early_data_and_ends_gives_its_tickets() {
     assert!(store.pop(common::SERVER_NAME).is_some());
 }
 
-/// The client has sent its flight, and is gone.
+/// The client has sent its flight and disappeared.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_ends_waits_for_a_silent_client_no_longer_than_a_handshake_may_take() {
     let ends = forward_secret();

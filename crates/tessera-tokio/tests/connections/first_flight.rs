@@ -31,7 +31,7 @@ async fn answer(acceptor: &Acceptor, far: DuplexStream) -> io::Result<ServerStre
     Ok(server)
 }
 
-/// Writes the question and reads the answer, as any program does.
+/// Writes the question and reads the answer, as an unaware program does.
 async fn ask(client: &mut FirstFlight<DuplexStream>) -> io::Result<()> {
     client.write_all(b"question").await?;
     client.flush().await?;
@@ -41,7 +41,7 @@ async fn ask(client: &mut FirstFlight<DuplexStream>) -> io::Result<()> {
     Ok(())
 }
 
-/// A server in whose group the client has no share: it asks for another ClientHello, and burns the key.
+/// A server whose group is not among the client's shares: it requests another ClientHello, and burns the key.
 fn of_another_group(ends: &Ends) -> Acceptor {
     let mut server = ends.server.clone();
     server.groups = vec![NamedGroup::SECP256R1];
@@ -115,7 +115,7 @@ async fn what_was_used_is_not_sent_again_and_every_call_says_so() {
     let (mut client, far) = with_used_key(&ends).await;
     let acceptor = ends.acceptor();
     let (asked, server) = tokio::join!(ask(&mut client), answer(&acceptor, far));
-    // The server learns that nothing comes.
+    // The server sees the close.
     assert_eq!(server.err().unwrap().kind(), io::ErrorKind::UnexpectedEof);
     let flight = client.early_data().flight;
     assert!(flight.is_some());
@@ -148,7 +148,7 @@ async fn what_its_owner_named_repeatable_is_sent_once_more_after_used() {
     assert!(client.early_data().sent_again);
 }
 
-/// The vault began anew: who knows for how long the flight was under way reads that as `burned`.
+/// The vault began a new life: a client that knows how long the flight was in transit reads that as `burned`.
 #[tokio::test]
 async fn what_was_lost_is_sent_once_more_by_who_has_a_clock() {
     let clocks: [Option<Arc<dyn Clock>>; 2] = [None, Some(Arc::new(NoClock))];

@@ -1,4 +1,4 @@
-//! First flights that end badly, or whose program does what few programs do.
+//! First flights that end badly, and unusual uses of the stream.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 const REQUEST: &[u8] = b"PAY";
 
-/// The connection failed; nobody knows what became of the request.
+/// The connection failed; the fate of the request is unknown.
 fn check_unanswered(error: &io::Error) {
     let error = FirstFlightError::of(error).unwrap();
     assert!(matches!(error.reason(), FirstFlightFailure::ConnectionFailed { .. }), "{error}");
@@ -36,7 +36,7 @@ async fn a_peer_that_accepts_early_data_and_resets_leaves_an_error_in_every_call
             stream = stream.repeatable();
         }
         stream.write_all(REQUEST).await.unwrap();
-        // The client's flight comes to the server, whose answer goes nowhere.
+        // The server gets the client's flight; its answer is dropped.
         let mut flight = vec![0; 64 * 1024];
         far.set_zero_linger().unwrap();
         let mut far = far;
@@ -85,14 +85,14 @@ async fn what_never_left_may_be_sent_elsewhere() {
     let error = stream.shutdown().await.unwrap_err();
     let error = FirstFlightError::of(&error).unwrap();
     assert_eq!((error.verdict(), error.may_be_sent_again()), (None, true));
-    // Nor does it leave later.
+    // Nor is it sent later.
     drop(stream);
     let mut left = Vec::new();
     far.read_to_end(&mut left).await.unwrap();
     assert_eq!(left.len(), 10);
 }
 
-/// The server speaks another protocol now. What was burned may be sent elsewhere, and is not sent here.
+/// The server now speaks another protocol. What was burned may be sent elsewhere, and is not sent here.
 #[tokio::test]
 async fn nothing_is_sent_again_in_another_protocol() {
     for (group, verdict) in
@@ -162,7 +162,7 @@ async fn a_program_that_reads_first_waits_for_the_limit_and_no_longer() {
     }
 }
 
-/// A reader waits, and another task writes: the flight leaves at once, and the reader has the answer.
+/// A reader waits while another task writes: the flight leaves at once, and the reader gets the answer.
 #[tokio::test(start_paused = true)]
 async fn a_reader_is_woken_by_what_the_writer_sends() {
     let ends = forward_secret();
@@ -187,14 +187,14 @@ async fn a_reader_is_woken_by_what_the_writer_sends() {
         server.flush().await?;
         io::Result::Ok(server)
     });
-    // It doesn't flush, and writes no more.
+    // No flush and no further write.
     writer.write_all(REQUEST).await.unwrap();
     assert_eq!(&reading.await.unwrap().unwrap(), b"done");
     serving.await.unwrap().unwrap();
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// An application that writes nothing, and one that only ends.
+/// One application writes nothing, another only shuts down.
 #[tokio::test(start_paused = true)]
 async fn a_program_that_writes_nothing_has_a_connection_all_the_same() {
     let ends = forward_secret();
@@ -261,7 +261,7 @@ async fn what_is_more_than_early_data_may_be_follows_in_order() {
     }
 }
 
-/// It knew while it lived; nothing is sent again.
+/// The outcome is known while the stream lives; nothing is sent again.
 #[tokio::test]
 async fn what_is_dropped_between_flight_and_verdict_is_not_sent_again() {
     let ends = forward_secret();
@@ -279,7 +279,7 @@ async fn what_is_dropped_between_flight_and_verdict_is_not_sent_again() {
     assert_eq!(writes.lock().unwrap().len(), 1);
 }
 
-/// Whoever recorded first flights brings them to the server, again and again.
+/// An attacker replays recorded first flights to the server, again and again.
 #[tokio::test]
 async fn a_recorded_first_flight_is_executed_at_most_once() {
     let ends = forward_secret().with_tickets(4);

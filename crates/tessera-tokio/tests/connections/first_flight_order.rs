@@ -1,5 +1,5 @@
-//! First flights that are polled in every order, by one task or two: each byte comes once and in order, and
-//! whoever waits is woken.
+//! First flights polled in every order, by one task or two: each byte arrives once and in order, and waiting
+//! tasks are woken.
 
 use std::future::poll_fn;
 use std::io;
@@ -36,7 +36,7 @@ impl Numbers {
     }
 }
 
-/// What becomes of the flight.
+/// The fate of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Accepted,
@@ -49,7 +49,7 @@ enum Fate {
 const FATES: [Fate; 5] =
     [Fate::Accepted, Fate::Burned, Fate::Used, Fate::UsedAndRepeatable, Fate::NoTicket];
 
-/// A stream with this fate, and what its server received.
+/// Returns a stream with this fate, and what its server received.
 async fn case(
     fate: Fate,
     capacity: usize,
@@ -87,7 +87,7 @@ async fn case(
     (stream, tokio::spawn(echo(acceptor, far)))
 }
 
-/// Sends back what comes, and remembers it.
+/// Echoes what arrives, and returns it.
 async fn echo(acceptor: Acceptor, far: DuplexStream) -> Vec<u8> {
     let mut server = acceptor.accept_early(far).await.unwrap();
     let (mut received, mut chunk) = (Vec::new(), [0; 3000]);
@@ -103,7 +103,7 @@ async fn echo(acceptor: Acceptor, far: DuplexStream) -> Vec<u8> {
     }
 }
 
-/// What the program saw: the echo, or its error.
+/// Checks what the program saw: the echo, or its error.
 fn check(case: &str, fate: Fate, data: &[u8], result: io::Result<Vec<u8>>, received: &[u8]) {
     if fate == Fate::Used {
         let error = result.unwrap_err();
@@ -117,16 +117,16 @@ fn check(case: &str, fate: Fate, data: &[u8], result: io::Result<Vec<u8>>, recei
     }
 }
 
-/// Nothing else can wake a program whose waker was lost than the end of this hour, which comes at once where
-/// everybody waits.
+/// If a waker is lost, only the end of this hour can wake the program; paused time jumps there as soon as
+/// every task waits.
 const HOUR: Duration = Duration::from_secs(3600);
 
 const CAPACITIES: [usize; 4] = [50, 700, 5_000, 256 * 1024];
-/// Less early data fits than its limit says.
+/// Wide padding leaves room for less early data than the limit.
 const WIDE: Padding = Padding::MultipleOf(NonZeroU16::new(3_000).unwrap());
 const SIZES: [usize; 5] = [1, 60, 3_000, 20_000, 70_000];
 
-/// What begins like an HTTP/2 connection waits for a request.
+/// A third of the inputs begin like HTTP/2, and so wait for a request.
 fn data(numbers: &mut Numbers) -> Vec<u8> {
     let size = numbers.one_of(&SIZES);
     match numbers.below(3) {
@@ -135,7 +135,7 @@ fn data(numbers: &mut Numbers) -> Vec<u8> {
     }
 }
 
-/// A program's task: polls what it likes, in any order, and in the end all that it waits for.
+/// A program's task: polls operations in random order, and in the end all that it waits for.
 struct Program<'p> {
     stream: FirstFlight<DuplexStream>,
     numbers: &'p mut Numbers,
@@ -174,7 +174,7 @@ impl Program<'_> {
         Pin::new(&mut self.stream).poll_write(cx, some).map_ok(|count| self.written += count)
     }
 
-    /// Ready at the end.
+    /// Ready at the end of the stream.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut chunk = [0; 2000];

@@ -1,5 +1,5 @@
-//! Over a stream that does everything a stream may do: short reads, short writes, waiting without
-//! need, flushes that take time.
+//! Runs over a stream that does everything a stream may do: short reads, short writes, spurious pending,
+//! flushes that take time.
 
 use std::io;
 use std::pin::Pin;
@@ -13,11 +13,11 @@ use tokio::io::{
 };
 use tokio::task::JoinHandle;
 
-/// A stream whose irregularities are the same for the same seed.
+/// A stream whose irregularities are determined by its seed.
 struct IrregularStream {
     io: DuplexStream,
     state: u64,
-    /// Written, and not sent before it is flushed.
+    /// Written, but not sent before a flush.
     unsent: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl IrregularStream {
         (self.state >> 11) % bound
     }
 
-    /// Now and then says "later", and wakes at once.
+    /// Occasionally reports pending, and wakes at once.
     fn hesitates(&mut self, cx: &Context<'_>) -> bool {
         let hesitates = self.below(4) == 0;
         if hesitates {
@@ -140,7 +140,7 @@ async fn no_data_gets_lost_over_an_irregular_stream() {
             (IrregularStream::new(near, 2 * seed), IrregularStream::new(far, 2 * seed + 1));
         let mut client = connector.start(destination(), near).await.unwrap();
         let server = ends.acceptor().start(far).unwrap();
-        // Each connection has the ticket that the one before it got.
+        // Each connection uses the ticket of the previous one.
         let early = client.write_early(&data[..5000]).await.unwrap();
         assert_eq!(early, 5000, "seed {seed}");
         let server = exchange(server, data.clone());

@@ -1,4 +1,4 @@
-//! What a client knows of early data that nobody answered: whether it left, and its flight's name.
+//! What a client knows of unanswered early data: whether it left, and its flight's name.
 
 use std::io::{self, ErrorKind};
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use tokio::io::{
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// The vault answers for flights.
+/// Answers for flights from the vault.
 struct OfVault(Arc<dyn Vault>);
 
 impl Receipts for OfVault {
@@ -31,7 +31,7 @@ impl Receipts for OfVault {
     }
 }
 
-/// Both ends, and a client that was there before.
+/// Makes both ends, and a client that has sessions.
 async fn prepared() -> (Ends, Connector) {
     let mut ends = forward_secret();
     let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
@@ -42,7 +42,7 @@ async fn prepared() -> (Ends, Connector) {
     (ends, connector)
 }
 
-/// What became of a flight, asked with the next connection.
+/// Asks for a flight's receipt in the next connection.
 async fn receipt(ends: &Ends, connector: &Connector, flight: FlightHandle) -> Receipt {
     let (near, far) = duplex(64 * 1024);
     let destination = Destination { ask_receipts: vec![flight], ..destination() };
@@ -55,7 +55,7 @@ async fn receipt(ends: &Ends, connector: &Connector, flight: FlightHandle) -> Re
     receipts[0].1
 }
 
-/// What a server on a socket executed.
+/// Runs a server on a socket; returns its address and what it executes.
 async fn server(acceptor: Acceptor) -> (std::net::SocketAddr, UnboundedReceiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -86,18 +86,18 @@ async fn execute(
 
 const REQUEST: &[u8] = b"PAY";
 
-/// What a relay does when the server has answered; the answer goes nowhere.
+/// What a relay does after the server has answered; it drops the answer.
 #[derive(Clone, Copy, Debug)]
 enum Then {
     /// It ends the connection.
     Ends,
-    /// It resets it.
+    /// It resets the connection.
     Resets,
-    /// It says nothing.
+    /// It does nothing.
     Holds,
 }
 
-/// A socket to a server, through whoever is on the path.
+/// Makes a socket to a server, through an attacker on the path.
 async fn through_relay(server: std::net::SocketAddr, then: Then) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -125,7 +125,7 @@ async fn through_relay(server: std::net::SocketAddr, then: Then) -> TcpStream {
     near
 }
 
-/// Sent, and no answer: with the name of the flight.
+/// Checks that it was sent and not answered; returns the name of the flight.
 fn unanswered(outcome: EarlyDataOutcome) -> FlightHandle {
     assert_eq!((outcome.sent, outcome.accepted), (REQUEST.len(), 0));
     assert_eq!(outcome.verdict, Some(Verdict::Unknown));
@@ -133,7 +133,7 @@ fn unanswered(outcome: EarlyDataOutcome) -> FlightHandle {
     outcome.flight.unwrap()
 }
 
-/// What trying again would execute twice.
+/// A retry would execute the data twice.
 #[tokio::test]
 async fn a_flight_whose_answer_was_dropped_is_unknown_and_has_a_receipt() {
     for then in [Then::Ends, Then::Resets] {
@@ -174,7 +174,7 @@ async fn a_timeout_is_no_answer() {
     let EarlyData::Failed { error, outcome, .. } = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     let flight = unanswered(outcome);
-    // It never came to the server: asking burns it, and whoever has it comes too late.
+    // It never reached the server: asking burns it, and a later replay fails.
     assert_eq!(receipt(&ends, &connector, flight).await, Receipt::Burned);
     let mut recorded = Vec::new();
     far.read_to_end(&mut recorded).await.unwrap();
@@ -195,7 +195,7 @@ async fn early_data_that_never_left_may_be_sent_elsewhere() {
     let outcome = stream.handshake_with_early_data(REQUEST).await;
     let EarlyData::NotSent(Err(error)) = outcome else { panic!("{outcome:?}") };
     assert_eq!(error.kind(), ErrorKind::TimedOut);
-    // Nor does it leave later, when there is room.
+    // Nor is it sent later, when there is room.
     let mut received = [0; 10];
     far.read_exact(&mut received).await.unwrap();
     let _failed = stream.flush().await;
@@ -206,7 +206,7 @@ async fn early_data_that_never_left_may_be_sent_elsewhere() {
     assert!(later.is_empty(), "{} bytes left later", later.len());
 }
 
-/// What waits in a stream leaves even when the stream is shut down.
+/// Buffered data is sent even when the stream is shut down.
 #[tokio::test(start_paused = true)]
 async fn early_data_that_may_still_leave_counts_as_sent() {
     let (ends, connector) = prepared().await;
@@ -274,7 +274,7 @@ impl AsyncWrite for TakesOne {
     }
 }
 
-/// The server's answer is proven; the client's own last flight doesn't leave.
+/// The server's answer is verified; the client's own last flight isn't sent.
 #[tokio::test(start_paused = true)]
 async fn what_the_server_answered_is_known_though_the_connection_fails() {
     let (ends, connector) = prepared().await;
@@ -291,7 +291,7 @@ async fn what_the_server_answered_is_known_though_the_connection_fails() {
     assert!(outcome.flight.is_some() && !outcome.may_be_sent_again());
 }
 
-/// A connector brings the machine's clock, unless its user has another.
+/// A connector uses the machine's clock, unless the destination has another.
 #[tokio::test]
 async fn a_lost_flight_is_judged_by_the_clock_of_the_destination_or_the_machines() {
     let clocks: [(Option<Arc<dyn Clock>>, _); 2] =

@@ -21,7 +21,7 @@ use tessera::{Destination, ServerConfig};
 use tessera_tokio::{Answer, Answers, MemorySessionStore};
 use tokio::io::duplex;
 
-/// Leaves for later what another one would answer now.
+/// Leaves for later what its inner value would answer now.
 pub(super) struct Later<T: ?Sized>(pub(super) Arc<T>);
 
 impl ConfigChooser for Later<()> {
@@ -132,7 +132,7 @@ impl Answers for Elsewhere {
     }
 }
 
-/// Ends that answer nothing themselves, and who answers for them.
+/// Ends that answer nothing themselves, and the implementation that answers for them.
 fn all_later() -> (common::Ends, Arc<Elsewhere>) {
     let mut ends = forward_secret();
     let tickets = ends.server.tickets.take().unwrap();
@@ -174,7 +174,7 @@ async fn every_question_is_answered_by_another_task() {
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     server.unwrap();
 
-    // What became of that flight, asked in a later connection.
+    // The outcome of that flight, asked in a later connection.
     let flight = client.facts().flight.unwrap();
     let (near, far) = duplex(64 * 1024);
     let destination = Destination { ask_receipts: vec![flight], ..destination() };
@@ -229,7 +229,7 @@ impl Answers for Slow {
     }
 }
 
-/// An answer that came in time counts, even if its task is polled late.
+/// An answer that arrived in time counts, even if its task is polled late.
 #[tokio::test(start_paused = true)]
 async fn a_task_that_is_polled_late_takes_an_answer_that_is_there() {
     let mut ends = ends();
@@ -248,7 +248,7 @@ async fn a_task_that_is_polled_late_takes_an_answer_that_is_there() {
         () = async {} => (),
     }
     tokio::time::advance(ends.server.handshake_timeout + Duration::from_secs(1)).await;
-    // The flight leaves with the answer; for the client's Finished it is too late.
+    // The flight leaves with the answer, too late for the client's Finished.
     let error = server.handshake().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
     client.handshake().await.unwrap();

@@ -9,7 +9,7 @@ use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 use tessera_tokio::{Acceptor, ClientStream, ServerStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex};
 
-/// A server's configuration with this one protocol.
+/// Returns the server's configuration with only this protocol.
 fn speaking(ends: &common::Ends, protocol: &[u8]) -> Checked<ServerConfig> {
     let mut config = ends.server.clone();
     config.protocols = vec![protocol.to_vec()];
@@ -41,7 +41,7 @@ async fn a_replaced_configuration_counts_for_new_connections_only() {
     let connector = ends.connector();
 
     let (mut old_client, mut old_server) = connect(&connector, &clone).await;
-    // It was started, and has read nothing yet.
+    // Started, but nothing read yet.
     let (near, far) = duplex(64 * 1024);
     let mut waiting = clone.start(far).unwrap();
     acceptor.replace(speaking(&ends, b"new"));
@@ -75,7 +75,7 @@ async fn the_configuration_of_a_connector_is_replaced_for_all_its_clones() {
     assert_eq!(server.protocol(), Some(&b"new"[..]));
 }
 
-/// What is replaced while many connect is always one whole configuration or the other.
+/// Each connection uses one whole configuration while others replace it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_see_one_whole_configuration_while_it_is_replaced() {
     let ends = two_protocols();
@@ -100,7 +100,7 @@ async fn connections_see_one_whole_configuration_while_it_is_replaced() {
     replacing.abort();
 }
 
-/// Part of a configuration, to see when that is gone.
+/// A part of a configuration, to observe when that is dropped.
 struct Part;
 
 impl ResumptionJudge for Part {
@@ -109,7 +109,7 @@ impl ResumptionJudge for Part {
     }
 }
 
-/// Of a thousand configurations that were exchanged under load none is left but those in use.
+/// Of a thousand configurations replaced under load only those in use remain.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn configurations_that_were_replaced_are_gone_with_their_connections() {
     let ends = ends();
@@ -140,7 +140,7 @@ async fn configurations_that_were_replaced_are_gone_with_their_connections() {
     }
     load.await.unwrap();
     assert_eq!(acceptor.generation(), 1001);
-    // The acceptor's. Connections that are complete keep none alive.
+    // The acceptor's own. Complete connections keep none alive.
     assert_eq!(alive(), 1);
     works(&mut client, &mut server).await;
 }

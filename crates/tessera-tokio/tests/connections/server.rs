@@ -1,6 +1,6 @@
-//! A server under clients who want all of it.
+//! A server under clients that try to take all of it.
 //!
-//! The clock is tokio's, and moves when nothing else does: no test waits.
+//! The clock is tokio's, and advances when all tasks are idle: no test waits in real time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,12 +20,12 @@ const ONE: [u8; 4] = [127, 0, 0, 1];
 const OTHER: [u8; 4] = [127, 0, 0, 2];
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A server in this process. It echoes; whoever sends an `x` gets bytes until it reads no more.
+/// A server in this process. It echoes; a client that sends an `x` gets bytes until it stops reading.
 struct Running {
     address: SocketAddr,
     counts: ServerCounts,
     ends: Ends,
-    /// Why clients were ended.
+    /// Why the server ended clients.
     ended: mpsc::UnboundedReceiver<Option<TimedOut>>,
     end: Option<oneshot::Sender<()>>,
     task: JoinHandle<()>,
@@ -108,7 +108,7 @@ async fn silent_clients_of_one_address_shut_nobody_else_out() {
     for _ in 0..40 {
         silent.push(server.connect(ONE).await);
     }
-    // Four have a place; the others hear it at once.
+    // Four have a place; the others are closed at once.
     let started = Instant::now();
     for socket in &mut silent[4..] {
         assert!(is_closed(socket).await);
@@ -122,7 +122,7 @@ async fn silent_clients_of_one_address_shut_nobody_else_out() {
     let counts = server.counts.now();
     assert_eq!((counts.accepted, counts.refused_connections), (4 + 20, 36 + 1));
 
-    // Their handshakes take too long in the end, and then everybody is served.
+    // Their handshakes time out, and then all clients are served.
     for _ in 0..4 {
         server.ended.recv().await.unwrap();
     }
@@ -136,7 +136,7 @@ async fn slow_handshakes_of_one_address_shut_nobody_else_out() {
         limits.handshakes_per_address = 2;
     })
     .await;
-    // Whoever is through doesn't count.
+    // A complete handshake doesn't count.
     let mut through = Vec::new();
     for _ in 0..5 {
         through.push(server.shake_hands(ONE).await.unwrap());
@@ -213,7 +213,7 @@ async fn clients_that_do_not_read_lose_their_places() {
     assert!(started.elapsed() <= 31 * SECOND, "{:?}", started.elapsed());
     assert_eq!(server.counts.now().stalled, 4);
     assert!(server.is_served(ONE).await);
-    // The kernel keeps nothing for them: their connections were reset.
+    // The kernel keeps nothing for them, because their connections were reset.
     let mut last = deaf.pop().unwrap();
     let error = last.read_to_end(&mut Vec::new()).await.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
@@ -226,7 +226,7 @@ async fn a_server_without_room_lets_clients_wait() {
     })
     .await;
     let _idle = server.shake_hands(ONE).await.unwrap();
-    // Nobody answers before there is room, and then the handshake goes on.
+    // No answer before there is room; then the handshake continues.
     let started = Instant::now();
     let socket = server.connect(OTHER).await;
     let mut config = server.ends.client.clone();

@@ -1,4 +1,4 @@
-//! Two sites with one ring and two vaults: a recorded flight comes home while its client is elsewhere.
+//! Two sites with one ring and two vaults: a recorded flight reaches home while its client is elsewhere.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 
-/// Less than a handshake may take.
+/// Less than the handshake timeout.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// What one site says to the other arrives when the test lets it, and is lost when the test hangs up.
+/// Messages between sites arrive when the test releases them, and are lost when it hangs up.
 struct Held {
     home: Option<Arc<SiteVault>>,
     open: Arc<Mutex<UnboundedReceiver<()>>>,
@@ -45,10 +45,10 @@ impl Answers for AsksHome {
     }
 }
 
-/// Both sites, a client that has a ticket of the first, and what opens the channel between them.
+/// Both sites, a client with a ticket of the first, and the control of the channel between them.
 struct Scene {
     connector: Connector,
-    /// As recorded by whoever sends copies.
+    /// The session as an attacker who replays it recorded it.
     session: Vec<u8>,
     home: Acceptor,
     away: Acceptor,
@@ -86,8 +86,8 @@ impl Scene {
         self.let_through.as_ref().unwrap().send(()).unwrap();
     }
 
-    /// Sends the flight to a site, and data that only a rejected flight needs, as soon as its verdict
-    /// allows; what the client heard, and what the server's application got.
+    /// Sends the flight to a site, and further data, which only a rejected flight needs, as soon as its
+    /// verdict allows. Returns what the client learned, and what the server's application received.
     async fn send(&self, site: &Acceptor) -> (Told, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(&self.session).unwrap());
         let destination = Destination { session, ..destination() };
@@ -115,12 +115,12 @@ async fn a_flight_to_another_site_is_burned_at_home_and_sent_again() {
     assert_eq!(early_data, Told::Rejected(Verdict::Burned));
     assert_eq!(psk, Some(PskKind::Resumption));
     assert_eq!(received, b"request");
-    // The copy at home; its own client would send it again, an adversary can't.
+    // The copy at home; its own client would resend it, an attacker can't.
     let (early_data, ..) = scene.send(&scene.home).await;
     assert_eq!(early_data, Told::Rejected(Verdict::Burned));
 }
 
-/// The copy is at home while the other site still waits for the acknowledgement.
+/// The copy reaches home while the other site still waits for the acknowledgement.
 #[tokio::test]
 async fn a_copy_that_outruns_the_burn_is_executed_once() {
     let scene = scene().await;
@@ -150,7 +150,7 @@ async fn without_an_acknowledgement_the_client_does_not_know() {
     assert_eq!(executed, [Told::Accepted(7), Told::Rejected(Verdict::Used)]);
 }
 
-/// The channel is open and says nothing: whoever asked gives up, and the handshake goes on.
+/// The channel is open but silent: the waiting site gives up, and the handshake continues.
 #[tokio::test(start_paused = true)]
 async fn a_silent_site_channel_is_given_up_before_the_handshake_times_out() {
     let scene = scene().await;
@@ -160,7 +160,7 @@ async fn a_silent_site_channel_is_given_up_before_the_handshake_times_out() {
     assert_eq!(psk, Some(PskKind::Resumption));
     assert!(received.is_empty());
     assert!(before.elapsed() >= PATIENCE);
-    // Nobody waits any more for what the channel brings late.
+    // A late message of the channel is ignored.
     scene.let_through();
     assert_eq!(scene.send(&scene.home).await.0, Told::Accepted(7));
 }

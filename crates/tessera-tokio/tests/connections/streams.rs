@@ -1,4 +1,4 @@
-//! Handshakes, data, both ways of ending, and peers that are slow.
+//! Handshakes, data, both ways to end, and slow peers.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ async fn streams_carry_a_mebibyte_both_ways_at_once() {
     }
 }
 
-/// Four tasks on several threads share two sockets, and begin before the handshake.
+/// Four tasks on several threads share two sockets, and start before the handshake.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn streams_carry_a_mebibyte_both_ways_on_several_threads() {
     let ends = ends();
@@ -116,7 +116,7 @@ fn spawn_both<S: AsyncHandshake>(
     [writing, reading]
 }
 
-/// Both write first and read then, in one task each: what one end keeps is bounded, and a peer that
+/// Both ends write first and then read, in one task each: what one end buffers is bounded, and a peer that
 /// doesn't read stops the writer.
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_does_not_read_stops_the_writer() {
@@ -135,7 +135,7 @@ async fn a_peer_that_does_not_read_stops_the_writer() {
     flushed.unwrap();
     read.unwrap();
     assert!(received == data[..written]);
-    // And it goes on.
+    // And it continues.
     client.write_all(b"more").await.unwrap();
     let mut more = [0; 4];
     let (flushed, read) = tokio::join!(client.flush(), server.read_exact(&mut more));
@@ -222,13 +222,13 @@ async fn a_handshake_that_takes_too_long_is_an_error() {
     let error = ends.acceptor().accept(far).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 
-    // A peer that doesn't even take the ClientHello.
+    // The peer doesn't even take the ClientHello.
     let (near, _far) = duplex(1);
     let error = ends.connector().connect(destination(), near).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::TimedOut);
 }
 
-/// A task that is polled late, on a machine with much to do, takes what came in time.
+/// A task polled late, on a busy machine, uses what arrived in time.
 #[tokio::test(start_paused = true)]
 async fn a_late_task_completes_the_handshake_with_what_is_there() {
     let ends = ends();
@@ -303,7 +303,7 @@ async fn streams_carry_data_while_keys_are_updated() {
     finish(&mut client, &mut server).await;
 }
 
-/// Anybody can send close_notify before there are keys: it ends nothing well.
+/// Before there are keys, any attacker can send close_notify: it must not count as an orderly end.
 #[tokio::test]
 async fn a_forged_close_notify_ends_no_stream_in_peace() {
     let ends = ends();
@@ -330,8 +330,8 @@ async fn a_peer_that_does_not_take_the_alert_delays_the_error_a_little() {
     assert_eq!(before.elapsed().as_secs(), 1);
 }
 
-/// The server refuses when the client's handshake is complete already, and is gone when the client
-/// writes: what it said can still be read.
+/// The server refuses after the client's handshake is complete, and is gone when the client writes: its alert
+/// can still be read.
 #[tokio::test]
 async fn a_late_alert_is_read_after_a_write_has_failed() {
     let mut ends = ends();
@@ -344,7 +344,7 @@ async fn a_late_alert_is_read_after_a_write_has_failed() {
     assert!(server.is_err());
     drop(server);
     let mut client = client.unwrap();
-    // The first write finds out, and the next tells.
+    // The first write detects it, and the next reports it.
     let _ = client.write(b"x").await;
     assert_eq!(client.write(b"x").await.unwrap_err().kind(), ErrorKind::BrokenPipe);
     let error = client.read(&mut [0; 1]).await.unwrap_err();
@@ -363,7 +363,7 @@ async fn a_peer_that_is_still_sending_gets_the_alert_of_a_failed_handshake() {
         acceptor.accept(socket).await.map(drop).unwrap_err()
     });
     let mut socket = TcpStream::connect(address).await.unwrap();
-    // A record of no known type, and what else was under way.
+    // A record of unknown type, and more data in transit.
     for _ in 0..3 {
         socket.write_all(&[99; 20_000]).await.expect("no reset");
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -389,7 +389,7 @@ async fn a_peer_that_goes_on_sending_does_not_delay_the_error() {
             while endless && near.write_all(&piece).await.is_ok() {
                 sent += piece.len();
             }
-            // Its end of the stream stays where it is.
+            // The peer's end of the stream stays open.
             (sent, near)
         });
         let before = tokio::time::Instant::now();
@@ -403,7 +403,7 @@ async fn a_peer_that_goes_on_sending_does_not_delay_the_error() {
     }
 }
 
-/// Whoever only writes learns of the failure too: what can't be sent any more is not waited for.
+/// A task that only writes gets the failure too: it doesn't wait for data that can't be sent any more.
 #[tokio::test(start_paused = true)]
 async fn a_failed_connection_is_flushed_no_longer_than_its_alert_waits() {
     // Less than a ClientHello, and the peer never reads.

@@ -1,4 +1,4 @@
-//! What the operating system trusts.
+//! Trust in the operating system's store.
 #![cfg(feature = "system-trust")]
 
 use std::fs;
@@ -43,7 +43,7 @@ fn a_system_without_roots_is_an_error() {
     child("none", "none", "");
 }
 
-/// What the processes of the tests above do; alone it does nothing.
+/// Body of the processes that the tests above start; does nothing otherwise.
 #[test]
 fn a_process_with_a_trust_store() {
     let Some(expected) = std::env::var_os(CHILD) else { return };

@@ -1,5 +1,5 @@
-//! What a new configuration takes back: from handshakes that are under way, from connections, and from the
-//! stores of clients.
+//! What a new configuration withdraws: from handshakes in progress, from connections, and from the stores of
+//! clients.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -45,14 +45,14 @@ impl Mutual {
         Self { ends, clients, servers }
     }
 
-    /// The server's configuration that trusts clients of this authority.
+    /// Returns the server's configuration with clients of this authority trusted.
     fn for_clients_of(&self, ca: &Authority) -> Checked<ServerConfig> {
         let mut config = self.ends.server.clone();
         config.client_authentication = ClientAuthentication::Required(trusting(ca));
         config.checked().unwrap()
     }
 
-    /// The server's with another certificate.
+    /// Returns the server's configuration with another certificate.
     fn renewed(&self) -> Checked<ServerConfig> {
         let mut config = self.ends.server.clone();
         config.credentials = vec![self.servers.issue(SERVER_NAME).credential()];
@@ -64,7 +64,7 @@ impl Mutual {
     }
 }
 
-/// Keeps an answer back until it is let go.
+/// Holds an answer back until it is released.
 #[derive(Default)]
 struct Gate {
     asked: Notify,
@@ -81,7 +81,7 @@ impl Gate {
         })
     }
 
-    /// Does something between question and answer.
+    /// Runs `change` between question and answer.
     async fn between(&self, change: impl FnOnce()) {
         self.asked.notified().await;
         change();
@@ -107,7 +107,7 @@ impl Answers for LateVerdict {
     }
 }
 
-/// A flight whose key is taken when the configuration changes.
+/// Changes the configuration after a flight's key was taken.
 async fn flight_between(
     change: impl FnOnce(&Mutual, &Acceptor),
 ) -> (EarlyData, std::io::Result<Vec<u8>>, usize) {
@@ -158,11 +158,11 @@ async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not
         acceptor.replace(mutual.for_clients_of(&Authority::new("others")));
     })
     .await;
-    // The key is gone, nothing was accepted, and the client knows nothing: it may not send again.
+    // The key is gone, nothing was accepted, and the client doesn't know that: it may not resend.
     assert_eq!(taken, 1);
     assert!(served.unwrap_err().to_string().contains("withdrawn"));
     assert!(matches!(told, EarlyData::NotSent(Err(_))), "{told:?}");
-    // In a new epoch it is the same.
+    // The same in a new epoch.
     let (told, served, _) = flight_between(|mutual, acceptor| {
         let mut config = mutual.ends.server.clone();
         config.policy_epoch = 1;
@@ -172,8 +172,8 @@ async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not
     assert!(served.is_err() && matches!(told, EarlyData::NotSent(Err(_))), "{told:?}");
 }
 
-/// It was decrypted under the old configuration, and lies in the stream: held for whoever waits for the handshake, or
-/// left by a reader that took a part.
+/// It was decrypted under the old configuration and lies in the stream: kept for a task that waits for the
+/// handshake, or left over from a partial read.
 #[tokio::test(start_paused = true)]
 async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_executed() {
     for reads_first in [false, true] {
@@ -191,7 +191,7 @@ async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_exe
             server.read_exact(&mut early).await.unwrap();
             assert_eq!(&early, b"first");
         } else {
-            // The client doesn't go on.
+            // The client doesn't continue.
             let waiting = tokio::time::timeout(Duration::ZERO, server.handshake());
             assert!(waiting.await.is_err());
         }
@@ -278,7 +278,7 @@ async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
         );
         assert_eq!(handshake.is_ok(), accepted);
         assert_eq!(waiting.generation(), acceptor.generation());
-        // A ticket of a client that isn't trusted any more is none; that of one that is trusted again is one.
+        // A ticket of a client that is no longer trusted is void; that of a client trusted again is valid.
         assert_eq!(waiting.facts().psk.is_some(), accepted);
         if accepted {
             drop(settled(told));
@@ -306,7 +306,7 @@ async fn connections_go_on_and_say_whether_what_they_rest_on_is_withdrawn() {
     client.write_all(b"ping").await.unwrap();
     client.flush().await.unwrap();
     server.read_exact(&mut [0; 4]).await.unwrap();
-    // Whoever was withdrawn by mistake is back.
+    // A client withdrawn by mistake is trusted again.
     acceptor.replace(mutual.renewed());
     assert!(!server.is_withdrawn());
 }
@@ -338,7 +338,7 @@ async fn a_psk_that_is_gone_or_changed_withdraws_its_connections_alone() {
     }
 }
 
-/// A store that says what was taken out of it.
+/// A store that counts what was taken from it.
 #[derive(Default)]
 struct Watched(MemorySessionStore, Mutex<usize>);
 
@@ -356,7 +356,7 @@ impl SessionStore for Watched {
     }
 }
 
-/// A store that doesn't know how to remove sessions loses them when they are met.
+/// A store without `retain` loses sessions when they are taken.
 #[tokio::test]
 async fn withdrawn_sessions_are_passed_over_until_a_good_one_comes() {
     let mutual = Mutual::new();
@@ -370,7 +370,7 @@ async fn withdrawn_sessions_are_passed_over_until_a_good_one_comes() {
     connector.replace(config.checked().unwrap());
     let (mut client, mut server) = connect(&connector, &acceptor).await;
     finish(&mut client, &mut server).await;
-    // Of a connection that began before: they lie above the good ones.
+    // Sessions of an earlier connection: they lie above the good ones.
     finish(&mut old, &mut old_server).await;
     let (client, _server) = connect(&connector, &acceptor).await;
     assert!(client.facts().psk.is_some());
@@ -399,7 +399,7 @@ async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
         let connector = mutual.ends.connector().with_sessions(store.clone());
         let (mut client, mut server) = connect(&connector, &acceptor).await;
         finish(&mut client, &mut server).await;
-        // The same trust, as a new value.
+        // Equal trust in a new value.
         let mut config = mutual.ends.client.clone();
         config.verifier = trusting(&mutual.servers);
         config.protocols = vec![b"h2".to_vec()];
@@ -410,7 +410,7 @@ async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
         finish(&mut client, &mut server).await;
         config.verifier = trusting(&Authority::new("others"));
         connector.replace(config.checked().unwrap());
-        // Some stores are asked on another thread.
+        // Some stores are called on another thread.
         tokio::time::timeout(Duration::from_secs(20), async {
             while count(&directory) > 0 {
                 tokio::task::yield_now().await;
@@ -423,7 +423,7 @@ async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// All files below a directory.
+/// Counts all files below a directory.
 fn count(directory: &Path) -> usize {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let below = |path: PathBuf| if path.is_dir() { count(&path) } else { 1 };

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// What a handler saw of its request.
+/// What a handler observed of its request.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     method: String,
@@ -66,7 +66,7 @@ impl Running {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    /// One request in a connection of its own; the answer.
+    /// Sends one request on its own connection; returns the answer.
     async fn ask(&self, connector: &Connector, method: &str, path: &str) -> String {
         let mut stream = connector.connect(destination(), self.socket().await).await.unwrap();
         stream.write_all(request(method, path).as_bytes()).await.unwrap();
@@ -81,7 +81,7 @@ fn request(method: &str, path: &str) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n")
 }
 
-/// Asks with early data in the first flight, which the server must take.
+/// Sends a request as early data, which the server must accept.
 async fn ask_early(server: &Running, connector: &Connector, method: &str) -> String {
     let data = request(method, "/");
     let connecting =
@@ -106,12 +106,12 @@ async fn a_forward_secret_early_request_is_handled_before_the_handshake_is_compl
     server.ask(&connector, "GET", "/").await;
     let seen = Seen { method: "GET".into(), is_complete: true, is_marked: false };
     assert_eq!(server.seen.recv().await, Some(seen));
-    // Each connection leaves a ticket for the next, though the server closes as soon as it has answered.
+    // Each connection leaves a ticket for the next, although the server closes right after its answer.
     for _ in 0..3 {
         let data = request("DELETE", "/");
         let mut stream = connector.start(destination(), server.socket().await).await.unwrap();
         assert_eq!(stream.write_early(data.as_bytes()).await.unwrap(), data.len());
-        // The handler runs, and this client has not sent its Finished.
+        // The handler runs before this client has sent its Finished.
         let seen = Seen { method: "DELETE".into(), is_complete: false, is_marked: true };
         assert_eq!(server.seen.recv().await, Some(seen));
         let mut answer = String::new();
@@ -180,7 +180,7 @@ async fn whoever_is_silent_or_sends_garbage_keeps_nobody_waiting() {
         socket.write_all(bytes).await.unwrap();
         silent.push(socket);
     }
-    // TLS alone, and gone.
+    // A handshake without a request, then closed.
     let connected = ends.connector().connect(destination(), server.socket().await).await.unwrap();
     drop(connected);
     let answer = server.ask(&ends.connector(), "GET", "/").await;
@@ -199,7 +199,7 @@ async fn a_body_that_no_handler_reads_ends_no_more_than_its_connection() {
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200");
-    // It goes on sending until nobody takes it.
+    // It keeps sending until the write fails.
     while stream.write_all(&[0; 16 * 1024]).await.is_ok() {}
     assert_eq!(server.seen.recv().await.unwrap().method, "POST");
     let answer = server.ask(&ends.connector(), "GET", "/").await;
@@ -216,7 +216,7 @@ async fn a_server_that_ends_closes_what_is_not_through_and_finishes_the_rest() {
     stream.read_exact(&mut [0; 12]).await.unwrap();
     server.end.send(()).unwrap();
     assert!(!matches!(silent.read(&mut [0]).await, Ok(1..)));
-    // A goodbye, and no truncation.
+    // A close_notify, no truncation.
     stream.read_to_end(&mut Vec::new()).await.unwrap();
     stream.shutdown().await.unwrap();
     server.task.await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! hyper over first flights: it knows nothing of them, and its requests travel as early data.
+//! hyper over first flights: its requests travel as early data, transparently.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use tessera_tokio::{Acceptor, Connector, FirstFlight, FirstFlightError, ServerSt
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::oneshot;
 
-/// Ends that speak this, and a client that was there before.
+/// Makes ends that speak this protocol, and a client that has sessions.
 async fn speaking(protocol: &[u8]) -> (Ends, Connector) {
     let mut ends = forward_secret();
     ends.client.protocols = vec![protocol.to_vec()];
@@ -111,21 +111,21 @@ async fn a_request_is_one_flight(protocol: &[u8]) {
     let (near, mut far) = duplex(64 * 1024);
     let (near, writes) = Recording::new(near);
     let stream = connector.first_flight(destination(), near).await.unwrap();
-    // However busy the machine is, the request comes in time.
+    // The request comes in time however busy the machine is.
     let stream = stream.wait_at_most(Duration::from_secs(3600));
     let client = tokio::spawn(fetch(stream));
     let mut flight = vec![0; 64 * 1024];
     let len = far.read(&mut flight).await.unwrap();
     let first = writes.lock().unwrap()[0].len();
     assert_eq!(records(&flight[..first]), ONE_FLIGHT);
-    // The server has that one write, and no more.
+    // The server gets that one write only.
     let (mut relay, server) = duplex(64 * 1024);
     relay.write_all(&flight[..first]).await.unwrap();
     let executed = spawn_server(ends.acceptor(), server);
     while executed.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
-    // A body that hyper writes by itself, and the rest of the connection.
+    // A body that hyper writes separately, and the rest of the connection.
     relay.write_all(&flight[first..len]).await.unwrap();
     tokio::spawn(async move { tokio::io::copy_bidirectional(&mut relay, &mut far).await });
     assert_eq!(client.await.unwrap().unwrap(), "hello");
@@ -149,7 +149,7 @@ async fn preface_settings_and_request_are_one_flight_on_many_threads() {
     }
 }
 
-/// Time stands still, and an HTTP/1.1 request leaves.
+/// With time paused, an HTTP/1.1 request still leaves.
 #[tokio::test(start_paused = true)]
 async fn an_http_1_1_request_waits_for_no_timer() {
     let (_ends, connector) = speaking(b"http/1.1").await;
@@ -163,7 +163,7 @@ async fn an_http_1_1_request_waits_for_no_timer() {
     client.abort();
 }
 
-/// An h2 client that has no request: its preface and SETTINGS go without.
+/// An h2 client without a request: its preface and SETTINGS leave alone.
 #[tokio::test(start_paused = true)]
 async fn an_http2_connection_without_a_request_is_made_all_the_same() {
     let (ends, connector) = speaking(b"h2").await;
@@ -183,7 +183,7 @@ async fn an_http2_connection_without_a_request_is_made_all_the_same() {
     assert!(began.elapsed() < Duration::from_secs(2));
 }
 
-/// Both protocols, and servers that accept, burn, and know nothing of the session.
+/// Both protocols, and servers that accept, burn, and don't know the session.
 #[tokio::test]
 async fn a_request_of_hyper_is_executed_once_whatever_the_verdict() {
     for protocol in [&b"h2"[..], b"http/1.1"] {
@@ -215,7 +215,7 @@ async fn a_request_of_hyper_is_executed_once_whatever_the_verdict() {
     }
 }
 
-/// The error of an HTTP/1.1 request has the flight's in it; h2 keeps its text alone.
+/// The error of an HTTP/1.1 request wraps the flight's; h2 keeps only its text.
 #[tokio::test]
 async fn a_request_that_may_have_been_executed_is_an_error_of_hyper() {
     for protocol in [&b"http/1.1"[..], b"h2"] {

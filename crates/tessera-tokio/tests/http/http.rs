@@ -37,7 +37,7 @@ async fn echo(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infal
     Ok(Response::new(Full::new(body)))
 }
 
-/// Serves what was negotiated.
+/// Serves the negotiated protocol.
 async fn serve(stream: ServerStream<TcpStream>) {
     let is_h2 = stream.protocol() == Some(b"h2");
     let io = TokioIo::new(stream);
@@ -109,7 +109,7 @@ async fn hyper_speaks_h2_over_a_stream() {
     server.await.unwrap();
 }
 
-/// Answers what arrives early, or refuses it; the body says which.
+/// Answers or refuses early requests; the body names which.
 fn handle(
     mut request: Request<Incoming>,
     watch: HandshakeWatch,
@@ -150,7 +150,7 @@ async fn serve_early(acceptor: Acceptor, socket: TcpStream, handled: Arc<Notify>
     let _ = server.serve_connection(TokioIo::new(stream), service).await;
 }
 
-/// Sends a request as early data, and does not finish the handshake before it is answered.
+/// Sends a request as early data, and withholds the handshake's end until it is answered.
 async fn early(ends: &Ends, method: &str) -> String {
     let connector = prepared(ends).await;
     let (near, far) = sockets().await;
@@ -159,7 +159,7 @@ async fn early(ends: &Ends, method: &str) -> String {
     let request = format!("{method} / HTTP/1.1\r\nHost: server.example\r\n\r\n");
     let mut stream = connector.start(destination(), near).await.unwrap();
     assert_eq!(stream.write_early(request.as_bytes()).await.unwrap(), request.len());
-    // The server has the whole request in its first flight, and answers it right after its own.
+    // The server got the whole request with its first flight, and answers it right after its own flight.
     handled.notified().await;
     stream.handshake().await.unwrap();
     stream
@@ -219,7 +219,7 @@ async fn a_client_gets_its_early_request_through_hyper() {
     server.await.unwrap();
 }
 
-/// A request that must not be replayed may wait for the handshake, which goes on meanwhile.
+/// A request that must not be replayed may wait for the handshake, which continues meanwhile.
 #[tokio::test]
 async fn an_http_handler_may_wait_for_the_handshake() {
     let ends = speaking(&[b"http/1.1"], replayable());
@@ -255,7 +255,7 @@ async fn an_http_handler_may_wait_for_the_handshake() {
     server.await.unwrap().unwrap();
 }
 
-/// HTTP/2 says nothing else about early data than HTTP/1.1: each request is marked by itself.
+/// HTTP/2 treats early data like HTTP/1.1: each request is marked individually.
 #[tokio::test]
 async fn each_early_request_in_h2_is_marked_by_itself() {
     let ends = speaking(&[b"h2"], replayable());
@@ -292,7 +292,7 @@ async fn each_early_request_in_h2_is_marked_by_itself() {
     assert_eq!(seen.recv().await, Some((Method::POST, true, false)), "425");
     stream.handshake().await.unwrap();
     assert_eq!(stream.facts().early_data, EarlyDataStatus::Accepted);
-    // Once the server has read this the handshake is complete.
+    // The server reads this after it completed the handshake.
     stream.write_all(&headers(5, POST)).await.unwrap();
     assert_eq!(seen.recv().await, Some((Method::POST, false, true)));
     drop(stream);

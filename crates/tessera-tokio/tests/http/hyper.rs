@@ -28,7 +28,7 @@ use tower_service::Service;
 const H1: &[&[u8]] = &[b"http/1.1"];
 const BOTH: &[&[u8]] = &[b"h2", b"http/1.1"];
 
-/// Connects to one address, whatever the URI says.
+/// Connects to one address, whatever the URI.
 #[derive(Clone)]
 struct To(SocketAddr);
 
@@ -53,7 +53,7 @@ type Pool = Client<HttpsConnector<To>, Full<Bytes>>;
 struct Site {
     ends: Ends,
     executed: Executed,
-    /// What clients connect to.
+    /// The address that clients connect to.
     address: SocketAddr,
     swallows: Arc<AtomicBool>,
     sessions: Arc<Sessions>,
@@ -91,7 +91,7 @@ impl Site {
         self.ends.connector().with_sessions(self.sessions.clone())
     }
 
-    /// A client without connections, which keeps those that it makes.
+    /// Makes a client without connections, which keeps those it opens.
     fn pool_of(&self, connector: Connector) -> Pool {
         Client::builder(TokioExecutor::new())
             .build(HttpsConnector::over(To(self.address), connector))
@@ -101,7 +101,7 @@ impl Site {
         self.pool_of(self.connector())
     }
 
-    /// Makes a first connection, and waits for its ticket.
+    /// Opens a first connection, and waits for its ticket.
     async fn prepare(&self) {
         let pool = self.pool();
         ask(&pool, "/prepare").await.unwrap();
@@ -131,7 +131,7 @@ async fn the_first_request_of_a_connection_travels_as_early_data() {
             let report = response.extensions().get::<FlightReport>().unwrap();
             assert!(report.early_data().accepted > 20 && report.error().is_none());
             assert_eq!(site.executed.times(&path), 1);
-            // Its ticket comes behind the answer, and a pool goes on reading.
+            // The ticket follows the answer; the pool keeps reading.
             site.sessions.come().await;
         }
     }
@@ -162,7 +162,7 @@ async fn plaintext_is_refused_unless_it_is_allowed() {
     let cause = std::error::Error::source(&error).unwrap();
     assert!(error.is_connect() && cause.to_string().contains("only https://"), "{cause}");
     let serving = async {
-        // Nobody came before.
+        // No client connected before.
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut request = [0; 5];
         socket.read_exact(&mut request).await.unwrap();
@@ -174,7 +174,7 @@ async fn plaintext_is_refused_unless_it_is_allowed() {
     assert_eq!(response.unwrap().status(), 204);
 }
 
-/// The server executes the flight, and nobody hears of it: the client must not try again, whatever its settings are.
+/// The server executes the flight, but the answer is lost: the client must not retry, whatever its settings.
 #[tokio::test]
 async fn a_flight_without_an_answer_is_an_error_with_its_name_and_executed_once() {
     for protocols in [H1, BOTH] {
@@ -189,7 +189,7 @@ async fn a_flight_without_an_answer_is_an_error_with_its_name_and_executed_once(
             let found = first_flight_error(&error).unwrap();
             assert_eq!(found.verdict(), Some(Verdict::Unknown), "{error:?}");
             assert!(found.flight().is_some() && !found.may_be_sent_again());
-            // The pool goes on, with other connections.
+            // The pool continues with other connections.
             site.swallows.store(false, Ordering::SeqCst);
             ask(&pool, "/next").await.unwrap();
             assert_eq!((site.executed.times("/once"), site.executed.times("/next")), (1, 1));
@@ -197,7 +197,8 @@ async fn a_flight_without_an_answer_is_an_error_with_its_name_and_executed_once(
     }
 }
 
-/// All that wait for one connection: each is executed once at most, and one without an answer says so.
+/// Several requests wait for one connection: each is executed at most once, and an unanswered one fails with
+/// an error.
 #[tokio::test]
 async fn requests_beside_a_flight_without_an_answer_are_executed_once_at_most() {
     for protocols in [H1, BOTH] {
@@ -211,7 +212,7 @@ async fn requests_beside_a_flight_without_an_answer_are_executed_once_at_most() 
                 tokio::spawn(async move { ask(&pool, &format!("/{index}")).await })
             })
             .collect();
-        // Whoever never was in a connection may find one now.
+        // A request that was in no connection yet may get one now.
         executed.changed().await.unwrap();
         site.swallows.store(false, Ordering::SeqCst);
         for (index, asked) in asked.into_iter().enumerate() {
@@ -269,7 +270,7 @@ async fn a_request_that_is_dropped_is_executed_once_at_most() {
         site.prepare().await;
         let (pool, mut executed) = (site.pool(), site.executed.all.subscribe());
         {
-            // Until its flight was executed, and no longer.
+            // Drop it as soon as its flight was executed.
             let asking = ask(&pool, "/dropped");
             tokio::select! {
                 _ = asking => (),
@@ -282,7 +283,7 @@ async fn a_request_that_is_dropped_is_executed_once_at_most() {
     }
 }
 
-/// A request that is larger than early data may be goes on after the handshake, once.
+/// A request larger than early data allows continues after the handshake, once.
 #[tokio::test]
 async fn a_large_request_goes_early_in_part_and_is_executed_once() {
     for protocols in [H1, BOTH] {
@@ -309,13 +310,13 @@ async fn a_server_that_speaks_no_tls_or_leaves_is_an_error() {
             assert!(socket.read(&mut [0; 100]).await.unwrap() > 0);
             socket.write_all(answer).await.unwrap();
             let _ = socket.shutdown().await;
-            // Whatever the client still says.
+            // Ignore whatever else the client sends.
             let _ = copy(&mut socket, &mut tokio::io::sink()).await;
         });
         let pool: Pool = Client::builder(TokioExecutor::new())
             .build(HttpsConnector::over(To(address), site.connector()));
         let error = ask(&pool, "/nobody").await.unwrap_err();
-        // It left, and whoever took it may have executed it.
+        // It was sent, and may have been executed.
         let found = first_flight_error(&error).unwrap();
         assert_eq!(found.verdict(), Some(Verdict::Unknown), "{error:?}");
         drop(pool);

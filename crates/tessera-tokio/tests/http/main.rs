@@ -1,4 +1,4 @@
-//! HTTP over the streams, with the programs that speak it.
+//! HTTP over the streams, with real HTTP implementations.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

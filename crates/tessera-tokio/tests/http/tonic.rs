@@ -30,7 +30,7 @@ struct Site {
 impl Site {
     async fn start(protocol: &[u8]) -> Self {
         let mut ends = forward_secret();
-        // The system knows it, and the verifier does.
+        // A name that the resolver knows and the verifier accepts.
         let names = common::ends_for("localhost");
         (ends.client.verifier, ends.server.credentials) =
             (names.client.verifier, names.server.credentials);
@@ -100,7 +100,7 @@ async fn a_call_whose_answer_is_lost_is_executed_once_and_has_a_name() {
     let found = reports.lock().unwrap().iter().find_map(FlightReport::error).unwrap();
     assert_eq!(found.verdict(), Some(Verdict::Unknown));
     assert!(found.flight().is_some());
-    // The channel goes on.
+    // The channel continues.
     site.swallows.store(false, Ordering::SeqCst);
     call(&channel, "next").await.unwrap();
     let executed = ["first", "once", "next"].map(|what| site.executed.times(what));

@@ -1,6 +1,6 @@
-//! Sessions in files: each is given out once, and nobody else can read them.
+//! Sessions in files: each is returned once, and other users can't read them.
 //!
-//! A program of its own: it keeps the warnings of the whole process.
+//! A separate program, because it captures the warnings of the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -75,9 +75,9 @@ async fn sessions(ends: common::Ends, count: usize) -> Vec<ClientSession> {
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// From now on warnings are kept for the tests.
+/// From now on, captures warnings for the tests.
 fn keep_warnings() {
-    // The second call fails: another test did it.
+    // A second call fails: another test already did it.
     let _ = tracing::subscriber::set_global_default(Warnings);
 }
 
@@ -128,7 +128,7 @@ async fn a_session_from_a_file_store_is_resumed_once() {
     assert_eq!(directory.files().len(), 1);
 }
 
-/// A store that takes as long as it is made to.
+/// A store that takes as long as the test sets.
 struct Slow {
     sessions: MemorySessionStore,
     gate: Mutex<Receiver<()>>,
@@ -164,11 +164,11 @@ async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends()
     assert!(store.pop(SERVER_NAME).is_some());
 }
 
-/// A stream underneath that looks at the disk before the first byte is sent.
+/// An underlying stream that inspects the disk before the first byte is sent.
 struct Looking {
     io: DuplexStream,
     directory: PathBuf,
-    /// The files at that moment.
+    /// The files at that time.
     files: Option<Vec<PathBuf>>,
 }
 
@@ -244,7 +244,7 @@ async fn sessions_that_can_not_be_used_are_removed_from_the_store() {
     let good = sessions.next().unwrap();
     let ticket = good.ticket.clone();
     store.put(SERVER_NAME, good);
-    // Newer ones, in the order in which they are tried: cut short, expired, of another kind.
+    // Newer ones, in the order in which they are tried: truncated, expired, of another kind.
     for (newer, session) in sessions.enumerate() {
         let at = session.state.issued_at + 10 * (newer as u64 + 1);
         let session = ClientSession { state: later(session.state, at), ..session };
@@ -256,7 +256,7 @@ async fn sessions_that_can_not_be_used_are_removed_from_the_store() {
     fs::write(&files[1], &whole[..whole.len() - 1]).unwrap();
     fs::write(&files[2], b"something else").unwrap();
     fs::write(&files[3], b"").unwrap();
-    // What isn't even a file stays, and stands in nobody's way.
+    // An entry that isn't a file stays, and doesn't block others.
     let no_file = files[0].with_file_name("ffffffffffffffff.session");
     fs::create_dir(&no_file).unwrap();
     assert_eq!(store.pop(SERVER_NAME).unwrap().ticket, ticket);
@@ -318,10 +318,10 @@ async fn no_server_name_leads_out_of_a_session_stores_directory() {
         assert!(store.pop(name).is_some(), "{name:?}");
         assert!(store.pop(name).is_none(), "{name:?}");
     }
-    // Names are compared without regard to case.
+    // Names are case-insensitive.
     store.put("Server.Example", sessions(ends(), 1).await.remove(0));
     assert!(store.pop(SERVER_NAME).is_some());
-    // A name that can't be the name of a directory has no sessions, and breaks nothing.
+    // A name that can't name a directory has no sessions, and breaks nothing.
     store.put(&"x".repeat(300), sessions(ends(), 1).await.remove(0));
     assert!(store.pop(&"x".repeat(300)).is_none());
 }
@@ -381,7 +381,7 @@ async fn each_of_64_processes_gets_a_session_of_its_own() {
     assert!(popped.into_iter().collect::<HashSet<_>>() == all);
 }
 
-/// What the processes of the test above do; alone it does nothing.
+/// Body of the processes that the test above starts; does nothing otherwise.
 #[test]
 fn a_process_that_pops() {
     let Some(path) = std::env::var_os(CHILD) else { return };

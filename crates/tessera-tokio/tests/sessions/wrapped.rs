@@ -1,4 +1,4 @@
-//! Sessions in files under a key that lies elsewhere.
+//! Sessions in files under a key from elsewhere.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn warnings_of(file: &Path) -> Vec<String> {
     warnings.iter().filter(|it| it.contains(file)).cloned().collect()
 }
 
-/// The store removes the only file of its server, and says why.
+/// Checks that the store removes the only file of its server, and reports why.
 fn drops(store: &FileSessionStore, server_name: &str, file: &Path, why: &str) {
     keep_warnings();
     assert!(store.pop(server_name).is_none());
@@ -65,7 +65,7 @@ async fn a_wrapped_file_shows_nothing_of_its_session() {
     let shown = [session.state.psk.expose(), fs_secret, &session.ticket[..]];
     let shows = |file: &Path, secret: &[u8]| {
         let file = fs::read(file).unwrap();
-        // A part of it is enough.
+        // Part of it suffices.
         file.windows(8).any(|window| secret.chunks_exact(8).any(|part| part == window))
     };
     FileSessionStore::open(&open.0).unwrap().put(SERVER_NAME, copy());
@@ -78,7 +78,7 @@ async fn a_wrapped_file_shows_nothing_of_its_session() {
     for file in &files {
         assert!(!shown.iter().any(|secret| shows(file, secret)));
     }
-    // Each has a key of its own: not even that the sessions are the same can be seen.
+    // Each has its own key: not even the equality of the sessions shows.
     let mark = b"tessera wrapped session 1\n".len();
     let [one, two] = [0, 1].map(|file| fs::read(&files[file]).unwrap());
     assert!(one[mark..].windows(8).all(|window| !two[mark..].windows(8).any(|it| it == window)));

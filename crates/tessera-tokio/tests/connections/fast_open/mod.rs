@@ -1,5 +1,5 @@
-//! TCP Fast Open over an emulated link: two network namespaces, each with its own sysctl, its own cookies
-//! and nobody else's packets.
+//! TCP Fast Open over an emulated link: two network namespaces, each with its own sysctl, its own cookies and
+//! no foreign packets.
 //!
 //! As root these tests need the link, and fail without it.
 #![cfg(target_os = "linux")]
@@ -39,7 +39,7 @@ fn a_request_is_executed_after_half_a_round_trip() {
     assert_eq!(link.statistics().to_server.syn_data_packets, 1);
 }
 
-/// ML-KEM's keys don't fit: the SYN carries what does, and the rest follows.
+/// ML-KEM's keys don't fit: the SYN carries a part, and the rest follows.
 #[test]
 fn a_flight_larger_than_a_syn_arrives_whole() {
     let Some((link, address, seen, connector)) = prepared(&forward_secret()) else { return };
@@ -52,7 +52,7 @@ fn a_flight_larger_than_a_syn_arrives_whole() {
     assert!(seen.packets.load(Ordering::SeqCst) > 1);
 }
 
-/// Some networks take data in a SYN for an attack. The kernel sends an ordinary SYN a second later.
+/// Some networks treat data in a SYN as an attack. The kernel sends an ordinary SYN a second later.
 #[test]
 fn a_network_that_loses_syns_with_data_costs_time_alone() {
     let Some((link, address, seen, connector)) = prepared(&small()) else { return };
@@ -64,7 +64,7 @@ fn a_network_that_loses_syns_with_data_costs_time_alone() {
     assert_eq!(seen.with_syn_data(), 0);
 }
 
-/// Whatever is missing, nobody sees an error.
+/// Whatever is missing, there is no error.
 #[test]
 fn without_the_consent_of_both_systems_connections_begin_as_usual() {
     let Some(link) = link() else { return };
@@ -80,7 +80,7 @@ fn without_the_consent_of_both_systems_connections_begin_as_usual() {
     allow(&link, End::Server, 2);
     assert_eq!(begin(), Opening::NoCookie);
     assert!(matches!(begin(), Opening::Taken(_)));
-    // A cookie that the server doesn't want any more.
+    // The server no longer accepts the cookie.
     allow(&link, End::Server, 1);
     assert!(matches!(begin(), Opening::NotTaken(_)));
     assert_eq!((seen.executed(), seen.with_syn_data()), (6, 1));
@@ -129,12 +129,12 @@ fn a_cookie_that_is_forgotten_before_the_first_write_does_no_harm() {
     assert_eq!((answer.as_slice(), seen.executed()), (REQUEST.as_slice(), 2));
 }
 
-/// Nobody listens any more: the error comes with the handshake, again and again, and doesn't promise that
-/// nothing was executed.
+/// The port has no listener any more: the error comes with the handshake and every later call, and doesn't
+/// promise that nothing was executed.
 #[test]
 fn a_refused_syn_is_an_error_and_its_early_data_may_have_been_executed() {
     let Some((link, mut address, _, connector)) = prepared(&small()) else { return };
-    // A cookie is the address's, not the port's.
+    // A cookie belongs to the address, not the port.
     address.set_port(address.port() ^ 1);
     let (early, again) = at(&link, End::Client, move || async move {
         let socket = FastOpenStream::connect(address).await.unwrap();
@@ -167,7 +167,7 @@ fn early_data_that_was_not_in_a_refused_syn_was_not_sent() {
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
 }
 
-/// The network goes away between connect() and the first write.
+/// The network disappears between connect() and the first write.
 #[test]
 fn early_data_for_which_no_syn_left_was_not_sent() {
     let Some((link, address, _, connector)) = prepared(&small()) else { return };
@@ -180,7 +180,7 @@ fn early_data_for_which_no_syn_left_was_not_sent() {
         connector.connect_with_early_data(destination(), socket, REQUEST).await
     });
     assert_eq!(is_waiting.recv().unwrap(), Opening::Waiting);
-    // The interface goes with its link, the namespace stays.
+    // The interface disappears with its link, the namespace stays.
     assert!(Arc::into_inner(link).is_some());
     goes_on.send(()).unwrap();
     let early = client.join().unwrap();
@@ -189,7 +189,7 @@ fn early_data_for_which_no_syn_left_was_not_sent() {
     assert!(error.to_string().contains("no way to the server"), "{error}");
 }
 
-/// A server that takes the request and resets: nothing is promised.
+/// The server takes the request and resets: the client may assume nothing.
 #[test]
 fn a_server_that_resets_after_the_syn_may_have_executed_its_request() {
     let Some((link, mut address, _, connector)) = prepared(&small()) else { return };
@@ -218,7 +218,7 @@ fn a_server_that_resets_after_the_syn_may_have_executed_its_request() {
     assert_eq!((sent, verdict), (REQUEST.len(), Some(Verdict::Unknown)));
 }
 
-/// TCP itself may deliver a SYN's data again, as a connection of its own. To TLS that is a replay.
+/// TCP itself may deliver a SYN's data again, as a second connection. To TLS that is a replay.
 #[test]
 fn a_syn_that_comes_again_executes_nothing_twice() {
     let mut register = replayable();
@@ -242,7 +242,7 @@ fn a_syn_that_comes_again_executes_nothing_twice() {
     }
 }
 
-/// A ClientHello alone does nothing when it comes twice.
+/// A ClientHello alone has no effect when it arrives twice.
 #[test]
 fn a_handshake_without_early_data_begins_in_the_syn_too() {
     let mut ends = ends();
@@ -253,7 +253,7 @@ fn a_handshake_without_early_data_begins_in_the_syn_too() {
     assert_eq!((second.told, seen.executed()), (Ok(0), 2));
 }
 
-/// What begins in order also ends without its first write.
+/// A shutdown before the first write is an orderly end.
 #[test]
 fn a_stream_that_was_never_written_to_opens_no_connection() {
     let Some((link, address, seen, _)) = prepared(&small()) else { return };
@@ -270,7 +270,7 @@ fn a_stream_that_was_never_written_to_opens_no_connection() {
     assert_eq!(seen.executed(), 1);
 }
 
-/// To shut down before the server's answer would drop the connection, as Linux has it.
+/// On Linux, a shutdown before the server's answer would drop the connection.
 #[test]
 fn what_was_written_arrives_although_the_stream_is_shut_down_at_once() {
     let Some((link, mut address, ..)) = prepared(&small()) else { return };
@@ -298,8 +298,8 @@ fn what_was_written_arrives_although_the_stream_is_shut_down_at_once() {
     assert_eq!(server.join().unwrap().unwrap(), REQUEST);
 }
 
-/// Clients that begin in the SYN and are gone before the answer keep their places for a minute, as Linux has
-/// it. Others lose the round trip, and nothing else.
+/// On Linux, clients that begin in the SYN and disappear before the answer hold their places for a minute.
+/// Others lose the round trip, and nothing else.
 #[test]
 fn clients_that_never_answer_take_the_places_for_syns_with_data_and_no_others() {
     let Some((link, address, seen, connector)) = prepared(&small()) else { return };
@@ -310,7 +310,7 @@ fn clients_that_never_answer_take_the_places_for_syns_with_data_and_no_others() 
             socket.write_all(b"no TLS").await.unwrap();
             assert_eq!(socket.opening(), Opening::Sent(6));
         }
-        // Its kernel refuses the server's answers.
+        // The client's kernel refuses the server's answers.
         tokio::time::sleep(2 * slow().rtt).await;
     });
     assert_eq!(seen.with_syn_data(), u32::from(PENDING.get()));
@@ -322,7 +322,7 @@ fn clients_that_never_answer_take_the_places_for_syns_with_data_and_no_others() 
     assert_eq!(seen.with_syn_data(), u32::from(PENDING.get()));
 }
 
-/// A program that knows nothing of early data has its request in the SYN.
+/// A program that knows nothing of early data gets its request into the SYN.
 #[test]
 fn the_ordinary_write_of_a_first_flight_travels_in_the_syn() {
     let Some((link, address, seen, connector)) = prepared(&small()) else { return };

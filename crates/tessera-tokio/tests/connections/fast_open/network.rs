@@ -1,4 +1,4 @@
-//! Two ends with a link between them, a server that counts, and a client that notes how it began.
+//! Two ends with a link between them, a counting server, and a client that records how it opened.
 
 use std::fs;
 use std::future::Future;
@@ -25,7 +25,8 @@ use crate::common::{Ends, destination, forward_secret};
 pub const PENDING: NonZeroU16 = NonZeroU16::new(16).unwrap();
 pub const REQUEST: &[u8; 8] = b"question";
 
-/// A link whose ends both may; none only where the machine allows no link to a user who is not root.
+/// Makes a link with Fast Open allowed at both ends; `None` only where the machine denies a link to a
+/// non-root user.
 pub fn link() -> Option<Arc<Link>> {
     let link = Link::open(LinkKind::Auto, &LinkParameters::default()).unwrap();
     if let Some(reason) = link.fallback_reason() {
@@ -50,7 +51,7 @@ pub fn allow(link: &Link, end: End, value: u32) {
     link.spawn_thread(end, set).unwrap().join().unwrap().unwrap();
 }
 
-/// Runs something at one end, on a runtime of its own.
+/// Runs a future at one end, on its own runtime.
 pub fn start<T: Send + 'static, F: Future<Output = T>>(
     link: &Link,
     end: End,
@@ -76,9 +77,9 @@ pub fn at<T: Send + 'static, F: Future<Output = T>>(
 #[derive(Default)]
 pub struct Seen {
     executed: AtomicU32,
-    /// Connections whose SYN brought data.
+    /// Connections whose SYN carried data.
     with_syn_data: AtomicU32,
-    /// Packets of the client that had left the link when a request was executed last.
+    /// How many packets of the client had left the link when the last request was executed.
     pub packets: AtomicU32,
 }
 
@@ -92,7 +93,7 @@ impl Seen {
     }
 }
 
-/// A server that executes requests, and answers each with itself. It ends with its link's namespace.
+/// Runs a server that executes requests and echoes each. It ends with its link's namespace.
 pub fn serve(link: &Arc<Link>, acceptor: Acceptor) -> (SocketAddr, Arc<Seen>) {
     let address = SocketAddr::new(link.addresses().server, 0);
     let (bound, is_bound) = mpsc::channel();
@@ -165,7 +166,7 @@ async fn connect(connector: &Connector, address: SocketAddr) -> Connection {
     Connection { began, ended: recorded.io.opening(), told, first_flight }
 }
 
-/// Records what is written before anything is read.
+/// Records what is written before the first read.
 struct Recorded {
     io: FastOpenStream,
     written: Vec<u8>,
@@ -206,7 +207,7 @@ impl AsyncWrite for Recorded {
     }
 }
 
-/// Forward-secret early data that fits into a SYN, without ML-KEM's kilobytes.
+/// Ends whose forward-secret early data fits into a SYN, without ML-KEM's kilobytes.
 pub fn small() -> Ends {
     let mut ends = forward_secret();
     ends.client.groups = vec![NamedGroup::X25519];
@@ -220,7 +221,7 @@ pub fn connector(ends: &Ends) -> Connector {
     ends.connector().with_sessions(Arc::new(MemorySessionStore::default()))
 }
 
-/// A server, and a client that has sessions and its cookie.
+/// Sets up a server, and a client that has sessions and its cookie.
 pub fn prepared(ends: &Ends) -> Option<(Arc<Link>, SocketAddr, Arc<Seen>, Connector)> {
     let link = link()?;
     let (address, seen) = serve(&link, ends.acceptor());
@@ -232,8 +233,8 @@ pub fn prepared(ends: &Ends) -> Option<(Arc<Link>, SocketAddr, Arc<Seen>, Connec
     Some((link, address, seen, connector))
 }
 
-/// Waits until the last packet of every connection has arrived, so that the next ones can be counted: nobody waits
-/// for an acknowledgement any more.
+/// Waits until the last packet of every connection has arrived and been acknowledged, so that the next ones
+/// can be counted.
 fn settle(link: &Link) {
     for end in [End::Client, End::Server] {
         at(link, end, || async {
@@ -244,7 +245,7 @@ fn settle(link: &Link) {
     }
 }
 
-/// Whether TCP has more here than listeners and connections that only wait for their time.
+/// Whether TCP has more here than listeners and connections in TIME_WAIT.
 fn has_connections() -> bool {
     const LISTEN: &str = "0A";
     const TIME_WAIT: &str = "06";
