@@ -1,4 +1,4 @@
-//! A server that restarts: its ticket keys and its vault go from one process to the next, and a client's
+//! A server that restarts: its ticket keys and its vault pass from one process to the next, and a client's
 //! forward-secret early data is accepted after the restart, once.
 //!
 //! ```text
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let directory = std::env::temp_dir().join(format!("tessera-restart-{}", std::process::id()));
 
-    // What outlives the process comes from elsewhere: a secret manager, a TPM, a file on a tmpfs. The
+    // Secrets that outlive the process come from elsewhere: a secret manager, a TPM, a file on a tmpfs. The
     // ticket key travels wrapped; here it stays in a variable.
     let snapshot_keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
     let mut secret = [0; 32];
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Opens the vault that the process before closed; of a process that crashed there is nothing left.
+/// Opens the vault that the previous process closed; a crashed process leaves nothing.
 fn open(
     directory: &Path,
     provider: &Provider,
@@ -71,7 +71,7 @@ fn open(
     Ok(Arc::new(vault))
 }
 
-/// Gives a server its ticket keys and its vault.
+/// Configures a server with its ticket keys and its vault.
 fn configure(
     config: &mut ServerConfig,
     vault: Arc<MemoryVault>,

@@ -1,30 +1,30 @@
-//! The time as a vault believes it: a clock that jumps ahead destroys nothing at once.
+//! A vault's estimate of the time: a clock that jumps ahead destroys nothing at once.
 
 use std::time::{Duration, Instant};
 
-/// Follows the readings that come in, in seconds since the Unix epoch. A reading that is further ahead than
-/// time can have passed is believed when readings have stayed there for [`DOUBT`]; until then secrets that
-/// have expired by it are not given out, and not destroyed.
+/// Follows clock readings, in seconds since the Unix epoch. A reading further ahead than the time that can
+/// have passed is believed only after readings have stayed there for [`DOUBT`]; until then, secrets that have
+/// expired by it are neither returned nor destroyed.
 #[derive(Default)]
 pub(crate) struct Clock {
     latest: u32,
     believed: u32,
-    /// When `believed` was so.
+    /// When `believed` was set.
     at: Option<Instant>,
-    /// Since when readings are too far ahead.
+    /// Since when readings have been too far ahead.
     ahead_since: Option<Instant>,
 }
 
-/// How far ahead of what it should show a clock may be, and for how long a leap is doubted.
+/// How far ahead of the expected time a clock may be, and for how long a leap is doubted.
 const DOUBT: Duration = Duration::from_secs(60);
 
 impl Clock {
-    /// The last reading; 0, before the first, expires nothing.
+    /// Returns the last reading; before the first it is 0, which expires nothing.
     pub(crate) fn latest(&self) -> u32 {
         self.latest
     }
 
-    /// Notes a reading. What had expired by the time that this returns may be destroyed.
+    /// Notes a reading; returns the believed time. Secrets that had expired by then may be destroyed.
     pub(crate) fn note(&mut self, reading: u32, now: impl FnOnce() -> Instant) -> u32 {
         if self.at.is_some() && reading == self.believed && reading == self.latest {
             return reading;
@@ -60,9 +60,9 @@ mod tests {
         let (mut clock, start) = (Clock::default(), Instant::now());
         assert_eq!(clock.note(1000, || start), 1000);
         assert_eq!(clock.note(1001, || start + seconds(1)), 1001);
-        // Nothing happened for a day.
+        // A day without readings.
         assert_eq!(clock.note(87_401, || start + seconds(86_401)), 87_401);
-        // Set by a little, and back by a lot.
+        // Set forward by a little, then back by a lot.
         assert_eq!(clock.note(87_450, || start + seconds(86_402)), 87_450);
         assert_eq!(clock.note(500, || start + seconds(86_403)), 500);
         assert_eq!(clock.latest(), 500);
@@ -75,15 +75,15 @@ mod tests {
         assert_eq!(clock.note(9000, || start + seconds(1)), 1000);
         assert_eq!(clock.note(9058, || start + seconds(59)), 1000);
         assert_eq!(clock.latest(), 9058);
-        // It was right before.
+        // The clock was right in between.
         assert_eq!(clock.note(1060, || start + seconds(60)), 1060);
-        // It stays ahead: the first minute counts anew.
+        // It stays ahead: the minute starts again.
         assert_eq!(clock.note(9100, || start + seconds(100)), 1060);
         assert_eq!(clock.note(9159, || start + seconds(159)), 1060);
         assert_eq!(clock.note(9160, || start + seconds(160)), 9160);
     }
 
-    /// Else the next leap would be believed as one that has lasted.
+    /// Otherwise the next leap would count as one that has lasted.
     #[test]
     fn a_clock_that_comes_back_to_its_second_is_doubted_again() {
         let (mut clock, start) = (Clock::default(), Instant::now());

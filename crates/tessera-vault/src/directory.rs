@@ -6,18 +6,18 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Locked as long as this lives: old and new owner never overlap.
+/// Locked for its lifetime: old and new owner never overlap.
 pub(crate) struct OwnedDirectory {
     path: PathBuf,
-    /// When the owner before was known to be gone.
+    /// When the previous owner was known to be gone.
     pub(crate) since: Instant,
-    /// The lock ends with the file.
+    /// Holds the lock.
     _lock: File,
 }
 
 impl OwnedDirectory {
-    /// Takes ownership, and makes the directory if it is not there. A directory that another process
-    /// owns is [`WouldBlock`](io::ErrorKind::WouldBlock).
+    /// Takes ownership, and creates the directory if missing. If another process owns it, the error is
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock).
     pub(crate) fn lock(path: &Path) -> io::Result<Self> {
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -39,22 +39,22 @@ impl OwnedDirectory {
         &self.path
     }
 
-    /// What a file holds, if it is there.
+    /// Reads a file; `None` if it doesn't exist.
     pub(crate) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         not_missing(fs::read(self.path.join(name)))
     }
 
-    /// A file to be read, if it is there.
+    /// Opens a file for reading; `None` if it doesn't exist.
     pub(crate) fn open(&self, name: &str) -> io::Result<Option<File>> {
         not_missing(File::open(self.path.join(name)))
     }
 
-    /// Makes a file, which must not be there.
+    /// Creates a file that must not exist yet.
     pub(crate) fn create(&self, name: &str) -> io::Result<File> {
         private_file(OpenOptions::new().create_new(true), &self.path.join(name))
     }
 
-    /// Replaces a file whole, and comes back when that will survive whatever happens.
+    /// Replaces a file atomically, and returns when the new one is durable.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let new = self.path.join(format!("{name}.new"));
         let mut file = private_file(OpenOptions::new().create(true).truncate(true), &new)?;
@@ -64,17 +64,17 @@ impl OwnedDirectory {
         self.sync()
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path.join(from), self.path.join(to))
     }
 
-    /// Removes a file, if it is there; for good only after [`sync`](Self::sync).
+    /// Removes a file, if it exists; durably only after [`sync`](Self::sync).
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         not_missing(fs::remove_file(self.path.join(name))).map(|_| ())
     }
 
-    /// What was removed or renamed stays so from here on.
+    /// Makes removals and renames durable.
     pub(crate) fn sync(&self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()
     }

@@ -1,14 +1,15 @@
 //! What a Tessera server keeps between connections, in memory.
 //!
 //! - [`RotatingRing`] seals sessions into tickets under keys that it makes and destroys itself, for one
-//!   server; [`TicketKeyRing`] does so under [`TicketKey`]s of its owner's, which several servers may share.
-//! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and gives each out once.
-//! - `ServerState` (on Unix) keeps ring and vault of one server in a sealed directory, over restarts and crashes.
-//! - [`SiteVault`] is the vault of one site of several that share a ring.
-//! - [`MemoryRegister`] keeps replayable 0-RTT from being replayed to this process.
+//!   server; [`TicketKeyRing`] does so under its owner's [`TicketKey`]s, which several servers may share.
+//! - [`MemoryVault`] holds the one-time keys of forward-secret 0-RTT, and returns each once.
+//! - `ServerState` (on Unix) keeps ring and vault of one server in a sealed directory, across restarts and
+//!   crashes.
+//! - [`SiteVault`] is the vault of one of several sites that share a ring.
+//! - [`MemoryRegister`] protects replayable 0-RTT from replays to this process.
 //!
-//! Nothing here asks what time it is: times come in, as durations since the Unix epoch. Nothing here fails
-//! a handshake either: what is not there costs the client a round trip.
+//! Nothing here reads the wall clock: callers pass the time, as a duration since the Unix epoch. Nothing here
+//! fails a handshake either: a missing key or secret costs the client a round trip.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The register against replays: what was used, until it can't be used any more.
+//! The replay register: what was used, until it expires.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -12,14 +12,14 @@ use crate::sharded::Sharded;
 
 /// Remembers in the memory of this process which tickets came with replayable early data.
 ///
-/// It refuses whatever may have been seen by an earlier life of it (RFC 8446 §8.1): tickets issued
-/// before it started, or at the same moment. It also refuses tickets from the future, because the
-/// clock of an earlier life may have been ahead, and everything while it is full.
+/// It refuses any ticket that an earlier life of it may have seen (RFC 8446 §8.1): tickets issued before it
+/// started, or at the same moment. It also refuses tickets from the future, because the clock of an earlier
+/// life may have been ahead, and everything while it is full.
 ///
-/// It guards one process. Where several servers open each other's tickets, each accepts a ticket
-/// once: give each a ticket-key ring of its own, or accept forward-secret early data only, which a
-/// vault guards for all of them. And it believes the clock: if the clock is set back between two
-/// lives, `started_at` has to be the latest time that the earlier life saw.
+/// It guards one process. If several servers open each other's tickets, each accepts a ticket once: use a
+/// separate ticket-key ring for each, or accept only forward-secret early data, which a vault guards for all
+/// of them. It trusts the clock: if the clock is set back between two lives, `started_at` must be the latest
+/// time that the earlier life saw.
 pub struct MemoryRegister {
     shards: Sharded<Shard>,
     started_at: Duration,
@@ -32,13 +32,13 @@ struct Shard {
     /// The same keys, the first to expire on top; times are in milliseconds since the Unix epoch.
     expiring: BinaryHeap<Reverse<(u64, Key)>>,
     capacity: usize,
-    /// What expires up to here may have been forgotten. The clock can go back; this does not.
+    /// Entries that expire up to here may have been forgotten. Unlike the clock, this never goes back.
     forgotten_until: u64,
 }
 
 impl MemoryRegister {
-    /// A register for at most `capacity` tickets, which began to listen at `started_at` (since the
-    /// Unix epoch). It fills in shards, so it may refuse shortly before it is full.
+    /// Makes a register for at most `capacity` tickets, which started to listen at `started_at` (since the
+    /// Unix epoch). It is sharded, so it may refuse shortly before it is full.
     pub fn new(capacity: usize, started_at: Duration) -> Self {
         let shards = Sharded::new(capacity, |capacity| Shard {
             used: HashSet::new(),
@@ -49,12 +49,12 @@ impl MemoryRegister {
         Self { shards, started_at }
     }
 
-    /// How many tickets are remembered.
+    /// Returns the number of tickets remembered.
     pub fn len(&self) -> usize {
         self.shards.sum(|shard| shard.used.len())
     }
 
-    /// Whether none is.
+    /// Returns whether no tickets are remembered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -68,7 +68,7 @@ impl SingleUseRegister for MemoryRegister {
         expires_at: Duration,
         now: Duration,
     ) -> Result<(), AlreadyUsed> {
-        // Times of issue are cut to milliseconds, which only makes them earlier.
+        // Issue times are truncated to milliseconds, which only makes them earlier.
         if issued_at <= self.started_at || issued_at > now {
             return Err(AlreadyUsed);
         }
@@ -79,7 +79,7 @@ impl SingleUseRegister for MemoryRegister {
 }
 
 impl Shard {
-    /// Forgets what has expired.
+    /// Forgets expired entries.
     fn forget(&mut self, now: u64) {
         while let Some(Reverse((expires_at, key))) = self.expiring.peek()
             && *expires_at <= now

@@ -1,4 +1,4 @@
-//! Several sites that share a ring: each has a vault of its own, and none takes from another's.
+//! Several sites that share a ring: each has its own vault, and none takes from another's.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,47 +11,45 @@ use tessera::resume::{
     Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
 };
 
-/// The vault of one site of several (docs/0rtt-fs.md, section 11).
+/// The vault of one of several sites (docs/0rtt-fs.md, section 11).
 ///
-/// Secrets are put into this site's own vault, the *home* of their flights, and only there a flight
-/// is accepted. A flight that comes to another site falls back to an ordinary resumption, and there
-/// the take becomes a request to *burn* the secret at home. Only when home has acknowledged that, the
-/// client is told `burned`, and may send its data again; without an acknowledgement in time it is
-/// told `unknown`.
+/// Secrets are put into this site's own vault, the *home* of their flights, and a flight is accepted only
+/// there. A flight that arrives at another site falls back to an ordinary resumption, and the take becomes a
+/// request to *burn* the secret at home. The client gets the verdict `burned`, and may send its data again,
+/// only when home has acknowledged that; without an acknowledgement in time it gets `unknown`.
 ///
-/// For secrets of its own site it is the home vault. For others, [`take`](Vault::take) leaves the
-/// question for later ([`Reply::Later`]), and whoever drives the connection awaits
-/// [`take_from_afar`](Self::take_from_afar) for the answer. A take of this site's own can also be left
-/// for later, by the home vault; [`is_home`](Self::is_home) tells the two apart.
+/// For its own secrets it acts as the home vault. For others, [`take`](Vault::take) leaves the question for
+/// later ([`Reply::Later`]), and the driver of the connection awaits [`take_from_afar`](Self::take_from_afar)
+/// for the answer. The home vault may also leave a take for later; [`is_home`](Self::is_home) distinguishes
+/// the two.
 ///
-/// At home, [`burn_for_another`](Self::burn_for_another) carries out what comes over the channel.
+/// At home, [`burn_for_another`](Self::burn_for_another) carries out requests from the channel.
 ///
-/// A receipt names no site (`SettleReceipt`): asked for away from home it is `unknown`.
+/// A receipt names no site (`SettleReceipt`): away from home it is `unknown`.
 pub struct SiteVault {
     home: Arc<dyn Vault>,
     incarnation: Incarnation,
     sites: Arc<dyn SiteChannel>,
 }
 
-/// Carries requests from this site to others. `tessera-sites` has one over mutual TLS; an owner can make
-/// another, of what joins its sites.
+/// Carries requests from this site to others. `tessera-sites` implements it over mutual TLS; an owner can
+/// implement it over another link between its sites.
 ///
-/// Whoever can send such a request to a site can have keys burned there, of which it knows the handle,
-/// and whoever can forge an acknowledgement can make a client send again what was executed. So the
-/// channel MUST be authenticated at both ends and protected against change, for example TLS with
-/// certificates on both sides. What it carries is confidential: it names sites and flights.
+/// A peer that can send such requests to a site can have keys burned there whose handles it knows, and one
+/// that can forge an acknowledgement can make a client resend what was executed. So the channel MUST be
+/// authenticated at both ends and integrity-protected, for example TLS with certificates on both sides. Its
+/// content is confidential: it names sites and flights.
 pub trait SiteChannel: Send + Sync {
-    /// Has [`SiteVault::burn_for_another`] called at the site whose vault the request names, and
-    /// returns the acknowledgement. `None` if there was none, or no such site: never because of a
-    /// guess.
+    /// Requests [`SiteVault::burn_for_another`] at the site whose vault the request names, and returns the
+    /// acknowledgement. `None` if there was none, or no such site; never a guess.
     ///
-    /// The caller may give up and drop the future at any time; the request may still arrive
-    /// afterwards. A request that arrives late, or twice, does no harm. An acknowledgement counts only
-    /// for the request that it answers.
+    /// The caller may give up and drop the future at any time; the request may still arrive afterwards. A
+    /// late or repeated request does no harm. An acknowledgement is valid only for the request that it
+    /// answers.
     fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome;
 }
 
-/// What a [`SiteChannel`] brings back: the acknowledgement, if there is one.
+/// The result of a [`SiteChannel`]: the acknowledgement, if there is one.
 pub type AnswerFromHome = Pin<Box<dyn Future<Output = Option<Acknowledgement>> + Send>>;
 
 /// The request to burn a secret at the site that has it.
@@ -60,22 +58,22 @@ pub type AnswerFromHome = Pin<Box<dyn Future<Output = Option<Acknowledgement>> +
 pub struct BurnAtHome {
     /// The name of the flight that the secret is for.
     pub handle: FlightHandle,
-    /// Which vault has it, in which life.
+    /// The vault that has it, and in which life.
     pub home: Incarnation,
 }
 
-/// A party that knows the handle can have the key burned; it is not for logs.
+/// A party that knows the handle can have the key burned, so keep it out of logs.
 impl fmt::Debug for BurnAtHome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BurnAtHome").field("home", &self.home).finish_non_exhaustive()
     }
 }
 
-/// What a secret's home answers when it was to burn it.
+/// The answer of a secret's home to a burn request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Acknowledgement {
-    /// The secret is gone, now or since earlier, and nobody accepted a flight with it or ever will.
+    /// The secret is gone, now or since earlier, and no flight was or will be accepted with it.
     Burned,
     /// It was taken to accept a flight.
     Used,
@@ -88,7 +86,7 @@ pub enum Acknowledgement {
     Unknown,
 }
 
-/// The home vault has no [`Incarnation`], so that no ticket could tell whose it is.
+/// The home vault has no [`Incarnation`], so that tickets can't name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoIncarnation;
 
@@ -103,34 +101,34 @@ impl fmt::Display for NoIncarnation {
 impl std::error::Error for NoIncarnation {}
 
 impl SiteVault {
-    /// The vault of a site, by the incarnation that it has itself.
+    /// Makes the vault of a site, named by the home vault's own incarnation.
     ///
     /// # Errors
-    /// [`NoIncarnation`], if it has none: see [`named`](Self::named).
+    /// Returns [`NoIncarnation`] if it has none: see [`named`](Self::named).
     pub fn new(home: Arc<dyn Vault>, sites: Arc<dyn SiteChannel>) -> Result<Self, NoIncarnation> {
         let incarnation = home.incarnation().ok_or(NoIncarnation)?;
         Ok(Self { home, incarnation, sites })
     }
 
-    /// The vault of a site, by a name that the owner gives to it: random, no other vault's ever, the same
-    /// at all servers of the site. For a vault that outlives them, or ends with its one process.
+    /// Makes the vault of a site, named by its owner: random, never another vault's name, the same at all
+    /// servers of the site. For a vault that outlives them, or ends with its one process.
     pub fn named(home: Arc<dyn Vault>, name: [u8; 16], sites: Arc<dyn SiteChannel>) -> Self {
         let incarnation = Incarnation { vault: name, number: 0 };
         Self { home, incarnation, sites }
     }
 
-    /// Whether this site's own vault is the one to answer. It also answers where a ticket doesn't say
-    /// whose it is: it gives out nothing but its own.
+    /// Returns whether this site's own vault must answer. It also answers if a ticket names no vault: it
+    /// returns only its own secrets.
     pub fn is_home(&self, question: &TakeSecret) -> bool {
         question.incarnation.is_none_or(|of_secret| of_secret.vault == self.incarnation.vault)
     }
 
-    /// Answers a question that another site's vault has to answer: has the secret burned there, and
-    /// waits for the acknowledgement. It never is [`Taken::Taken`].
+    /// Answers a question for another site's vault: has the secret burned there, and waits for the
+    /// acknowledgement. Never returns [`Taken::Taken`].
     ///
-    /// Nothing here knows a clock, so whoever awaits it decides for how long, and answers
-    /// [`Taken::Unavailable`] afterwards: the client waits meanwhile. With tokio that is
-    /// `timeout(patience, site.take_from_afar(&question))`.
+    /// There is no time-out here: the caller decides how long to wait, because the client waits meanwhile,
+    /// and then answers [`Taken::Unavailable`]. With tokio that is `timeout(patience,
+    /// site.take_from_afar(&question))`.
     pub fn take_from_afar(
         &self,
         question: &TakeSecret,
@@ -147,11 +145,11 @@ impl SiteVault {
         }
     }
 
-    /// Burns a secret of this site, because another site was asked to accept its flight. The secret
-    /// itself goes nowhere. A home vault that answers later is asked [`BurnAtHome::question`] by its
-    /// owner, and [`Acknowledgement::of`] makes the answer.
+    /// Burns a secret of this site, because another site was asked to accept its flight. The secret itself is
+    /// not sent. If the home vault answers later, its owner asks it [`BurnAtHome::question`] and converts the
+    /// answer with [`Acknowledgement::of`].
     ///
-    /// Only for requests that came over an authenticated channel; see [`SiteChannel`].
+    /// Only for requests from an authenticated channel; see [`SiteChannel`].
     pub fn burn_for_another(
         &self,
         request: &BurnAtHome,
@@ -168,12 +166,12 @@ impl SiteVault {
 }
 
 impl BurnAtHome {
-    /// A request as it came over the channel.
+    /// Makes a request as received from the channel.
     pub fn new(handle: FlightHandle, home: Incarnation) -> Self {
         Self { handle, home }
     }
 
-    /// The question for the home vault.
+    /// Returns the question for the home vault.
     pub fn question(&self, unix: Option<Duration>) -> TakeSecret {
         let mut question = TakeSecret::new(self.handle, TakePurpose::Burn, unix);
         question.incarnation = Some(self.home);
@@ -182,8 +180,7 @@ impl BurnAtHome {
 }
 
 impl Acknowledgement {
-    /// The acknowledgement of what the home vault answered to a take with the purpose
-    /// [`Burn`](TakePurpose::Burn).
+    /// Converts the home vault's answer to a take with the purpose [`Burn`](TakePurpose::Burn).
     pub fn of(taken: &Taken) -> Self {
         match taken {
             Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
@@ -191,12 +188,12 @@ impl Acknowledgement {
             Taken::Absent(Absent::Lost { ended_before }) => {
                 Self::Lost { ended_before: *ended_before }
             }
-            // So is what a later version may say.
+            // As are outcomes that a later version may add.
             _ => Self::Unknown,
         }
     }
 
-    /// What the site that asked reports to its own client.
+    /// Converts to what the asking site reports to its own client.
     fn to_taken(self) -> Taken {
         Taken::Absent(match self {
             Self::Burned => Absent::Burned,

@@ -1,6 +1,6 @@
-//! What a vault leaves in memory of secrets that are gone: nothing.
+//! A vault leaves nothing in memory of secrets that are gone.
 //!
-//! A program of its own: it searches the whole process.
+//! A separate program, because it searches the whole process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "the helpers here are tests too")]
 
@@ -31,7 +31,7 @@ fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
     let vault = MemoryVault::new(300);
     fill(&vault, &mark, 0..300);
     assert!(mark.count() >= 300 * 5, "what is there is found");
-    // Taken, burned, evicted, expired; the table grew with secrets in it.
+    // Taken, burned, evicted, expired; the table grew while it held secrets.
     for number in 0..50 {
         let purpose = if number % 2 == 0 { TakePurpose::Accept } else { TakePurpose::Burn };
         drop(vault.take(&question(number, purpose, Some(NOW))));
@@ -44,7 +44,7 @@ fn secrets_that_a_vault_gave_up_are_gone_from_memory() {
     assert_eq!(purged.sum::<usize>(), 300);
     assert_eq!(other.count(), 0, "expired, and still in memory");
 
-    // Through a snapshot, and with the vault that they were in.
+    // Through a snapshot, and together with their vault.
     let dir = std::env::temp_dir().join(format!("tessera-wiped-{}", std::process::id()));
     let keys = WrappingKeys::new(&provider(), WrappingPurpose::Snapshot);
     keys.add(EpochKey::forever([1; 16], [7; 32].into()), NOW).unwrap();

@@ -1,4 +1,4 @@
-//! The contract of a vault that is closed, opened again, or killed.
+//! The contract of a vault that is closed, reopened, or killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -9,11 +9,11 @@ use tessera::resume::{Absent, Vault};
 
 use super::{accept, handle, put, race};
 
-/// After a clean shutdown nothing that was taken or burned comes back, and what comes back comes once.
-/// `open` opens one and the same vault every time, `close` shuts it down.
+/// Tests that after a clean shutdown nothing taken or burned comes back, and other secrets come back once.
+/// `open` opens the same vault every time, `close` shuts it down.
 ///
 /// # Panics
-/// Where the contract is broken.
+/// Panics if the contract is broken.
 pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
     let vault = open();
     for number in 0..20 {
@@ -42,12 +42,12 @@ pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
     }
 }
 
-/// What a vault keeps is rolled back to an earlier clean shutdown, and the vault is told (by a second place, as
-/// [`Witness`](crate::Witness) is one): nothing that was taken since is given out again. `save` copies what a
-/// vault keeps that is closed, `roll_back` puts the last copy back.
+/// Tests that a vault rolled back to an earlier clean shutdown, and notified of it by a second place such as
+/// a [`Witness`](crate::Witness), returns nothing that was taken since. `save` copies the data of a closed
+/// vault, `roll_back` restores the last copy.
 ///
 /// # Panics
-/// Where the contract is broken.
+/// Panics if the contract is broken.
 pub fn rolled_back<V: Vault>(
     open: impl Fn() -> V,
     close: impl Fn(V),
@@ -78,12 +78,12 @@ pub fn rolled_back<V: Vault>(
 
 const CHILD: &str = "TESSERA_VAULT_CONTRACT_CHILD";
 
-/// A process that is killed (SIGKILL) after its take and before it can answer anyone has taken the secret
-/// for good. `this_test` is the full name of the test that calls this: the test program runs itself
-/// again with it and with `environment`, and there `open` has to open the same vault.
+/// Tests that a process killed (SIGKILL) between its take and its answer has taken the secret for good.
+/// `this_test` is the full name of the calling test: the test program runs itself again with that name and
+/// with `environment`, and there `open` must open the same vault.
 ///
 /// # Panics
-/// Where the contract is broken, or if the test program can't be run.
+/// Panics if the contract is broken, or if the test program can't be run.
 pub fn a_kill_between_take_and_answer<V: Vault>(
     this_test: &str,
     open: impl Fn() -> V,

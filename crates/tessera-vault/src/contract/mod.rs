@@ -1,7 +1,7 @@
-//! The contract of every [`Vault`], as functions that panic where it is broken.
+//! The contract of every [`Vault`], as functions that panic if it is broken.
 //!
-//! The author of a vault calls [`vault`] from a test, or the functions one by one. They expect
-//! answers at once ([`Reply::Now`]); a vault that answers later is wrapped in one that waits.
+//! The author of a vault calls [`vault`] from a test, or the functions one by one. They expect immediate
+//! answers ([`Reply::Now`]); wrap a vault that answers later in one that waits.
 
 mod lives;
 
@@ -21,10 +21,10 @@ pub use lives::{a_kill_between_take_and_answer, restart, rolled_back};
 /// The time at which the contract is tested, since the Unix epoch.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);
 
-/// A little while: how long most secrets of the contract live from [`NOW`] on.
+/// How long most secrets of the contract live, from [`NOW`].
 pub const LIFETIME: Duration = Duration::from_secs(3600);
 
-/// Tests the whole contract. `make` gives an empty vault with room for at least 100 secrets and 100
+/// Tests the whole contract. `make` returns an empty vault with room for at least 100 secrets and 100
 /// tombstones.
 pub fn vault<V: Vault>(make: impl Fn() -> V) {
     a_secret_comes_back_as_it_was(&make());
@@ -39,14 +39,14 @@ pub fn vault<V: Vault>(make: impl Fn() -> V) {
     secrets_are_counted(&make());
 }
 
-/// A flight's name for tests.
+/// Makes a flight's name for tests.
 pub fn handle(number: u32) -> FlightHandle {
     let mut handle = [0xa5; 32];
     handle[..4].copy_from_slice(&number.to_be_bytes());
     FlightHandle(handle)
 }
 
-/// A secret for tests, in the size of an X25519 key with SHA-384; it depends on `number`.
+/// Makes a secret for tests, of the size of an X25519 key with SHA-384; it depends on `number`.
 pub fn secret(number: u32) -> OneTimeSecret {
     let fill = |out: &mut [u8]| {
         out.fill(0x5a);
@@ -58,17 +58,17 @@ pub fn secret(number: u32) -> OneTimeSecret {
     OneTimeSecret { kind: NamedGroup::X25519, form: KeyForm::Seed, key, fs_secret }
 }
 
-/// Puts [`secret`] under [`handle`] for [`LIFETIME`], for nobody in particular; whether the vault took it.
+/// Puts [`secret`] under [`handle`] for [`LIFETIME`], without a client; returns whether the vault took it.
 pub fn put(vault: &impl Vault, number: u32) -> bool {
     put_for(vault, number, None)
 }
 
-/// Puts [`secret`] under [`handle`] for [`LIFETIME`], for a client; whether the vault took it.
+/// Puts [`secret`] under [`handle`] for [`LIFETIME`], for a client; returns whether the vault took it.
 pub fn put_for(vault: &impl Vault, number: u32, client: Option<&[u8]>) -> bool {
     put_until(vault, number, secret(number), NOW + LIFETIME, client)
 }
 
-/// Puts any secret under [`handle`]; whether the vault took it.
+/// Puts any secret under [`handle`]; returns whether the vault took it.
 pub fn put_until(
     vault: &impl Vault,
     number: u32,
@@ -81,7 +81,7 @@ pub fn put_until(
     vault.put(put).is_ok()
 }
 
-/// The question for the secret under [`handle`].
+/// Makes the question for the secret under [`handle`].
 pub fn question(number: u32, purpose: TakePurpose, unix: Option<Duration>) -> TakeSecret {
     TakeSecret::new(handle(number), purpose, unix)
 }
@@ -89,7 +89,7 @@ pub fn question(number: u32, purpose: TakePurpose, unix: Option<Duration>) -> Ta
 /// Takes the secret under [`handle`].
 ///
 /// # Panics
-/// If the vault does not answer at once, or with another secret.
+/// Panics if the vault does not answer at once, or answers with another secret.
 pub fn take(
     vault: &impl Vault,
     number: u32,
@@ -118,7 +118,7 @@ pub fn accept(vault: &impl Vault, number: u32) -> Result<(), Absent> {
     take(vault, number, TakePurpose::Accept, Some(NOW))
 }
 
-/// What goes in comes out, of any kind, form and length.
+/// Tests that secrets of any kind, form and length come back unchanged.
 pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
     assert_eq!(accept(vault, 0), Err(Absent::Unknown), "nothing is there yet");
     for number in 1..=3 {
@@ -127,7 +127,7 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
     for number in [2, 3, 1] {
         assert_eq!(accept(vault, number), Ok(()));
     }
-    // A hybrid key in both forms, a one-time PSK, and more than any kind has today.
+    // A hybrid key in both forms, a one-time PSK, and one longer than any kind has today.
     let others = [
         (NamedGroup::X25519MLKEM768, KeyForm::Seed, 96),
         (NamedGroup::X25519MLKEM768, KeyForm::Expanded, 2432),
@@ -150,7 +150,7 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
     }
 }
 
-/// 64 threads want the same secret: one gets it, the others learn that it was used.
+/// Tests that of 64 threads that take the same secret one gets it, and the others learn that it was used.
 pub fn one_of_many_takes_wins(vault: &impl Vault) {
     for number in 0..10 {
         assert!(put(vault, number));
@@ -161,7 +161,7 @@ pub fn one_of_many_takes_wins(vault: &impl Vault) {
     }
 }
 
-/// Takes of either purpose race with burns: at most one take wins, and all see what became of it.
+/// Races takes of either purpose with burns: at most one take wins, and all see the outcome.
 pub fn takes_and_burns_race(vault: &impl Vault) {
     for number in 0..10 {
         assert!(put(vault, number));
@@ -184,7 +184,7 @@ pub fn takes_and_burns_race(vault: &impl Vault) {
     }
 }
 
-/// A secret that was taken to accept a flight is used, whatever comes later.
+/// Tests that a secret taken to accept a flight stays used.
 pub fn what_was_taken_is_used(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert_eq!(accept(vault, 1), Ok(()));
@@ -193,7 +193,7 @@ pub fn what_was_taken_is_used(vault: &impl Vault) {
     assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Used));
 }
 
-/// A secret that was taken to burn it is burned, whatever comes later.
+/// Tests that a secret taken to burn it stays burned.
 pub fn what_was_taken_to_burn_is_burned(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Ok(()));
@@ -201,7 +201,7 @@ pub fn what_was_taken_to_burn_is_burned(vault: &impl Vault) {
     assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Burned));
 }
 
-/// A burn destroys what is there, and says nothing about what never was.
+/// Tests that a burn destroys an existing secret, and leaves a handle that was never put unknown.
 pub fn what_was_burned_is_burned(vault: &impl Vault) {
     assert!(put(vault, 1));
     vault.burn(&handle(1));
@@ -212,7 +212,7 @@ pub fn what_was_burned_is_burned(vault: &impl Vault) {
     assert_eq!(accept(vault, 2), Err(Absent::Unknown));
 }
 
-/// A handle that is or was there is refused, and changes nothing.
+/// Tests that a handle that is or was in use is refused, and that the refusal changes nothing.
 pub fn a_handle_serves_once(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert!(!put_until(vault, 1, secret(2), NOW + LIFETIME, None));
@@ -221,7 +221,7 @@ pub fn a_handle_serves_once(vault: &impl Vault) {
     assert_eq!(accept(vault, 1), Err(Absent::Used));
 }
 
-/// Nobody gets a secret at or after its time, and it is gone for good.
+/// Tests that a secret is not returned at or after its expiry, and is gone for good.
 pub fn expired_secrets_are_unknown(vault: &impl Vault) {
     for number in 0..3 {
         assert!(put(vault, number));
@@ -234,7 +234,7 @@ pub fn expired_secrets_are_unknown(vault: &impl Vault) {
     assert_eq!(accept(vault, 1), Err(Absent::Unknown), "the clock went back");
 }
 
-/// Whatever the clock does, no secret comes twice, and new secrets work.
+/// Tests that no secret comes twice and new secrets work, whatever the clock does.
 pub fn the_clock_may_jump(vault: &impl Vault) {
     let times = [Duration::ZERO, NOW * 3, NOW, Duration::MAX, NOW / 2, NOW];
     for (number, time) in (0..).zip(times) {
@@ -250,7 +250,7 @@ pub fn the_clock_may_jump(vault: &impl Vault) {
     assert_eq!(accept(vault, 100), Ok(()));
 }
 
-/// `len` counts the secrets that are there.
+/// Tests that `len` counts the secrets in the vault.
 pub fn secrets_are_counted(vault: &impl Vault) {
     assert!(vault.is_empty());
     for number in 0..20 {
@@ -266,8 +266,8 @@ pub fn secrets_are_counted(vault: &impl Vault) {
     assert_eq!(vault.len(), 9);
 }
 
-/// A vault that is full takes new secrets for old ones, or none; it never holds more than `capacity`, and
-/// what is there can be taken.
+/// Tests that a full vault evicts old secrets for new ones, or refuses them; it never holds more than
+/// `capacity`, and what it holds can be taken.
 pub fn capacity_is_a_bound(vault: &impl Vault, capacity: usize) {
     let count = capacity as u32 * 2;
     let taken_in = (0..count).filter(|number| put(vault, *number)).count();
@@ -284,8 +284,8 @@ pub fn capacity_is_a_bound(vault: &impl Vault, capacity: usize) {
     assert!((capacity / 2..=capacity).contains(&left), "{left}");
 }
 
-/// No client has more than `limit` secrets, and none takes another's room. What a client has used makes
-/// room for it again.
+/// Tests that no client holds more than `limit` secrets or takes another's room, and that using secrets makes
+/// room.
 pub fn clients_have_a_limit_each(vault: &impl Vault, limit: usize) {
     let limit = limit as u32;
     for client in 0..3 {
@@ -307,8 +307,8 @@ pub fn clients_have_a_limit_each(vault: &impl Vault, limit: usize) {
     assert!(put(vault, 901), "nobody is nobody's name");
 }
 
-/// However many secrets are put for clients without a name: those with one have room for a quarter of
-/// `capacity`, and what they put stays.
+/// Tests that, however many secrets are put for unnamed clients, named ones have room for a quarter of
+/// `capacity`, and keep what they put.
 pub fn the_nameless_leave_room(vault: &impl Vault, capacity: usize) {
     let capacity = capacity as u32;
     let flood = |from: u32| {
@@ -327,11 +327,11 @@ pub fn the_nameless_leave_room(vault: &impl Vault, capacity: usize) {
     }
 }
 
-/// A client that takes all the room it can get, with a name or without, takes nothing from those with a name
-/// who hold less: one secret each. Of `capacity`, at least 16, a quarter has room for all that have a name.
+/// Tests that a client that takes all the room it can get, named or not, takes nothing from named clients
+/// that hold less: one secret each. Of `capacity`, at least 16, a quarter has room for all named clients.
 pub fn who_holds_less_keeps_it(vault: &impl Vault, capacity: usize) {
     let capacity = capacity as u32;
-    // The greedy have a secret each, too.
+    // The greedy clients have a secret each, too.
     let quiet = 1_000_000..1_000_000 + capacity / 4 - 3;
     for number in quiet.clone() {
         assert!(put_for(vault, number, Some(&number.to_be_bytes())), "{number}");
@@ -345,10 +345,10 @@ pub fn who_holds_less_keeps_it(vault: &impl Vault, capacity: usize) {
     }
 }
 
-/// Runs `job` in many threads that begin together.
+/// Runs `job` in many threads that start together.
 ///
 /// # Panics
-/// If a job panics.
+/// Panics if a job panics.
 pub fn race<T: Send>(threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let start = Barrier::new(threads);
     let run = |thread| {

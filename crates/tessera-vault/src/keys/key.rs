@@ -8,42 +8,40 @@ use zeroize::Zeroizing;
 
 use crate::millis::millis;
 
-/// A ticket key (STEK). A party that has it can open every ticket sealed under it, and impersonate every
-/// client that has one.
+/// A ticket key (STEK). Its holder can open every ticket sealed under it, and impersonate every client that
+/// has one.
 ///
-/// Its four times are ordered `known_from <= issues_from < issues_until <= opens_until`, and all are
-/// since the Unix epoch. A key is distributed before `known_from`, so that no server meets a ticket
-/// that it can't open yet, and destroyed after `opens_until`.
+/// Its four times are ordered `known_from <= issues_from < issues_until <= opens_until`, and count from the
+/// Unix epoch. A key is distributed before `known_from`, so that no server gets a ticket that it can't open
+/// yet, and destroyed after `opens_until`.
 pub struct TicketKey {
-    /// The name of the key, which stands in every ticket in the clear: random, never all zeros.
+    /// The key's name, in the clear in every ticket: random, never all zeros.
     pub id: [u8; 16],
     /// The secret: uniformly random, never all zeros.
     pub secret: Zeroizing<[u8; 32]>,
-    /// From when tickets are opened. Earlier than `issues_from` by at least what the clocks of the
-    /// servers may differ.
+    /// Start of opening tickets. Earlier than `issues_from` by at least the servers' maximum clock
+    /// difference.
     pub known_from: Duration,
-    /// From when tickets are sealed.
+    /// Start of sealing tickets.
     pub issues_from: Duration,
-    /// Until when tickets are sealed, exclusive.
+    /// End of sealing tickets, exclusive.
     pub issues_until: Duration,
-    /// Until when tickets are opened, exclusive.
+    /// End of opening tickets, exclusive.
     pub opens_until: Duration,
 }
 
-/// How much earlier a generated key opens tickets than it seals them: generous for clocks that are
-/// kept in step at all.
+/// How much earlier a generated key opens tickets than it seals them: generous for synchronised clocks.
 const KNOWN_BEFORE: Duration = Duration::from_secs(600);
 
 const ENCODING_VERSION: u8 = 1;
 const ENCODED_LEN: usize = 1 + 16 + 32 + 4 * 8;
 
 impl TicketKey {
-    /// Makes a key that seals for `issue_for` from `issues_from` on, and opens for another
-    /// `open_for`, which should be the lifetime of the tickets. It opens from ten minutes before
-    /// `issues_from`.
+    /// Makes a key that seals for `issue_for` from `issues_from` on, and opens for another `open_for`, which
+    /// should be the lifetime of the tickets. It opens from ten minutes before `issues_from`.
     ///
     /// # Errors
-    /// If the provider has no randomness.
+    /// Returns an error if the provider has no randomness.
     pub fn generate(
         provider: &Provider,
         issues_from: Duration,
@@ -65,7 +63,7 @@ impl TicketKey {
         })
     }
 
-    /// A key that seals and opens at any time, for owners who replace it themselves: one that wraps a
+    /// Makes a key that seals and opens at any time, for owners that replace it themselves: one that wraps a
     /// snapshot, or other keys.
     pub fn forever(id: [u8; 16], secret: Zeroizing<[u8; 32]>) -> Self {
         Self {
@@ -78,12 +76,12 @@ impl TicketKey {
         }
     }
 
-    /// Encodes the key for distribution to other servers, with times cut to milliseconds.
+    /// Encodes the key for distribution to other servers, with times truncated to milliseconds.
     ///
-    /// The encoding holds the secret in the clear: it travels and rests only wrapped under a key that
-    /// the servers load from elsewhere.
+    /// The encoding holds the secret in the clear: transport and store it only wrapped under a key that the
+    /// servers load from elsewhere.
     pub fn encode(&self) -> Zeroizing<Vec<u8>> {
-        // No less: what grows leaves a copy behind.
+        // Full capacity: a vector that grows leaves a copy behind.
         let mut out = Zeroizing::new(Vec::with_capacity(ENCODED_LEN));
         out.push(ENCODING_VERSION);
         out.extend_from_slice(&self.id);
@@ -94,8 +92,8 @@ impl TicketKey {
         out
     }
 
-    /// Decodes what [`encode`](Self::encode) wrote; `None` for anything else, newer versions
-    /// included. Whether the key makes sense is checked when a ring takes it.
+    /// Decodes the output of [`encode`](Self::encode); returns `None` for anything else, newer versions
+    /// included. A ring validates the key when it takes it.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (&version, bytes) = bytes.split_first()?;
         let (&id, bytes) = bytes.split_first_chunk()?;
@@ -117,13 +115,13 @@ impl TicketKey {
         })
     }
 
-    /// Whether the key can be used at all.
+    /// Checks that the key is usable.
     pub(crate) fn check(&self) -> Result<(), RingError> {
         let id = self.id;
         if id == [0; 16] {
             return Err(RingError::ZeroId);
         }
-        // A secret of zeros is what an unset variable or an empty store gives.
+        // An unset variable or an empty store yields a secret of zeros.
         if self.secret.iter().fold(0, |any, byte| any | byte) == 0 {
             return Err(RingError::ZeroSecret { id });
         }
@@ -159,7 +157,7 @@ impl fmt::Debug for TicketKey {
     }
 }
 
-/// Why a ring did not take keys. It goes on with those that it had.
+/// Why a ring refused keys. It keeps those it had.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum RingError {
     /// The id of a key is all zeros.
@@ -176,9 +174,9 @@ pub enum RingError {
     },
     /// Two keys with different ids have the same secret.
     DuplicateSecret {
-        /// The id of the one.
+        /// Id of the first.
         first: [u8; 16],
-        /// The id of the other.
+        /// Id of the second.
         second: [u8; 16],
     },
     /// Two times of this key are in the wrong order, or it never issues.
@@ -187,7 +185,7 @@ pub enum RingError {
         id: [u8; 16],
         /// The time that should come first.
         first: KeyTime,
-        /// The time that should come after it.
+        /// The time that should come later.
         second: KeyTime,
     },
 }
@@ -242,7 +240,7 @@ impl fmt::Debug for RingError {
 
 impl std::error::Error for RingError {}
 
-/// An id as operators know it.
+/// An id in hexadecimal, as operators know it.
 struct Hex<'a>(&'a [u8; 16]);
 
 impl fmt::Display for Hex<'_> {

@@ -1,4 +1,4 @@
-//! KeySet that rotate: the newest seals, all open, and they change while they are used.
+//! Sets of rotating keys: the newest seals, all open, and they can be replaced during use.
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -15,8 +15,7 @@ pub(crate) struct KeySet {
     keys: RwLock<Vec<Arc<Key>>>,
 }
 
-/// A key, ready for use. It is wiped when the set and the last thread that is just using it have let go
-/// of it.
+/// A key, ready for use. It is wiped when the set and the last thread using it have dropped it.
 struct Key {
     id: [u8; 16],
     prk: Secret,
@@ -38,7 +37,7 @@ impl KeySet {
         }
         fresh.retain(|key| key.opens_until > now);
         let old = std::mem::replace(&mut *self.write(), fresh);
-        // Wiped here, after the lock is free.
+        // Wiped here, after the lock is released.
         drop(old);
         Ok(())
     }
@@ -70,19 +69,19 @@ impl KeySet {
         self.read().len()
     }
 
-    /// Until when the key that seals at `unix` opens.
+    /// Returns the time until which the key that seals at `unix` opens.
     pub(crate) fn opens_until(&self, unix: Duration) -> Option<Duration> {
         self.issuer(unix).map(|key| key.opens_until)
     }
 
-    /// Seals with the newest key that does at `unix`, bound to `context`.
+    /// Seals with the newest key that seals at `unix`, bound to `context`.
     pub(crate) fn seal(&self, context: &[u8], plaintext: &[u8], unix: Duration) -> Option<Vec<u8>> {
         let sealing = self.sealing.as_ref()?;
         let key = self.issuer(unix)?;
         sealing.seal(&key.id, &key.prk, context, plaintext)
     }
 
-    /// Opens what was sealed here, or under the same key elsewhere, and bound to `context`.
+    /// Opens a message sealed here, or under the same key elsewhere, and bound to `context`.
     pub(crate) fn open(
         &self,
         context: &[u8],
@@ -96,7 +95,7 @@ impl KeySet {
         opens.then(|| sealing.open(&key.prk, context, &message)).flatten()
     }
 
-    /// Whether the key is here that a message names; `None` if it is no message.
+    /// Whether the set has the key that a message names; `None` if it is no message.
     #[cfg(unix)]
     pub(crate) fn has_key_of(&self, message: &[u8]) -> Option<bool> {
         let message = SealedMessage::read(message)?;
@@ -109,7 +108,7 @@ impl KeySet {
 
     fn insert(&self, keys: &mut Vec<Arc<Key>>, key: TicketKey) -> Result<(), RingError> {
         key.check()?;
-        // Without algorithms the secret itself is kept, only to find duplicates.
+        // Without algorithms the secret itself is kept, only to detect duplicates.
         let prk = match &self.sealing {
             Some(sealing) => sealing.prk(&key.secret),
             None => Secret::filled_by(key.secret.len(), |out| out.copy_from_slice(&*key.secret)),
@@ -131,20 +130,20 @@ impl KeySet {
             issues_until: key.issues_until,
             opens_until: key.opens_until,
         };
-        // The newest issuer comes first; the id decides between equals, so that all servers choose the
-        // same key.
+        // The newest issuer comes first; the id breaks ties, so that all servers choose the same key.
         let order = |key: &Key| (key.issues_from, key.id);
         let at = keys.partition_point(|other| order(other) > order(&key));
         keys.insert(at, Arc::new(key));
         Ok(())
     }
 
-    /// The key is copied out by reference: cryptography happens outside the lock.
+    /// Clones the `Arc`, so that the cryptography runs outside the lock.
     fn find(&self, wanted: impl Fn(&Key) -> bool) -> Option<Arc<Key>> {
         self.read().iter().find(|key| wanted(key)).cloned()
     }
 
-    /// Every change is one assignment or `retain`, so a panic elsewhere leaves nothing half done.
+    /// A poisoned lock is fine: every change is one assignment or `retain`, which a panic can't leave half
+    /// done.
     fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<Key>>> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner)
     }

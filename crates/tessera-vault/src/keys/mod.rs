@@ -1,5 +1,5 @@
-//! Keys that rotate: the ring that seals tickets, and what wraps secrets for stores that are not to
-//! know them.
+//! Rotating keys: the ring that seals tickets, and keys that wrap secrets for stores that must not learn
+//! them.
 
 mod key;
 mod key_set;

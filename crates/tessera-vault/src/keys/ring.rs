@@ -1,4 +1,4 @@
-//! The ticket-key ring: seals with the newest key, opens with all, changes while it runs.
+//! The ticket-key ring: seals with the newest key, opens with all, and can be changed during use.
 
 use std::time::Duration;
 
@@ -10,68 +10,66 @@ use super::key::{RingError, TicketKey};
 use super::key_set::KeySet;
 use super::sealed::OVERHEAD;
 
-/// Seals sessions into tickets and opens them again, under keys that rotate.
+/// Seals sessions into tickets and opens them, under rotating keys.
 ///
-/// Servers of one process share a ring through an [`Arc`](std::sync::Arc); servers of a fleet have one
-/// each, with the same keys. Without a key that issues now clients get no tickets, and a ticket whose key
-/// is not here costs its client a full handshake: neither is an error.
+/// Servers of one process share a ring through an [`Arc`](std::sync::Arc); servers of a fleet have one each,
+/// with the same keys. Without a key that issues now clients get no tickets, and a ticket under a missing key
+/// costs its client a full handshake: neither is an error.
 ///
-/// Keys past their time are not used, but their memory is wiped only by [`purge`](Self::purge),
-/// [`install`](Self::install) or [`add`](Self::add): a clock that jumps ahead for a moment must not
-/// destroy keys. An owner that rotates keys calls one of them anyway.
+/// Expired keys are not used, but their memory is wiped only by [`purge`](Self::purge),
+/// [`install`](Self::install) or [`add`](Self::add): a clock that jumps ahead for a moment must not destroy
+/// keys. An owner that rotates keys calls one of them anyway.
 pub struct TicketKeyRing {
     keys: KeySet,
 }
 
 impl TicketKeyRing {
-    /// A ring without keys. It seals with the provider's AES-256-GCM, or with its first suite that
-    /// has 32-byte keys; servers that share keys need providers that agree in that. A provider with
-    /// neither gets a ring that never seals.
+    /// Makes a ring without keys. It seals with the provider's AES-256-GCM, or with its first suite that has
+    /// 32-byte keys; servers that share keys need providers that agree in this. With a provider that has
+    /// neither, the ring never seals.
     pub fn new(provider: &Provider) -> Self {
         Self { keys: KeySet::new(provider, b"tessera ticket v1") }
     }
 
-    /// Replaces all keys at `now` (since the Unix epoch). Keys that don't open tickets any more are
-    /// checked, but not kept.
+    /// Replaces all keys at `now` (since the Unix epoch). Keys that no longer open tickets are checked, but
+    /// not kept.
     ///
     /// # Errors
-    /// If a key is unusable or there twice; the ring keeps the keys that it had.
+    /// Returns an error if a key is unusable or a duplicate; the ring keeps its old keys.
     pub fn install(&self, keys: Vec<TicketKey>, now: Duration) -> Result<(), RingError> {
         self.keys.install(keys, now)
     }
 
-    /// Adds one key at `now` (since the Unix epoch), and destroys those that don't open tickets any
-    /// more.
+    /// Adds one key at `now` (since the Unix epoch), and destroys those that no longer open tickets.
     ///
     /// # Errors
-    /// If the key is unusable or already there; the ring keeps the keys that it had.
+    /// Returns an error if the key is unusable or already present; the ring keeps its old keys.
     pub fn add(&self, key: TicketKey, now: Duration) -> Result<(), RingError> {
         self.keys.add(key, now)
     }
 
-    /// Destroys a key before its time; its tickets are unknown from now on. `false` if it is not
-    /// there.
+    /// Destroys a key early; its tickets are unknown from now on. Returns `false` if it is not present.
     pub fn retire(&self, id: &[u8; 16]) -> bool {
         self.keys.retire(id)
     }
 
-    /// Destroys the keys that don't open tickets any more at `now` (since the Unix epoch), and returns
-    /// how many they were.
+    /// Destroys the keys that no longer open tickets at `now` (since the Unix epoch), and returns their
+    /// number.
     pub fn purge(&self, now: Duration) -> usize {
         self.keys.purge(now)
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether a key seals at `now`.
+    /// Whether any key seals at `now`.
     pub(super) fn seals(&self, now: Duration) -> bool {
         self.keys.opens_until(now).is_some()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -87,7 +85,7 @@ impl TicketKeys for TicketKeyRing {
         fits.then(|| self.keys.seal(&[], &plaintext, unix)).flatten()
     }
 
-    /// Without a clock it is unknown whether a key may still open: its tickets are unknown too.
+    /// Without a clock it is unknown whether a key still opens, so its tickets are unknown too.
     fn open(&self, question: &OpenTicket) -> Reply<Option<SessionState>> {
         let open = || {
             let fits = question.identity.len() <= MAX_LEN;
@@ -98,7 +96,7 @@ impl TicketKeys for TicketKeyRing {
         Reply::Now(open())
     }
 
-    /// The purpose is what the message is bound to; a ticket is bound to nothing.
+    /// Binds the message to the purpose; a ticket is bound to nothing.
     fn seal_for(&self, purpose: &[u8], contents: &[u8], unix: Duration) -> Option<Vec<u8>> {
         (!purpose.is_empty()).then(|| self.keys.seal(purpose, contents, unix)).flatten()
     }

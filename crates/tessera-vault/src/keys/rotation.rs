@@ -5,26 +5,26 @@ use std::time::Duration;
 /// How a ring rotates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// How long a key seals, more than zero. After half of it the next one is made.
+    /// How long a key seals; more than zero. The next key is made after half of it.
     pub issue_for: Duration,
     /// How long it opens after that: the lifetime of tickets, or more.
     pub open_for: Duration,
 }
 
 impl Rotation {
-    /// How much two clocks may differ, with some to spare: five minutes each from the true time, in
-    /// different directions.
+    /// Generous bound on how much two clocks may differ: five minutes each from the true time, in opposite
+    /// directions.
     pub const SKEW: Duration = Duration::from_secs(900);
 
-    /// How long a key seals and opens.
+    /// Returns how long a key seals and opens.
     #[must_use]
     pub fn lifetime(&self) -> Duration {
         self.issue_for.saturating_add(self.open_for)
     }
 
-    /// Whether a new key is needed at `now` (since the Unix epoch), where keys seal from the first time
-    /// of each pair until the second: what seals has less than half its time left. A key whose time lies
-    /// far ahead was made by a wrong clock, and counts for nothing.
+    /// Returns whether a new key is needed at `now` (since the Unix epoch). Each pair holds the times from
+    /// which and until which a key seals: a new one is needed if less than half of the current one's time is
+    /// left. A key whose time lies far ahead was made by a wrong clock, and doesn't count.
     pub fn is_due(
         &self,
         keys: impl IntoIterator<Item = (Duration, Duration)>,
@@ -36,7 +36,7 @@ impl Rotation {
     }
 }
 
-/// Keys that seal for 12 hours and open for another 24, the longest that a ticket lives by default.
+/// Keys seal for 12 hours and open for another 24, the longest that a ticket lives by default.
 impl Default for Rotation {
     fn default() -> Self {
         const HOUR: Duration = Duration::from_secs(3600);

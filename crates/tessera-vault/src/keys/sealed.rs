@@ -1,13 +1,13 @@
-//! The form of whatever is sealed here, tickets first: version, key id, salt, ciphertext, tag.
+//! The format of sealed messages, tickets first: version, key id, salt, ciphertext, tag.
 //!
-//! Every message has an AEAD key of its own, HKDF-Expand(PRK of the sealing key, label || salt). Many
-//! servers seal under one key without counting together, so nonces would have to be random; with the 96
-//! bits of an AEAD nonce a fleet may seal only 2^32 messages per key (NIST SP 800-38D §8.3), and nobody
-//! counts for the fleet. 256 bits of salt don't collide, and a key that seals one message may do so with
-//! the nonce zero. It costs one HMAC per message.
+//! Every message has its own AEAD key, HKDF-Expand(PRK of the sealing key, label || salt). Many servers seal
+//! under one key without a common counter, so nonces would have to be random; with the 96 bits of an AEAD
+//! nonce a fleet may seal only 2^32 messages per key (NIST SP 800-38D §8.3), and nothing counts for the
+//! fleet. 256 bits of salt don't collide, and a key that seals one message may use the zero nonce. This costs
+//! one HMAC per message.
 //!
-//! The header is additional data, so no two byte strings are the same ticket: single-use registers
-//! hash tickets as they come. After it comes what else the message is bound to, such as the name under
+//! The header is additional data, so no two byte strings are the same ticket: single-use registers hash
+//! tickets as received. It is followed by anything else that the message is bound to, such as the name under
 //! which a store keeps it.
 
 use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Provider, Random, Secret, Suite, TAG_LEN};
@@ -19,15 +19,15 @@ const ID_LEN: usize = 16;
 const SALT_LEN: usize = 32;
 const HEADER_LEN: usize = 1 + ID_LEN + SALT_LEN;
 
-/// How much longer than its plaintext a message is, in bytes.
+/// How many bytes a message is longer than its plaintext.
 pub(crate) const OVERHEAD: usize = HEADER_LEN + TAG_LEN;
 
 const KEY_LEN: usize = 32;
 
-/// The algorithms that seal. All servers that share keys have to choose the same.
+/// The algorithms that seal. All servers that share keys must choose the same.
 #[derive(Clone, Copy)]
 pub(crate) struct Sealing {
-    /// What is sealed: the same secret never serves two purposes.
+    /// The purpose: the same secret never serves two purposes.
     label: &'static [u8],
     /// Its AEAD seals.
     suite: &'static Suite,
@@ -37,10 +37,10 @@ pub(crate) struct Sealing {
 }
 
 impl Sealing {
-    /// AES-256-GCM where the provider has it, else the AEAD of its first suite with 32-byte keys.
+    /// Uses AES-256-GCM if the provider has it, else the AEAD of its first suite with 32-byte keys.
     ///
-    /// Keys are derived with SHA-256 where the provider has it: from a uniform secret of 256 bits it
-    /// makes keys of 256 bits as well as SHA-384 does, and processors have instructions for it.
+    /// Keys are derived with SHA-256 if the provider has it: from a uniform secret of 256 bits it derives
+    /// 256-bit keys as well as SHA-384 does, and processors have instructions for it.
     pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Option<Self> {
         let fits = |suite: &&'static Suite| suite.aead.key_len() == KEY_LEN;
         let suite = provider
@@ -51,8 +51,8 @@ impl Sealing {
         Some(Self { label, suite, derives, random: provider.random })
     }
 
-    /// The PRK that all messages of a key are derived from. The algorithms are in it: the same secret
-    /// never serves two.
+    /// Returns the PRK from which the keys of all messages are derived. It includes the algorithms: the same
+    /// secret never serves two.
     pub(crate) fn prk(&self, secret: &[u8; 32]) -> Secret {
         let mut salt = self.label.to_vec();
         salt.extend_from_slice(&self.suite.id.0.to_be_bytes());
@@ -60,7 +60,7 @@ impl Sealing {
         self.hash().extract(&salt, secret)
     }
 
-    /// Seals under a key; `None` if there is no randomness.
+    /// Seals under a key; `None` without randomness.
     pub(crate) fn seal(
         &self,
         id: &[u8; ID_LEN],
@@ -108,7 +108,7 @@ impl Sealing {
     }
 }
 
-/// The additional data. The header's length is fixed, so no two pairs give the same.
+/// Returns the additional data. The header's length is fixed, so the encoding is injective.
 fn bound_to(header: &[u8], context: &[u8]) -> Vec<u8> {
     [header, context].concat()
 }
@@ -124,7 +124,7 @@ pub(crate) struct SealedMessage<'a> {
 }
 
 impl<'a> SealedMessage<'a> {
-    /// Takes a message apart; `None` if it is none of this version.
+    /// Parses a message; `None` if it is not of this version.
     pub(crate) fn read(message: &'a [u8]) -> Option<Self> {
         let (header, sealed) = message.split_at_checked(HEADER_LEN)?;
         let (&version, rest) = header.split_first()?;

@@ -1,29 +1,29 @@
-//! Whose secrets there are: each client's by age, and the clients by how many they hold.
+//! Accounts of secrets: each client's by age, and the clients by how many they hold.
 
 use hashbrown::HashTable;
 
 use crate::memory::list::{Linked, Links, List};
 
-/// Every client that has a name is counted exactly: the first to lose a secret is who holds most.
+/// Every named client is counted exactly: the one that holds most is the first to lose a secret.
 ///
-/// Clients without a name can't be told apart. All of them together are one list, which has a share of the
-/// room: those with a name don't push it below that. What one side leaves free the other may use.
+/// Clients without a name can't be distinguished. Together they form one list with a share of the room, below
+/// which named clients don't push it. Either side may use what the other leaves free.
 pub(crate) struct Accounts {
     nameless: List,
     by_client: HashTable<u32>,
     records: Vec<Record>,
     unused: List,
-    /// At n the clients that hold n + 1 secrets; the last list is never empty.
+    /// At index n, the clients that hold n + 1 secrets; the last list is never empty.
     holding: Vec<List>,
     named: usize,
 }
 
-/// Of a client that has a name.
+/// The account of a named client.
 struct Record {
     client: ClientHash,
     /// Its secrets, by slot, the oldest first.
     held: List,
-    /// Among those that hold as many.
+    /// Its place among the clients that hold as many.
     links: Links,
 }
 
@@ -33,23 +33,23 @@ impl Linked for Record {
     }
 }
 
-/// A client's name, hashed under a key of this process: nobody can aim at another's account.
+/// A client's name, hashed under a key of this process, so that an attacker can't aim at another's account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientHash(pub(crate) u64);
 
-/// Where a secret is counted.
+/// The account that a secret is counted in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Account(u32);
 
 impl Account {
-    /// Of all clients without a name.
+    /// The account of all clients without a name.
     pub(crate) const NOBODY: Self = Self(u32::MAX);
 }
 
-/// One part in this many of the room is for clients whose name is known.
+/// The room's share for named clients is one part in this many.
 pub(crate) const RESERVED: usize = 4;
 
-/// Records grow by this many at least: a page.
+/// Records grow by at least this many: a page.
 const RECORDS_PER_PAGE: usize = 128;
 
 impl Accounts {
@@ -62,29 +62,29 @@ impl Accounts {
         named: 0,
     };
 
-    /// How many secrets there are.
+    /// Returns the number of secrets.
     pub(crate) fn len(&self) -> usize {
         self.nameless.len() + self.named
     }
 
-    /// How many secrets a client has that has a name.
+    /// Returns how many secrets a named client has.
     pub(crate) fn held_by(&self, client: ClientHash) -> usize {
         self.find(client).map_or(0, |account| self.records[account as usize].held.len())
     }
 
-    /// The oldest secret of a client without a name.
+    /// Returns the oldest secret of a client without a name.
     pub(crate) fn oldest_nameless(&self) -> Option<u32> {
         self.nameless.oldest()
     }
 
-    /// What gives way to a secret of `client` where all `room` is taken. Nobody who has a name loses a secret
-    /// to someone who holds more; `None` if nothing gives way.
+    /// Returns the secret to evict for one of `client` when all `room` is taken. No named client loses a
+    /// secret to one that holds more; `None` if nothing may be evicted.
     pub(crate) fn gives_way(&self, client: Option<ClientHash>, room: usize) -> Option<u32> {
         let share = room - room.div_ceil(RESERVED);
         let (nameless, most) = (self.nameless.len(), self.holding.len());
         match client {
             Some(_) if nameless > share => self.nameless.oldest(),
-            // Of several that hold most, the client itself.
+            // Of several that hold most, evict from the client itself.
             Some(client) if self.held_by(client) == most => self.oldest_of(self.find(client)?),
             Some(_) => self.oldest_of_most(),
             None if nameless < share && most > nameless => self.oldest_of_most(),
@@ -111,7 +111,7 @@ impl Accounts {
         Account(account)
     }
 
-    /// Counts the secret in `slot` no more.
+    /// Removes the secret in `slot` from its account.
     pub(crate) fn remove(&mut self, account: Account, slots: &mut [impl Linked], slot: u32) {
         if account == Account::NOBODY {
             self.nameless.remove(slots, slot);
@@ -127,7 +127,7 @@ impl Accounts {
         }
     }
 
-    /// The oldest secret of each account, and whose it is: a number for each client that has a name.
+    /// Returns the oldest secret of each account, with a number for each named client.
     pub(crate) fn oldest_of_each(&self) -> impl Iterator<Item = (u32, Option<u32>)> {
         let named = (0..).zip(&self.records);
         let named = named.filter_map(|(owner, it)| Some((it.held.oldest()?, Some(owner))));
@@ -177,7 +177,7 @@ impl Accounts {
         self.unused.push(&mut self.records, account);
     }
 
-    /// A client that held `before` secrets holds `after`, one more or less.
+    /// Moves a client from the list for `before` secrets to that for `after`, one more or less.
     fn moved(&mut self, account: u32, before: usize, after: usize) {
         if let Some(list) = before.checked_sub(1).and_then(|at| self.holding.get_mut(at)) {
             list.remove(&mut self.records, account);

@@ -1,9 +1,9 @@
-//! The directory of a memory vault: who owns it, which life this is, and the snapshot between two.
+//! The directory of a memory vault: its owner, its current life, and the snapshot between two lives.
 //!
-//! - `lock` is locked as long as the owner lives: old and new owner never overlap.
-//! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, where there is a
-//!   witness, the mark that the witness has to know.
-//! - `snapshot` is there between a clean shutdown and the next start, and at no other time.
+//! - `lock` is locked while the owner lives: old and new owner never overlap.
+//! - `state` names the vault, its incarnation, the one snapshot that may be loaded, and, if there is a
+//!   witness, the mark that the witness must know.
+//! - `snapshot` exists only between a clean shutdown and the next start.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -23,34 +23,34 @@ pub(crate) struct Home {
     seal: Option<Seal>,
 }
 
-/// What a directory is worth that was opened.
+/// How much of a directory's content is valid.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// It is as it was left, as far as anybody knows.
+    /// It is as it was left, as far as can be known.
     Identity,
-    /// It was rolled back or copied: what is in it begins anew.
+    /// It was rolled back or copied: its content is void.
     Nothing,
 }
 
-/// What the state file says.
+/// Content of the state file.
 struct State {
     incarnation: Incarnation,
     snapshot: Option<SnapshotName>,
-    /// Where there is a witness.
+    /// Present if there is a witness.
     mark: Option<Mark>,
 }
 
 /// Names one snapshot: only the last one is ever loaded, and only once.
 pub(crate) type SnapshotName = [u8; 16];
 
-/// Without a mark.
+/// Length without a mark.
 const STATE_LEN: usize = 16 + 8 + 16;
 
 impl Home {
-    /// Reads the snapshot, if there is one to be read. Its file is gone for good before this returns.
-    /// `load` reports whether what it read is sound: then the incarnation goes on, otherwise a new one
-    /// begins. If it fails, everything is left as it was. If `witness` knows the directory otherwise, a
-    /// new vault begins.
+    /// Reads the snapshot, if there is a valid one. Its file is gone for good before this returns. `load`
+    /// returns whether the content is sound: if so, the incarnation continues, otherwise a new one begins. If
+    /// `load` fails, everything is left unchanged. If `witness` knows the directory with another mark, a new
+    /// vault begins.
     pub(crate) fn open(
         dir: Arc<OwnedDirectory>,
         random: &dyn Random,
@@ -81,18 +81,18 @@ impl Home {
         for name in ["snapshot", "snapshot.new"] {
             dir.remove(name)?;
         }
-        // Synchronises the directory as well: from here on no snapshot comes back.
+        // Also synchronises the directory: from here on no snapshot comes back.
         let mark = seal.as_ref().map(|seal| seal.mark);
         write_state(&dir, &State { incarnation, snapshot: None, mark })?;
         Ok((Self { dir, incarnation, seal }, kept))
     }
 
-    /// How long the owner before has been gone, at least.
+    /// Returns how long the previous owner has been gone, at least.
     pub(crate) fn owned_for(&self) -> Duration {
         self.dir.since.elapsed()
     }
 
-    /// Writes a snapshot, which the next owner may load.
+    /// Writes a snapshot that the next owner may load.
     pub(crate) fn save(
         &self,
         random: &dyn Random,
@@ -110,7 +110,7 @@ impl Home {
     }
 }
 
-/// What is left of a state when the witness was asked: nothing, if it knows another one.
+/// Returns what remains of a state after the witness is asked: nothing, if it knows another mark.
 fn confirmed(
     state: Option<State>,
     witness: Option<&Arc<dyn Witness>>,
@@ -122,15 +122,15 @@ fn confirmed(
     let Some(seal) = Seal::replace(witness, &incarnation.vault, mark.as_ref(), random)? else {
         return Ok((None, None, Kept::Nothing));
     };
-    // Nobody closed it: its owner crashed, or lives, and this is a copy. If nobody can tell, it is no life after
-    // the owner's, for that would say that the owner's secrets are gone.
+    // It was not closed: its owner crashed, or lives and this is a copy. Without knowing which, it is not the
+    // owner's next life, for that would declare the owner's secrets gone.
     if snapshot.is_none() && !seal.tells_the_living() {
         return Ok((None, None, Kept::Identity));
     }
     Ok((state, Some(seal), Kept::Identity))
 }
 
-/// Which life of which vault a directory is left in, if there was one.
+/// Returns the vault and life that a directory was left in, if there was one.
 pub(crate) fn incarnation_in(dir: &OwnedDirectory) -> io::Result<Option<Incarnation>> {
     Ok(read_state(dir)?.map(|state| state.incarnation))
 }
@@ -159,8 +159,8 @@ fn write_state(dir: &OwnedDirectory, state: &State) -> io::Result<()> {
     dir.replace("state", &[&vault[..], &number.to_be_bytes(), snapshot, mark].concat())
 }
 
-/// Without its state nobody knows which lives there were. The operator who removes the directory makes
-/// a new vault of it.
+/// Without its state, the earlier lives are unknown. An operator can start a new vault by removing the
+/// directory.
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the vault's state file is damaged")
 }

@@ -3,7 +3,7 @@
 /// No slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The place of a slot in the list that it is in.
+/// A slot's links in the list that contains it.
 #[derive(Clone, Copy)]
 pub(crate) struct Links {
     older: u32,
@@ -14,7 +14,7 @@ impl Links {
     pub(crate) const UNLINKED: Self = Self { older: NONE, newer: NONE };
 }
 
-/// Something with a place in a list.
+/// A value that can be in a list.
 pub(crate) trait Linked {
     fn links(&mut self) -> &mut Links;
 }
@@ -37,7 +37,7 @@ impl List {
         (self.oldest != NONE).then_some(self.oldest)
     }
 
-    /// The slot that came after `slot`.
+    /// Returns the slot added after `slot`.
     pub(crate) fn after(slots: &mut [impl Linked], slot: u32) -> Option<u32> {
         let newer = slots[slot as usize].links().newer;
         (newer != NONE).then_some(newer)

@@ -1,5 +1,5 @@
-//! A memory vault that has a directory: how its secrets go from one process to the next, and how it
-//! knows that those of a process that crashed are gone.
+//! A memory vault with a directory: how its secrets pass from one process to the next, and how it knows that
+//! those of a crashed process are gone.
 
 use std::hash::BuildHasher;
 use std::io;
@@ -25,40 +25,39 @@ use crate::millis::seconds;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Restored {
-    /// No snapshot: this is the first life, or the one before ended without
-    /// [`close`](MemoryVault::close).
+    /// No snapshot: this is the first life, or the previous one ended without [`close`](MemoryVault::close).
     Nothing,
-    /// The snapshot of a clean shutdown, with this many secrets that have not expired.
+    /// The snapshot of a clean shutdown, with this many unexpired secrets.
     Secrets(usize),
-    /// A snapshot that could not be used: damaged, or under a key that is not here. Its secrets are gone.
+    /// An unusable snapshot: damaged, or under a missing key. Its secrets are gone.
     Discarded,
     /// The directory is not as its last owner left it: it was rolled back, restored or copied, or the
-    /// [`Witness`] has forgotten it. Nothing of it is used. The vault has a new identity: to it every earlier
-    /// ticket's key is unknown. See [`MemoryVault::open_witnessed`].
+    /// [`Witness`] has forgotten it. None of its content is used. The vault has a new identity, to which the
+    /// keys of all earlier tickets are unknown. See [`MemoryVault::open_witnessed`].
     RolledBack,
 }
 
 impl MemoryVault {
-    /// Opens the vault of a directory at `now` (since the Unix epoch), and makes the directory if it is
-    /// not there. The vault owns it until it is dropped or the process ends, however it ends.
+    /// Opens the vault of a directory at `now` (since the Unix epoch), and creates the directory if missing.
+    /// The vault owns it until it is dropped or the process ends, however it ends.
     ///
-    /// If the process before ended with [`close`](Self::close), the vault has its secrets again. The
-    /// snapshot is unlinked and the directory synchronised before this returns: it can't be loaded
-    /// twice. A process that crashed left none, and its secrets are gone.
+    /// If the previous process ended with [`close`](Self::close), the vault has its secrets again. The
+    /// snapshot is unlinked and the directory synchronised before this returns: it can't be loaded twice. A
+    /// crashed process left no snapshot, and its secrets are gone.
     ///
-    /// Forward secrecy of what was in a snapshot ends at the keys in `keys`: disks keep the blocks of
-    /// unlinked files. A directory that is restored from a backup, or with a virtual machine, brings
-    /// taken secrets back, and nothing here notices (see [`open_witnessed`](Self::open_witnessed)): keep it
-    /// out of backups, on a local file system, and empty it in a copy of a machine.
+    /// Forward secrecy of a snapshot's content depends on the keys in `keys`: disks keep the blocks of
+    /// unlinked files. A directory restored from a backup, or with a virtual machine, brings taken secrets
+    /// back, and nothing here detects it (see [`open_witnessed`](Self::open_witnessed)): keep it out of
+    /// backups, on a local file system, and empty it in a copy of a machine.
     ///
-    /// A snapshot knows which of its secrets belong to one client, and not to whom: the next life counts
-    /// them as those of another client.
+    /// A snapshot records which secrets belong to the same client, but not which client: the next life counts
+    /// them as another client's.
     ///
-    /// It waits for the disk.
+    /// Blocks on disk I/O.
     ///
     /// # Errors
-    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process owns the directory; other errors of
-    /// the file system; [`InvalidData`](io::ErrorKind::InvalidData) if the state file is damaged.
+    /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if another process owns the directory; other errors
+    /// of the file system; [`InvalidData`](io::ErrorKind::InvalidData) if the state file is damaged.
     pub fn open(
         dir: &Path,
         limits: Limits,
@@ -69,17 +68,17 @@ impl MemoryVault {
         Self::open_home(dir, None, limits, provider, keys, now)
     }
 
-    /// Opens the vault of a directory as [`open`](Self::open) does, if `witness` knows it as it is: one that
-    /// was rolled back, or copied while it was closed, is [`Restored::RolledBack`]. So is a copy of one that
-    /// is in use, if the witness can tell; if it can't, a vault that was not closed gets a new identity, and
-    /// its clients hear `unknown` instead of `lost`. A crash between the witness and the directory looks like
-    /// a rollback as well.
+    /// Opens the vault of a directory like [`open`](Self::open), if `witness` confirms its state: one that
+    /// was rolled back, or copied while closed, is [`Restored::RolledBack`]. So is a copy of one in use, if
+    /// the witness can detect that; if it can't, a vault that was not closed gets a new identity, and its
+    /// clients get `unknown` instead of `lost`. A crash between the updates of witness and directory also
+    /// looks like a rollback.
     ///
-    /// No witness helps against a machine that is copied with a filled vault in its memory, or together with
-    /// its witness.
+    /// No witness helps if a machine is copied with a filled vault in its memory, or together with its
+    /// witness.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and those of the witness.
+    /// Returns the errors of [`open`](Self::open), and those of the witness.
     pub fn open_witnessed(
         dir: &Path,
         witness: Arc<dyn Witness>,
@@ -103,8 +102,8 @@ impl MemoryVault {
         Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()))
     }
 
-    /// Opens the vault of a directory that is locked. What is to become of a snapshot that can't be used
-    /// is said by `discard`; if it fails, the directory is left as it was.
+    /// Opens the vault of a locked directory. `discard` decides about an unusable snapshot; if it fails, the
+    /// directory is left unchanged.
     pub(crate) fn open_owned(
         dir: Arc<OwnedDirectory>,
         witness: Option<Arc<dyn Witness>>,
@@ -130,14 +129,14 @@ impl MemoryVault {
         Ok((vault, if kept == Kept::Nothing { Restored::RolledBack } else { restored }))
     }
 
-    /// Ends the vault at `now` (since the Unix epoch): from here on it takes nothing and gives nothing,
-    /// and what it had is in a snapshot in its directory, wrapped under `keys`, for the next process. A
-    /// vault without a directory forgets all. Only the first call does anything.
+    /// Ends the vault at `now` (since the Unix epoch): from here on it takes and returns nothing, and its
+    /// content is in a snapshot in its directory, wrapped under `keys`, for the next process. A vault without
+    /// a directory forgets everything. Only the first call has an effect.
     ///
-    /// It waits for the disk.
+    /// Blocks on disk I/O.
     ///
     /// # Errors
-    /// Those of the file system, or if no key wraps. The secrets are gone then.
+    /// Returns the errors of the file system, or an error if no key wraps. The secrets are gone then.
     pub fn close(&self, provider: &Provider, keys: &WrappingKeys, now: Duration) -> io::Result<()> {
         if self.closed.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -162,7 +161,7 @@ impl MemoryVault {
             match record {
                 Record::Live { expires_at, .. } if expires_at <= now => (),
                 Record::Live { stored, expires_at, owner } => {
-                    // Whose it is nobody knows any more; that it is one client's is enough to be fair.
+                    // The owner's name is lost; that the secrets share one owner suffices for fairness.
                     let client = owner.map(|owner| ClientHash(hashing.hash_one((OWNER, owner))));
                     let new = Incoming { handle: &handle, hash, stored, expires_at, client };
                     store.put(new, now, hashing);
@@ -174,5 +173,5 @@ impl MemoryVault {
     }
 }
 
-/// No name is hashed like this.
+/// No client's name hashes like this.
 const OWNER: &str = "who had these before";

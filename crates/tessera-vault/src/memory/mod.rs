@@ -38,36 +38,36 @@ use crate::memory::home::Home;
 use crate::memory::store::{Fate, Incoming, Store};
 use crate::millis::seconds;
 
-/// Holds one-time secrets in the memory of this process, and gives each out once.
+/// Holds one-time secrets in the memory of this process, and returns each once.
 ///
-/// A full vault evicts secrets for new ones: a secret that is gone costs its client a round trip, nothing
-/// else. Who holds most loses its oldest first, and nobody whose name is known loses one to a client that
-/// holds more. Clients without a name count as one; a quarter of the room is for those with one, and the
-/// rest is not taken from those without.
+/// A full vault evicts secrets for new ones: losing a secret costs its client a round trip, nothing else. The
+/// client that holds most loses its oldest first, and no named client loses one to a client that holds more.
+/// Clients without a name count as one; a quarter of the room is reserved for named clients, and the rest is
+/// not taken from unnamed ones.
 ///
-/// Of secrets that were taken or burned it remembers handles, in bounded memory of their own; what it has
-/// forgotten is [`Absent::Unknown`].
+/// It remembers the handles of taken and burned secrets, in separate bounded memory; a forgotten handle is
+/// [`Absent::Unknown`].
 ///
-/// Expired secrets are never given out. They are destroyed as traffic comes by; an owner whose server
-/// may have none for long calls [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for
-/// a minute, in which it destroys only what it is asked for.
+/// Expired secrets are never returned. Traffic triggers their destruction; if a server may have none for
+/// long, its owner should call [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for a
+/// minute, in which it only destroys secrets that are asked for.
 ///
-/// A classical secret (X25519) takes less than 200 bytes with everything around it, a post-quantum one 2.6 kB in
-/// expanded form and 240 bytes as a seed, and each client that has a name about 40 more. Post-quantum keys
-/// are kept expanded as long as [`Limits::expanded_bytes`] lets them be.
+/// A classical secret (X25519) takes less than 200 bytes, overhead included, a post-quantum one 2.6 kB in
+/// expanded form and 240 bytes as a seed, and each named client about 40 more. Post-quantum keys are kept
+/// expanded as far as [`Limits::expanded_bytes`] allows.
 ///
-/// A vault of [`new`](Self::new) ends with its process. One that was [`open`](Self::open)ed in a
-/// directory may hand its secrets to the next process, and says of tickets from before a crash that
-/// their keys are gone.
+/// A vault made with [`new`](Self::new) ends with its process. One that was [`open`](Self::open)ed in a
+/// directory can pass its secrets to the next process, and reports keys of tickets from before a crash as
+/// lost.
 pub struct MemoryVault {
-    /// One lock for all: who holds most is a question about all secrets. A secret is encoded before it is
-    /// taken, and wiped by whom it was given out to after it.
+    /// One lock for everything, because finding the client that holds most concerns all secrets. Secrets are
+    /// encoded before the lock is taken, and wiped by their receiver after it is released.
     content: Mutex<Content>,
-    /// For handles and names. Handles should be random, but clients know them: with the key nobody can aim at
+    /// For handles and names. Handles should be random, but clients know them: the key prevents attacks on
     /// one bucket of a table.
     hashing: RandomState,
     closed: AtomicBool,
-    /// The last field: the lock ends after the secrets.
+    /// The last field, so that the lock outlives the secrets.
     #[cfg(unix)]
     home: Option<Home>,
 }
@@ -77,28 +77,28 @@ struct Content {
     clock: Clock,
 }
 
-/// How much a [`MemoryVault`] holds.
+/// The capacity of a [`MemoryVault`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many secrets.
+    /// Maximum number of secrets.
     pub secrets: usize,
-    /// How many secrets of one client whose name is known. Further ones are refused: the client gets
-    /// ordinary tickets until it has used some, or they have expired.
+    /// Maximum number of secrets of one named client. Further ones are refused: the client gets ordinary
+    /// tickets until it has used some, or they have expired.
     pub per_client: usize,
-    /// Of how many secrets that are gone it remembers what became of them.
+    /// For how many secrets that are gone it remembers their outcome.
     pub tombstones: usize,
-    /// How many bytes there may be of secrets that are longer than 256 bytes each: of post-quantum keys in
-    /// expanded form, 2.5 kB each. Where they are used up the vault asks for seeds ([`Vault::key_form`]), a
-    /// tenth as long, which cost a handshake more than twice the processor time. 0: seeds alone.
+    /// Maximum total bytes of secrets longer than 256 bytes each: of post-quantum keys in expanded form, 2.5
+    /// kB each. Beyond it the vault requests seeds ([`Vault::key_form`]), a tenth as long, which more than
+    /// double a handshake's processor time. 0: seeds only.
     ///
-    /// Servers in many threads may go beyond it by what they put at the same moment, but never by more than an
+    /// Servers with many threads may exceed it by what they put at the same moment, but never by more than an
     /// eighth: further ones are refused. Default: 128 MiB, about 50,000 keys.
     pub expanded_bytes: usize,
 }
 
 impl Limits {
-    /// A tenth for each client (or 64, if that is more), but no more than the quarter that
-    /// clients with a name have for themselves; and as many tombstones as secrets.
+    /// Returns limits with a tenth for each client (or 64, if that is more), but at most the quarter reserved
+    /// for named clients; and as many tombstones as secrets.
     pub fn new(secrets: usize) -> Self {
         let tenth = secrets.div_ceil(10).max(MIN_PER_CLIENT);
         Self {
@@ -114,13 +114,13 @@ impl Limits {
 const MIN_PER_CLIENT: usize = 64;
 
 impl MemoryVault {
-    /// A vault for at most `capacity` secrets, with the other [`Limits`] that go with it. It uses memory
-    /// as it fills.
+    /// Makes a vault for at most `capacity` secrets, with the matching other [`Limits`]. Memory use grows as
+    /// it fills.
     pub fn new(capacity: usize) -> Self {
         Self::with_limits(Limits::new(capacity))
     }
 
-    /// A vault with these limits.
+    /// Makes a vault with these limits.
     pub fn with_limits(limits: Limits) -> Self {
         let store = Store::new(limits);
         Self {
@@ -132,9 +132,9 @@ impl MemoryVault {
         }
     }
 
-    /// Destroys every secret that has expired at `now` (since the Unix epoch), and returns how many they
-    /// were. A `now` that is further ahead than time can have passed is doubted for a minute. Looks at all
-    /// secrets, some thousands at a time, between which others have their turn.
+    /// Destroys every secret expired at `now` (since the Unix epoch), and returns their number. A `now`
+    /// further ahead than the time that can have passed is doubted for a minute. Scans all secrets, some
+    /// thousands at a time, and releases the lock in between.
     pub fn purge(&self, now: Duration) -> usize {
         let (mut next, mut purged) = (Some(0), 0);
         while let Some(slot) = next {
@@ -147,7 +147,7 @@ impl MemoryVault {
         purged
     }
 
-    /// The answer for a secret that is not here, and was not remembered.
+    /// Returns the answer for a secret that is neither here nor remembered.
     #[cfg(unix)]
     fn unknown(&self, question: &TakeSecret) -> Absent {
         match (&self.home, question.incarnation) {
@@ -163,14 +163,14 @@ impl MemoryVault {
         Absent::Unknown
     }
 
-    /// Nothing that happens under the lock panics half way, so a poisoned one is still good.
+    /// A poisoned lock is fine: nothing under it panics half way.
     fn content(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Vault for MemoryVault {
-    /// Refuses a handle that is or was here, so that no secret is ever given out twice.
+    /// Refuses a handle that is or was here, so that no secret is ever returned twice.
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         if put.secret.key.len() > OneTimeSecret::MAX_KEY_LEN {
             return Err(PutRefused);
@@ -207,7 +207,7 @@ impl Vault for MemoryVault {
         })
     }
 
-    /// Expanded, while there is room for it.
+    /// Expanded while there is room.
     fn key_form(&self) -> KeyForm {
         match self.content().store.has_room_for_expanded() {
             true => KeyForm::Expanded,
@@ -225,7 +225,7 @@ impl Vault for MemoryVault {
         self.home.as_ref().map(|home| home.incarnation)
     }
 
-    /// Counts secrets that have expired and were not yet destroyed.
+    /// Includes expired secrets that are not destroyed yet.
     fn len(&self) -> usize {
         self.content().store.len()
     }

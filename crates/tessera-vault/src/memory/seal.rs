@@ -1,4 +1,4 @@
-//! What a witness knows of the life of a directory.
+//! What a witness knows about the life of a directory.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +7,7 @@ use tessera::crypto::Random;
 
 use crate::memory::witness::{Mark, Witness, Witnessed};
 
-/// The mark that the witness and the directory have in common, as long as the owner lives.
+/// The mark that witness and directory share while the owner lives.
 pub(crate) struct Seal {
     witness: Arc<dyn Witness>,
     pub(crate) mark: Mark,
@@ -15,7 +15,7 @@ pub(crate) struct Seal {
 }
 
 impl Seal {
-    /// Has the witness replace the mark of a vault; `None` if it knows another one.
+    /// Asks the witness to replace the mark of a vault; `None` if it knows another one.
     pub(crate) fn replace(
         witness: &Arc<dyn Witness>,
         vault: &[u8; 16],
@@ -31,14 +31,14 @@ impl Seal {
         })
     }
 
-    /// Whether nobody else can have replaced the mark while its owner lived.
+    /// Whether no other process can have replaced the mark while its owner lived.
     pub(crate) fn tells_the_living(&self) -> bool {
         self.hold.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// The mark under which the directory is left.
+    /// Returns the mark under which the directory is left.
     pub(crate) fn close(&self, vault: &[u8; 16], random: &dyn Random) -> io::Result<Mark> {
-        // The witness would find itself in use.
+        // Otherwise the witness would find the mark held.
         drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
         let left = Self::replace(&self.witness, vault, Some(&self.mark), random)?;
         left.map(|seal| seal.mark).ok_or_else(|| {

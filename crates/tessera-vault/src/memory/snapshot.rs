@@ -1,7 +1,7 @@
-//! The file in which a vault's content goes from one process to the next: sealed chunks of records.
+//! The file that carries a vault's content from one process to the next: sealed chunks of records.
 //!
-//! Each chunk is bound to the vault, its incarnation, the snapshot's name, its own place, and whether it
-//! is the last. A snapshot is loaded whole or not at all.
+//! Each chunk is bound to the vault, its incarnation, the snapshot's name, its own place, and whether it is
+//! the last. A snapshot is loaded as a whole or not at all.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::memory::store::{EncodedSecret, Fate, Record};
 
 pub(crate) const MAGIC: &[u8; 8] = b"tsrvlt\x00\x01";
 
-/// What a record is. Snapshots of before have no secrets with an owner.
+/// Record types. Older snapshots have no secrets with an owner.
 mod kind {
     pub(super) const SECRET: u8 = 0;
     pub(super) const USED: u8 = 1;
@@ -24,13 +24,13 @@ mod kind {
     pub(super) const SECRET_WITH_OWNER: u8 = 3;
 }
 
-/// A chunk is written when it has this much, in bytes.
+/// A chunk is written when it has this many bytes.
 const CHUNK: usize = 64 * 1024;
 
-/// The most that one record may add, in bytes.
+/// Maximum length of one record, in bytes.
 const MAX_RECORD: usize = 64 * 1024;
 
-/// Where a chunk belongs.
+/// The place that a chunk is bound to.
 struct Place<'a> {
     incarnation: &'a Incarnation,
     name: &'a SnapshotName,
@@ -111,7 +111,7 @@ impl<'a> SnapshotWriter<'a> {
     }
 }
 
-/// Reads a snapshot whole; `None` if it is not the one that was written last, or damaged.
+/// Reads a whole snapshot; `None` if it is not the last one written, or damaged.
 pub(crate) fn read_snapshot(
     file: &mut dyn Read,
     keys: &WrappingKeys,

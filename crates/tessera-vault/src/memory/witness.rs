@@ -1,25 +1,25 @@
-//! A second place that knows how a vault's directory was left: what a rolled-back copy can't know.
+//! A second place that records how a vault's directory was left, to detect rolled-back copies.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Random, and another each time that a directory is opened or closed.
+/// Random, and changed each time a directory is opened or closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark(pub [u8; 16]);
 
 /// Remembers one [`Mark`] for each vault, in a place that is not rolled back or copied together with the
 /// vault's directory: another machine, another disk, or at least another file system.
 ///
-/// A directory whose own mark is another one was rolled back, restored or copied. So was one that is used
-/// with a witness that has forgotten it: a witness has to live as long as the directories do.
+/// A directory whose own mark differs was rolled back, restored or copied. A witness that has forgotten a
+/// directory is treated the same: it must live as long as the directories.
 pub trait Witness: Send + Sync {
-    /// Replaces the mark of a vault by `new`, durably and in one atomic step, if it is `expected`; `None` is no
-    /// mark at all. It may wait.
+    /// Replaces the mark of a vault by `new`, durably and atomically, if it is `expected`; `None` means no
+    /// mark. It may block.
     ///
     /// # Errors
-    /// If it can't be said whether it was replaced, or can't be done.
+    /// Returns an error if the mark can't be replaced, or if the outcome is unknown.
     fn replace(
         &self,
         vault: &[u8; 16],
@@ -32,27 +32,27 @@ pub trait Witness: Send + Sync {
 pub enum Witnessed {
     /// The mark was replaced.
     Replaced {
-        /// Until this is dropped, or the process ends, nobody else can replace it. `None` if the witness can't
-        /// tell whether the owner lives. Then a directory that was not closed gets a new identity, because it
-        /// may be the copy of one that is in use.
+        /// No other process can replace it until this is dropped or the process ends. `None` if the witness
+        /// can't detect whether the owner lives. Then a directory that was not closed gets a new identity,
+        /// because it may be the copy of one in use.
         hold: Option<Box<dyn Send + Sync>>,
     },
-    /// There is another mark, or none, or the owner of the vault lives.
+    /// There is another mark, or none, or the vault's owner lives.
     Differs,
 }
 
-/// Marks in files of a directory, for copies and rollbacks of a vault's directory on this machine. What rolls
-/// back the whole machine rolls this back as well.
+/// Keeps marks in the files of a directory, to detect copies and rollbacks of a vault's directory on this
+/// machine. A rollback of the whole machine rolls this back as well.
 pub struct FileWitness {
     dir: PathBuf,
 }
 
 impl FileWitness {
-    /// A witness in `dir`, which is made if it is not there: on a local file system that survives what the
-    /// vault's directory survives, and not in the same backup.
+    /// Makes a witness in `dir`, and creates that if missing: on a local file system, as durable as the
+    /// vault's directory, and not in the same backup.
     ///
     /// # Errors
-    /// If the directory can't be made.
+    /// Returns an error if the directory can't be created.
     pub fn new(dir: &Path) -> io::Result<Self> {
         match DirBuilder::new().mode(0o700).create(dir) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
@@ -96,7 +96,7 @@ impl FileWitness {
         if found != expected.map_or(&[][..], |mark| &mark.0) {
             return Ok(Witnessed::Differs);
         }
-        // A mark that is half written is no mark of anybody's: that is the safe side.
+        // A half-written mark matches no directory's: that is the safe side.
         file.rewind()?;
         file.write_all(&new.0)?;
         file.sync_all()?;

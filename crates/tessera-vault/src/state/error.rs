@@ -1,4 +1,4 @@
-//! What can be wrong with a state directory, and what to do.
+//! Problems of a state directory, and their remedies.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::keys::RingError;
 
-/// Why a state can't be opened, or written.
+/// Why a state can't be opened or written.
 #[derive(Debug)]
 pub struct StateError {
     directory: PathBuf,
@@ -15,7 +15,7 @@ pub struct StateError {
     problem: StateProblem,
 }
 
-/// What is wrong with a state.
+/// The problem with a state.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StateProblem {
@@ -23,9 +23,9 @@ pub enum StateProblem {
     InUse,
     /// It is sealed under another key, or its first bytes are damaged.
     WrongKey,
-    /// It was cut off, changed, or put there from elsewhere.
+    /// It was truncated, changed, or copied from elsewhere.
     Damaged,
-    /// A file is missing that belongs to the others.
+    /// A file is missing while others are present.
     Missing,
     /// It is in a format that this version no longer reads.
     Older {
@@ -39,21 +39,21 @@ pub enum StateProblem {
     },
     /// Another user owns the directory, and can put files into it.
     OwnedByAnother {
-        /// The user's number.
+        /// The owner's user id.
         owner: u32,
     },
-    /// Others than the owner can put files into the directory.
+    /// Other users can put files into the directory.
     WritableByOthers {
         /// Its permissions.
         mode: u32,
     },
-    /// The directory holds files of others.
+    /// The directory holds foreign files.
     HoldsOtherFiles,
-    /// The key can't be one.
+    /// The key is invalid.
     Key(RingError),
-    /// Its witness can't be asked.
+    /// The witness failed.
     Witness(io::Error),
-    /// The file system refused.
+    /// A file system error.
     Io(io::Error),
 }
 
@@ -64,7 +64,7 @@ impl StateError {
 
     pub(super) fn io(directory: &Path, file: &'static str, error: io::Error) -> Self {
         let problem = match error.downcast::<StateProblem>() {
-            // It lies elsewhere.
+            // The witness is not in the directory.
             Ok(problem @ StateProblem::Witness(_)) => return Self::new(directory, "", problem),
             Ok(problem) => problem,
             Err(error) => match error.kind() {
@@ -76,12 +76,12 @@ impl StateError {
         Self::new(directory, file, problem)
     }
 
-    /// What is wrong.
+    /// Returns the problem.
     pub fn problem(&self) -> &StateProblem {
         &self.problem
     }
 
-    /// Whether starting afresh is the remedy: what there is is of no use with this key and this version.
+    /// Returns whether starting afresh is the remedy: the content is useless with this key and this version.
     pub fn is_of_content(&self) -> bool {
         matches!(
             self.problem,
@@ -93,7 +93,7 @@ impl StateError {
         )
     }
 
-    /// What to do where what there is is of no use, in words for a person, with the command for it.
+    /// Returns instructions for starting afresh when the content is useless, with the command.
     pub fn how_to_start_afresh(directory: &Path) -> String {
         let directory = directory.display().to_string().replace('\'', r"'\''");
         format!(

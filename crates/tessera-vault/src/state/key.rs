@@ -7,31 +7,31 @@ use zeroize::Zeroizing;
 
 use crate::keys::{EpochKey, RingError, WrappingKeys, WrappingPurpose};
 
-/// The key under which the files of a [`ServerState`](super::ServerState) are sealed: 32 random bytes,
-/// which lie in another place than the directory. Each directory has a key of its own.
+/// The key under which the files of a [`ServerState`](super::ServerState) are sealed: 32 random bytes, stored
+/// outside the directory. Each directory has its own key.
 pub struct StateKey(Box<Zeroizing<[u8; Self::LEN]>>);
 
 impl StateKey {
     /// Its length in bytes.
     pub const LEN: usize = 32;
 
-    /// A key that was kept somewhere, never all zeros.
+    /// Makes a key from a stored secret, which must not be all zeros.
     #[must_use]
     pub fn new(secret: Box<Zeroizing<[u8; Self::LEN]>>) -> Self {
         Self(secret)
     }
 
-    /// A new key.
+    /// Makes a new random key.
     ///
     /// # Errors
-    /// If the provider has no randomness.
+    /// Returns an error if the provider has no randomness.
     pub fn generate(provider: &Provider) -> Result<Self, RandomFailed> {
         let mut secret = Box::new(Zeroizing::new([0; Self::LEN]));
         provider.random.fill(&mut **secret)?;
         Ok(Self(secret))
     }
 
-    /// The secret, to be kept.
+    /// Returns the secret, for storage.
     #[must_use]
     pub fn expose(&self) -> &[u8; Self::LEN] {
         &self.0
@@ -62,7 +62,7 @@ pub(super) fn wrapping_keys(
     Ok(set)
 }
 
-/// Whoever keeps a key keeps its secret alone: the id follows from it.
+/// Derives the id from the secret, so that only the secret must be stored.
 fn id(provider: &Provider, key: &StateKey) -> [u8; 16] {
     let mut id = [0; 16];
     if let Some(suite) = provider.suites.first() {
@@ -72,14 +72,14 @@ fn id(provider: &Provider, key: &StateKey) -> [u8; 16] {
     id
 }
 
-/// State keys know no time.
+/// State keys have no expiry.
 pub(super) const NOW: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A key that was replaced still opens, and seals nothing new.
+    /// A replaced key still opens, but seals nothing new.
     #[test]
     fn the_first_key_wraps_whichever_it_is() {
         let provider = tessera_aws_lc::provider();

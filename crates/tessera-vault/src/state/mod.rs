@@ -26,8 +26,8 @@ use crate::state::ring_file::{RingFile, read_ring};
 pub use error::{StateError, StateProblem};
 pub use key::StateKey;
 
-/// What one server remembers between connections, in a directory that it owns: a ring that rotates itself
-/// and a vault of one-time keys. Both survive a clean restart; the ring survives a crash too.
+/// What one server remembers between connections, in a directory that it owns: a self-rotating ring and a
+/// vault of one-time keys. Both survive a clean restart; the ring survives a crash too.
 ///
 /// ```no_run
 /// # use std::path::Path;
@@ -49,22 +49,22 @@ pub use key::StateKey;
 /// # }
 /// ```
 ///
-/// The directory belongs on a local file system, and in no backup; its key belongs elsewhere, best on a
-/// tmpfs. Whoever has both can impersonate the server's clients and, until they are used, read their early
-/// data. A destroyed key is gone from the file at once, and from the disk when its block is written anew or
-/// the directory's key is destroyed.
+/// The directory belongs on a local file system, and in no backup; its key belongs elsewhere, preferably on a
+/// tmpfs. An attacker with both can impersonate the server's clients and, until the one-time keys are used,
+/// read their early data. A destroyed key is gone from the file at once, and from the disk when its block is
+/// overwritten or the directory's key is destroyed.
 ///
-/// A directory that is put back as it was after an earlier [`close`](Self::close), together with the key of
-/// then, brings taken one-time keys back: a flight may be accepted twice, and nothing in the directory shows it.
-/// With another key at each start, and the old one destroyed, it opens no more. With a [`Witness`]
-/// ([`open_witnessed`](Self::open_witnessed)) it is noticed.
+/// Restoring a directory from an earlier [`close`](Self::close), together with its key of that time, brings
+/// taken one-time keys back: a flight may be accepted twice, and nothing in the directory shows it. If each
+/// start uses a new key and destroys the old one, the restored directory doesn't open. A [`Witness`]
+/// ([`open_witnessed`](Self::open_witnessed)) detects it.
 ///
-/// | file | what it is for |
+/// | file | purpose |
 /// |---|---|
 /// | `lock`, `state`, `snapshot` | the vault's: see [`MemoryVault::open`] |
-/// | `ring` | the ticket keys and the vault's life, sealed; written whenever a key comes or goes |
+/// | `ring` | the ticket keys and the vault's life, sealed; written whenever a key is made or destroyed |
 ///
-/// Everything here waits for the disk. So does, twice for each key, the ticket that a key is made for.
+/// All methods block on disk I/O. So does, twice for each key, the ticket for which a key is made.
 pub struct ServerState {
     ring: Arc<RotatingRing>,
     vault: Arc<MemoryVault>,
@@ -75,54 +75,53 @@ pub struct ServerState {
     previous_life: PreviousLife,
 }
 
-/// How a state is to be kept.
+/// How a state is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct StateOptions {
-    /// How much the vault holds.
+    /// Capacity of the vault.
     pub limits: Limits,
     /// How the ring rotates.
     pub rotation: Rotation,
 }
 
-/// A hundred thousand one-time keys, and the rotation of every ring.
+/// A hundred thousand one-time keys, and the default rotation.
 impl Default for StateOptions {
     fn default() -> Self {
         Self { limits: Limits::new(100_000), rotation: Rotation::default() }
     }
 }
 
-/// How the server before ended, and so what was in the directory.
+/// How the previous server ended, and therefore what was in the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PreviousLife {
-    /// There was none, or what it left was removed: clients of earlier servers begin with full handshakes.
+    /// There was none, or its content was removed: clients of earlier servers start with full handshakes.
     None,
-    /// What a server had when it ended cleanly: its ticket keys, and this many one-time keys that have not
-    /// expired.
+    /// It ended cleanly: its ticket keys were found, and this many unexpired one-time keys.
     Closed {
-        /// How many.
+        /// Number of one-time keys.
         secrets: usize,
     },
-    /// The directory is not as its witness knows it: it was put back, or is a copy, or was used without the witness.
-    /// The ticket keys in it count. Its one-time keys are gone, and the vault is a new one: clients resume, and early
-    /// data of before is refused, with the verdict `unknown`.
+    /// The directory is not as its witness knows it: it was restored, or is a copy, or was used without the
+    /// witness. Its ticket keys are valid. Its one-time keys are gone, and the vault is a new one: clients
+    /// resume, and earlier early data is refused, with the verdict `unknown`.
     RolledBack,
-    /// The ticket keys of a server that ended without [`ServerState::close`]. Its one-time keys are gone:
-    /// clients resume, and early data of before is refused, with the verdict `lost` if the directory knows
-    /// the life that the ticket is from.
+    /// It ended without [`ServerState::close`]: its ticket keys were found. Its one-time keys are gone:
+    /// clients resume, and earlier early data is refused, with the verdict `lost` if the directory knows the
+    /// life that the ticket is from.
     Crashed,
 }
 
 impl ServerState {
-    /// Opens the state of a directory at `now` (since the Unix epoch), and makes both if they are not
-    /// there. It is owned until the state, its ring and its vault are dropped, or the process ends.
+    /// Opens the state of a directory at `now` (since the Unix epoch), and creates both if missing. The
+    /// directory is owned until the state, its ring and its vault are dropped, or the process ends.
     ///
-    /// The first of `keys` seals, all open; what there was is sealed anew, under the first, before this
-    /// returns. So a key is replaced at a restart by giving the new one and the old one, and destroying the
-    /// old one afterwards. A snapshot of secrets is unlinked before this returns, for good.
+    /// The first of `keys` seals, all open; existing content is sealed again under the first before this
+    /// returns. So to replace a key, restart with the new and the old one, then destroy the old one. A
+    /// snapshot of secrets is unlinked before this returns, for good.
     ///
     /// # Errors
-    /// A directory that is not as it should be is left as it is, and refused: see [`StateProblem`].
+    /// An invalid directory is left unchanged, and refused: see [`StateProblem`].
     pub fn open(
         dir: &Path,
         keys: &[StateKey],
@@ -133,12 +132,12 @@ impl ServerState {
         Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(None))
     }
 
-    /// Like [`open`](Self::open), if `witness` knows the directory as it is. One that was put back as it was earlier,
-    /// or copied, is [`PreviousLife::RolledBack`]. So is one that was used without this witness, or whose server
-    /// crashed between the witness and the directory.
+    /// Like [`open`](Self::open), if `witness` confirms the directory's state. One that was restored to an
+    /// earlier state, or copied, is [`PreviousLife::RolledBack`]. So is one that was used without this
+    /// witness, or whose server crashed between the updates of witness and directory.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and those of the witness.
+    /// Returns the errors of [`open`](Self::open), and those of the witness.
     pub fn open_witnessed(
         dir: &Path,
         keys: &[StateKey],
@@ -150,11 +149,11 @@ impl ServerState {
         Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(Some(witness)))
     }
 
-    /// Like [`open`](Self::open) for a directory whose state is of no use any more, such as one whose key
-    /// is gone: what there was is removed.
+    /// Like [`open`](Self::open) for a directory whose content is useless, for example because its key is
+    /// gone: the content is removed.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open) that are not of the content.
+    /// Returns the errors of [`open`](Self::open) that don't concern the content.
     pub fn open_afresh(
         dir: &Path,
         keys: &[StateKey],
@@ -211,7 +210,7 @@ impl ServerState {
         let ring = RotatingRing::written(provider, options.rotation, tickets, write, now);
         ring.keep(now);
         if let Err(error) = ring.write_now() {
-            // What was in the snapshot is nowhere else. The first failure is told.
+            // The snapshot's content exists nowhere else. The first failure is reported.
             let _ = vault.close(provider, &keys, now);
             return Err(failed("ring")(error));
         }
@@ -225,28 +224,28 @@ impl ServerState {
         Ok(Self { ring, vault, keys, provider: *provider, directory, previous_life })
     }
 
-    /// The ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets).
+    /// Returns the ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets).
     pub fn ring(&self) -> Arc<RotatingRing> {
         self.ring.clone()
     }
 
-    /// The vault, for a [`OneTimeKeyGuard`](tessera::resume::OneTimeKeyGuard).
+    /// Returns the vault, for a [`OneTimeKeyGuard`](tessera::resume::OneTimeKeyGuard).
     pub fn vault(&self) -> Arc<MemoryVault> {
         self.vault.clone()
     }
 
-    /// How the server before ended, and so what was in the directory.
+    /// Returns how the previous server ended, and therefore what was in the directory.
     pub fn previous_life(&self) -> PreviousLife {
         self.previous_life
     }
 
-    /// Does at `now` (since the Unix epoch) what is due: makes the next ticket key, destroys what has ended.
-    /// The ring does so by itself at each ticket; from a timer it keeps that wait for the disk out of
-    /// handshakes, and ended keys go in time where there is no traffic.
+    /// Does what is due at `now` (since the Unix epoch): makes the next ticket key, destroys expired ones.
+    /// The ring does so by itself at each ticket; calling this from a timer keeps the disk I/O out of
+    /// handshakes, and destroys expired keys in time if there is no traffic.
     ///
     /// # Errors
-    /// If the keys could not be written. The server can go on: keys that were made are used, only a
-    /// restart doesn't find them; and keys that have ended are still in the file. It is tried again.
+    /// Returns an error if the keys could not be written. The server can continue: new keys are used, but a
+    /// restart won't find them; expired keys are still in the file. The write is retried.
     pub fn keep(&self, now: Duration) -> Result<(), StateError> {
         self.ring.keep(now);
         self.vault.purge(now);
@@ -256,13 +255,13 @@ impl ServerState {
         }
     }
 
-    /// Hands everything to the next server at `now` (since the Unix epoch). From here on the vault takes
-    /// nothing and gives nothing, and the ring is written no more: call it after the last connection.
-    /// The directory stays owned until state, ring and vault are dropped.
+    /// Hands everything to the next server at `now` (since the Unix epoch). From here on the vault takes and
+    /// returns nothing, and the ring is no longer written: call it after the last connection. The directory
+    /// stays owned until state, ring and vault are dropped.
     ///
     /// # Errors
-    /// Those of the file system. One-time keys are lost then, and ticket keys if they could not be written
-    /// before either.
+    /// Returns the errors of the file system. One-time keys are lost then, and ticket keys if they could not
+    /// be written before either.
     pub fn close(&self, now: Duration) -> Result<(), StateError> {
         self.ring.keep(now);
         let failed =
@@ -273,15 +272,15 @@ impl ServerState {
     }
 }
 
-/// What to make of a directory.
+/// How to treat an existing directory.
 enum Begin {
-    /// What is in it counts, if this witness knows it.
+    /// Its content is valid, if this witness confirms it.
     AsItIs(Option<Arc<dyn Witness>>),
-    /// What is in it is removed.
+    /// Its content is removed.
     Afresh,
 }
 
-/// A witness whose failures are its own, and not the directory's.
+/// Wraps a witness so that its failures are not attributed to the directory.
 fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
     struct Reported(Arc<dyn Witness>);
 
@@ -301,8 +300,8 @@ fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
     Arc::new(Reported(witness))
 }
 
-/// The files of a state. `key-was` is for notes of whoever keeps its key, `certificate.pem` for a certificate of the
-/// server's that belongs to no other directory.
+/// The files of a state. `key-was` is for notes of the key's owner, `certificate.pem` for a server
+/// certificate that belongs to no other directory.
 const OURS: [&str; 11] = [
     "lock",
     "ring",
@@ -314,11 +313,11 @@ const OURS: [&str; 11] = [
     "ring.new",
     "state.new",
     "snapshot.new",
-    // Of a mount point.
+    // Present in a mount point.
     "lost+found",
 ];
 
-/// Refuses directories in which others could put files, and those that are something else.
+/// Refuses directories that other users can write to, and those with foreign files.
 fn check_directory(dir: &Path) -> Result<(), StateError> {
     let failed = |error| StateError::io(dir, "", error);
     let metadata = match fs::metadata(dir) {
@@ -345,7 +344,7 @@ fn check_directory(dir: &Path) -> Result<(), StateError> {
     Ok(())
 }
 
-/// The ring that was left, if one was, and with it the vault.
+/// Finds the previous ring, if any, and with it the vault.
 fn find_ring(
     directory: &OwnedDirectory,
     keys: &WrappingKeys,
@@ -354,7 +353,7 @@ fn find_ring(
     let failed = |file: &'static str| move |error| StateError::io(directory.path(), file, error);
     let life = incarnation_in(directory).map_err(failed("state"))?;
     let Some(bytes) = directory.read("ring").map_err(failed("ring"))? else {
-        // The ring is written last when a directory is begun.
+        // A new directory gets its ring last.
         let begun = life.is_none_or(|life| life.number == 0);
         let has_snapshot = directory.open("snapshot").map_err(failed("snapshot"))?.is_some();
         return match begun && !has_snapshot {
@@ -378,7 +377,7 @@ fn check_snapshot_version(directory: &OwnedDirectory) -> Result<(), StateError> 
     let Some(mut file) = directory.open("snapshot").map_err(failed)? else { return Ok(()) };
     let mut magic = [0; SNAPSHOT_MAGIC.len()];
     if file.read_exact(&mut magic).is_err() {
-        // It is found to be damaged when it is read.
+        // Reading it later reports the damage.
         return Ok(());
     }
     match (magic.split_last(), SNAPSHOT_MAGIC.split_last()) {

@@ -19,7 +19,7 @@ pub(super) struct RingFile {
     pub(super) life: Incarnation,
 }
 
-/// What the file says.
+/// Content of the file.
 pub(super) struct Ring {
     pub(super) life: Incarnation,
     pub(super) keys: Vec<TicketKey>,
@@ -28,11 +28,11 @@ pub(super) struct Ring {
 /// The last byte is the version.
 const MAGIC: &[u8; 8] = b"tsrring\x01";
 
-/// What else is sealed under the same key has another context.
+/// Other data sealed under the same key has another context.
 const CONTEXT: &[u8] = b"server state";
 
 impl RingFile {
-    /// Replaces the file by these encoded keys.
+    /// Replaces the file with these encoded keys.
     pub(super) fn write(&self, keys: &[&[u8]]) -> io::Result<()> {
         let room = keys.iter().map(|key| 2 + key.len()).sum::<usize>();
         // Never grows: a reallocation would leave secrets behind.
@@ -50,7 +50,7 @@ impl RingFile {
     }
 }
 
-/// Reads what [`RingFile::write`] wrote.
+/// Reads the output of [`RingFile::write`].
 pub(super) fn read_ring(bytes: &[u8], keys: &WrappingKeys) -> Result<Ring, StateProblem> {
     let damaged = StateProblem::Damaged;
     let Some((magic, sealed)) = bytes.split_first_chunk::<{ MAGIC.len() }>() else {

@@ -1,15 +1,15 @@
-//! Who loses a secret where there is no more room: never a client with a name to one that holds more.
+//! Eviction in a full vault: never from a named client for one that holds more.
 
 use tessera::resume::Vault;
 use tessera_vault::contract::{accept, put, put_for};
 use tessera_vault::{Limits, MemoryVault};
 
-/// How many of `numbers` are still there; they are gone then.
+/// Takes `numbers`, and returns how many were still there.
 fn left(vault: &MemoryVault, numbers: std::ops::Range<u32>) -> usize {
     numbers.filter(|number| accept(vault, *number).is_ok()).count()
 }
 
-/// Clients that put as much as they can, one after the other; `None` has no name.
+/// Puts as much as possible for one client after the other; `None` is a client without a name.
 fn flood(vault: &MemoryVault, attackers: &[Option<u8>], puts: u32) {
     for (round, number) in (10_000_000..10_000_000 + puts).enumerate() {
         let attacker = attackers[round % attackers.len()].map(|name| [b'a', name]);
@@ -17,7 +17,7 @@ fn flood(vault: &MemoryVault, attackers: &[Option<u8>], puts: u32) {
     }
 }
 
-/// Quiet clients, a fifth of the room, in a vault that is full of secrets of clients without a name.
+/// Quiet clients hold a fifth of the room in a vault filled by clients without a name.
 #[test]
 fn a_few_greedy_clients_evict_nothing_of_many_quiet_ones() {
     for (capacity, quiet) in [(10_000, 2000), (200, 40), (100, 20)] {
@@ -38,8 +38,8 @@ fn a_few_greedy_clients_evict_nothing_of_many_quiet_ones() {
     }
 }
 
-/// At every capacity, with every number of attackers: a client that lost anything holds no less than who
-/// took it, but for the last secret.
+/// At every capacity, with every number of attackers: a client that lost anything holds, up to the last
+/// secret, no less than the attacker.
 #[test]
 fn no_client_evicts_what_a_client_with_a_name_has_that_holds_less() {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,5 +1,4 @@
-//! The contract sees what it is there to see: vaults with one flaw each break it, and a vault without
-//! keeps it.
+//! Tests the contract itself: vaults with one flaw each break it, and a vault without flaws keeps it.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,31 +13,31 @@ use tessera::resume::{
 };
 use tessera_vault::contract;
 
-/// What is wrong with a vault.
+/// The flaw of a vault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flaw {
     None,
-    /// Looks, and deletes later.
+    /// Looks up, and deletes later.
     TwoSteps,
-    /// Keeps what it gives out, for the next process.
+    /// Keeps what it returns, for the next process.
     KeepsCopies,
-    /// Gives out what has expired.
+    /// Returns expired secrets.
     Immortal,
-    /// Takes an id that was there.
+    /// Accepts an id that was in use.
     TakesAgain,
-    /// Says `burned` of what was used.
+    /// Reports `burned` for a used secret.
     BurnsTheUsed,
-    /// Says `unknown` of what was burned.
+    /// Reports `unknown` for a burned secret.
     Forgets,
-    /// Counts what is gone.
+    /// Counts secrets that are gone.
     CountsTombstones,
     /// Has no limits.
     Boundless,
-    /// Has no room for anybody when those without a name have filled it.
+    /// Has no room for other clients once those without a name have filled it.
     FirstComeFirstServed,
-    /// Evicts whatever is oldest for whoever comes.
+    /// Evicts the oldest secret, whoever puts a new one.
     EvictsTheOldest,
-    /// Goes on with what a backup brings back.
+    /// Continues with what a backup restores.
     BelievesItsBackup,
 }
 
@@ -69,7 +68,7 @@ impl Flawed {
         job(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same store, after a restart.
+    /// Returns the same store after a restart.
     fn again(&self) -> Self {
         if self.flaw == Flaw::KeepsCopies {
             self.with(|entries| entries.values_mut().for_each(|entry| entry.fate = None));
@@ -82,7 +81,7 @@ impl Flawed {
         *backup.lock().unwrap_or_else(PoisonError::into_inner) = copy;
     }
 
-    /// A vault without the flaw sees that it is not what it left.
+    /// Restores the backup; a vault without the flaw detects that it is not what it left.
     fn roll_back(&self, backup: &Mutex<HashMap<FlightHandle, Entry>>) {
         let copy = backup.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let believes = self.flaw == Flaw::BelievesItsBackup;
@@ -176,7 +175,7 @@ impl Vault for Flawed {
     }
 }
 
-/// The whole contract.
+/// Whether a vault with this flaw keeps the whole contract.
 fn keeps_it(flaw: Flaw) -> bool {
     let check = || {
         contract::vault(|| Flawed::new(flaw));

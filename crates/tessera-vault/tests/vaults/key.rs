@@ -1,4 +1,4 @@
-//! Ticket keys: their times, their encoding, and what they don't say.
+//! Ticket keys: their times, their encoding, and what they don't reveal.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn the_times_of_a_ticket_key_do_not_overflow() {
 fn a_ticket_key_is_decoded_to_what_was_encoded() {
     let key = key();
     let encoded = key.encode();
-    // Had it grown, a copy would be left where it was before.
+    // Growth would have left a copy in the old place.
     assert_eq!(encoded.capacity(), encoded.len());
     let decoded = TicketKey::decode(&encoded).unwrap();
     assert_eq!(decoded.id, key.id);

@@ -1,4 +1,4 @@
-//! A memory vault that has a directory: clean shutdowns, crashes, backups, two owners.
+//! A memory vault with a directory: clean shutdowns, crashes, backups, two owners.
 #![cfg(unix)]
 
 use std::fs;
@@ -17,7 +17,7 @@ use tessera_vault::{
     EpochKey, Limits, MemoryVault, Restored, WrappingKeys, WrappingPurpose, contract,
 };
 
-/// A directory of its own for each test, removed at the end.
+/// A separate directory for each test, removed at the end.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -32,8 +32,8 @@ impl Dir {
     }
 
     fn open_at(&self, now: Duration, keys: &WrappingKeys) -> (MemoryVault, Restored) {
-        // A child that another test just starts has all files of this process, locks included, until it
-        // becomes another program.
+        // A child that another test is starting holds all files of this process, locks included, until its
+        // exec.
         for _ in 0..1000 {
             match MemoryVault::open(&self.0, Limits::new(2000), &provider(), keys, now) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -84,7 +84,7 @@ fn a_memory_vault_keeps_the_contract_over_restarts() {
 fn a_memory_vault_keeps_the_contract_over_a_kill() {
     const NAME: &str = "lives::a_memory_vault_keeps_the_contract_over_a_kill";
     const DIR: &str = "TESSERA_VAULT_TEST_DIR";
-    // The child has the directory of its parent, which removes it.
+    // The child uses the directory of its parent, which removes it.
     let of_parent = std::env::var(DIR).ok();
     let own = Dir::new("kill");
     let dir = of_parent.unwrap_or_else(|| own.0.display().to_string());
@@ -111,7 +111,7 @@ fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     let mode = fs::metadata(dir.snapshot()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert_eq!(fs::metadata(&dir.0).unwrap().permissions().mode() & 0o777, 0o700);
-    // The secret may be elsewhere: nobody may say that it is gone.
+    // The secret may be elsewhere, so it must not be reported gone.
     let asked = vault.take(&question(2, TakePurpose::Accept, Some(NOW)));
     assert!(matches!(asked, Reply::Now(Taken::Unavailable)));
     close(&vault);
@@ -127,7 +127,7 @@ fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     }
 }
 
-/// What was a client's with a name stays that after a restart: those without one don't push it out.
+/// The secrets of a named client stay its own after a restart: clients without a name don't push them out.
 #[test]
 fn a_snapshot_knows_which_secrets_belong_to_a_client_with_a_name() {
     let dir = Dir::new("named");
@@ -141,7 +141,7 @@ fn a_snapshot_knows_which_secrets_belong_to_a_client_with_a_name() {
     drop(vault);
     let vault = dir.open().0;
     assert_eq!(vault.len(), 500);
-    // Those without a name, and one with a name that has more.
+    // Clients without a name, and a named one that has more.
     for number in 2000..10_000 {
         put_for(&vault, number, (number % 2 == 0).then_some(b"greedy"));
     }
@@ -180,7 +180,7 @@ fn a_vaults_directory_has_one_owner_at_a_time() {
     let first = dir.open().0;
     let second = || MemoryVault::open(&dir.0, Limits::new(10), &provider(), &keys(7), NOW);
     assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
-    // Closed is not gone.
+    // Closed is not the same as gone.
     close(&first);
     assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
     assert!(dir.snapshot().exists());
@@ -214,7 +214,7 @@ fn a_vaults_snapshot_is_loaded_once_and_only_the_last() {
     assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
 }
 
-/// A life that was handed on twice has two snapshots, and only the second is its own.
+/// A life that was handed on twice has two snapshots, and only the second may be loaded.
 #[test]
 fn an_earlier_snapshot_of_a_vaults_life_is_not_loaded() {
     let dir = Dir::new("earlier");
@@ -235,7 +235,7 @@ fn an_earlier_snapshot_of_a_vaults_life_is_not_loaded() {
     assert!(accept(&vault, 1).is_err());
 }
 
-/// The chunks of a snapshot, each with its header.
+/// Splits a snapshot into chunks, each with its header.
 fn chunks(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut rest = &bytes[8..];
     let mut chunks = Vec::new();
@@ -266,7 +266,7 @@ fn damaged_snapshots_of_a_vault_are_discarded() {
         |bytes| bytes[30] ^= 1,
         |bytes| bytes.truncate(bytes.len() - 1),
         |bytes| bytes.truncate(bytes.len() / 2),
-        // The first chunk says that it is the last.
+        // The first chunk claims to be the last.
         |bytes| bytes[8] ^= 1,
         |bytes| bytes.clear(),
     ];
@@ -324,13 +324,13 @@ fn secrets_of_a_vaults_earlier_lives_are_lost() {
     assert!(put(&vault, 1) && put(&vault, 2));
     close(&vault);
     drop(vault);
-    // A clean shutdown is no end: what is unknown now may have been used and forgotten.
+    // A clean shutdown is no end of a life: an unknown secret may have been used and forgotten.
     let vault = dir.open().0;
     assert_eq!(vault.incarnation(), first);
     assert_eq!(asked(&vault, first, 1), None, "it is taken");
     assert_eq!(asked(&vault, first, 9), Some(Absent::Unknown));
     drop(vault);
-    // A crash is one.
+    // A crash is an end.
     let began = std::time::Instant::now();
     let vault = dir.open().0;
     let second = vault.incarnation();
@@ -349,7 +349,7 @@ fn secrets_of_a_vaults_earlier_lives_are_lost() {
     assert_eq!(asked(&vault, Some(other), 1), Some(Absent::Unknown));
     let next = second.map(|it| Incarnation { number: it.number + 1, ..it });
     assert_eq!(asked(&vault, next, 1), Some(Absent::Unknown));
-    // What the vault remembers goes first.
+    // Remembered outcomes take precedence.
     assert!(put(&vault, 3));
     assert_eq!(take(&vault, 3, TakePurpose::Accept, Some(NOW)), Ok(()));
     assert_eq!(asked(&vault, first, 3), Some(Absent::Used));

@@ -1,4 +1,4 @@
-//! Vaults, rings and registers: what they promise, over restarts, crashes, copies and floods.
+//! Vaults, rings and registers: their guarantees across restarts, crashes, copies and floods.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! The register: once, for as long as it matters, and closed when in doubt.
+//! The register: a ticket is accepted once while it is valid, and refused when in doubt.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ fn a_register_refuses_forgotten_tickets_when_the_clock_goes_back() {
     let _ = claim(&register, 2, after(5000));
     assert!(register.is_empty());
     assert_eq!(claim(&register, 1, after(3)), Err(AlreadyUsed));
-    // It may have been claimed as well and forgotten, for all that the register knows.
+    // It may have been claimed as well and forgotten, as far as the register knows.
     assert_eq!(claim(&register, 3, after(3)), Err(AlreadyUsed));
     // The jump does not close the register for longer than the tickets lived.
     assert_eq!(register.claim(&handle(4).0, after(4), after(101), after(5)), Ok(()));

@@ -1,4 +1,4 @@
-//! The ring: tickets of shared keys open everywhere, all else is unknown, and rotation is live.
+//! The ring: tickets of shared keys open everywhere, anything else is unknown, and rotation is live.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -39,7 +39,7 @@ fn seal(ring: &TicketKeyRing) -> Vec<u8> {
     ring.seal(&session(), NOW).expect("a key issues")
 }
 
-/// The id of the key that a ticket names.
+/// Returns the id of the key that a ticket names.
 fn key_id(ticket: &[u8]) -> [u8; 16] {
     ticket[1..17].try_into().unwrap()
 }
@@ -61,7 +61,7 @@ fn rings_with_the_same_keys_open_each_others_tickets() {
     }
 }
 
-/// Neither for another purpose, nor a ticket for one, nor the other way round.
+/// Neither for another purpose, nor as a ticket; nor does a ticket open for a purpose.
 #[test]
 fn what_a_ring_seals_for_one_purpose_opens_for_that_one_alone() {
     let (shared, other) = (key(NOW), key(NOW));
@@ -75,7 +75,7 @@ fn what_a_ring_seals_for_one_purpose_opens_for_that_one_alone() {
             assert_eq!(opened.is_some(), asked == purpose, "{asked:?}");
         }
         assert_eq!(one.open_for(purpose, &sealed, NOW).as_deref(), Some(&contents[..]));
-        // Even where a session was sealed.
+        // Even if a session was sealed.
         assert!(open(&one, &sealed, NOW).is_none(), "{purpose:?}");
         assert_eq!(one.open_for(purpose, &seal(&one), NOW), None, "{purpose:?}");
         // It lives as long as its key.
@@ -268,7 +268,7 @@ fn a_ring_rotates_while_threads_seal_and_open() {
     let work = || {
         while !stop.load(Ordering::Relaxed) {
             let ticket = seal(ring);
-            // Its key may have been retired since.
+            // Its key may have been retired meanwhile.
             if let Some(session) = open(ring, &ticket, NOW) {
                 assert_eq!(session.age_add, 99);
                 opened.fetch_add(1, Ordering::Relaxed);
@@ -277,7 +277,7 @@ fn a_ring_rotates_while_threads_seal_and_open() {
     };
     thread::scope(|scope| {
         let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
-        // Until enough of both has happened, in whatever way the threads are scheduled.
+        // Until enough of both has happened, however the threads are scheduled.
         for round in 0.. {
             let enough = round >= ROTATIONS && opened.load(Ordering::Relaxed) >= OPENED;
             if enough || workers.iter().any(|worker| worker.is_finished()) {

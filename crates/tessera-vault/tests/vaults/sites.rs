@@ -13,7 +13,7 @@ use tessera_vault::{
     SiteVault, WrappingKeys, WrappingPurpose, contract,
 };
 
-/// What becomes of requests between the sites.
+/// What happens to requests between the sites.
 #[derive(Clone, Copy)]
 enum Weather {
     Fair,
@@ -23,7 +23,7 @@ enum Weather {
     Deaf,
 }
 
-/// Joins a site with the home of the secrets.
+/// Connects a site to the home of the secrets.
 struct Wire {
     home: OnceLock<Arc<SiteVault>>,
     weather: Weather,
@@ -52,7 +52,7 @@ fn site(name: u8, weather: Weather) -> (Arc<SiteVault>, Arc<Wire>) {
     (Arc::new(SiteVault::named(vault, [name; 16], wire.clone())), wire)
 }
 
-/// The home of the secrets, and another site that asks it.
+/// Makes the home of the secrets, and another site that asks it.
 fn sites(weather: Weather) -> (Arc<SiteVault>, Arc<SiteVault>, Arc<Wire>) {
     let (home, _) = site(1, Weather::Cut);
     let (away, wire) = site(2, weather);
@@ -60,7 +60,7 @@ fn sites(weather: Weather) -> (Arc<SiteVault>, Arc<SiteVault>, Arc<Wire>) {
     (home, away, wire)
 }
 
-/// The question for a secret of this site, as a sealed ticket leads to it.
+/// Makes the question for a secret of this site, as a sealed ticket leads to it.
 fn of(site: &SiteVault, number: u32) -> TakeSecret {
     let mut question = question(number, TakePurpose::Accept, Some(NOW));
     question.incarnation = site.incarnation();
@@ -69,7 +69,7 @@ fn of(site: &SiteVault, number: u32) -> TakeSecret {
 
 fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
     assert!(matches!(away.take(question), Reply::Later), "only home can answer");
-    // What joins the sites here answers at once.
+    // The channel here answers at once.
     let mut answer = pin!(away.take_from_afar(question));
     match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(taken) => taken,
@@ -144,7 +144,7 @@ fn a_burn_without_an_acknowledgement_leaves_the_fate_open() {
     assert_eq!(accept(&*home, 1), Err(Absent::Burned));
 }
 
-/// A replay at home and the client's own flight elsewhere: executed, or reported burned, never both.
+/// A replay at home races with the client's own flight elsewhere: executed or reported burned, never both.
 #[test]
 fn a_replay_at_home_races_with_a_burn_from_afar() {
     let (home, away, _) = sites(Weather::Fair);
@@ -168,8 +168,8 @@ fn a_replay_at_home_races_with_a_burn_from_afar() {
     }
 }
 
-/// Home's vault may be shut down while its server still answers, and hands its secrets to the next life: they
-/// are not gone.
+/// Home's vault may be shut down, with its secrets handed to the next life, while its server still answers:
+/// they are not gone.
 #[cfg(unix)]
 #[test]
 fn a_secret_that_home_can_not_reach_is_not_burned() {
@@ -227,7 +227,7 @@ fn a_secret_that_expired_at_home_is_unknown_away() {
     assert!(matches!(late, Reply::Now(Acknowledgement::Unknown)));
 }
 
-/// A home vault that began a new life says so through another site, too.
+/// A home vault that began a new life reports that through another site, too.
 #[cfg(unix)]
 #[test]
 fn a_life_of_the_vault_that_ended_at_home_is_known_away() {

@@ -1,4 +1,4 @@
-//! The memory vault: the contract, and what is its own.
+//! The memory vault: the contract, and its own features.
 
 use std::time::Duration;
 
@@ -86,7 +86,8 @@ fn a_memory_vault_keeps_its_limits() {
     }
 }
 
-/// As an engine fills it: with what it asks for. The bytes are bounded, and the number of secrets is what it was.
+/// The test fills it as an engine does, with the form that it asks for. The bytes are bounded, and the number
+/// of secrets is unchanged.
 #[test]
 fn a_vault_whose_bytes_are_used_up_asks_for_seeds() {
     let vault = MemoryVault::with_limits(Limits { expanded_bytes: 20_000, ..Limits::new(50) });
@@ -102,13 +103,13 @@ fn a_vault_whose_bytes_are_used_up_asks_for_seeds() {
         form
     };
     let forms: Vec<_> = (0..60).map(put_next).collect();
-    // 2,472 bytes each: the ninth is the first one too many. Ten old ones gave way at the end, the expanded
-    // ones first.
+    // 2,472 bytes each: the ninth exceeds the limit. In the end ten old ones were evicted, the expanded ones
+    // first.
     assert!(forms[..9].iter().all(|form| *form == KeyForm::Expanded), "{forms:?}");
     assert!(forms[9..50].iter().all(|form| *form == KeyForm::Seed), "{forms:?}");
     assert!(forms[51..].contains(&KeyForm::Expanded), "what is gone makes room");
     assert_eq!(vault.len(), 50);
-    // What nobody asked for is taken in up to an eighth more, and then refused.
+    // Expanded keys not asked for are taken up to an eighth more, and then refused.
     let more = (100..110).filter(|number| {
         put_until(&vault, *number, hybrid(KeyForm::Expanded), NOW + LIFETIME, None)
     });
@@ -126,7 +127,7 @@ fn a_secret_that_ends_makes_room_for_its_client() {
     assert!(!put_for(&vault, 2, alice));
     vault.burn(&handle(0));
     assert!(put_for(&vault, 2, alice) && !put_for(&vault, 3, alice));
-    // Evicted by one who has less.
+    // Evicted for a client that has less.
     assert!(put(&vault, 10) && put(&vault, 11) && put_for(&vault, 12, Some(b"bob")));
     assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
     assert_eq!(accept(&vault, 10), Ok(()));
@@ -136,7 +137,7 @@ fn a_secret_that_ends_makes_room_for_its_client() {
     assert!(put_for(&vault, 4, alice) && put_for(&vault, 5, alice));
 }
 
-/// Those with a name don't push all others out either, and each side has what the other leaves.
+/// Named clients don't push all others out either, and each side may use what the other leaves.
 #[test]
 fn clients_with_a_name_leave_room_for_those_without() {
     let vault = MemoryVault::new(100);
@@ -153,7 +154,7 @@ fn clients_with_a_name_leave_room_for_those_without() {
     assert_eq!(vault.len(), 100, "nobody else is there");
 }
 
-/// What expired a moment ago by a clock that is wrong is not given out, and not destroyed.
+/// A secret that expired a moment ago by a wrong clock is neither returned nor destroyed.
 #[test]
 fn a_clock_that_jumps_ahead_does_not_empty_a_vault() {
     let vault = MemoryVault::new(1000);
@@ -167,7 +168,7 @@ fn a_clock_that_jumps_ahead_does_not_empty_a_vault() {
     assert!((100..500).all(|number| accept(&vault, number).is_ok()), "the clock is right again");
 }
 
-/// An hour of a clock that goes on as it should, and what was purged.
+/// Advances a correct clock by an hour; returns how many were purged.
 fn purge_for_an_hour(vault: &MemoryVault, from: Duration) -> usize {
     (0..=60).map(|minute| vault.purge(from + LIFETIME * minute / 60)).sum()
 }
@@ -215,7 +216,7 @@ fn a_vault_without_a_clock_uses_its_last_reading() {
     assert_eq!(take(&vault, 1, TakePurpose::Accept, None), Ok(()));
     assert_eq!(take(&vault, 9, TakePurpose::Accept, Some(NOW + LIFETIME)), Err(Absent::Unknown));
     assert_eq!(take(&vault, 2, TakePurpose::Accept, None), Err(Absent::Unknown));
-    // Also where nothing was swept since.
+    // Even without a sweep in between.
     let vault = MemoryVault::new(100_000);
     assert!((0..1000).all(|number| put(&vault, number)));
     assert!(take(&vault, 1000, TakePurpose::Accept, Some(NOW + LIFETIME)).is_err());
@@ -232,7 +233,7 @@ fn a_vault_gives_each_secret_once_to_many_threads() {
         let mut taken = 0;
         for round in 0..500 {
             assert!(put(&vault, thread * 500 + round));
-            // Mostly of other threads, and every id is wanted by several.
+            // Mostly other threads' ids, and each id is wanted by several.
             let wanted = (thread * 131 + round * 7) % 8000;
             taken += usize::from(accept(&vault, wanted).is_ok());
             if round % 100 == 0 {

@@ -1,4 +1,4 @@
-//! Directories of memory vaults that were rolled back or copied, and the witnesses that see it.
+//! Directories of memory vaults that were rolled back or copied, and the witnesses that detect it.
 #![cfg(unix)]
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use tessera_vault::{
     WrappingPurpose, contract,
 };
 
-/// Directories of vaults and of their witness, removed at the end.
+/// Directories of vaults and their witness, removed at the end.
 struct Scene {
     dir: PathBuf,
     witness: Arc<dyn Witness>,
@@ -79,7 +79,7 @@ fn close(vault: &MemoryVault) {
     vault.close(&provider(), &keys(), NOW).unwrap();
 }
 
-/// A vault that was closed with three secrets, and who it was.
+/// Closes a vault with three secrets; returns its incarnation.
 fn closed(scene: &Scene) -> Option<Incarnation> {
     let (vault, restored) = scene.open("vault");
     assert_eq!(restored, Restored::Nothing);
@@ -88,7 +88,7 @@ fn closed(scene: &Scene) -> Option<Incarnation> {
     vault.incarnation()
 }
 
-/// What is said of a secret of that life.
+/// Returns what the vault reports of a secret of that life.
 fn asked(vault: &MemoryVault, incarnation: Option<Incarnation>, number: u32) -> Option<Absent> {
     let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));
     question.incarnation = incarnation;
@@ -140,7 +140,7 @@ fn a_vaults_directory_that_was_rolled_back_begins_anew() {
     assert_eq!((restored, vault.len()), (Restored::RolledBack, 0));
     assert!(is_another(&vault, first));
     assert!(!scene.path("vault").join("snapshot").exists());
-    // Not even `lost`: an earlier life may go on elsewhere.
+    // Not even `lost`: an earlier life may continue elsewhere.
     for number in 0..3 {
         assert_eq!(asked(&vault, first, number), Some(Absent::Unknown));
     }
@@ -163,12 +163,12 @@ fn a_copy_of_a_vaults_directory_begins_anew() {
     let (other, restored) = scene.open("copy");
     assert_eq!(restored, Restored::RolledBack);
     assert!(is_another(&other, first) && asked(&other, first, 0) == Some(Absent::Unknown));
-    // And of one that is in use.
+    // A copy of one in use.
     scene.copy("vault", "third");
     let (third, restored) = scene.open("third");
     assert_eq!(restored, Restored::RolledBack);
     assert_eq!(asked(&third, first, 0), Some(Absent::Unknown));
-    // The original doesn't notice.
+    // The original isn't affected.
     assert_eq!(accept(&vault, 0), Ok(()));
     close(&vault);
     drop(vault);
@@ -187,13 +187,13 @@ fn a_witness_that_forgot_a_vault_or_did_not_see_it_is_believed() {
     assert!(is_another(&vault, first) && put(&vault, 1));
     close(&vault);
     drop(vault);
-    // Somebody opens it without the witness: it may be a copy by now.
+    // It is opened without the witness, so it may be a copy by now.
     let open =
         |name| MemoryVault::open(&scene.path(name), Limits::new(9), &provider(), &keys(), NOW);
     assert_eq!(open("vault").unwrap().1, Restored::Secrets(1));
     assert_eq!(scene.open("vault").1, Restored::RolledBack);
 
-    // A directory from before there was a witness goes on, and can't be rolled back to then.
+    // A directory from before there was a witness continues, and can't be rolled back to then.
     let vault = open("old").unwrap().0;
     assert!(put(&vault, 1));
     close(&vault);
@@ -204,7 +204,7 @@ fn a_witness_that_forgot_a_vault_or_did_not_see_it_is_believed() {
     assert_eq!(scene.open("old").1, Restored::RolledBack);
 }
 
-/// Marks in memory: it can't tell who lives, as a witness on another machine can't.
+/// Marks in memory: like a witness on another machine, it can't detect whether an owner lives.
 #[derive(Default, Clone)]
 struct Afar(Arc<Mutex<HashMap<[u8; 16], Mark>>>, Arc<Mutex<bool>>);
 
@@ -234,7 +234,7 @@ fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life()
     assert!(is_another(&copy, first));
     assert_eq!(asked(&copy, first, 0), Some(Absent::Unknown), "the original has it");
     assert_eq!(accept(&vault, 0), Ok(()));
-    // The original learns of the copy when it hands its secrets on: it doesn't.
+    // The original detects the copy when it hands its secrets on, and doesn't do so.
     assert!(vault.close(&provider(), &keys(), NOW).is_err());
     drop(vault);
     let (vault, restored) = scene.open("vault");

@@ -1,4 +1,4 @@
-//! The ring of one server, which rotates itself.
+//! A server's ring that rotates itself.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,21 +16,21 @@ use super::rotation::Rotation;
 use crate::clock::Clock;
 use crate::millis::{millis, seconds};
 
-/// A [`TicketKeyRing`] that makes its own keys, and destroys them: for one server, or one process.
+/// A [`TicketKeyRing`] that makes and destroys its own keys, for one server or one process.
 ///
-/// It needs no timer. At each seal and open it looks at the time that it is given: it makes the next key
-/// when the one that seals has half its time left, and destroys those that have ended. A key is known
-/// ten minutes before it seals; the first one seals at once. An owner whose server may have no traffic
-/// for long calls [`keep`](Self::keep) now and then, so that ended keys go in time.
+/// It needs no timer. At each seal and open it checks the given time: it makes the next key when the current
+/// one has sealed for half its time, and destroys expired ones. A key is known ten minutes before it seals;
+/// the first one seals at once. If a server may have no traffic for long, its owner should call
+/// [`keep`](Self::keep) now and then, so that expired keys are destroyed in time.
 ///
-/// Without randomness there is no new key, and without a key no ticket: no handshake fails. It tries
-/// again at each ticket.
+/// Without randomness there is no new key, and without a key no ticket: no handshake fails. It retries at
+/// each ticket.
 ///
-/// A clock that jumps ahead makes and destroys nothing for a minute, in which there may be no tickets. If
-/// it stays there, the keys of before have ended. One that jumps back by more than a quarter of an hour
-/// gets a key of its own; what it finds of later keys stays, to be used when the clock comes back.
-/// However the clock goes, there are at most 32 keys, and none lives longer in one process than
-/// [`Rotation::lifetime`] and a quarter of an hour.
+/// A clock that jumps ahead makes and destroys nothing for a minute, during which there may be no tickets. If
+/// it stays there, the earlier keys have expired. A clock that jumps back by more than a quarter of an hour
+/// gets a new key; keys with later times stay, for use when the clock catches up. However the clock behaves,
+/// there are at most 32 keys, and none lives longer in one process than [`Rotation::lifetime`] and a quarter
+/// of an hour.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,15 +49,15 @@ pub struct RotatingRing {
     held: Mutex<Held>,
 }
 
-/// Writes encoded keys where they survive the process.
+/// Writes encoded keys to where they survive the process.
 pub(crate) type WriteKeys = Box<dyn Fn(&[&[u8]]) -> io::Result<()> + Send + Sync>;
 
-/// What there is to know of the keys in the ring.
+/// State of the keys in the ring.
 struct Held {
     keys: Vec<HeldKey>,
     clock: Clock,
     write: Option<WriteKeys>,
-    /// What was changed and could not be written.
+    /// The error of the last write, while the change is unwritten.
     unwritten: Option<io::Error>,
 }
 
@@ -66,14 +66,14 @@ struct HeldKey {
     issues_from: Duration,
     issues_until: Duration,
     opens_until: Duration,
-    /// Since when this process has it.
+    /// Since when this process has had it.
     since: Instant,
-    /// Where keys are written.
+    /// The encoding to be written, if the keys are.
     encoded: Option<Zeroizing<Vec<u8>>>,
 }
 
-/// The times, in milliseconds since the Unix epoch, between which there is nothing to do: most seals and
-/// opens look no further.
+/// The times, in milliseconds since the Unix epoch, between which nothing is due: most seals and opens check
+/// only this.
 #[derive(Default)]
 struct Calm {
     from: AtomicU64,
@@ -81,13 +81,13 @@ struct Calm {
 }
 
 impl RotatingRing {
-    /// A ring whose keys seal for 12 hours and open for another 24. It makes the first one when it is
-    /// first asked for a ticket.
+    /// Makes a ring whose keys seal for 12 hours and open for another 24. It makes the first key for the
+    /// first ticket.
     pub fn new(provider: &Provider) -> Self {
         Self::with_rotation(provider, Rotation::default())
     }
 
-    /// A ring with this rotation, for tickets that live longer than a day, or for keys that shall be
+    /// Makes a ring with this rotation, for tickets that live longer than a day, or for keys that must be
     /// destroyed sooner.
     pub fn with_rotation(provider: &Provider, rotation: Rotation) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl RotatingRing {
         }
     }
 
-    /// A ring that begins with these keys, and writes all its keys whenever they change.
+    /// Makes a ring that starts with these keys, and writes all its keys whenever they change.
     #[cfg(unix)]
     pub(crate) fn written(
         provider: &Provider,
@@ -117,29 +117,29 @@ impl RotatingRing {
         let mut held = ring.held();
         held.write = Some(write);
         for key in keys {
-            // One that the ring doesn't take is of no use to anybody.
+            // A key that the ring refuses is useless.
             let _ = ring.insert(&mut held, key, now, Instant::now());
         }
         drop(held);
         ring
     }
 
-    /// Does at `now` (since the Unix epoch) what is due, as each seal and open does.
+    /// Does what is due at `now` (since the Unix epoch), as each seal and open does.
     pub fn keep(&self, now: Duration) {
         self.look(&mut self.held(), now, Instant::now());
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
 
-    /// Writes the keys as they are, and from now on never again.
+    /// Writes the current keys, for the last time.
     #[cfg(unix)]
     pub(crate) fn write_last(&self) -> io::Result<()> {
         let mut held = self.held();
@@ -148,13 +148,13 @@ impl RotatingRing {
         result
     }
 
-    /// Writes the keys as they are.
+    /// Writes the current keys.
     #[cfg(unix)]
     pub(crate) fn write_now(&self) -> io::Result<()> {
         self.held().write()
     }
 
-    /// What could not be written, and is tried again at the next look.
+    /// Returns the error of a failed write, which is retried at the next check.
     #[cfg(unix)]
     pub(crate) fn unwritten(&self) -> Option<io::Error> {
         let held = self.held();
@@ -172,7 +172,7 @@ impl RotatingRing {
         if !self.ring.seals(now) {
             return self.keep(now);
         }
-        // Somebody else is looking, and perhaps waits for a disk: there is a key to go on with.
+        // If another thread is checking, perhaps waiting for a disk, there is still a key to use.
         if let Ok(mut held) = self.held.try_lock() {
             self.look(&mut held, now, Instant::now());
         }
@@ -218,7 +218,7 @@ impl RotatingRing {
         };
         key.known_from = now.saturating_sub(Rotation::SKEW);
         key.issues_from = if self.ring.seals(now) {
-            // Written, and known to whoever shares the ring, before it is needed.
+            // Written, and known to all users of the ring, before it is needed.
             now.saturating_add(KNOWN_BEFORE.min(issue_for / 8))
         } else {
             key.known_from
@@ -247,7 +247,7 @@ impl RotatingRing {
         self.rotation.lifetime().saturating_add(Rotation::SKEW)
     }
 
-    /// Nothing panics half way under the lock, so a poisoned one is still good.
+    /// A poisoned lock is fine: nothing under it panics half way.
     fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -292,20 +292,20 @@ impl Calm {
         self.from.load(Ordering::Relaxed) <= now && now < self.until.load(Ordering::Relaxed)
     }
 
-    /// Threads read the clock in one order and come here in another, so it begins a little earlier.
+    /// Starts a little earlier, because threads read the clock in one order and arrive here in another.
     fn set(&self, now: Duration, len: Duration) {
         self.from.store(millis(now.saturating_sub(Duration::from_secs(1))), Ordering::Relaxed);
         self.until.store(millis(now.saturating_add(len)), Ordering::Relaxed);
     }
 }
 
-/// How often there is a look at most.
+/// Minimum interval between checks.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// How long before it seals a key is there.
+/// How long a key exists before it seals.
 const KNOWN_BEFORE: Duration = Duration::from_secs(600);
 
-/// More than any clock needs that goes mostly forward.
+/// More than any clock needs that mostly runs forward.
 const MOST_KEYS: usize = 32;
 
 #[cfg(test)]

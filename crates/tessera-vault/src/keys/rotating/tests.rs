@@ -1,4 +1,4 @@
-//! A ring that is looked at with times and instants of the test's own.
+//! A ring driven with the test's own times and instants.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -46,12 +46,12 @@ impl Watched {
         Self { ring: RotatingRing::new(provider), start: Instant::now() }
     }
 
-    /// A look when so much time has passed and the clock shows that time.
+    /// Checks the ring after this much time has passed, while the clock shows that time.
     fn look(&self, passed: Duration, shown: Duration) {
         self.ring.look(&mut self.ring.held(), shown, self.start + passed);
     }
 
-    /// The clock is right.
+    /// Seals while the clock is right.
     fn seal(&self, passed: Duration) -> Option<Vec<u8>> {
         self.look(passed, NOW + passed);
         self.ring.ring.seal(&session(), NOW + passed)
@@ -82,7 +82,7 @@ fn a_ring_seals_for_ever_and_every_ticket_opens_as_long_as_it_lives() {
         assert!(watched.ring.len() <= 7, "{}", watched.ring.len());
         assert_eq!(watched.ids().len(), watched.ring.len());
     }
-    // One that looks only once a day.
+    // Checked only once a day.
     for day in 11..20 {
         assert!(watched.seal(24 * HOUR * day).is_some());
     }
@@ -135,7 +135,7 @@ fn a_clock_that_stays_ahead_is_believed_after_a_minute() {
     watched.look(2 * MINUTE, shown + MINUTE);
     assert!(watched.ring.ring.seal(&session(), shown + MINUTE).is_some());
     assert!(!watched.opens(&ticket, shown + MINUTE));
-    // It was wrong: what it made counts for nothing, and is gone after the life of a key.
+    // The clock was wrong: keys it made don't count, and are gone after the life of a key.
     let ahead = watched.ids();
     assert!(watched.seal(3 * MINUTE).is_some());
     assert_eq!(watched.ring.len(), 2);
@@ -150,7 +150,7 @@ fn a_clock_that_stays_ahead_is_believed_after_a_minute() {
 fn a_clock_that_jumps_back_gets_a_key_at_once_and_finds_the_others_when_it_returns() {
     let watched = Watched::new(&tessera_aws_lc::provider());
     let ticket = watched.seal(Duration::ZERO).unwrap();
-    // Within what clocks may differ nothing happens.
+    // Within the allowed clock difference nothing happens.
     watched.look(MINUTE, NOW - 10 * MINUTE);
     assert!(watched.ring.ring.seal(&session(), NOW - 10 * MINUTE).is_some());
     assert!(watched.opens(&ticket, NOW - 10 * MINUTE));
@@ -160,7 +160,7 @@ fn a_clock_that_jumps_back_gets_a_key_at_once_and_finds_the_others_when_it_retur
         assert!(watched.ring.ring.seal(&session(), NOW - back).is_some(), "{back:?}");
     }
     watched.look(3 * MINUTE, NOW + 3 * MINUTE);
-    // From 1970 it is a leap, which counts after a minute; what is there seals and opens meanwhile.
+    // From 1970 it is a leap, believed after a minute; existing keys seal and open meanwhile.
     assert!(watched.ring.ring.seal(&session(), NOW + 3 * MINUTE).is_some());
     assert!(watched.opens(&ticket, NOW + 3 * MINUTE));
 }
@@ -169,7 +169,7 @@ fn a_clock_that_jumps_back_gets_a_key_at_once_and_finds_the_others_when_it_retur
 fn a_clock_that_knows_no_time_makes_a_bounded_number_of_keys() {
     let watched = Watched::new(&tessera_aws_lc::provider());
     for step in 0..500_u32 {
-        // Backwards, so that nothing is doubted.
+        // Backwards, so that no leap is doubted.
         let shown = NOW - 100 * HOUR * step;
         watched.look(MINUTE * step, shown);
         assert!(watched.ring.ring.seal(&session(), shown).is_some());
@@ -178,7 +178,7 @@ fn a_clock_that_knows_no_time_makes_a_bounded_number_of_keys() {
     }
 }
 
-/// Random as long as it is told to.
+/// Random only while enabled.
 struct Sometimes(AtomicBool);
 
 static SOMETIMES: Sometimes = Sometimes(AtomicBool::new(false));
@@ -197,7 +197,7 @@ fn without_randomness_a_ring_gives_no_ticket_and_tries_again() {
     assert!(watched.ring.is_empty());
     SOMETIMES.0.store(true, Ordering::Relaxed);
     let ticket = watched.seal(Duration::from_millis(1)).unwrap();
-    // Where the next key is due there is half a key's time left to wait for it.
+    // When the next key is due, half a key's time is left to wait for it.
     SOMETIMES.0.store(false, Ordering::Relaxed);
     watched.look(7 * HOUR, NOW + 7 * HOUR);
     assert!(watched.opens(&ticket, NOW + 7 * HOUR));
@@ -207,7 +207,7 @@ fn without_randomness_a_ring_gives_no_ticket_and_tries_again() {
     assert_eq!(watched.ring.len(), 2);
 }
 
-/// By its own clock, from many threads, as servers use it.
+/// Uses the system's clock, from many threads, as servers do.
 #[test]
 fn a_ring_needs_no_look_of_its_owner() {
     let ring = RotatingRing::new(&tessera_aws_lc::provider());

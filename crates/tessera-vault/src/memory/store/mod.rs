@@ -1,7 +1,7 @@
-//! What the memory vault holds: secrets and tombstones in slots, found by handle, ordered by age.
+//! Content of the memory vault: secrets and tombstones in slots, found by handle, ordered by age.
 //!
-//! A slot costs 72 bytes at most, growth included, and 6 to 12 bytes of index; the secret is in a box
-//! of its own, because the slots move when there are more of them, and moving leaves copies behind.
+//! A slot costs 72 bytes at most, growth included, and 6 to 12 bytes of index. The secret has its own box,
+//! because growth moves the slots, and moving leaves copies behind.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -17,16 +17,16 @@ use crate::memory::list::{Linked, Links, List};
 pub(crate) type EncodedSecret = SecretBytes;
 
 pub(crate) struct Store {
-    /// From the hash of a handle to its slot.
+    /// Maps the hash of a handle to its slot.
     index: HashTable<u32>,
     slots: Vec<Slot>,
     live: Accounts,
     tombstones: List,
     free: List,
-    /// The next slot that the sweep looks at.
+    /// The next slot that the sweep checks.
     cursor: usize,
     limits: Limits,
-    /// How many bytes there are of long secrets.
+    /// Total bytes of long secrets.
     long_bytes: usize,
     closed: bool,
 }
@@ -34,17 +34,17 @@ pub(crate) struct Store {
 struct Slot {
     handle: FlightHandle,
     links: Links,
-    /// Of a secret: in whole seconds since the Unix epoch, so that a slot has 64 bytes.
+    /// For a secret: whole seconds since the Unix epoch, which keeps a slot at 64 bytes.
     expires_at: u32,
-    /// Of a secret: on whose account it is.
+    /// For a secret: its account.
     account: Account,
     content: Content,
 }
 
 enum Content {
-    /// Only here, and only while it is in the list of the living.
+    /// Only here, and only while it is in the list of live secrets.
     Secret(EncodedSecret),
-    /// A tombstone; in free slots it means nothing.
+    /// A tombstone; meaningless in free slots.
     Gone(Fate),
 }
 
@@ -53,24 +53,24 @@ enum Content {
 pub(crate) enum Fate {
     Used,
     Burned,
-    /// Expired, evicted, never there.
+    /// Expired, evicted, or never here.
     Unknown,
-    /// The vault is closed, and its snapshot may have it.
+    /// The vault is closed; its snapshot may have it.
     Moved,
 }
 
-/// What a snapshot holds of a flight.
+/// A snapshot's entry for a flight.
 pub(crate) enum Record {
     Live {
         stored: EncodedSecret,
         expires_at: u32,
-        /// A number for each client that has a name.
+        /// A number for each named client.
         owner: Option<u32>,
     },
     Gone(Fate),
 }
 
-/// A secret on its way in.
+/// A secret to be stored.
 pub(crate) struct Incoming<'a> {
     pub(crate) handle: &'a FlightHandle,
     pub(crate) hash: u64,
@@ -86,17 +86,17 @@ impl Linked for Slot {
     }
 }
 
-/// How many of the oldest secrets each operation looks at for expired ones, and how many slots in turn:
-/// behind secrets that live long there may be others that don't.
+/// How many of the oldest secrets each operation checks for expiry, and how many slots in turn: a long-lived
+/// secret may hide shorter-lived ones behind it.
 const SWEPT: usize = 4;
 
-/// How many slots a purge looks at while others wait.
+/// How many slots a purge checks per lock.
 const PURGED: usize = 4096;
 
 /// Of 64 bytes each.
 const SLOTS_PER_PAGE: usize = 64;
 
-/// Slots are numbered with 32 bits, and there are secrets and tombstones.
+/// Slots are numbered with 32 bits, and shared by secrets and tombstones.
 const MAX_ENTRIES: usize = 1 << 30;
 
 impl Store {
@@ -124,13 +124,13 @@ impl Store {
         self.live.len()
     }
 
-    /// Whether expanded keys may still come.
+    /// Whether there is room for expanded keys.
     pub(crate) fn has_room_for_expanded(&self) -> bool {
         self.long_bytes < self.limits.expanded_bytes
     }
 
-    /// Keeps a secret; not if its handle is or was here, if its client has enough already, if it is one long
-    /// secret too many, or if there is no room and nothing that gives way.
+    /// Stores a secret. Refuses it if its handle is or was here, if its client is at its limit, if it exceeds
+    /// the limit of long secrets, or if there is no room and nothing to evict.
     pub(crate) fn put(&mut self, new: Incoming<'_>, now: u32, hashing: &RandomState) -> bool {
         self.sweep(now, hashing);
         let known = self.find(new.handle, new.hash).is_some();
@@ -200,7 +200,7 @@ impl Store {
         }
     }
 
-    /// Gives up all that is here, the oldest first, and takes and gives nothing any more.
+    /// Removes all content, the oldest first, and then takes and returns nothing.
     pub(crate) fn close(&mut self, hashing: &RandomState) -> Vec<(FlightHandle, Record)> {
         self.closed = true;
         let mut records = Vec::with_capacity(self.live.len() + self.tombstones.len());
@@ -230,7 +230,7 @@ impl Store {
         records
     }
 
-    /// Remembers a flight whose key, by a snapshot, is gone.
+    /// Remembers a flight whose key is gone according to a snapshot.
     pub(crate) fn remember(
         &mut self,
         entry: (&FlightHandle, u64),
@@ -253,7 +253,7 @@ impl Store {
     }
 
     /// Destroys some of the expired secrets: those among the oldest of clients without a name, since most
-    /// expire in the order in which they came, and those that it meets on its way through all slots.
+    /// expire in the order in which they came, and those that it finds on its way through all slots.
     pub(crate) fn sweep(&mut self, now: u32, hashing: &RandomState) {
         for _ in 0..SWEPT {
             let oldest = self.live.oldest_nameless();
@@ -267,8 +267,8 @@ impl Store {
         }
     }
 
-    /// Destroys the expired secrets among the next few thousand slots from `slot` on, and says where the rest
-    /// begins, if there is any.
+    /// Destroys the expired secrets among the next few thousand slots from `slot` on; returns the start of
+    /// the rest, if any.
     pub(crate) fn purge(&mut self, slot: usize, now: u32, hashing: &RandomState) -> Option<usize> {
         let end = (slot + PURGED).min(self.slots.len());
         for slot in slot..end {
@@ -292,7 +292,7 @@ impl Store {
         self.index.find(hash, |&slot| self.slots[slot as usize].handle == *handle).copied()
     }
 
-    /// Makes a secret a tombstone, and gives it out: it moves, so there is no second copy.
+    /// Turns a secret into a tombstone, and returns it by move, so that there is no second copy.
     fn bury(&mut self, slot: u32, fate: Fate, hashing: &RandomState) -> Option<EncodedSecret> {
         let account = self.slots[slot as usize].account;
         self.live.remove(account, &mut self.slots, slot);
@@ -329,7 +329,7 @@ impl Store {
         self.release(slot, hashing);
     }
 
-    /// Forgets a flight; the secret, if there is one, is wiped here.
+    /// Forgets a flight, and wipes its secret, if any.
     fn release(&mut self, slot: u32, hashing: &RandomState) {
         let released = &mut self.slots[slot as usize];
         released.content = Content::Gone(Fate::Unknown);
@@ -341,7 +341,7 @@ impl Store {
         self.free.push(&mut self.slots, slot);
     }
 
-    /// Puts something into a slot, and into the index; not into a list.
+    /// Puts an entry into a slot and the index, but into no list.
     fn insert(&mut self, hash: u64, new: Slot, hashing: &RandomState) -> u32 {
         let slot = self.unused_slot(new);
         let slots = &self.slots;
@@ -356,8 +356,8 @@ impl Store {
             self.slots[slot as usize] = new;
             return slot;
         }
-        // An eighth at a time, not twice as many: memory counts here more than copying. Small vaults
-        // grow by a page.
+        // Grow by an eighth instead of doubling: memory matters more here than copying. Small vaults grow by
+        // a page.
         if self.slots.len() == self.slots.capacity() {
             self.slots.reserve_exact((self.slots.len() / 8).max(SLOTS_PER_PAGE));
         }
@@ -366,15 +366,15 @@ impl Store {
     }
 }
 
-/// How many bytes a secret counts among the long ones: none, or all of them.
+/// Returns how many bytes a secret adds to the long ones: none, or all of them.
 fn long_len(stored: &EncodedSecret) -> usize {
     if stored.len() > LONG { stored.len() } else { 0 }
 }
 
-/// Every seed is shorter, with what is around it.
+/// Seeds are shorter, overhead included.
 const LONG: usize = 256;
 
-/// One part in this many of long secrets may come over the limit, at the same moment.
+/// Long secrets put at the same moment may exceed the limit by one part in this many.
 const MORE_LONG: usize = 8;
 
 #[cfg(test)]

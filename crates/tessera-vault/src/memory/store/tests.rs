@@ -1,4 +1,4 @@
-//! The store against a simple model, and what types promise about wiping.
+//! The store against a simple model, and what types guarantee about wiping.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -11,13 +11,13 @@ use crate::memory::Limits;
 use crate::memory::accounts::ClientHash;
 
 const MAX_LIVE: usize = 20;
-/// So many are for clients without a name.
+/// How many are for clients without a name.
 const NAMELESS: usize = 15;
 const PER_CLIENT: usize = 7;
 const MAX_TOMBSTONES: usize = 10;
 
-/// Half of all secrets are of clients that have a name: one has many, some have few. All hashes are equal in
-/// the bits that tables begin with.
+/// Half of all secrets belong to named clients: one has many, some have few. All hashes are equal in the bits
+/// that tables use first.
 fn client(number: u8) -> Option<ClientHash> {
     let client = match number % 16 {
         0..=3 => 0,
@@ -29,7 +29,7 @@ fn client(number: u8) -> Option<ClientHash> {
     Some(ClientHash(client << 32))
 }
 
-/// The same rules, written as simply as they can be. When expired secrets go, the store decides.
+/// The same rules in their simplest form. The store decides when expired secrets go.
 #[derive(Default)]
 struct Model {
     live: Vec<(u8, u32)>,
@@ -37,12 +37,12 @@ struct Model {
 }
 
 impl Model {
-    /// Forgets what had expired and the store has swept.
+    /// Forgets secrets that had expired and that the store has swept.
     fn follow(&mut self, store: &Store, now: u32) {
         self.live.retain(|entry| entry.1 > now || is_there(store, entry));
     }
 
-    /// Nothing else went.
+    /// Checks that nothing else is gone.
     fn check(&self, store: &Store) {
         assert!(self.live.iter().all(|entry| is_there(store, entry)), "one went before its time");
     }
@@ -51,8 +51,8 @@ impl Model {
         self.live.iter().filter(|(number, _)| self::client(*number) == client).count()
     }
 
-    /// Makes room where there is none: who has most loses its oldest; of several that have most, `store`
-    /// decides. `false` if nobody gives way.
+    /// Makes room if there is none: the client that has most loses its oldest; `store` breaks ties. `false`
+    /// if nothing can be evicted.
     fn evict(&mut self, for_number: u8, store: &Store) -> bool {
         if self.live.len() < MAX_LIVE {
             return true;
@@ -153,7 +153,7 @@ fn the_store_of_a_memory_vault_does_what_its_model_does() {
         let number = random(64) as u8;
         let handle = handle(number);
         let entry = (&handle, hashing.hash_one(handle));
-        // Goes forward, and sometimes back or far ahead.
+        // Mostly forward, sometimes back or far ahead.
         let now = match random(1000) {
             0 => step * 2,
             1 => step / 2,
@@ -166,7 +166,7 @@ fn the_store_of_a_memory_vault_does_what_its_model_does() {
             0..=3 => {
                 let expires_at = now + 1 + random(200) as u32;
                 let kept = put(&mut store, number, expires_at, now, &hashing);
-                // The store has swept once more.
+                // The store has swept again.
                 model.follow(&store, now);
                 assert_eq!(kept, model.put(number, expires_at, &store));
             }
@@ -202,7 +202,7 @@ fn put(store: &mut Store, number: u8, expires_at: u32, now: u32, hashing: &Rando
     store.put(new, now, hashing)
 }
 
-/// The lists, the index and the slots say the same.
+/// Checks that lists, index and slots agree.
 fn check(store: &mut Store, model: &Model) {
     let entries = store.live.len() + store.tombstones.len();
     assert_eq!(store.index.len(), entries);
@@ -229,7 +229,7 @@ fn check(store: &mut Store, model: &Model) {
     assert_eq!(lists, clients.len(), "each client has one list");
 }
 
-/// 200 secrets, the first to come the last to expire: number n at 1000 - n.
+/// Makes 200 secrets that expire in reverse order of arrival: number n at 1000 - n.
 fn living_long() -> (Store, RandomState) {
     let hashing = RandomState::new();
     let mut store = Store::new(limits(1000, 0, 1000));
@@ -248,7 +248,7 @@ fn a_purge_finds_expired_secrets_behind_those_that_live_longer() {
     assert_eq!(store.len(), 0);
 }
 
-/// What is long is bounded in bytes, by the limit and an eighth; short secrets are not concerned.
+/// Long secrets are bounded in bytes, by the limit and an eighth; short secrets are not.
 #[test]
 fn long_secrets_fill_an_eighth_more_than_the_limit_to_the_last_byte() {
     let hashing = RandomState::new();
@@ -280,7 +280,7 @@ fn long_secrets_have_a_limit_in_bytes() {
     }
     assert!((7..=9).contains(&kept.len()) && !store.has_room_for_expanded(), "{}", kept.len());
     assert!(put(&mut store, 1, 1000, 0, &hashing), "a short one");
-    // What goes makes room, whichever way it goes.
+    // Removal makes room, however it happens.
     for number in kept {
         let handle = handle(number);
         let entry = (&handle, hashing.hash_one(handle));
@@ -309,8 +309,8 @@ fn sweeping_finds_expired_secrets_behind_those_that_live_longer() {
     assert_eq!(store.len(), 100);
 }
 
-/// Freed memory can't be read in safe code; but what holds a secret says in its type that it wipes
-/// it, and slots, which move, hold none themselves.
+/// Safe code can't read freed memory, but the type that holds a secret guarantees that it wipes it, and
+/// slots, which move, hold none themselves.
 #[test]
 fn the_type_of_a_stored_secret_wipes_it() {
     fn wipes<T: ZeroizeOnDrop>() {}

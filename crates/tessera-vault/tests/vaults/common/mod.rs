@@ -1,4 +1,4 @@
-//! What tests of rings seal.
+//! Sessions for tests of rings to seal.
 
 use std::time::Duration;
 

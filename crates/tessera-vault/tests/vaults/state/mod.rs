@@ -1,4 +1,4 @@
-//! Ring and vault in one directory: restarts, crashes, other keys, and whatever a directory can look like.
+//! Ring and vault in one directory: restarts, crashes, other keys, and any content that a directory can have.
 #![cfg(unix)]
 
 mod put_back;
@@ -22,7 +22,7 @@ use tessera_vault::{
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A directory of its own for each test, removed at the end.
+/// A separate directory for each test, removed at the end.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -38,8 +38,8 @@ impl Dir {
 
     fn try_open(&self, keys: &[u8]) -> Result<ServerState, StateError> {
         let keys: Vec<_> = keys.iter().map(|key| self::key(*key)).collect();
-        // A child that another test just starts has all files of this process, locks included, until it
-        // becomes another program.
+        // A child that another test is starting holds all files of this process, locks included, until its
+        // exec.
         for _ in 0..40 {
             match ServerState::open(&self.0, &keys, &provider(), StateOptions::default(), NOW) {
                 Err(error) if matches!(error.problem(), StateProblem::InUse) => {
@@ -51,7 +51,7 @@ impl Dir {
         ServerState::open(&self.0, &keys, &provider(), StateOptions::default(), NOW)
     }
 
-    /// Why it is refused; everything in it is as it was.
+    /// Returns why it is refused, after checking that its content is unchanged.
     fn refused(&self, keys: &[u8]) -> StateError {
         let before = self.files();
         let error = self.try_open(keys).err().expect("it is refused");
@@ -139,7 +139,7 @@ fn the_ring_of_a_state_survives_a_crash_and_the_secrets_are_lost() {
     assert!(matches!(taken, Reply::Now(Taken::Absent(Absent::Lost { .. }))));
 }
 
-/// It fails when the secrets are in memory alone.
+/// Fails if the secrets are only in memory.
 #[test]
 fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
     let dir = Dir::new("unwritten");
@@ -154,7 +154,7 @@ fn a_state_whose_ring_cannot_be_written_keeps_its_secrets() {
     assert_eq!(accept(&*state.vault(), 1), Ok(()));
 }
 
-/// A key that was destroyed is in no file.
+/// A destroyed key is in no file.
 #[test]
 fn a_state_keeps_no_key_that_has_ended() {
     let dir = Dir::new("ended");
@@ -164,7 +164,7 @@ fn a_state_keeps_no_key_that_has_ended() {
     let state = ServerState::open(&dir.0, &[key(1)], &provider(), options, later).unwrap();
     assert_eq!(state.ring().len(), 1);
     drop(state);
-    // The clock that said so was wrong: it is gone all the same.
+    // The clock was wrong, but the key is gone nevertheless.
     let state = dir.open();
     assert!(!opens(&state, &ticket));
 }
@@ -199,7 +199,7 @@ fn a_state_has_one_owner_at_a_time() {
     dir.open();
 }
 
-/// What is wrong in the content is refused, everything stays, and the command in the message is enough.
+/// Checks that wrong content is refused and left unchanged, and that the command in the message suffices.
 fn is_refused_with_its_remedy(dir: &Dir, what: &str) {
     let error = dir.refused(&[1]);
     assert!(error.is_of_content(), "{what}: {error}");
@@ -276,7 +276,7 @@ fn states_of_other_versions_are_named_as_such() {
     }
 }
 
-/// Two directories, one key: a file of the one is none of the other.
+/// Two directories, one key: a file of one is not accepted in the other.
 #[test]
 fn files_of_two_states_are_not_mixed() {
     let (one, other) = (Dir::new("one"), Dir::new("other"));
@@ -292,7 +292,7 @@ fn files_of_two_states_are_not_mixed() {
     assert_eq!(one.open().previous_life(), PreviousLife::Closed { secrets: 1 });
 }
 
-/// A directory as it was earlier in the same life is refused where anything could be accepted twice.
+/// A directory from earlier in the same life is refused where anything could be accepted twice.
 #[test]
 fn an_earlier_snapshot_of_a_state_is_refused() {
     let dir = Dir::new("earlier");
@@ -319,7 +319,7 @@ fn a_directory_that_is_no_state_is_refused() {
     let error = dir.refused(&[1]);
     assert!(matches!(error.problem(), StateProblem::WritableByOthers { mode: 0o777 }), "{error}");
     fs::set_permissions(&dir.0, fs::Permissions::from_mode(0o755)).unwrap();
-    // Only root can give it to another, and only root could have opened it then.
+    // Only root can change the owner, and only root could have opened it then.
     if chown(&dir.0, Some(65_534), None).is_ok() {
         let error = dir.refused(&[1]);
         let problem = error.problem();
@@ -339,7 +339,7 @@ fn a_directory_that_is_no_state_is_refused() {
     assert!(dir.try_open(&[0]).err().unwrap().to_string().contains("all zeros"));
 }
 
-/// A vault's directory of before: its secrets would be lost.
+/// A directory of a vault alone is refused: its secrets would be lost.
 #[test]
 fn a_directory_of_a_vault_alone_is_refused() {
     let dir = Dir::new("vault");
@@ -356,7 +356,7 @@ fn a_state_on_a_full_disk_is_refused_and_kept() {
     let dir = Dir::new("full");
     let ticket = dir.filled();
     for name in ["ring.new", "state.new"] {
-        // Whatever is written here finds no room.
+        // Every write here finds the disk full.
         symlink("/dev/full", dir.path(name)).unwrap();
         let error = dir.try_open(&[2, 1]).err().expect("there is no room");
         assert!(error.to_string().contains("no room"), "{error}");
@@ -377,7 +377,7 @@ fn a_state_goes_on_where_its_disk_fills_up_and_says_so() {
     assert!(opens(&state, &ticket));
     fs::remove_file(dir.path("ring.new")).unwrap();
     drop(state);
-    // The ring of before is there, and the vault was closed.
+    // The previous ring is there, and the vault was closed.
     let state = dir.open();
     assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 0 });
     assert!(opens(&state, &ticket));

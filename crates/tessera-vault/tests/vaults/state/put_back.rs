@@ -1,4 +1,4 @@
-//! A directory that is put back as it was after an earlier end, under the key of then.
+//! A directory restored to its state after an earlier end, under the key of that time.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tessera_vault::{FileWitness, PreviousLife, ServerState, StateOptions, StateP
 use super::{Dir, key, opens};
 use crate::common::NOW;
 
-/// Files of a directory, as they were.
+/// Restores the files of a directory.
 fn put_back(dir: &Dir, files: &BTreeMap<String, Vec<u8>>) {
     fs::remove_dir_all(&dir.0).unwrap();
     fs::create_dir(&dir.0).unwrap();
@@ -44,7 +44,7 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
         let options = StateOptions::default();
         ServerState::open_witnessed(&dir.0, &[key(1)], witness.clone(), &provider(), options, NOW)
     };
-    // The first time with a witness it is as it is.
+    // At its first use the witness accepts any state.
     put_back(&dir, &copy);
     let state = open().unwrap();
     assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });
