@@ -1,7 +1,7 @@
-//! What an end spares that knows its peer's chain, and what it pays where it never does: processor time of one side of
-//! full handshakes. `cargo bench -p tessera-webpki --bench known_chains`, with `-- HANDSHAKES ROUNDS` for other
-//! numbers; bench/README.md has results. With `-- SIDE KEYS WAY HANDSHAKES` it makes handshakes alone, for
-//! bench/known-chains-cost.
+//! What an end saves by knowing its peer's chain, and what it costs if the chain never returns: processor
+//! time of one side of full handshakes. `cargo bench -p tessera-webpki --bench known_chains`, with `--
+//! HANDSHAKES ROUNDS` for other numbers; bench/README.md has results. With `-- SIDE KEYS WAY HANDSHAKES` it
+//! only makes handshakes, for bench/known-chains-cost.
 // It runs on a developer's machine, which works or is told.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -64,7 +64,7 @@ fn row(side: Side, keys: Keys, len: usize, group: NamedGroup, handshakes: usize,
     let ways = [Way::Judged, Way::Known, Way::Unknown].map(|way| Ends::new(&pki, side, way, group));
     let mut samples = [const { Vec::new() }; 3];
     for _ in 0..rounds {
-        // In turn, so that what else the machine does meets all of them.
+        // Interleaved, so that other load on the machine affects all equally.
         for (ends, samples) in ways.iter().zip(&mut samples) {
             samples.push(ends.round(handshakes).as_secs_f64() * 1e6 / handshakes as f64);
         }

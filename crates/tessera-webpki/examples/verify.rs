@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     connect("another name", trusting()?, &server, "elsewhere.example")?;
     connect("another root", WebPkiVerifier::new(&[self::authority()?.der()])?, &server, NAME)?;
 
-    // Revocation is checked where there are lists; what no list covers is refused or not, as you say.
+    // Revocation is checked if there are lists; `UnknownStatus` decides about certificates that no list
+    // covers.
     let list = revoked(&authority, 8)?;
     let checking = trusting()?.with_crls(&[list], UnknownStatus::Reject)?;
     connect("another certificate revoked", checking, &server, NAME)?;
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 const NAME: &str = "server.example";
 
-/// Connects in memory, and prints what the client makes of the server.
+/// Connects in memory, and prints the client's verdict on the server.
 fn connect(
     what: &str,
     verifier: WebPkiVerifier,
@@ -66,7 +67,7 @@ fn authority() -> Result<Authority, rcgen::Error> {
     CertifiedIssuer::self_signed(params, KeyPair::generate()?)
 }
 
-/// A server whose certificate has this serial number.
+/// Configures a server whose certificate has this serial number.
 fn server(authority: &Authority, serial: u64) -> Result<ServerConfig, Box<dyn Error>> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new([NAME.to_owned()])?;
@@ -78,7 +79,7 @@ fn server(authority: &Authority, serial: u64) -> Result<ServerConfig, Box<dyn Er
     Ok(ServerConfig::new(provider(), vec![credential]))
 }
 
-/// The authority's list, with one revoked certificate on it.
+/// Makes the authority's list, with one revoked certificate.
 fn revoked(authority: &Authority, serial: u64) -> Result<Vec<u8>, rcgen::Error> {
     let revoked = RevokedCertParams {
         serial_number: SerialNumber::from(serial),

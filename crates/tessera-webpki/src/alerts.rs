@@ -1,4 +1,4 @@
-//! From webpki's errors to alerts (RFC 8446 §6.2).
+//! Maps webpki's errors to alerts (RFC 8446 §6.2).
 
 use alloc::format;
 use alloc::string::String;
@@ -8,17 +8,17 @@ use tessera::auth::PeerRejected;
 use tessera::wire::AlertDescription;
 use webpki::Error;
 
-/// A rejection.
+/// Makes a rejection.
 pub(crate) fn reject(alert: AlertDescription, reason: impl Into<String>) -> PeerRejected {
     PeerRejected { alert, reason: reason.into() }
 }
 
-/// What is wrong with a certificate or its chain.
+/// Rejects a certificate or its chain.
 pub(crate) fn certificate(error: &Error) -> PeerRejected {
     reject(of_certificate(error), format!("certificate: {}", words(error)))
 }
 
-/// What is wrong with a certificate whose server was to have this name.
+/// Rejects a certificate of a server that was expected under this name.
 pub(crate) fn certificate_for(name: &str, error: &Error) -> PeerRejected {
     let mut rejected = certificate(error);
     if matches!(error, Error::CertNotValidForName(_)) {
@@ -27,7 +27,7 @@ pub(crate) fn certificate_for(name: &str, error: &Error) -> PeerRejected {
     rejected
 }
 
-/// What is wrong with a CertificateVerify.
+/// Rejects a CertificateVerify.
 pub(crate) fn certificate_verify(error: &Error) -> PeerRejected {
     let alert = match error {
         // The scheme does not fit the key: one field contradicts another.
@@ -42,14 +42,14 @@ pub(crate) fn certificate_verify(error: &Error) -> PeerRejected {
     reject(alert, format!("CertificateVerify: {}", words(error)))
 }
 
-/// What people meet, in words; the rest as webpki names it.
+/// Describes common errors in plain words; for others uses webpki's name.
 pub(crate) fn words(error: &Error) -> String {
     let words = match error {
         Error::UnknownIssuer => "no trusted root issued it",
         Error::CertExpired { .. } => "it has expired",
         Error::CertNotValidYet { .. } => "it is not valid yet",
         Error::InvalidCertValidity => "it ends before it begins",
-        // RFC 9525 §2: the common name is no name of a server.
+        // RFC 9525 §2: the common name doesn't name a server.
         Error::CertNotValidForName(context) if context.presented.is_empty() => {
             "it names no server: names stand in subjectAltName, and the common name (CN) does not count"
         }
@@ -76,7 +76,7 @@ pub(crate) fn words(error: &Error) -> String {
     words.into()
 }
 
-/// The names of a certificate, as webpki gives them: `DnsName("a.example")`.
+/// Formats the names of a certificate, which webpki presents as `DnsName("a.example")`.
 fn names(presented: &[String]) -> String {
     let mut names: Vec<_> =
         presented.iter().take(MOST_NAMES).map(|name| shown(inner(name))).collect();
@@ -91,7 +91,7 @@ fn inner(name: &str) -> &str {
     inner.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(inner)
 }
 
-/// A name for people. A peer may have put anything into it.
+/// Makes a name safe to display: a peer may have put anything into it.
 fn shown(name: &str) -> String {
     let mut shown: String = name.chars().take(LONGEST_NAME).flat_map(char::escape_debug).collect();
     if name.chars().nth(LONGEST_NAME).is_some() {
@@ -100,10 +100,10 @@ fn shown(name: &str) -> String {
     shown
 }
 
-/// So many names of a certificate are shown.
+/// How many names of a certificate are shown.
 const MOST_NAMES: usize = 5;
 
-/// The characters of a name that are shown.
+/// How many characters of a name are shown.
 const LONGEST_NAME: usize = 64;
 
 fn of_certificate(error: &Error) -> AlertDescription {
@@ -125,8 +125,7 @@ fn of_certificate(error: &Error) -> AlertDescription {
         | Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
             AlertDescription::UNSUPPORTED_CERTIFICATE
         }
-        // Nothing in the certificate itself is wrong: its status is not known, or the local
-        // revocation list cannot be used.
+        // The certificate itself is fine: its status is unknown, or the local revocation list is unusable.
         Error::CertDistrusted
         | Error::UnknownRevocationStatus
         | Error::CrlExpired { .. }

@@ -18,28 +18,28 @@ use crate::pss_key;
 /// The signature algorithms of a verifier.
 #[derive(Debug, Clone, Copy)]
 pub struct Algorithms {
-    /// For CertificateVerify: each scheme with the algorithm that it stands for, in order of
-    /// preference. In TLS 1.3 an ECDSA scheme names its curve (RFC 8446 §4.2.3), so it has exactly one. A
-    /// scheme with keys of several forms stands here once with each.
+    /// For CertificateVerify: each scheme with its algorithm, in order of preference. In TLS 1.3 an ECDSA
+    /// scheme names its curve (RFC 8446 §4.2.3), so it has exactly one. A scheme for several forms of keys is
+    /// listed once with each.
     pub handshake: &'static [(SignatureScheme, &'static dyn SignatureVerificationAlgorithm)],
     /// For the signatures in certificates and revocation lists.
     pub chain: &'static [&'static dyn SignatureVerificationAlgorithm],
-    /// Schemes to offer for chains only, after those of `handshake`. signature_algorithms speaks for
-    /// certificates too (RFC 8446 §4.2.3), so a peer may hold back a chain that it does not allow.
-    /// Only where `chain` lacks an algorithm of `handshake` the two are offered apart.
+    /// Schemes to offer for chains only, after those of `handshake`. signature_algorithms covers certificates
+    /// too (RFC 8446 §4.2.3), so a peer may hold back a chain that it does not allow. The two are offered
+    /// separately only if `chain` lacks an algorithm of `handshake`.
     pub chain_schemes: &'static [SignatureScheme],
 }
 
 #[cfg(feature = "aws-lc")]
 impl Algorithms {
-    /// AWS-LC's algorithms: ECDSA on P-256, P-384 and P-521, Ed25519, RSA from 2048 bits with keys for
-    /// everything or for RSASSA-PSS alone, ML-DSA-44 and ML-DSA-65.
+    /// AWS-LC's algorithms: ECDSA on P-256, P-384 and P-521, Ed25519, RSA from 2048 bits with general keys or
+    /// keys restricted to RSASSA-PSS, ML-DSA-44 and ML-DSA-65.
     ///
-    /// A key for RSASSA-PSS alone (RFC 4055) either has no parameters, or the same as the signatures that
-    /// TLS 1.3 makes: one hash, MGF1 with the same, and a salt as long as it.
+    /// A key restricted to RSASSA-PSS (RFC 4055) has either no parameters, or those of TLS 1.3's signatures:
+    /// one hash, MGF1 with the same hash, and a salt of its length.
     ///
-    /// ML-DSA stands last: a signature of today's handshake cannot be forged later, so a peer with
-    /// both kinds of certificate spares the handshake some ten kilobytes.
+    /// ML-DSA comes last: a signature in today's handshake can't be forged later, so a peer with both kinds
+    /// of certificate saves the handshake some ten kilobytes.
     pub const AWS_LC: Self = Self {
         handshake: &[
             (SignatureScheme::ECDSA_SECP256R1_SHA256, aws_lc::ECDSA_P256_SHA256),
@@ -48,7 +48,7 @@ impl Algorithms {
             (SignatureScheme::RSA_PSS_RSAE_SHA256, aws_lc::RSA_PSS_2048_8192_SHA256_LEGACY_KEY),
             (SignatureScheme::RSA_PSS_RSAE_SHA384, aws_lc::RSA_PSS_2048_8192_SHA384_LEGACY_KEY),
             (SignatureScheme::RSA_PSS_RSAE_SHA512, aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY),
-            // Slow, and seldom: after what most peers have.
+            // Slow and rare, so after the common ones.
             (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
             (SignatureScheme::RSA_PSS_PSS_SHA256, pss_key::SHA256),
             (SignatureScheme::RSA_PSS_PSS_SHA256, pss_key::SHA256_ALONE),
@@ -59,7 +59,7 @@ impl Algorithms {
             (SignatureScheme::MLDSA44, aws_lc::ML_DSA_44),
             (SignatureScheme::MLDSA65, aws_lc::ML_DSA_65),
         ],
-        // Certificates also pair a curve with another hash, and are found so in the wild.
+        // Certificates in the wild also pair a curve with another hash.
         chain: &[
             aws_lc::ECDSA_P256_SHA256,
             aws_lc::ECDSA_P256_SHA384,
@@ -93,7 +93,7 @@ impl Algorithms {
 }
 
 impl Algorithms {
-    /// The schemes for handshakes.
+    /// Returns the schemes for handshakes.
     pub(crate) fn handshake_schemes(&self) -> Result<Vec<SignatureScheme>, ConfigError> {
         let mut schemes = Vec::new();
         for (scheme, _) in self.handshake {
@@ -108,8 +108,8 @@ impl Algorithms {
         Ok(schemes)
     }
 
-    /// The schemes for signature_algorithms_cert: none where the schemes for handshakes, followed by
-    /// those for chains only, say as much (RFC 8446 §4.2.3).
+    /// Returns the schemes for signature_algorithms_cert: none if those for handshakes, followed by those for
+    /// chains only, already express them (RFC 8446 §4.2.3).
     pub(crate) fn chain_schemes(&self) -> Vec<SignatureScheme> {
         let signs_chains = |algorithm: &dyn SignatureVerificationAlgorithm| {
             self.chain.iter().any(|other| {
@@ -128,7 +128,7 @@ impl Algorithms {
         schemes
     }
 
-    /// Adds the algorithms for handshakes, and those for chains, to a policy, by their identifiers.
+    /// Adds the algorithms for handshakes and for chains to a policy, by their identifiers.
     pub(crate) fn add_to(
         &self,
         policy: VerifierPolicy,
@@ -145,9 +145,9 @@ impl Algorithms {
             .with_set(chain.iter().map(|algorithm| of(*algorithm)))
     }
 
-    /// Checks a CertificateVerify with the end entity's key, if its key usage allows that, or with the
-    /// raw public key, and nothing else: for owners that know the certificate or the key itself. For
-    /// chains use [`WebPkiVerifier`](crate::WebPkiVerifier).
+    /// Only checks a CertificateVerify, with the end entity's key, if its key usage allows that, or with the
+    /// raw public key: for owners that know the certificate or the key itself. For chains use
+    /// [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
         let signature = Signature::of(question, self)?;
         let der = question.chain.first();
@@ -170,14 +170,14 @@ impl Algorithms {
     }
 }
 
-/// Adds a scheme that is not there yet.
+/// Adds a scheme unless it is already listed.
 fn push_new(schemes: &mut Vec<SignatureScheme>, scheme: SignatureScheme) {
     if !schemes.contains(&scheme) {
         schemes.push(scheme);
     }
 }
 
-/// A signature that is to be checked, with the algorithms that its scheme stands for.
+/// A signature to check, with the algorithms of its scheme.
 pub(crate) struct Signature<'a> {
     algorithms: Vec<&'static dyn SignatureVerificationAlgorithm>,
     signed: &'a [u8],
@@ -185,7 +185,7 @@ pub(crate) struct Signature<'a> {
 }
 
 impl<'a> Signature<'a> {
-    /// The signature of a question. A peer with another proof is rejected, and so is a scheme that was
+    /// Returns the signature of a question. Rejects a peer with another kind of proof, and a scheme that was
     /// not offered for handshakes (RFC 8446 §4.4.3).
     pub(crate) fn of(
         question: &'a VerifyPeer,
@@ -205,7 +205,7 @@ impl<'a> Signature<'a> {
     }
 
     /// Checks the signature with the one algorithm that fits the peer's key. `check` is webpki's
-    /// `verify_signature` of the key, which tells a key of another kind from a wrong signature.
+    /// `verify_signature` of the key, which distinguishes a key of another kind from a wrong signature.
     pub(crate) fn verify(
         &self,
         check: impl Fn(

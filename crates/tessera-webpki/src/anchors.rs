@@ -1,4 +1,4 @@
-//! Whom a verifier trusts.
+//! The trust anchors of a verifier.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -17,9 +17,10 @@ use crate::extensions;
 
 /// The certificates that a verifier trusts.
 ///
-/// Each vouches for itself: a peer that shows it, byte for byte, is who it says. For others it vouches only
-/// if it is an authority's. webpki takes the name and the key of an anchor alone, and whoever had the key of
-/// a server's certificate that is trusted, such as Debian's `ssl-cert-snakeoil.pem`, could be everybody.
+/// Each vouches for itself: a peer that presents it, byte for byte, is accepted. It vouches for other
+/// certificates only if it is an authority's. webpki uses only the name and the key of an anchor, so without
+/// this rule the owner of a trusted server certificate, such as Debian's `ssl-cert-snakeoil.pem`, could
+/// impersonate any peer.
 pub(crate) struct Anchors {
     issuers: Vec<TrustAnchor<'static>>,
     subjects: Vec<Vec<u8>>,
@@ -46,12 +47,12 @@ impl Anchors {
         Ok(anchors)
     }
 
-    /// Those that vouch for others.
+    /// Returns those that vouch for others.
     pub(crate) fn issuers(&self) -> &[TrustAnchor<'static>] {
         &self.issuers
     }
 
-    /// The names of all, the contents of a Name each.
+    /// Returns the names of all, each as the contents of a Name.
     pub(crate) fn subjects(&self) -> &[Vec<u8>] {
         &self.subjects
     }
@@ -60,8 +61,8 @@ impl Anchors {
         self.certificates.iter().any(|own| own == certificate.as_ref())
     }
 
-    /// Whether a revocation list of this issuer, a Name's contents, may be right: an anchor of the name
-    /// has signed it, or the key of its issuer isn't known here.
+    /// Whether a revocation list of this issuer (the contents of a Name) may be valid: an anchor of that name
+    /// signed it, or its issuer's key isn't known here.
     pub(crate) fn may_have_signed(
         &self,
         issuer: &[u8],
@@ -75,8 +76,7 @@ impl Anchors {
         }
         named.any(|(_, certificate)| {
             let certificate = CertificateDer::from(certificate.as_slice());
-            // One that webpki doesn't read as a certificate, such as that of version 1, is an anchor all the
-            // same, and says nothing here.
+            // An anchor that webpki can't parse, such as one of version 1, is still an anchor, and may have signed.
             EndEntityCert::try_from(&certificate).map_or(true, |anchor| {
                 let signed = |one: &&dyn SignatureVerificationAlgorithm| {
                     has_signed(&anchor, *one, list).unwrap_or(false)
@@ -86,14 +86,14 @@ impl Anchors {
         })
     }
 
-    /// What a trust anchor vouches for: itself, and others by its name, key and constraints (RFC 5280
-    /// §6.1.1), which are all in it.
+    /// Returns what each trust anchor vouches for: itself, and others by its name, key and constraints (RFC
+    /// 5280 §6.1.1), all of which it contains.
     pub(crate) fn policies(&self) -> impl Iterator<Item = VerifierPolicy> {
         self.certificates.iter().map(|der| VerifierPolicy::new("anchor").with(der))
     }
 }
 
-/// Whether a CertificateList (RFC 5280 §5.1) is signed with this key, in this way.
+/// Whether a CertificateList (RFC 5280 §5.1) is signed with this key and algorithm.
 fn has_signed(
     anchor: &EndEntityCert<'_>,
     algorithm: &dyn SignatureVerificationAlgorithm,
@@ -108,8 +108,8 @@ fn has_signed(
         && anchor.verify_signature(algorithm, signed, signature).is_ok())
 }
 
-/// Judges a peer's certificate that is itself an anchor: it needs no path, but has to be valid now, and for
-/// this use. Whether it is an authority's as well doesn't matter.
+/// Judges a peer's certificate that is itself an anchor: it needs no path, but must be valid now, and for
+/// this use. Whether it is also an authority's doesn't matter.
 pub(crate) fn check_own(
     certificate: &EndEntityCert<'_>,
     der: &[u8],
@@ -122,10 +122,10 @@ pub(crate) fn check_own(
         true => (KeyUsage::server_auth(), SERVER_AUTH),
         false => (KeyUsage::client_auth(), CLIENT_AUTH),
     };
-    // webpki asks for an issuer last, and there is none: that it says so says that all else is well.
+    // webpki looks for an issuer last, and there is none: that error means that everything else is fine.
     match certificate.verify_for_usage(algorithms, &[], &[], now, usage, None, None) {
         Err(Error::UnknownIssuer) => Ok(()),
-        // It doesn't look further then: the extended key usage is left.
+        // webpki stops here, so check the extended key usage.
         Err(Error::CaUsedAsEndEntity) => match allows(der, purpose) {
             Ok(true) => Ok(()),
             Ok(false) => Err(reject(
@@ -143,7 +143,7 @@ pub(crate) fn check_own(
 }
 
 /// RFC 5280 §4.2.1.9: without the extension, or without the boolean in it, a key must not verify
-/// certificates. Those of version 1 can't say it: whoever trusts one decided it.
+/// certificates. Version 1 has no extensions: trusting one is the owner's decision.
 fn may_issue(certificate: &[u8]) -> der::Result<bool> {
     if extensions::is_version_1(certificate)? {
         return Ok(true);
@@ -159,7 +159,7 @@ fn may_issue(certificate: &[u8]) -> der::Result<bool> {
     Ok(is_authority)
 }
 
-/// RFC 5280 §4.2.1.12: a certificate that has an extended key usage is for these purposes alone.
+/// RFC 5280 §4.2.1.12: a certificate with an extended key usage is restricted to these purposes.
 fn allows(certificate: &[u8], purpose: &[u8]) -> der::Result<bool> {
     for usage in extensions::values(certificate, EXTENDED_KEY_USAGE)? {
         let mut purposes = SliceReader::new(AnyRef::from_der(usage)?.value())?;

@@ -4,35 +4,35 @@ use alloc::string::String;
 
 use crate::alerts::words;
 
-/// A verifier cannot be made like this.
+/// Why a verifier can't be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Without a trust anchor nobody can be accepted.
+    /// No trust anchor: every peer would be refused.
     NoRoots,
-    /// A root certificate is malformed, in the words of webpki.
+    /// A root certificate is malformed, with webpki's description.
     Root(String),
-    /// Without a scheme for handshakes no peer can prove who it is.
+    /// No scheme for handshakes: no peer could prove its identity.
     NoHandshakeSchemes,
-    /// A scheme for handshakes is one that may only sign certificates (RFC 8446 §4.2.3).
+    /// A scheme for handshakes may only sign certificates (RFC 8446 §4.2.3).
     HandshakeScheme,
-    /// Without a key nobody can be accepted.
+    /// No key: every peer would be refused.
     NoKeys,
     /// A pinned key has no name, or one that is too long for an identity.
     KeyName,
-    /// A pinned key is malformed, in the words of webpki.
+    /// A pinned key is malformed, with webpki's description.
     Key(String),
-    /// A certificate is malformed, in the words of webpki.
+    /// A certificate is malformed, with webpki's description.
     Certificate(String),
-    /// Without a revocation list every status is unknown, and unknown was to be refused.
+    /// No revocation list: every status would be unknown, and unknown is to be refused.
     NoCrls,
-    /// A revocation list is malformed, or of a kind that is not supported, in the words of webpki.
+    /// A revocation list is malformed or of an unsupported kind, with webpki's description.
     Crl(String),
-    /// A revocation list has the name of a root as its issuer, and no root of this name has signed it.
+    /// A revocation list names a root as its issuer, but no root of that name signed it.
     CrlSignature,
-    /// The provider has no suite with SHA-256, by which chains are known again.
+    /// The provider has no suite with SHA-256, which identifies known chains.
     NoSha256,
-    /// The provider gives no random numbers.
+    /// The provider has no randomness.
     NoRandom,
 }
 

@@ -1,19 +1,19 @@
-//! The extensions of a certificate that webpki doesn't show.
+//! Certificate extensions that webpki doesn't expose.
 
 use alloc::vec::Vec;
 
 use der::asn1::{AnyRef, OctetStringRef};
 use der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
-/// The contents of all extensions with this identifier. Only the way to them is read (RFC 5280 §4.1); the
-/// rest is webpki's, in the same strict way.
+/// Returns the contents of all extensions with this identifier. Parses only the path to them (RFC 5280 §4.1);
+/// webpki parses the rest, equally strictly.
 pub(crate) fn values<'a>(certificate: &'a [u8], id: &[u8]) -> der::Result<Vec<&'a [u8]>> {
     let mut values = Vec::new();
     let Some(extensions) = field(certificate, EXTENSIONS)? else { return Ok(values) };
     let mut extensions = SliceReader::new(AnyRef::from_der(extensions)?.value())?;
     while !extensions.is_finished() {
         let mut extension = SliceReader::new(AnyRef::decode(&mut extensions)?.value())?;
-        // Not as `der`'s own type, which refuses long identifiers and large arcs.
+        // `der`'s own type refuses long identifiers and large arcs.
         let found = AnyRef::decode(&mut extension)?;
         let _critical = Option::<bool>::decode(&mut extension)?;
         let value: &OctetStringRef = Decode::decode(&mut extension)?;
@@ -24,12 +24,12 @@ pub(crate) fn values<'a>(certificate: &'a [u8], id: &[u8]) -> der::Result<Vec<&'
     Ok(values)
 }
 
-/// Whether it is of version 1, which has no extensions.
+/// Whether the certificate is of version 1, which has no extensions.
 pub(crate) fn is_version_1(certificate: &[u8]) -> der::Result<bool> {
     Ok(field(certificate, VERSION)?.is_none())
 }
 
-/// The contents of a field of the TBSCertificate, by its tag.
+/// Returns the contents of a field of the TBSCertificate, by its tag.
 fn field(certificate: &[u8], tag: Tag) -> der::Result<Option<&[u8]>> {
     let certificate = AnyRef::from_der(certificate)?;
     let tbs_certificate = AnyRef::decode(&mut SliceReader::new(certificate.value())?)?;
@@ -43,8 +43,8 @@ fn field(certificate: &[u8], tag: Tag) -> der::Result<Option<&[u8]>> {
     Ok(None)
 }
 
-/// The version is the field with this tag, explicit; its default is 1.
+/// Tag of the version, explicit; its default is 1.
 const VERSION: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(0) };
 
-/// Extensions are the field with this tag, explicit.
+/// Tag of the extensions, explicit.
 const EXTENSIONS: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(3) };

@@ -1,4 +1,4 @@
-//! Who the peer is, as bytes.
+//! The peer's identity as bytes.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,7 +10,7 @@ use webpki::EndEntityCert;
 
 use crate::alerts::reject;
 
-/// The identity of a peer by all of its names; [`WebPkiVerifier`](crate::WebPkiVerifier) documents the
+/// Builds a peer's identity from all of its names; [`WebPkiVerifier`](crate::WebPkiVerifier) documents the
 /// format.
 pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerRejected> {
     let blob = match names(certificate)? {
@@ -23,7 +23,7 @@ pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerR
         }
         None => [b"subject:", certificate.subject()].concat(),
     };
-    // Never cut: two clients must not share an identity.
+    // Never truncate: two clients must not share an identity.
     if blob.len() > PeerIdentity::MAX_LEN {
         return Err(reject(
             AlertDescription::UNSUPPORTED_CERTIFICATE,
@@ -33,15 +33,15 @@ pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerR
     Ok(blob)
 }
 
-/// The DNS names and URIs, or `None` if there are none.
+/// Returns the DNS names and URIs, or `None` if there are none.
 fn names(certificate: &EndEntityCert<'_>) -> Result<Option<String>, PeerRejected> {
     let mut names: Vec<String> = certificate
         .valid_dns_names()
         .map(|name| format!("dns:{}", name.to_ascii_lowercase()))
         .collect();
     for uri in certificate.valid_uri_names() {
-        // RFC 3986 §2 allows neither spaces nor control characters; with them, one URI could pass
-        // for several names.
+        // RFC 3986 §2 allows neither spaces nor control characters; with them, one URI could pass for several
+        // names.
         if !uri.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(reject(
                 AlertDescription::BAD_CERTIFICATE,

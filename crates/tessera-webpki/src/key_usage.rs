@@ -1,4 +1,4 @@
-//! The key usage of the end entity, which webpki passes over.
+//! The key usage of the end entity, which webpki ignores.
 
 use der::Decode;
 use der::asn1::BitStringRef;
@@ -8,8 +8,8 @@ use tessera::wire::AlertDescription;
 use crate::alerts::reject;
 use crate::extensions;
 
-/// RFC 8446 §4.4.2.2, §4.4.2.3: a certificate that has a key usage must allow digitalSignature, since
-/// CertificateVerify is all that its key does in TLS 1.3.
+/// RFC 8446 §4.4.2.2, §4.4.2.3: a certificate that has a key usage must allow digitalSignature, since in TLS
+/// 1.3 its key only signs CertificateVerify.
 pub(crate) fn check(certificate: &[u8]) -> Result<(), PeerRejected> {
     match allows_signatures(certificate) {
         Ok(true) => Ok(()),
@@ -17,7 +17,7 @@ pub(crate) fn check(certificate: &[u8]) -> Result<(), PeerRejected> {
             AlertDescription::UNSUPPORTED_CERTIFICATE,
             "certificate: its key usage lacks digitalSignature",
         )),
-        // webpki read it before, and reads it in the same strict way.
+        // webpki has already parsed it, equally strictly.
         Err(_) => Err(reject(
             AlertDescription::BAD_CERTIFICATE,
             "certificate: its extensions are malformed",

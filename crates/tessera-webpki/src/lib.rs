@@ -1,10 +1,10 @@
 //! Certificate verification for Tessera, on [rustls-webpki](webpki).
 //!
-//! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust
-//! anchor, checks validity, key usage, extended key usage, server name and revocation, and checks the
-//! CertificateVerify signature with the end entity's key. [`KnownChains`] around it knows the chains again
-//! that it accepted, and checks of those the dates and the signature alone. [`PinnedKeyVerifier`] knows peers by their
-//! public keys instead (RFC 7250). All answer at once, never later.
+//! [`WebPkiVerifier`] implements [`tessera::auth::PeerVerifier`]: it builds the chain to a trust anchor,
+//! checks validity, key usage, extended key usage, server name and revocation, and checks the
+//! CertificateVerify signature with the end entity's key. [`KnownChains`] wraps it: for chains that it has
+//! accepted before, it only checks the dates and the signature. [`PinnedKeyVerifier`] identifies peers by
+//! their public keys instead (RFC 7250). All answer at once, never later.
 //!
 //! ```no_run
 //! use tessera_webpki::{UnknownStatus, WebPkiVerifier};
@@ -21,15 +21,14 @@
 //! # }
 //! ```
 //!
-//! Two things are outside of it. webpki checks neither OCSP responses nor SCTs, so the verifier asks
-//! for neither; a verifier of yours that wraps it can ask ([`PeerVerifier::entry_extensions`]), check what
-//! comes, and leave the rest to it. And the validity of a trust anchor is not checked where it vouches for
-//! others: an anchor is trusted because its owner decided it (RFC 5280 §6.1.1 takes only its name, key and
-//! constraints).
+//! Two things are out of scope. webpki checks neither OCSP responses nor SCTs, so the verifier requests
+//! neither; your own verifier around it can request them ([`PeerVerifier::entry_extensions`]), check them,
+//! and delegate the rest. And the validity of a trust anchor that vouches for others is not checked: its
+//! owner decided to trust it (RFC 5280 §6.1.1 uses only its name, key and constraints).
 //!
-//! A trust anchor that is no authority's (without basicConstraints' cA, unless it is of version 1) vouches for
-//! nobody else. Every anchor vouches for itself: a peer whose own certificate is one, byte for byte, needs no
-//! other, though its validity, its uses and its names are checked as everybody's.
+//! A trust anchor that is not an authority's (without basicConstraints' cA, unless it is of version 1) does
+//! not vouch for others. Every anchor vouches for itself: a peer whose own certificate is one, byte for byte,
+//! needs no other, though its validity, its uses and its names are checked as always.
 //!
 //! [`PeerVerifier::entry_extensions`]: tessera::auth::PeerVerifier::entry_extensions
 #![no_std]

@@ -1,4 +1,4 @@
-//! Names in certificates: of authorities, as certificate_authorities has them (RFC 8446 §4.2.4), and of peers.
+//! Names in certificates: of authorities, as in certificate_authorities (RFC 8446 §4.2.4), and of peers.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,8 +8,8 @@ use webpki::EndEntityCert;
 
 use crate::error::ConfigError;
 
-/// The issuers of a chain's certificates (DER), each once, as
-/// [`Credential::issuers`](tessera::auth::Credential::issuers) wants them.
+/// Returns the issuers of a chain's certificates (DER) without duplicates, in the form of
+/// [`Credential::issuers`](tessera::auth::Credential::issuers).
 pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError> {
     let mut names = Vec::new();
     for der in chain {
@@ -23,11 +23,11 @@ pub fn issuers<T: AsRef<[u8]>>(chain: &[T]) -> Result<Vec<Vec<u8>>, ConfigError>
     Ok(names)
 }
 
-/// The DNS names among the subject alternative names of a certificate (DER), in lower case, sorted, each once; wildcards
-/// as they stand. Whether the certificate is anybody's, a verifier says.
+/// Returns the DNS names among the subject alternative names of a certificate (DER), in lower case, sorted,
+/// without duplicates; wildcards stay as they are. Whether the certificate is valid is up to a verifier.
 ///
 /// # Errors
-/// If it can't be read.
+/// Returns an error if the certificate can't be parsed.
 pub fn dns_names(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
     let der = CertificateDer::from(certificate);
     let certificate = EndEntityCert::try_from(&der).map_err(ConfigError::certificate)?;
@@ -38,7 +38,7 @@ pub fn dns_names(certificate: &[u8]) -> Result<Vec<String>, ConfigError> {
     Ok(names)
 }
 
-/// webpki gives the contents of a name; on the wire it has its tag and length.
+/// Adds tag and length, which a name has on the wire, to the contents that webpki returns.
 pub(crate) fn sequence(contents: &[u8]) -> Vec<u8> {
     const SEQUENCE: u8 = 0x30;
     let mut der = Vec::with_capacity(contents.len() + 4);

@@ -1,4 +1,4 @@
-//! Peers that are known by their public keys.
+//! Peers identified by their public keys.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -16,21 +16,21 @@ use crate::alerts::reject;
 use crate::algorithms::Algorithms;
 use crate::error::ConfigError;
 
-/// A public key that is known beforehand, and whose it is.
+/// A public key known in advance, and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PinnedKey {
     /// The key: a SubjectPublicKeyInfo as DER (RFC 5280 §4.1.2.7).
     pub public_key: Vec<u8>,
-    /// A server's name, for which alone its key is good; or what a client is called from now on.
+    /// The only server name for which the key is valid; or the name given to a client.
     pub name: String,
 }
 
-/// Verifies peers by raw public keys (RFC 7250): no certificates, no authorities, no expiry, no clock.
-/// The private key proves who the peer is, so a key that is not trusted any more has to leave the
-/// list. Sessions that began under another list are not resumed.
+/// Verifies peers by raw public keys (RFC 7250): no certificates, no authorities, no expiry, no clock. The
+/// private key proves the peer's identity, so remove a key from the list when it is no longer trusted.
+/// Sessions that began under another list are not resumed.
 ///
-/// A name may have several keys. A server's [`PeerIdentity::blob`] is its name, as asked; a client's
-/// is `key:NAME`. Neither expires.
+/// A name may have several keys. A server's [`PeerIdentity::blob`] is its name, as requested; a client's is
+/// `key:NAME`. Neither expires.
 #[derive(Debug)]
 pub struct PinnedKeyVerifier {
     keys: Vec<PinnedKey>,
@@ -39,13 +39,13 @@ pub struct PinnedKeyVerifier {
 }
 
 impl PinnedKeyVerifier {
-    /// A verifier that knows these keys and uses AWS-LC's algorithms.
+    /// Makes a verifier that knows these keys and uses AWS-LC's algorithms.
     #[cfg(feature = "aws-lc")]
     pub fn new(keys: Vec<PinnedKey>) -> Result<Self, ConfigError> {
         Self::with_algorithms(keys, Algorithms::AWS_LC)
     }
 
-    /// A verifier that knows these keys and uses the caller's algorithms, those for handshakes.
+    /// Makes a verifier that knows these keys and uses the caller's algorithms, those for handshakes.
     pub fn with_algorithms(
         keys: Vec<PinnedKey>,
         algorithms: Algorithms,
@@ -75,7 +75,7 @@ impl PinnedKeyVerifier {
                 "not a raw public key, and nothing else is taken",
             ));
         };
-        // This comes first, so that garbage gets another alert than an unknown key.
+        // First, so that malformed data gets another alert than an unknown key.
         self.algorithms.verify_signature(question)?;
         let asked = match (question.peer, question.server_name.as_deref()) {
             (Role::Server, None) => {
@@ -86,7 +86,7 @@ impl PinnedKeyVerifier {
             (Role::Client, _) => None,
         };
         let fits = |key: &&PinnedKey| {
-            // RFC 4343: host names are compared without regard to case.
+            // RFC 4343: host names are case-insensitive.
             key.public_key == *public_key
                 && asked.is_none_or(|name| key.name.eq_ignore_ascii_case(name))
         };
@@ -101,7 +101,7 @@ impl PinnedKeyVerifier {
     }
 }
 
-/// Tells a client with a pinned key apart from one with a certificate.
+/// Distinguishes a client with a pinned key from one with a certificate.
 const CLIENT_PREFIX: &[u8] = b"key:";
 
 impl PeerVerifier for PinnedKeyVerifier {
@@ -117,7 +117,7 @@ impl PeerVerifier for PinnedKeyVerifier {
         let keys = self.keys.iter().fold(VerifierPolicy::new("keys"), |keys, key| {
             keys.with(&key.public_key).with(key.name.as_bytes())
         });
-        // Of several names for one client's key the first is its identity: the order matters.
+        // Of several names for one client's key, the first is its identity: the order matters.
         self.algorithms
             .add_to(VerifierPolicy::new("tessera-webpki: pinned keys, 1"), &[])
             .with_policy(&keys)

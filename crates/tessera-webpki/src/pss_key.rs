@@ -1,5 +1,6 @@
-//! Keys for RSASSA-PSS alone (id-RSASSA-PSS, RFC 4055 §1.2), which webpki's own algorithms pass over: they
-//! are for rsaEncryption keys. The signatures are the same; only what a certificate says of its key differs.
+//! Keys restricted to RSASSA-PSS (id-RSASSA-PSS, RFC 4055 §1.2). webpki's own algorithms only accept
+//! rsaEncryption keys. The signatures are the same; only the key's AlgorithmIdentifier in the certificate
+//! differs.
 
 use pki_types::{AlgorithmIdentifier, InvalidSignature, SignatureVerificationAlgorithm, alg_id};
 use webpki::aws_lc_rs as aws_lc;
@@ -28,7 +29,7 @@ pub(crate) const SHA384_ALONE: &dyn SignatureVerificationAlgorithm =
 pub(crate) const SHA512_ALONE: &dyn SignatureVerificationAlgorithm =
     &PssKey { key: alg_id::RSA_PSS_SHA512, signature: aws_lc::RSA_PSS_2048_8192_SHA512_LEGACY_KEY };
 
-/// RSASSA-PSS as `signature` checks it, with keys of another AlgorithmIdentifier. RFC 4055 §1.2: the key
+/// RSASSA-PSS as `signature` checks it, for keys with another AlgorithmIdentifier. RFC 4055 §1.2: the key
 /// itself is an RSAPublicKey under either.
 #[derive(Debug)]
 struct PssKey {

@@ -1,4 +1,4 @@
-//! Revocation lists and what their silence means.
+//! Revocation lists, and the meaning of their absence.
 
 use alloc::vec::Vec;
 
@@ -28,18 +28,18 @@ pub enum UnknownStatus {
 /// The lists of a verifier.
 pub(crate) struct Revocation {
     lists: Vec<CertRevocationList<'static>>,
-    /// What each list decides: for whom it speaks, and whom it revokes.
+    /// What each list decides: which issuer it covers, and what it revokes.
     policies: Vec<VerifierPolicy>,
-    /// The lists as they came, as long as somebody may ask which they are.
+    /// The lists as loaded, until they are taken.
     #[cfg(feature = "std")]
     sources: Vec<Vec<u8>>,
     unknown: UnknownStatus,
 }
 
 impl Revocation {
-    /// Parses the lists. Who signed them is checked when they are used: only then is every issuer's key
-    /// known. A list in an anchor's name that no anchor of that name signed is refused here already: it would
-    /// refuse all peers of that name.
+    /// Parses the lists. Signatures are checked on use: only then is every issuer's key known. A list in an
+    /// anchor's name that no anchor of that name signed is refused here already, since it would refuse all
+    /// peers of that issuer.
     pub(crate) fn new<T: AsRef<[u8]>>(
         lists: &[T],
         unknown: UnknownStatus,
@@ -72,9 +72,9 @@ impl Revocation {
         Ok(own)
     }
 
-    /// How the lists are used, for which issuers they speak, and whom they revoke: a resumption looks at
-    /// no list, so sessions end with a list that revokes somebody. One that only says the same again, at a
-    /// later time, changes nothing.
+    /// Returns how the lists are used, which issuers they cover, and what they revoke: a resumption consults
+    /// no list, so sessions end with a list that revokes a certificate. A later list with the same content
+    /// changes nothing.
     pub(crate) fn policy(&self) -> VerifierPolicy {
         let unknown = match self.unknown {
             UnknownStatus::Reject => "unknown status: reject",
@@ -83,8 +83,9 @@ impl Revocation {
         VerifierPolicy::new("revocation").with(unknown.as_bytes()).with_set(&self.policies)
     }
 
-    /// The very lists, and when the next ones will be there, in seconds since the Unix epoch: where silence
-    /// isn't accepted, a list says nothing from then on. `None` if one doesn't tell. They are given once.
+    /// Takes the lists themselves, and when their successors are due, in seconds since the Unix epoch: if
+    /// unknown status isn't accepted, a list is ignored from then on. `None` if one has no readable end.
+    /// Returns them once.
     #[cfg(feature = "std")]
     pub(crate) fn take_sources(&mut self) -> Option<(Vec<Vec<u8>>, Vec<u64>)> {
         let sources = core::mem::take(&mut self.sources);
@@ -97,12 +98,12 @@ impl Revocation {
         Some((sources, ends))
     }
 
-    /// The lists in the form that webpki borrows them.
+    /// Returns the lists in the form that webpki borrows.
     pub(crate) fn lists(&self) -> Vec<&CertRevocationList<'static>> {
         self.lists.iter().collect()
     }
 
-    /// Every certificate of the path is checked, not only the end entity.
+    /// Has every certificate of the path checked, not only the end entity.
     pub(crate) fn options<'a>(
         &self,
         lists: &'a [&'a CertRevocationList<'a>],
@@ -116,12 +117,12 @@ impl Revocation {
     }
 }
 
-/// The nextUpdate of a CertificateList (RFC 5280 §5.1), which webpki has read, and doesn't show.
+/// Returns the nextUpdate of a CertificateList (RFC 5280 §5.1), which webpki has parsed but doesn't expose.
 #[cfg(feature = "std")]
 fn next_update(list: &[u8]) -> der::Result<u64> {
     let mut list = SliceReader::new(AnyRef::from_der(list)?.value())?;
     let mut fields = SliceReader::new(AnyRef::decode(&mut list)?.value())?;
-    // version, signature, issuer, thisUpdate: webpki takes no list without one of them.
+    // version, signature, issuer, thisUpdate: webpki refuses a list that lacks one of them.
     for _ in 0..4 {
         AnyRef::decode(&mut fields)?;
     }

@@ -1,4 +1,4 @@
-//! The verifier.
+//! The verifier of certificate chains.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -30,19 +30,18 @@ use crate::{identity, key_usage};
 ///
 /// # Identities
 ///
-/// A server's [`PeerIdentity::blob`] is the server name that it was verified for, as asked. A
-/// client's is stable when its certificate is renewed under the same names:
+/// A server's [`PeerIdentity::blob`] is the server name that it was verified for, as requested. A client's
+/// stays the same when its certificate is renewed under the same names:
 ///
-/// - if its certificate has DNS names or URIs among its subject alternative names: all of them as
-///   `dns:NAME` (in lower case) and `uri:URI`, sorted, without duplicates, separated by one space;
+/// - if its certificate has DNS names or URIs among its subject alternative names: all of them as `dns:NAME`
+///   (in lower case) and `uri:URI`, sorted, without duplicates, separated by one space;
 /// - otherwise `subject:` and the DER of the subject, without the outermost tag and length.
 ///
-/// A client with none of these, or whose identity would exceed [`PeerIdentity::MAX_LEN`], is
-/// refused. Names from different trust anchors are not told apart. For another identity, wrap
-/// the verifier and replace the blob.
+/// A client with none of these, or whose identity would exceed [`PeerIdentity::MAX_LEN`], is refused. The
+/// identity doesn't distinguish trust anchors. For another identity, wrap the verifier and replace the blob.
 ///
-/// [`PeerIdentity::expires_at`] is the earliest notAfter on the path that was verified, the trust
-/// anchor aside. Where a peer's own certificate is an anchor, there is no path, and it is its own.
+/// [`PeerIdentity::expires_at`] is the earliest notAfter on the verified path, the trust anchor excluded. If
+/// the peer's own certificate is an anchor, there is no path, and it is that certificate's notAfter.
 pub struct WebPkiVerifier {
     anchors: Anchors,
     pub(crate) algorithms: Algorithms,
@@ -54,14 +53,14 @@ pub struct WebPkiVerifier {
 }
 
 impl WebPkiVerifier {
-    /// A verifier that trusts these root certificates (DER) and uses AWS-LC's algorithms. A root that is no
-    /// authority's vouches for itself alone.
+    /// Makes a verifier that trusts these root certificates (DER) and uses AWS-LC's algorithms. A root that
+    /// is not an authority's only vouches for itself.
     #[cfg(feature = "aws-lc")]
     pub fn new<T: AsRef<[u8]>>(roots: &[T]) -> Result<Self, ConfigError> {
         Self::with_algorithms(roots, Algorithms::AWS_LC)
     }
 
-    /// A verifier that trusts these root certificates (DER) and uses the caller's algorithms.
+    /// Makes a verifier that trusts these root certificates (DER) and uses the caller's algorithms.
     pub fn with_algorithms<T: AsRef<[u8]>>(
         roots: &[T],
         algorithms: Algorithms,
@@ -81,9 +80,9 @@ impl WebPkiVerifier {
         })
     }
 
-    /// Names the trust anchors to peers, which may have several certificates to choose from
-    /// (certificate_authorities). Servers do it where they ask clients for certificates; to a
-    /// client it costs bytes in every ClientHello. With many roots the engine refuses the list.
+    /// Sends the names of the trust anchors to peers, which may have several certificates to choose from
+    /// (certificate_authorities). Servers send them when they request client certificates; a client spends
+    /// the bytes in every ClientHello. With many roots the engine refuses the list.
     #[must_use]
     pub fn naming_authorities(mut self) -> Self {
         let subjects = self.anchors.subjects().iter();
@@ -92,28 +91,28 @@ impl WebPkiVerifier {
         self
     }
 
-    /// Leaves it to a verifier around this one whether a server is the right one: servers are judged
-    /// without a name, and have identities as clients have, with all of their names. For owners who know
-    /// servers by their URIs. **Whoever has any certificate of the anchors can be every server, unless
-    /// the verifier around this one looks at the identity.**
+    /// Leaves the check of a server's name to a verifier around this one: servers are judged without a name,
+    /// and get identities like clients, with all of their names. For owners that identify servers by their
+    /// URIs. **Any peer with a certificate of the anchors can impersonate every server, unless the verifier
+    /// around this one checks the identity.**
     #[must_use]
     pub fn leaving_server_names_to_a_wrapper(mut self) -> Self {
         self.leaves_server_names = true;
         self
     }
 
-    /// Checks the certificates of every path against these revocation lists (DER). An empty list
-    /// of lists with [`UnknownStatus::Reject`] would refuse everybody and is an error.
+    /// Checks the certificates of every path against these revocation lists (DER). No lists with
+    /// [`UnknownStatus::Reject`] would refuse every peer and is an error.
     ///
     /// A list that revokes another certificate than before changes the verifier's
-    /// [policy](PeerVerifier::policy), and ends the sessions of all peers that the verifier accepted: a
-    /// session doesn't say by which certificates. One that revokes the same, at a later time, ends none.
+    /// [policy](PeerVerifier::policy), and ends the sessions of all peers that the verifier accepted, since a
+    /// session doesn't record its certificates. A later list that revokes the same ends none.
     ///
-    /// A list in the name of a root that is signed by no root of that name is an error. Lists of
-    /// intermediates are checked when they are used.
+    /// A list in the name of a root that no root of that name signed is an error. Lists of intermediates are
+    /// checked when they are used.
     ///
-    /// A peer whose own certificate is a trust anchor has no path: no list is asked for it. To revoke it,
-    /// leave it out of the anchors.
+    /// If a peer's own certificate is a trust anchor, there is no path and no list is consulted. To revoke
+    /// it, remove it from the anchors.
     pub fn with_crls<T: AsRef<[u8]>>(
         mut self,
         crls: &[T],
@@ -128,13 +127,13 @@ impl WebPkiVerifier {
         Ok(self)
     }
 
-    /// Judges a peer in everything but its names, and gives it no identity: for a verifier around this one that
-    /// looks at the names itself ([`dns_names`](crate::dns_names)) and has identities of its own. **Whoever has any
-    /// certificate of the anchors is accepted.** Gives when the first certificate of the path expires, in seconds
-    /// since the Unix epoch, as [`PeerIdentity::expires_at`].
+    /// Judges everything about a peer but its names, and determines no identity: for a verifier around this
+    /// one that checks the names itself ([`dns_names`](crate::dns_names)) and has its own identities.
+    /// **Accepts any peer with a certificate of the anchors.** Returns when the first certificate of the path
+    /// expires, in seconds since the Unix epoch, as [`PeerIdentity::expires_at`].
     ///
     /// # Errors
-    /// As [`verify`](PeerVerifier::verify), with the alert and the reason.
+    /// Like [`verify`](PeerVerifier::verify), with the alert and the reason.
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
         self.judge_chain(question, |_| Ok(())).map(|(validity, ())| validity.not_after)
     }
@@ -145,13 +144,13 @@ impl WebPkiVerifier {
         Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
     }
 
-    /// Whether the peer is a server that has to have the name that was asked for.
+    /// Whether the peer is a server whose name must be checked.
     pub(crate) fn looks_for_a_name(&self, peer: Role) -> bool {
         peer == Role::Server && !self.leaves_server_names
     }
 
-    /// Whether a chain as it came is the path that was found in it, in its order; the path's own anchor may
-    /// stand behind. With any of the anchors there, one peer would have as many chains as there are roots.
+    /// Whether a chain as received is exactly the verified path, in order; the path's own anchor may follow.
+    /// If any anchor could follow, one peer would have as many chains as there are roots.
     #[cfg(feature = "std")]
     pub(crate) fn needs_all_of(&self, accepted: &AcceptedChain<'_>, came: &[Vec<u8>]) -> bool {
         let (first, others) = match came.split_first() {
@@ -173,7 +172,7 @@ impl WebPkiVerifier {
         *accepted.end_entity.der() == **first && is_path && ends
     }
 
-    /// Who the peer is, if its certificate says that it may be asked so.
+    /// Returns the peer's identity, if its certificate is valid for it.
     pub(crate) fn identity(
         &self,
         end_entity: &EndEntityCert<'_>,
@@ -186,8 +185,8 @@ impl WebPkiVerifier {
         }
     }
 
-    /// Judges the chain and the proof; `look` takes what it needs of a chain that is accepted, and may refuse
-    /// it for its names. Gives when the path is valid.
+    /// Judges the chain and the proof; `look` extracts data from an accepted chain, and may refuse it for its
+    /// names. Returns when the path is valid.
     pub(crate) fn judge_chain<N>(
         &self,
         question: &VerifyPeer,
@@ -245,16 +244,16 @@ impl WebPkiVerifier {
     }
 }
 
-/// A chain that is accepted, as far as it doesn't depend on names and on the proof.
+/// An accepted chain, apart from names and proof.
 pub(crate) struct AcceptedChain<'a> {
     pub(crate) end_entity: &'a EndEntityCert<'a>,
-    /// None where the end entity is an anchor itself.
+    /// `None` if the end entity is an anchor itself.
     path: Option<&'a VerifiedPath<'a>>,
 }
 
 impl AcceptedChain<'_> {
-    /// When all certificates that were needed are valid; `None` if one of them does not tell. The anchor is not
-    /// among them: it is a name and a key.
+    /// Returns when all certificates of the path are valid; `None` if one of them isn't readable. The anchor
+    /// doesn't count: it is a name and a key.
     fn validity(&self) -> Option<Validity> {
         let first = Validity::of(self.end_entity)?;
         self.intermediates().try_fold(first, |all, der| all.and(&der))
@@ -266,7 +265,7 @@ impl AcceptedChain<'_> {
     }
 }
 
-/// The name that a server was asked for, if its certificate is for it.
+/// Returns the requested server name, if the certificate is valid for it.
 fn for_server(
     certificate: &EndEntityCert<'_>,
     question: &VerifyPeer,
@@ -281,7 +280,7 @@ fn for_server(
     Ok(name.as_bytes().to_vec())
 }
 
-/// What the owner didn't configure is not the peer's fault, but the peer isn't accepted.
+/// Rejects a peer for a lack of local configuration, which is not the peer's fault.
 pub(crate) fn ours(reason: &str) -> PeerRejected {
     reject(AlertDescription::INTERNAL_ERROR, reason)
 }

@@ -1,4 +1,4 @@
-//! What an entry of the known chains takes.
+//! The memory of an entry of the known chains.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -17,10 +17,12 @@ use pki::{Peer, ca_params, client_params, judge, root, server_params, with};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The bytes that an entry takes, and those that the store says: of so many chains with two certificates each.
+/// Returns the bytes per entry, measured and as counted by the store, for this many chains with two
+/// certificates each.
 fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
     let root = root("root");
-    // A certificate lasts for many names, and a key for many certificates: RSA keys are slow to make.
+    // Certificates are reused for many names, and keys for many certificates, because RSA keys are slow to
+    // make.
     let key = KeyPair::generate_for(if rsa { &PKCS_RSA_SHA256 } else { &PKCS_ECDSA_P256_SHA256 });
     let mut leaf = Peer { key: key.unwrap(), chain: Vec::new() };
     let issuer =
@@ -52,8 +54,8 @@ fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
     let bounds = StoreBounds { entries, bytes: usize::MAX };
     let store = ChainStore::new(&tessera_aws_lc::provider(), bounds).unwrap();
     let verifier = KnownChains::new(WebPkiVerifier::new(&[root.der()]).unwrap(), &store);
-    // What AWS-LC keeps for a thread is no entry's. It is counted where the allocator is C's too, as in a build of the
-    // whole workspace.
+    // AWS-LC's per-thread data belongs to no entry. It is counted if the allocator is C's too, as in a build
+    // of the whole workspace.
     assert!(judge(&WebPkiVerifier::new(&[root.der()]).unwrap(), &questions[0]).is_ok());
     let before = live();
     for question in &questions {
@@ -64,7 +66,8 @@ fn per_entry(entries: usize, rsa: bool, client: Option<&str>) -> (f64, f64) {
     (taken, store.counts().bytes as f64 / entries as f64)
 }
 
-/// With jemalloc's sizes, table and index included. The keys are all the same, which no entry makes use of.
+/// With jemalloc's size classes, table and index included. The keys are all the same, which entries don't
+/// exploit.
 #[test]
 fn a_known_chain_takes_few_bytes() {
     let [short, long] = [Some("client.example"), Some("client-0123456789.example")];
@@ -83,7 +86,7 @@ fn a_known_chain_takes_few_bytes() {
                 "{kind}, {of}, {entries} chains: {taken:.0} bytes each, {counted:.0} counted"
             );
             assert!(taken <= most, "{kind}, {of}, {entries} chains: {taken} bytes each");
-            // The allocator's sizes are up to a quarter apart.
+            // The allocator's size classes are up to a quarter apart.
             let apart = (counted - taken).abs();
             assert!(apart <= f64::max(24.0, taken / 8.0), "counted {counted}, taken {taken}");
         }

@@ -1,4 +1,4 @@
-//! Both ends of handshakes, and how long one of them takes.
+//! Both ends of handshakes, and the time that one of them takes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ use tessera_webpki::{ChainStore, KnownChains, StoreBounds, WebPkiVerifier};
 
 use super::pki::Pki;
 
-/// How an end looks at its peer's chain.
+/// How an end verifies its peer's chain.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Way {
     Judged,
@@ -26,16 +26,16 @@ pub enum Way {
     Unknown,
 }
 
-/// Whose time counts. It is who looks at chains in that way; the other one judges them.
+/// The measured side, which verifies chains in the way under test; the other one verifies them in full.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Side {
-    /// The server asks for no certificate.
+    /// The server requests no certificate.
     Client,
-    /// The client shows one too.
+    /// The client presents one too.
     Server,
 }
 
-/// Two clients and two servers, who meet in turn.
+/// Two clients and two servers, which meet in turn.
 pub struct Ends {
     side: Side,
     clients: [Checked<ClientConfig>; 2],
@@ -79,7 +79,7 @@ impl Ends {
         ends
     }
 
-    /// So many handshakes, with one peer and the other: the time of the side.
+    /// Runs this many handshakes, alternating between the peers; returns the measured side's time.
     pub fn round(&self, handshakes: usize) -> Duration {
         (0..handshakes).map(|number| self.handshake(number % 2)).sum()
     }
@@ -133,13 +133,13 @@ impl Ends {
     }
 }
 
-/// What the client does: callgrind counts it by this name.
+/// Runs the client's work; callgrind counts it by this name.
 #[inline(never)]
 fn client_side<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     timed(spent, work)
 }
 
-/// The same of the server.
+/// Runs the server's work, likewise.
 #[inline(never)]
 fn server_side<T>(spent: &mut Duration, work: impl FnOnce() -> T) -> T {
     timed(spent, work)

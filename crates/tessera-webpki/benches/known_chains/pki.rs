@@ -17,7 +17,7 @@ pub enum Keys {
     Rsa2048,
 }
 
-/// A root; and two servers and two clients below the same intermediates.
+/// A root, and two servers and two clients below the same intermediates.
 pub struct Pki {
     pub root: Vec<u8>,
     pub servers: [Credential; 2],
@@ -25,7 +25,7 @@ pub struct Pki {
 }
 
 impl Pki {
-    /// Chains of so many certificates, the root not among them.
+    /// Makes chains of this many certificates, without the root.
     pub fn new(keys: Keys, len: usize) -> Self {
         let algorithm = keys.algorithm();
         let mut issuers = vec![Authority::with("authority 0", algorithm, until_2999)];

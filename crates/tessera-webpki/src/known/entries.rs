@@ -1,4 +1,4 @@
-//! A bounded table of records: the least recently used of an authority leaves.
+//! A bounded table of records; evicts the least recently used of an authority.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -9,38 +9,38 @@ use super::key::Key;
 use super::record::Record;
 use super::shares::{NONE, Shares};
 
-/// How much a store holds. Where it is full, the least recently used chains leave: those of the authority that has
-/// most, or of the new one's, once it has its part. So whoever has many certificates of one authority makes chains of
-/// this authority be forgotten, and of no other.
+/// The capacity of a store. When it is full, the least recently used chains are evicted: those of the
+/// authority that has most, or of the new chain's own, once that has its share. So a peer with many
+/// certificates of one authority can only evict chains of that authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreBounds {
-    /// Chains.
+    /// Maximum number of chains.
     pub entries: usize,
-    /// Bytes of them, with what they take in the tables.
+    /// Maximum bytes, table overhead included.
     pub bytes: usize,
 }
 
 impl Default for StoreBounds {
-    /// 4,096 chains, and 2 MiB.
+    /// Returns 4,096 chains, and 2 MiB.
     fn default() -> Self {
         Self { entries: 4096, bytes: 2 << 20 }
     }
 }
 
-/// Slots in pieces of one size, so that a table that grows moves nothing and holds little that is empty; an index
-/// of four bytes each; and for each authority a list of them in the order of their use, which runs through the slots.
+/// Slots in pieces of equal size, so that growth moves nothing and leaves little empty; an index of four
+/// bytes each; and for each authority a linked list of its slots in order of use.
 pub(super) struct Entries {
     bounds: StoreBounds,
     pieces: Vec<Vec<Slot>>,
     index: HashTable<u32>,
     shares: Shares,
-    /// The first empty slot, which names the next one as its `older`.
+    /// The first empty slot; its `older` links to the next one.
     empty: u32,
     bytes: usize,
 }
 
 struct Slot {
-    /// None where the slot is empty.
+    /// `None` if the slot is empty.
     record: Option<Record>,
     newer: u32,
     older: u32,
@@ -55,7 +55,7 @@ impl Slot {
 const PIECE: usize = 64;
 
 impl Entries {
-    /// What an entry takes beside its record: a slot, and its part of the index.
+    /// Cost of an entry besides its record: a slot, and its part of the index.
     const OVERHEAD: usize = size_of::<Slot>() + 8;
 
     pub(super) fn new(bounds: StoreBounds) -> Self {
@@ -71,7 +71,7 @@ impl Entries {
         self.bytes
     }
 
-    /// The record, which is the most recently used one now.
+    /// Returns the record, and makes it the most recently used.
     pub(super) fn get(&mut self, key: &Key) -> Option<&Record> {
         let at = self.find(key)?;
         let cost = self.unlink(at);
@@ -79,8 +79,8 @@ impl Entries {
         self.slot(at)?.record.as_ref()
     }
 
-    /// Adds a record of a chain of this authority's, or exchanges that of its key; `left` gets what has to leave
-    /// for it. One that is larger than the whole table isn't kept.
+    /// Adds a record for a chain of this authority, or replaces the record with its key; `left` gets the
+    /// evicted ones. A record larger than the whole table isn't kept.
     pub(super) fn insert(
         &mut self,
         mut record: Record,
@@ -135,7 +135,7 @@ impl Entries {
         self.index.find(short(key), is_it).copied()
     }
 
-    /// Puts a slot where one is empty, or behind all others.
+    /// Puts a slot into an empty place, or at the end.
     fn place(&mut self, slot: Slot) -> Option<u32> {
         if let Some(empty) = self.slot_mut(self.empty) {
             let next = empty.older;
@@ -171,7 +171,7 @@ impl Entries {
         }
     }
 
-    /// Takes an entry out of its share, and gives what it takes.
+    /// Removes an entry from its share, and returns its cost.
     fn unlink(&mut self, at: u32) -> usize {
         let Some(Slot { record: Some(record), newer, older }) = self.slot(at) else { return 0 };
         let (share, newer, older) = (record.share(), *newer, *older);
@@ -214,7 +214,7 @@ fn get(pieces: &[Vec<Slot>], at: u32) -> Option<&Slot> {
     pieces.get(at / PIECE)?.get(at % PIECE)
 }
 
-/// Keys are hashes: a part of one is as good as another hash.
+/// Keys are hashes, so a prefix is a good hash too.
 fn short(key: &Key) -> u64 {
     key.first_chunk().copied().map_or(0, u64::from_ne_bytes)
 }
@@ -312,14 +312,14 @@ mod tests {
             for number in 0..3 {
                 assert!(insert_of(&mut entries, b"b", number, b"").is_empty());
             }
-            // `b` has more than its due.
+            // `b` exceeds its share.
             for number in 3..20 {
                 assert_eq!(insert_of(&mut entries, b"b", number, b""), [number - 3]);
             }
-            // `a` grows to its due, and then makes room for itself.
+            // `a` grows to its share, and then evicts its own.
             assert_eq!(insert_of(&mut entries, b"a", 101, b""), [17]);
             assert_eq!(insert_of(&mut entries, b"a", 102, b""), [100]);
-            // Another one gets room from those who have most.
+            // Another authority gets room from those that have most.
             assert_eq!(insert_of(&mut entries, b"c", 200, b""), [18]);
             assert_eq!(insert_of(&mut entries, b"c", 201, b""), [101]);
             assert!([102, 19, 200, 201].iter().all(|it| entries.get(&key(*it)).is_some()));
@@ -344,7 +344,7 @@ mod tests {
         assert_eq!(share(&mut entries, 301), 7);
     }
 
-    /// Against a list that is searched from its beginning.
+    /// Compares with a list that is searched from its beginning.
     #[test]
     fn entries_are_those_of_a_simple_list() {
         let mut entries = Entries::new(StoreBounds { entries: 150, bytes: usize::MAX });

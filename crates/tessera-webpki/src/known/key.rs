@@ -1,4 +1,4 @@
-//! What an entry is found by.
+//! The keys of entries.
 
 use alloc::vec::Vec;
 
@@ -8,37 +8,38 @@ use tessera::crypto::Hash;
 
 use crate::verifier::WebPkiVerifier;
 
-/// An entry's key: half of SHA-256 of everything that decides whether its chain is accepted, the time aside, and of
-/// the store's salt. Who could make two chains with one key, one of them good, would have the other accepted. With the
-/// salt nobody can look for them: they have to be found by trying all of 2^128 at the store itself.
+/// An entry's key: half of SHA-256 of everything that decides whether its chain is accepted, except the time,
+/// and of the store's salt. An attacker that could make two chains with one key, one of them good, would get
+/// the other accepted. With the salt, such chains can't be searched for offline: the attacker must try all of
+/// 2^128 at the store itself.
 pub(super) type Key = [u8; 16];
 
-/// A number that nobody can guess, of a store's own.
+/// An unpredictable number, specific to a store.
 pub(super) type Salt = [u8; 32];
 
-/// What of a verifier decides, time and question aside.
+/// The parts of a verifier that decide, besides time and question.
 pub(super) struct Context {
-    /// With the salt.
+    /// Includes the salt.
     digest: [u8; 32],
-    /// When revocation lists end, where a list that has ended says nothing any more.
+    /// When revocation lists end, if expired lists are ignored.
     lists_end: Vec<u64>,
 }
 
-/// For what a chain was accepted. The numbers are in keys.
+/// The purpose for which a chain was accepted. Keys contain the numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
     /// As a server of this name.
     Server(&'a str),
-    /// As a peer of this role that is known by all of its names.
+    /// As a peer of this role, identified by all of its names.
     AllNames(Role),
-    /// As a peer of this role, whatever its names are.
+    /// As a peer of this role, regardless of its names.
     NoNames(Role),
 }
 
 impl Context {
-    /// Anchors, algorithms, and how revocation is treated are the verifier's policy. Of revocation lists it says
-    /// whom they revoke; here the very lists count, in their order, so that an entry never outlives the lists
-    /// that it was judged by. `None` if a list doesn't tell when it ends.
+    /// The verifier's policy covers anchors, algorithms, and the treatment of revocation. Of revocation lists
+    /// it only covers whom they revoke; here the lists themselves count, in order, so that an entry never
+    /// outlives the lists that it was judged by. `None` if the end of a list can't be read.
     pub(super) fn new(
         verifier: &mut WebPkiVerifier,
         sha256: &dyn Hash,
@@ -56,7 +57,7 @@ impl Context {
         Some(Self { digest: policy.digest(sha256).as_ref().try_into().ok()?, lists_end })
     }
 
-    /// The key for a chain at this time: it changes when a list ends.
+    /// Returns the key for a chain at this time: it changes when a list ends.
     pub(super) fn key(
         &self,
         chain: &[u8; 32],
@@ -64,7 +65,7 @@ impl Context {
         unix: u64,
         sha256: &dyn Hash,
     ) -> Option<Key> {
-        // webpki takes no list at its nextUpdate and later.
+        // webpki accepts no list from its nextUpdate on.
         let ended = self.lists_end.iter().filter(|end| **end <= unix).count() as u64;
         let (number, name) = match purpose {
             Purpose::Server(name) => (0, name),
@@ -73,7 +74,7 @@ impl Context {
             Purpose::NoNames(Role::Server) => (3, ""),
             Purpose::NoNames(Role::Client) => (4, ""),
         };
-        // All but the name have one length.
+        // All parts but the name have a fixed length.
         let mut decides = Vec::with_capacity(32 + 32 + 8 + 1 + name.len());
         decides.extend_from_slice(&self.digest);
         decides.extend_from_slice(chain);

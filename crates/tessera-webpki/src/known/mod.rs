@@ -1,4 +1,4 @@
-//! Chains that were accepted before, and aren't judged again.
+//! Chains that were accepted before, and aren't verified again.
 
 mod entries;
 mod key;

@@ -3,14 +3,14 @@
 use super::key::Key;
 use super::store::ChainStore;
 
-/// Holds an entry until it is dropped, even where it has to leave the store.
+/// Keeps an entry until dropped, even if it is evicted from the store.
 pub(super) struct Pin {
     store: ChainStore,
     key: Key,
 }
 
 impl Pin {
-    /// The pin of an entry that the store has counted.
+    /// Makes the pin of an entry that the store has counted.
     pub(super) fn new(store: ChainStore, key: Key) -> Self {
         Self { store, key }
     }

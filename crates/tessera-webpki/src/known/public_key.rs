@@ -1,15 +1,15 @@
-//! Public keys without what all keys of their kind have in common.
+//! Public keys without the parts common to their kind.
 
 use alloc::vec::Vec;
 
-/// A kind of keys: what a SubjectPublicKeyInfo begins and ends with, and how much is between.
+/// A kind of keys: the prefix and suffix of its SubjectPublicKeyInfo, and the length in between.
 struct Kind {
     before: &'static [u8],
     len: usize,
     after: &'static [u8],
 }
 
-/// The kinds that most certificates have; the number of a kind is its place.
+/// The kinds that most certificates have; a kind's number is its index.
 const KINDS: [Kind; 2] = [
     // id-ecPublicKey, prime256v1, an uncompressed point (RFC 5480 §2).
     Kind {
@@ -32,11 +32,11 @@ const KINDS: [Kind; 2] = [
     },
 ];
 
-/// The number of a kind that isn't among them: such a key is kept whole, its length before it.
+/// The number for other kinds: such a key is stored whole, after its length.
 const WHOLE: u8 = 15;
 
-/// Writes a SubjectPublicKeyInfo (DER), and gives the number of its kind, below 16. `None` if it is longer than any
-/// key.
+/// Writes a SubjectPublicKeyInfo (DER), and returns the number of its kind, below 16. `None` if it is longer
+/// than any key.
 pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
     for (number, kind) in (0..).zip(&KINDS) {
         let middle = key.strip_prefix(kind.before).and_then(|key| key.strip_suffix(kind.after));
@@ -50,7 +50,7 @@ pub(super) fn write(key: &[u8], to: &mut Vec<u8>) -> Option<u8> {
     Some(WHOLE)
 }
 
-/// Reads the key of this kind, as it was; the second is what follows.
+/// Reads a key of this kind; returns it in full, and the bytes that follow.
 pub(super) fn read(kind: u8, from: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     match KINDS.get(usize::from(kind)) {
         Some(kind) => {

@@ -1,4 +1,4 @@
-//! What is kept of a chain.
+//! The record of a chain.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,31 +6,31 @@ use alloc::vec::Vec;
 use super::key::Key;
 use super::public_key;
 
-/// What a chain was found to be.
+/// The result of verifying a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found<'a> {
     /// The latest notBefore of its certificates.
     pub(super) not_before: u64,
     /// The earliest notAfter.
     pub(super) not_after: u64,
-    /// The certificates that came, used or not.
+    /// How many certificates were received, used or not.
     pub(super) certificates: usize,
-    /// How long they are with their lengths, without anything stapled.
+    /// Their total length with length prefixes, without stapled data.
     pub(super) list_len: usize,
     /// The end entity's SubjectPublicKeyInfo (DER).
     pub(super) public_key: &'a [u8],
-    /// Who the peer is, where the question doesn't say it.
+    /// The peer's identity, unless it follows from the question.
     pub(super) identity: &'a [u8],
 }
 
-/// The same in one piece, behind the key by which it is found: notBefore (4 bytes), notAfter (5), the certificates (1),
-/// their length (3), the share that it counts in (1), what the public key and the identity begin with (1), the rest of
-/// either.
+/// The same in one allocation, after the key: notBefore (4 bytes), notAfter (5), the number of certificates
+/// (1), their length (3), the share that it counts in (1), the prefix numbers of public key and identity (1),
+/// the rest of either.
 #[derive(Clone)]
 pub(super) struct Record(Box<[u8]>);
 
 impl Record {
-    /// `None` of what is larger than any chain, and of chains that begin after 2106.
+    /// Returns `None` for anything larger than a chain, and for chains that begin after 2106.
     pub(super) fn new(key: &Key, found: &Found<'_>) -> Option<Self> {
         // RFC 5280 §4.1.2.5 has four digits for the year.
         let not_after = found.not_after.min((1 << 40) - 1);
@@ -53,7 +53,7 @@ impl Record {
         Some(Self(bytes.into_boxed_slice()))
     }
 
-    /// The share that it counts in.
+    /// Returns the share that it counts in.
     pub(super) fn share(&self) -> u8 {
         self.byte(SHARE)
     }
@@ -64,12 +64,12 @@ impl Record {
         }
     }
 
-    /// By what it is found.
+    /// Returns its key.
     pub(super) fn key(&self) -> Key {
         self.0.first_chunk().copied().unwrap_or_default()
     }
 
-    /// Whether it is the one with this key.
+    /// Whether it has this key.
     pub(super) fn is_of(&self, key: &Key) -> bool {
         self.0.first_chunk() == Some(key)
     }
@@ -79,7 +79,7 @@ impl Record {
         (self.number(16..20)..=self.not_after()).contains(&unix)
     }
 
-    /// When the first of them expires.
+    /// Returns when the first of them expires.
     pub(super) fn not_after(&self) -> u64 {
         self.number(20..25)
     }
@@ -92,7 +92,7 @@ impl Record {
         self.number(26..29) as usize
     }
 
-    /// Public key and identity.
+    /// Returns public key and identity.
     pub(super) fn peer(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let kinds = self.byte(KINDS);
         let (public_key, rest) = public_key::read(kinds & 15, self.0.get(HEAD..)?)?;
@@ -100,7 +100,7 @@ impl Record {
         Some((public_key, [beginning, rest].concat()))
     }
 
-    /// Its bytes.
+    /// Returns its size in bytes.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -115,16 +115,16 @@ impl Record {
     }
 }
 
-/// What identities begin with that is kept as a number, the longest first; at most 16. Network functions of 5G
-/// have URNs, workloads SPIFFE IDs.
+/// Identity prefixes that are stored as a number, the longest first; at most 16. 5G network functions have
+/// URNs, workloads SPIFFE IDs.
 const BEGINNINGS: [&[u8]; 6] =
     [b"uri:urn:uuid:", b"uri:spiffe://", b"subject:", b"dns:", b"uri:", b""];
 
-/// Where the share stands, and the two numbers in one byte.
+/// Offset of the share, followed by one byte with the two numbers.
 const SHARE: usize = 29;
 const KINDS: usize = 30;
 
-/// Before the public key.
+/// Length of everything before the public key.
 const HEAD: usize = 31;
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    /// RFC 5280 §4.1.2.5: the year 9999 says that there is no end.
+    /// RFC 5280 §4.1.2.5: the year 9999 means no expiry.
     #[test]
     fn a_record_of_centuries_is_valid_in_all_of_them() {
         let end_of_9999 = 253_402_300_799;

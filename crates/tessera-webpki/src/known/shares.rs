@@ -1,5 +1,5 @@
-//! Parts of a store, so that one authority's chains push out each other, and no other's: as the caches of
-//! certificates divide their room (docs/cached-handshakes.md, section 11).
+//! Shares of a store, so that an authority's chains only evict each other: the certificate caches divide
+//! their room the same way (docs/cached-handshakes.md, section 11).
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -7,26 +7,26 @@ use alloc::vec::Vec;
 /// No slot.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Names that are longer are those of no real authority, and stand together.
+/// Longer names belong to no real authority, and share one part.
 const LONGEST_NAME: usize = 1024;
 
-/// The part of one authority: of the chains whose end entities name it as their issuer, which it signed.
+/// The share of one authority: chains whose end entities name it as their issuer, and which it signed.
 pub(super) struct Share {
     authority: Box<[u8]>,
-    /// The ends of the order of use: [`NONE`] where there is no entry.
+    /// Ends of the list in order of use; [`NONE`] if it is empty.
     pub(super) newest: u32,
     pub(super) oldest: u32,
     pub(super) entries: usize,
     pub(super) bytes: usize,
 }
 
-/// All parts, each with its number.
+/// All shares, by number.
 #[derive(Default)]
 pub(super) struct Shares(Vec<Share>);
 
 impl Shares {
-    /// The part of this authority (the contents of its Name): a new one, or one that is empty, if it has none. Where
-    /// all numbers are taken it is in the last one, with others.
+    /// Returns the share of this authority (the contents of its Name): its own, or else a new or empty one.
+    /// If all numbers are taken, it shares the last one with others.
     pub(super) fn of(&mut self, authority: &[u8]) -> u8 {
         let authority = if authority.len() > LONGEST_NAME { &[] } else { authority };
         let shares = &mut self.0;
@@ -50,8 +50,8 @@ impl Shares {
         self.0.get_mut(usize::from(number))
     }
 
-    /// The entry that leaves where room has to be made for one of this part: the one that wasn't used for longest
-    /// in the part itself, if it has as much as its due of `limit`, and else in the one that has most.
+    /// Returns the entry to evict for a new one of this share: the least recently used of the share itself,
+    /// if it has its due of `limit`, else of the share that has most.
     pub(super) fn leaves(&self, own: u8, limit: usize, used: fn(&Share) -> usize) -> Option<u32> {
         let parts = self.0.iter().filter(|it| it.entries > 0).count().max(1);
         let due = limit.div_ceil(parts);
@@ -66,7 +66,7 @@ impl Shares {
 mod tests {
     use super::Shares;
 
-    /// Numbers as they are where a word has 32 bits, and a limit is not far from its end.
+    /// The largest numbers that occur on 32-bit systems, with a limit close to the maximum.
     #[test]
     fn what_a_part_is_due_is_right_for_the_largest_numbers_too() {
         let mut shares = Shares::default();

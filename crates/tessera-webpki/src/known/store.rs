@@ -12,11 +12,11 @@ use super::key::{Key, Salt};
 use super::record::Record;
 use crate::error::ConfigError;
 
-/// The chains that verifiers know. One store serves any number of [`KnownChains`](super::KnownChains) and threads:
-/// verifiers that accept alike share entries, others never do. Clones are the same store.
+/// The chains that verifiers know. One store serves any number of [`KnownChains`](super::KnownChains) and
+/// threads: equivalent verifiers share entries, others never do. Clones are the same store.
 ///
-/// It holds no secrets, no certificates, and nothing about chains that were refused. Of a chain it keeps a
-/// hash, a public key, the dates, and the peer's identity where the question doesn't say it.
+/// It holds no secrets, no certificates, and nothing about refused chains. For each chain it keeps a hash, a
+/// public key, the dates, and the peer's identity unless it follows from the question.
 #[derive(Clone)]
 pub struct ChainStore {
     sha256: &'static dyn Hash,
@@ -24,19 +24,19 @@ pub struct ChainStore {
     kept: Arc<Mutex<Kept>>,
 }
 
-/// What a store has done.
+/// A store's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct StoreCounts {
-    /// Chains that are kept.
+    /// Chains in the store.
     pub entries: usize,
-    /// Their bytes, with what they take in the tables.
+    /// Their bytes, table overhead included.
     pub bytes: usize,
-    /// Chains that had to leave, and are kept until connections have used them.
+    /// Chains that were evicted, but are kept until the connections that pinned them are done.
     pub held: usize,
-    /// Questions about a chain that was known and valid.
+    /// Questions about a known and valid chain.
     pub hits: u64,
-    /// Questions about one that wasn't, which was judged whole.
+    /// Questions about another chain, which was verified in full.
     pub misses: u64,
 }
 
@@ -48,19 +48,19 @@ struct Kept {
     misses: u64,
 }
 
-/// What pins of one entry have together.
+/// The pins of one entry.
 #[derive(Default)]
 struct Pinned {
     connections: usize,
-    /// The record, once it has left the entries.
+    /// The record, once evicted from the entries.
     record: Option<Record>,
 }
 
 impl ChainStore {
-    /// An empty store.
+    /// Makes an empty store.
     ///
     /// # Errors
-    /// If the provider has no suite with SHA-256, or no random numbers.
+    /// Returns an error if the provider has no suite with SHA-256, or no randomness.
     pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, ConfigError> {
         let kept =
             Kept { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
@@ -70,7 +70,7 @@ impl ChainStore {
         Ok(Self { sha256, salt: Arc::new(salt), kept: Arc::new(Mutex::new(kept)) })
     }
 
-    /// What has happened until now.
+    /// Returns the counts so far.
     #[must_use]
     pub fn counts(&self) -> StoreCounts {
         let kept = self.kept();
@@ -91,7 +91,7 @@ impl ChainStore {
         &self.salt
     }
 
-    /// The record, if it is valid now. The question is counted.
+    /// Returns the record, if it is valid now, and counts the question.
     pub(super) fn get(&self, key: &Key, unix: u64) -> Option<Record> {
         let mut kept = self.kept();
         let record = kept.find(key).filter(|record| record.is_valid_at(unix));
@@ -102,7 +102,8 @@ impl ChainStore {
         record
     }
 
-    /// The record, valid or not: of a chain that came as a hash alone. It is counted if it is there.
+    /// Returns the record, valid or not, for a chain that came only as a hash. Counts the question if the
+    /// record exists.
     pub(super) fn get_at_any_time(&self, key: &Key) -> Option<Record> {
         let mut kept = self.kept();
         let record = kept.find(key);
@@ -112,7 +113,7 @@ impl ChainStore {
         record
     }
 
-    /// Keeps the record of a chain whose end entity is this authority's.
+    /// Stores the record of a chain whose end entity this authority issued.
     pub(super) fn insert(&self, record: Record, authority: &[u8]) {
         let Kept { entries, pins, .. } = &mut *self.kept();
         if let Some(pin) = pins.get_mut(&record.key()) {
@@ -125,7 +126,7 @@ impl ChainStore {
         });
     }
 
-    /// The record, if it is valid now; it stays until it is given back as often.
+    /// Returns the record, if it is valid now; it stays until every pin is released.
     pub(super) fn pin(&self, key: &Key, unix: u64) -> Option<Record> {
         let mut kept = self.kept();
         let record = kept.find(key).filter(|record| record.is_valid_at(unix))?;

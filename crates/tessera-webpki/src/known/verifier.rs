@@ -1,4 +1,4 @@
-//! The verifier.
+//! The verifier that remembers accepted chains.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -21,31 +21,31 @@ use crate::alerts::{self, reject};
 use crate::algorithms::Signature;
 use crate::verifier::{WebPkiVerifier, ours};
 
-/// A [`WebPkiVerifier`] that knows the chains again which it accepted: it accepts the same peers, refuses the same,
-/// and has the same [policy](PeerVerifier::policy), so that sessions outlive the change from one to the other.
+/// A [`WebPkiVerifier`] that recognises the chains it accepted before. It accepts and refuses the same peers,
+/// and has the same [policy](PeerVerifier::policy), so that sessions survive a change from one to the other.
 ///
-/// Whether a chain is accepted depends on the chain, the verifier, the role and the name for which it is asked,
-/// and the time. An entry is found by a hash of all of them but the time: trust anchors, algorithms, the very
-/// revocation lists. Of the time it keeps what counts: from when until when all certificates of the path are valid.
-/// A revocation list that has ended since, where silence isn't accepted, makes it another question. So another
-/// name, role, trust store or revocation list, another certificate over the same key, an expired intermediate and a
-/// clock that isn't set are all judged whole, and a certificate that a new list revokes is refused, wherever on
-/// the path it is. The proof of the peer, its signature, is checked each time.
+/// Whether a chain is accepted depends on the chain, the verifier, the role and the name in question, and the
+/// time. An entry is found by a hash of all of these but the time: trust anchors, algorithms, the revocation
+/// lists themselves. It stores the period in which all certificates of the path are valid. If a list has
+/// ended and unknown status isn't accepted, the hash differs. So a chain is verified in full under another
+/// name, role, trust store or revocation list, with another certificate for the same key, with an expired
+/// intermediate, or without a clock; and a certificate that a new list revokes is refused, anywhere on the
+/// path. The peer's proof, its signature, is checked each time.
 ///
-/// A chain that was refused is never remembered, nor one of which not all certificates were needed and in their order
-/// (a root may stand behind them): else one client could have as many entries as it can think of chains. So it has few,
-/// but not one: everybody can change an ECDSA signature to its other form (s to n - s), and the certificate that has it is
-/// another one, and as good. Of n certificates with such signatures there are 2^n chains, and as many with the root:
-/// 8 of a client with one intermediate. They push out what is of the same authority, and nothing else
+/// Refused chains are never remembered, nor chains with unneeded or unordered certificates (a root may follow
+/// them): otherwise one client could create unlimited entries. It can still create a few: any party can
+/// change an ECDSA signature to its other form (s to n - s), and the certificate with that signature is a
+/// different one, and as valid. Of n certificates with such signatures there are 2^n chains, and as many with
+/// the root: 8 of a client with one intermediate. They only evict entries of the same authority
 /// ([`StoreBounds`](super::StoreBounds)).
 ///
-/// A chain is learned where it is accepted for the first time, not where it comes back, though that costs something
-/// for chains that never do: their hash, about a hundredth of checking three certificates with P-256 keys. Who is
-/// seen a second time is spared the whole check instead, and a certificate cache can name the chain in the very next
-/// handshake.
+/// A chain is learned when it is first accepted, not when it returns, although that costs something for
+/// chains that never return: their hash, about a hundredth of checking three certificates with P-256 keys. In
+/// exchange, the second connection already skips the whole verification, and a certificate cache can name the
+/// chain in the very next handshake.
 ///
-/// A certificate codec may know a chain by its hash alone: [`ChainMemory`] tells it which, and the question about
-/// one ([`VerifyPeer::known`]) is answered from the entry.
+/// A certificate codec may know a chain only by its hash: [`ChainMemory`] tracks which, and the question
+/// about such a chain ([`VerifyPeer::known`]) is answered from the entry.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -74,22 +74,23 @@ use crate::verifier::{WebPkiVerifier, ours};
 pub struct KnownChains {
     inner: WebPkiVerifier,
     store: ChainStore,
-    /// None where a revocation list doesn't tell when it ends: nothing is known again then.
+    /// `None` if the end of a revocation list can't be read: no chain is remembered then.
     context: Option<Context>,
 }
 
 impl KnownChains {
-    /// Remembers in this store what the verifier accepts.
+    /// Makes a verifier that remembers in this store what `verifier` accepts.
     #[must_use]
     pub fn new(mut verifier: WebPkiVerifier, store: &ChainStore) -> Self {
         let context = Context::new(&mut verifier, store.sha256(), store.salt());
         Self { inner: verifier, store: store.clone(), context }
     }
 
-    /// As [`WebPkiVerifier::verify_without_names`]: what was accepted so is not accepted under a name.
+    /// Like [`WebPkiVerifier::verify_without_names`]: a chain accepted this way is not thereby accepted under
+    /// a name.
     ///
     /// # Errors
-    /// As there.
+    /// Like [`WebPkiVerifier::verify_without_names`].
     pub fn verify_without_names(&self, question: &VerifyPeer) -> Result<u64, PeerRejected> {
         let accepted = self.judge(question, Some(Purpose::NoNames(question.peer)))?;
         accepted
@@ -114,7 +115,7 @@ impl KnownChains {
         } else {
             self.judge_whole(question, purpose, key)
         };
-        // Whoever remembers the chain besides has no need to hash it again.
+        // Saves another cache of the chain a second hash.
         identity.map(|identity| {
             let mut accepted = PeerAcceptance::new(identity);
             accepted.chain_hash = chain;
@@ -122,7 +123,7 @@ impl KnownChains {
         })
     }
 
-    /// Judges all of it, and remembers what is accepted.
+    /// Verifies the chain in full, and remembers it if accepted.
     fn judge_whole(
         &self,
         question: &VerifyPeer,
@@ -161,7 +162,7 @@ impl KnownChains {
         Ok(PeerIdentity { blob, expires_at: Some(validity.not_after) })
     }
 
-    /// Judges a peer whose chain isn't there: its hash stands for it.
+    /// Judges a peer that sent only the hash of its chain.
     fn judge_without_chain(
         &self,
         question: &VerifyPeer,
@@ -181,7 +182,7 @@ impl KnownChains {
         answer(&self.inner, question, purpose, &record)
     }
 
-    /// What is known of a chain, whether it is valid now or not.
+    /// Returns the record of a chain, valid now or not.
     fn record_at_any_time(
         &self,
         question: &VerifyPeer,
@@ -193,7 +194,7 @@ impl KnownChains {
         self.store.get_at_any_time(&key)
     }
 
-    /// The hash of a question's chain, and the key, if it may be known again.
+    /// Returns the hash of a question's chain, and its key, if the chain may be remembered.
     fn key_of(
         &self,
         question: &VerifyPeer,
@@ -211,7 +212,7 @@ impl KnownChains {
         self.context.as_ref()?.key(chain, purpose?, unix, self.store.sha256())
     }
 
-    /// As what the peer is judged; `None` where a server has no name to be judged by.
+    /// Returns the purpose for which the peer is judged; `None` for a server without a name to check.
     fn purpose<'q>(&self, peer: Role, server_name: Option<&'q str>) -> Option<Purpose<'q>> {
         match self.inner.looks_for_a_name(peer) {
             true => server_name.map(Purpose::Server),
@@ -220,7 +221,7 @@ impl KnownChains {
     }
 }
 
-/// Answers with what is known of a chain that was accepted, if the proof is right.
+/// Answers with the record of an accepted chain, if the proof is valid.
 fn answer(
     inner: &WebPkiVerifier,
     question: &VerifyPeer,

@@ -10,7 +10,7 @@ use crate::pki::{
     trusting, with,
 };
 
-/// A certificate that signed itself, as `make-ssl-cert` of Debian makes `ssl-cert-snakeoil.pem`.
+/// Makes a self-signed certificate, like that of Debian's `make-ssl-cert`, `ssl-cert-snakeoil.pem`.
 fn own(params: CertificateParams) -> (Peer, Ca) {
     let key = KeyPair::generate().unwrap();
     let copy = KeyPair::try_from(key.serialized_der()).unwrap();
@@ -52,7 +52,7 @@ fn a_servers_certificate_that_is_trusted_vouches_for_nobody_else() {
         let (_, own) = own(as_ca(is_ca, snakeoil()));
         let others = Peer::new(&server_params(), &own);
         refused(&trusting(&own), &others.as_server(), AlertDescription::UNKNOWN_CA);
-        // Beside an authority of the same name neither gets in the other's way.
+        // Next to an authority of the same name, neither disturbs the other.
         let mut params = ca_params("authority");
         params.distinguished_name = snakeoil().distinguished_name;
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -64,7 +64,7 @@ fn a_servers_certificate_that_is_trusted_vouches_for_nobody_else() {
 
 #[test]
 fn a_certificate_that_is_not_trusted_but_has_a_trusted_ones_name_is_unknown() {
-    // With another kind of key, the signature's algorithm doesn't even fit.
+    // With another kind of key, the signature's algorithm doesn't fit either.
     let rsa = KeyPair::generate_for(&rcgen::PKCS_RSA_SHA256).unwrap();
     let trusted = CertifiedIssuer::self_signed(snakeoil(), rsa).unwrap();
     let verifier = WebPkiVerifier::new(&[trusted.der(), root("root").der()]).unwrap();

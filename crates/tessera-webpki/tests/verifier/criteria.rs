@@ -1,4 +1,4 @@
-//! What the verifier tells peers of the certificates that it takes.
+//! What the verifier announces to peers about acceptable certificates.
 
 use rcgen::{CertifiedIssuer, DnType, KeyPair};
 use tessera::auth::PeerVerifier;

@@ -50,7 +50,7 @@ fn a_key_usage_that_does_not_allow_signatures_is_refused() {
     }
 }
 
-/// An authority's certificate says what its key signs, and that is no handshake.
+/// An authority's key usage covers certificate signatures, not handshakes.
 #[test]
 fn the_key_usage_of_an_intermediate_may_lack_digital_signature() {
     let root = root("root");
@@ -79,8 +79,8 @@ fn a_malformed_key_usage_is_refused() {
     }
 }
 
-/// Extensions that nobody knows are passed over, however their names look: an arc of 2.25 is a UUID (ITU-T
-/// X.667), and organisations nest deep.
+/// Unknown extensions are ignored, whatever their identifiers: an arc of 2.25 is a UUID (ITU-T X.667), and
+/// organisations nest deep.
 #[test]
 fn unknown_extensions_with_long_names_are_ignored() {
     let root = root("root");
@@ -94,7 +94,7 @@ fn unknown_extensions_with_long_names_are_ignored() {
     }
 }
 
-/// Who knows the certificate itself checks no chain, but still what the key is for.
+/// An owner that knows the certificate itself checks no chain, but still the key's usage.
 #[test]
 fn key_usage_counts_for_a_signature_without_a_chain_too() {
     let root = root("root");

@@ -1,4 +1,4 @@
-//! The verifier against certificates made for the purpose.
+//! The verifier against certificates made for the tests.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Peers that are known by their public keys.
+//! Peers identified by their public keys.
 
 use rcgen::SignatureAlgorithm;
 use tessera::auth::{PeerIdentity, PeerVerifier};
@@ -58,7 +58,7 @@ fn every_kind_of_key_can_be_pinned() {
     }
 }
 
-/// A key of one server says nothing of another; a client may have any.
+/// A key of one server is not valid for another; a client may have any.
 #[test]
 fn a_pinned_key_counts_for_its_own_name_alone() {
     let (one, two) = (peer(), peer());
@@ -90,7 +90,7 @@ fn a_raw_public_key_that_is_none_is_refused() {
     refused(&verifier, &of(vec![b"garbage".to_vec()]), AlertDescription::DECODE_ERROR);
     let trailing = [&peer.public_key()[..], &[0]].concat();
     refused(&verifier, &of(vec![trailing]), AlertDescription::DECODE_ERROR);
-    // The engine asks for neither.
+    // The engine passes neither.
     for chain in [vec![], vec![peer.public_key(), peer.public_key()]] {
         refused(&verifier, &of(chain), AlertDescription::UNSUPPORTED_CERTIFICATE);
     }
@@ -106,7 +106,7 @@ fn pinned_keys_sign_with_the_handshake_schemes_alone() {
     assert_eq!(verifier.certificate_types(), [CertificateType::RAW_PUBLIC_KEY]);
     let mut handshake: Vec<_> =
         Algorithms::AWS_LC.handshake.iter().map(|(scheme, _)| *scheme).collect();
-    // Those of keys of several forms stand together, and are offered once.
+    // The schemes of keys with several forms are adjacent, and offered once.
     handshake.dedup();
     assert_eq!(verifier.schemes(), handshake);
     let raw = peer.raw(peer.as_server());

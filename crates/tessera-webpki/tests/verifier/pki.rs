@@ -13,7 +13,7 @@ pub use tessera_pki::authority_params as ca_params;
 use tessera_pki::{Authority, revocation_list};
 use tessera_webpki::WebPkiVerifier;
 
-/// Certificates are valid from the beginning of 2030 to that of 2031.
+/// Certificates are valid from the start of 2030 to the start of 2031; this is a second earlier.
 pub const BEFORE: u64 = 1_893_456_000 - 1;
 pub const NOW: u64 = 1_900_000_000;
 pub const NOT_AFTER: u64 = 1_924_992_000;
@@ -90,7 +90,7 @@ impl Peer {
         self.as_server_with(SignatureScheme::ECDSA_SECP256R1_SHA256)
     }
 
-    /// The question about the key alone.
+    /// Changes the question to one about the raw key.
     pub fn raw(&self, question: VerifyPeer) -> VerifyPeer {
         with(question, |it| {
             it.certificate_type = CertificateType::RAW_PUBLIC_KEY;
@@ -107,7 +107,7 @@ impl Peer {
     }
 }
 
-/// The question with a change.
+/// Returns the question with a change.
 pub fn with(mut question: VerifyPeer, change: impl FnOnce(&mut VerifyPeer)) -> VerifyPeer {
     change(&mut question);
     question
@@ -132,7 +132,7 @@ pub fn signature_of(question: &mut VerifyPeer) -> &mut Vec<u8> {
     proof_of(question).2
 }
 
-/// RSA keys sign with RSASSA-PSS here, whatever rcgen would make of them.
+/// Signs; RSA keys use RSASSA-PSS here, which is not rcgen's default.
 fn sign(key: &KeyPair, scheme: SignatureScheme, message: &[u8]) -> Vec<u8> {
     let padding: &'static dyn signature::RsaEncoding = match scheme {
         SignatureScheme::RSA_PSS_RSAE_SHA256 | SignatureScheme::RSA_PSS_PSS_SHA256 => {
@@ -152,12 +152,12 @@ fn sign(key: &KeyPair, scheme: SignatureScheme, message: &[u8]) -> Vec<u8> {
     signature
 }
 
-/// A revocation list of 2030 that revokes these serial numbers.
+/// Makes a revocation list of 2030 that revokes these serial numbers.
 pub fn crl(issuer: &Issuer<'_, KeyPair>, serials: &[u64]) -> Vec<u8> {
     crl_with(issuer, serials, |_| ())
 }
 
-/// The list with a change.
+/// Makes such a list with a change.
 pub fn crl_with(
     issuer: &Issuer<'_, KeyPair>,
     serials: &[u64],

@@ -1,4 +1,4 @@
-//! The policies that verifiers name: equal where they accept alike, and different elsewhere.
+//! Verifiers' policies: equal if they accept the same peers, different otherwise.
 
 use rcgen::{SerialNumber, date_time_ymd};
 use tessera::auth::{PeerVerifier, VerifierPolicy};
@@ -63,7 +63,7 @@ fn name_constraints_of_an_anchor_belong_to_a_verifiers_policy() {
     ]);
 }
 
-/// A resumption looks at no list: the sessions of whoever is revoked end with the policy.
+/// A resumption consults no list: a revoked peer's sessions end with the policy.
 #[test]
 fn whom_revocation_lists_revoke_belongs_to_a_verifiers_policy() {
     let [root, other] = ["root", "another"].map(root);
@@ -79,7 +79,7 @@ fn whom_revocation_lists_revoke_belongs_to_a_verifiers_policy() {
         reject(&[crl(&root, &[2])]),
         reject(&[crl(&root, &[1, 2])]),
         reject(&[crl(&root, &[])]),
-        // Without a list those of another issuer are of unknown status.
+        // Without a list for another issuer, the status of its certificates is unknown.
         reject(&[crl(&root, &[1]), crl(&other, &[])]),
         reject(&[crl(&root, &[1]), crl(&other, &[1])]),
     ]);

@@ -9,7 +9,7 @@ use crate::pki::{
     trusting, with,
 };
 
-/// 2030-12-15: the certificates are valid, the lists are past their nextUpdate.
+/// 2030-12-15: the certificates are valid, the lists past their nextUpdate.
 const LISTS_ARE_OLD: u64 = 1_923_523_200;
 
 fn checking(root: &Ca, crls: &[Vec<u8>], unknown: UnknownStatus) -> WebPkiVerifier {
@@ -76,7 +76,7 @@ fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
     refused(&lenient, &question, AlertDescription::CERTIFICATE_REVOKED);
 }
 
-/// An intermediate's key is known only when a peer shows its certificate.
+/// An intermediate's key is known only once a peer presents its certificate.
 #[test]
 fn a_forged_revocation_list_accepts_nobody() {
     let root = root("root");

@@ -79,7 +79,7 @@ fn a_refusal_for_its_names_has_the_certificates_and_the_one_that_was_asked_for()
     let expected =
         "certificate: it is for other names: a.example, 2001:db8::1, urn:b; not for other.example";
     assert_eq!(reason(names), expected);
-    // What a peer writes there stays bounded, and changes no terminal.
+    // Names chosen by a peer are shown truncated, and can't control a terminal.
     let hostile = format!("\u{1b}[2J\r\n\"{}", "x".repeat(300));
     let told = reason(vec![dns(&hostile); 100]);
     assert!(told.len() < 1000 && told.contains("95 more"), "{told}");
@@ -217,7 +217,7 @@ fn a_server_certificate_that_is_garbage_is_refused() {
         let question = with(good.as_server(), |it| it.chain = vec![der]);
         refused(&trusting(&root), &question, AlertDescription::BAD_CERTIFICATE);
     }
-    // Nor is one of which only a hash is there.
+    // Nor is a chain of which only the hash was sent.
     for (known, alert) in
         [(None, AlertDescription::DECODE_ERROR), (Some([7; 32]), AlertDescription::BAD_CERTIFICATE)]
     {

@@ -1,4 +1,4 @@
-//! Making a verifier.
+//! Construction of verifiers.
 
 use tessera::auth::PeerVerifier;
 use tessera::wire::{AlertDescription, SignatureScheme};

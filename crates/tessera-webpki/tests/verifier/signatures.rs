@@ -47,7 +47,7 @@ fn every_kind_of_key_verifies_with_its_own_schemes_alone() {
     }
 }
 
-/// So a client that is refused is told from somebody who only names its chain.
+/// This distinguishes a refused client from a peer that only names its chain.
 #[test]
 fn a_proof_is_right_or_wrong_whatever_speaks_against_the_peer() {
     fn assert_told_apart(verifier: &dyn PeerVerifier, question: VerifyPeer) {
@@ -66,7 +66,7 @@ fn a_proof_is_right_or_wrong_whatever_speaks_against_the_peer() {
     assert_told_apart(&other.unwrap(), peer.raw(peer.as_client()));
 }
 
-/// RSASSA-PSS with another hash than the scheme's is a wrong signature, not a wrong scheme.
+/// RSASSA-PSS with a hash other than the scheme's is a wrong signature, not a wrong scheme.
 #[test]
 fn a_signature_with_another_hash_than_its_schemes_is_refused() {
     let root = root("root");
@@ -93,7 +93,7 @@ fn a_signature_of_another_key_or_message_is_refused() {
     }
 }
 
-/// RFC 8446 §4.4.3: PKCS #1 v1.5 is for certificates only, even with a signature that is right.
+/// RFC 8446 §4.4.3: PKCS #1 v1.5 is for certificates only, even if the signature is valid.
 #[test]
 fn a_pkcs1_signature_is_accepted_inside_chains_alone() {
     let root = root_with("root", &rcgen::PKCS_RSA_SHA256);
@@ -113,14 +113,14 @@ fn a_signature_of_an_unknown_scheme_is_refused() {
     refused(&trusting(&root), &question, AlertDescription::ILLEGAL_PARAMETER);
 }
 
-/// The schemes of keys for RSASSA-PSS alone.
+/// The schemes of keys restricted to RSASSA-PSS.
 const PSS_KEYS: [SignatureScheme; 3] = [
     SignatureScheme::RSA_PSS_PSS_SHA256,
     SignatureScheme::RSA_PSS_PSS_SHA384,
     SignatureScheme::RSA_PSS_PSS_SHA512,
 ];
 
-/// The SubjectPublicKeyInfo of an RSA key with another AlgorithmIdentifier, by its contents.
+/// Returns the SubjectPublicKeyInfo of an RSA key with another AlgorithmIdentifier, by its contents.
 fn with_algorithm(info: &[u8], contents: &[u8]) -> Vec<u8> {
     // SEQUENCE, and in it 15 bytes of rsaEncryption with NULL.
     let algorithm = [&[0x30, contents.len() as u8], contents].concat();
@@ -129,8 +129,8 @@ fn with_algorithm(info: &[u8], contents: &[u8]) -> Vec<u8> {
     [&[0x30, 0x82], &len[..], &body].concat()
 }
 
-/// A key without parameters signs with any hash, one with parameters with the one that they name (RFC 4055
-/// §3.1), and neither under the schemes of rsaEncryption keys.
+/// A key without parameters signs with any hash, one with parameters only with the hash that they name (RFC
+/// 4055 §3.1), and neither under the schemes of rsaEncryption keys.
 #[test]
 fn a_key_for_rsassa_pss_alone_verifies_with_the_schemes_that_it_allows() {
     let id_rsassa_pss = &alg_id::RSA_PSS_SHA256.as_ref()[..11];
@@ -162,7 +162,7 @@ fn a_key_for_rsassa_pss_alone_verifies_with_the_schemes_that_it_allows() {
     }
 }
 
-/// Peers are told of each scheme once, whatever number of algorithms stands behind it.
+/// Peers get each scheme once, however many algorithms implement it.
 #[test]
 fn every_scheme_is_offered_once() {
     let root = root("root");

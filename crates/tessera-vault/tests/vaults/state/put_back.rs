@@ -44,7 +44,7 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
         let options = StateOptions::default();
         ServerState::open_witnessed(&dir.0, &[key(1)], witness.clone(), &provider(), options, NOW)
     };
-    // At its first use the witness accepts any state.
+    // The first open with a witness accepts the directory as it is.
     put_back(&dir, &copy);
     let state = open().unwrap();
     assert_eq!(state.previous_life(), PreviousLife::Closed { secrets: 1 });

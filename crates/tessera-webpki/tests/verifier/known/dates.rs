@@ -1,4 +1,4 @@
-//! A known chain in the course of time.
+//! A known chain over time.
 
 use tessera::wire::AlertDescription;
 

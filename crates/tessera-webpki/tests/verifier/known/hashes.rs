@@ -1,4 +1,4 @@
-//! Chains that come as their hash alone.
+//! Chains that are sent only as their hash.
 
 use tessera::Role;
 use tessera::auth::{AskedChain, ChainMemory, PeerVerifier, VerifyPeer, chain_hash};
@@ -84,12 +84,12 @@ fn a_chain_that_comes_as_its_hash_is_refused_for_what_it_is_not_known_for() {
     let elsewhere = trusting(&crate::pki::root("root"), &store);
     assert_refused(&elsewhere, &store, &short, AlertDescription::BAD_CERTIFICATE);
     assert_known(&verifier, &store, &short);
-    // The inner verifier keeps nothing.
+    // The inner verifier remembers nothing.
     let alert = AlertDescription::BAD_CERTIFICATE;
     crate::pki::refused(&crate::pki::trusting(&root), &short, alert);
 }
 
-/// Its key is known for as long as its entry is.
+/// Its key is known as long as its entry exists.
 #[test]
 fn the_proof_of_a_chain_that_comes_as_its_hash_is_right_or_wrong_after_its_end() {
     let (root, store) = (root("root"), store());
@@ -163,7 +163,7 @@ fn a_pinned_chain_outlives_its_eviction_until_it_is_dropped() {
     assert_known(&verifier, &store, &short);
     drop(one);
     assert_known(&verifier, &store, &short);
-    // Held is not more than known: it can be pinned again, and is known where it comes whole.
+    // A held chain counts as known: it can be pinned again, and is recognised when sent in full.
     let again = verifier.pin(&asked(&first)).unwrap();
     assert_known(&verifier, &store, &first);
     drop((other, again));
@@ -185,7 +185,7 @@ fn a_pinned_chain_that_expires_between_offer_and_use_is_refused() {
     assert_refused(&verifier, &store, &late, AlertDescription::CERTIFICATE_EXPIRED);
 }
 
-/// More connections than the store has room for, side by side: what one was promised stays, and nothing else.
+/// More parallel connections than the store has room for: what each was promised stays, and nothing else.
 #[test]
 fn what_threads_have_pinned_stays_and_leaves_with_them() {
     let bounds = StoreBounds { entries: 3, ..StoreBounds::default() };
@@ -203,7 +203,7 @@ fn what_threads_have_pinned_stays_and_leaves_with_them() {
                     let Some(pin) = verifier.pin(&asked(question)) else { continue };
                     pinned.push((pin, question));
                     if pinned.len() == 5 {
-                        // The oldest two end; of one it is never asked.
+                        // The oldest two end; one of them is never asked about.
                         pinned.remove(0);
                         let (pin, question) = pinned.remove(0);
                         assert!(judge(&verifier, &abbreviated(question)).is_ok());

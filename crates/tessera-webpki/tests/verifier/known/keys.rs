@@ -1,4 +1,4 @@
-//! What a chain has to be known for.
+//! What the key of a known chain must depend on.
 
 use rcgen::{KeyPair, PublicKeyData};
 use tessera::Role;
@@ -19,7 +19,7 @@ fn a_chain_that_was_accepted_is_known_with_the_same_identity() {
     let client = Peer::new(&client_params(&["b.example", "a.example"]), &root);
     for question in [server.as_server(), client.as_client()] {
         assert_judged_whole(&verifier, &store, &question);
-        // Another signature over another transcript, as each handshake has it.
+        // Another signature over another transcript, as in every handshake.
         assert_known(&verifier, &store, &question);
         assert_eq!(judge(&verifier, &question), judge(&plain, &question));
     }
@@ -137,7 +137,7 @@ fn another_certificate_over_the_same_key_is_judged_whole() {
     assert_refused(&verifier, &store, &forged.as_server(), AlertDescription::BAD_CERTIFICATE);
 }
 
-/// Whoever has one good certificate could else fill the store with it.
+/// Otherwise a peer with one good certificate could fill the store.
 #[test]
 fn chains_that_are_more_than_a_path_are_accepted_and_not_remembered() {
     let (root, store) = (root("root"), store());
@@ -161,7 +161,7 @@ fn chains_that_are_more_than_a_path_are_accepted_and_not_remembered() {
     assert!(remembered(vec![leaf, upper]));
 }
 
-/// A bundle has hundreds of roots: each behind one good path would be a chain of its own.
+/// A bundle has hundreds of roots: each of them after one good path would make another chain.
 #[test]
 fn a_chain_with_another_paths_anchor_behind_is_not_remembered() {
     let (own, other, store) = (root("root"), root("other"), store());

@@ -1,4 +1,4 @@
-//! Chains that are known again.
+//! Chains that are recognised.
 
 mod dates;
 mod hashes;
@@ -25,7 +25,7 @@ fn trusting(root: &Ca, store: &ChainStore) -> KnownChains {
     KnownChains::new(WebPkiVerifier::new(&[root.der()]).unwrap(), store)
 }
 
-/// An authority below a root that is valid in the first half of 2030, its serial number 9.
+/// Makes an authority below a root, valid in the first half of 2030, with serial number 9.
 fn intermediate(root: &Ca) -> Ca {
     let mut params = ca_params("intermediate");
     params.not_before = date_time_ymd(2030, 1, 1);
@@ -34,14 +34,14 @@ fn intermediate(root: &Ca) -> Ca {
     CertifiedIssuer::signed_by(params, KeyPair::generate().unwrap(), root).unwrap()
 }
 
-/// A server below an intermediate authority, its serial number 7.
+/// Makes a server below an intermediate authority, with serial number 7.
 fn server_below(issuer: &Ca) -> Peer {
     let mut peer = Peer::new(&server_params(), issuer);
     peer.chain.push(issuer.der().to_vec());
     peer
 }
 
-/// Asks, and says whether the chain was known: (known, verdict).
+/// Judges, and returns whether the chain was known: (known, verdict).
 fn ask(
     verifier: &KnownChains,
     store: &ChainStore,
@@ -65,7 +65,8 @@ fn assert_known(verifier: &KnownChains, store: &ChainStore, question: &VerifyPee
     assert!(known && verdict.is_ok(), "{known}, {verdict:?}");
 }
 
-/// Refused, and nothing new is remembered; `known` where the chain was, and the proof is wrong.
+/// Checks that the peer is refused and nothing new remembered; `known` if the chain is known, but the proof
+/// wrong.
 #[track_caller]
 fn assert_refused(
     verifier: &KnownChains,

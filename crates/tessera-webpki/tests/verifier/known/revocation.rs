@@ -1,4 +1,4 @@
-//! A known chain, and revocation lists that come and end.
+//! A known chain, with revocation lists that are loaded and end.
 
 use rcgen::date_time_ymd;
 use tessera::wire::AlertDescription;
@@ -37,7 +37,7 @@ fn a_known_chain_is_refused_by_a_list_that_is_loaded_later() {
         assert_judged_whole(&harmless, &store, &server);
         assert_known(&harmless, &store, &server);
     }
-    // And one that was known without any list.
+    // A chain that was learned without any list.
     let without = trusting(&root, &store);
     assert_judged_whole(&without, &store, &server);
     let lists = [crl(&root, &[]), crl(&issuer, &[7])];
@@ -59,13 +59,13 @@ fn a_known_chain_is_judged_whole_when_a_list_has_ended() {
     assert_refused(&strict, &store, &at(ENDS), AlertDescription::CERTIFICATE_UNKNOWN);
     assert_known(&strict, &store, &server);
 
-    // Where silence is accepted, a list revokes as long as it is loaded.
+    // If unknown status is accepted, a list revokes as long as it is loaded.
     let lenient = checking(&root, &[crl(&root, &[])], UnknownStatus::Accept, &store);
     assert_judged_whole(&lenient, &store, &server);
     assert_known(&lenient, &store, &at(ENDS));
 }
 
-/// It says the same, and somebody else may have signed it: that is seen where it is used.
+/// The list has the same content but maybe another signer, which is checked on use.
 #[test]
 fn a_known_chain_is_judged_whole_by_a_list_that_only_looks_the_same() {
     let (root, store) = (root("root"), store());

@@ -1,4 +1,4 @@
-//! Purposes that no name tells apart.
+//! Purposes that differ only in their role.
 
 use tessera::wire::AlertDescription;
 use tessera_webpki::{KnownChains, WebPkiVerifier};
@@ -6,7 +6,7 @@ use tessera_webpki::{KnownChains, WebPkiVerifier};
 use super::{assert_judged_whole, assert_known, assert_refused, store, trusting};
 use crate::pki::{Peer, client_params, root, server_params};
 
-/// A verifier that leaves servers' names to another knows servers and clients alike, by all of their names.
+/// A verifier that leaves servers' names to a wrapper identifies servers like clients, by all of their names.
 #[test]
 fn a_chain_is_known_in_its_role_alone_where_servers_names_are_a_wrappers() {
     let (root, store) = (root("root"), store());
@@ -25,7 +25,7 @@ fn a_chain_is_known_in_its_role_alone_where_servers_names_are_a_wrappers() {
     }
 }
 
-/// What is remembered of it has no identity.
+/// Its record has no identity.
 #[test]
 fn a_client_that_was_judged_without_names_is_judged_whole_with_them() {
     let (root, store) = (root("root"), store());

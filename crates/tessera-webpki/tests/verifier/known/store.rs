@@ -73,6 +73,6 @@ fn threads_share_a_store() {
     });
     let counts = store.counts();
     assert_eq!((counts.entries, counts.hits + counts.misses), (8, 400));
-    // Threads that meet at a new chain judge it each.
+    // Threads that meet at a new chain each verify it.
     assert!((8..=4 * 8).contains(&counts.misses), "{counts:?}");
 }
