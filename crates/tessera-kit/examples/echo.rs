@@ -1,4 +1,4 @@
-//! A server that sends back what comes: from PEM files to the first byte.
+//! A server that echoes what it receives: from PEM files to the first byte.
 //!
 //! ```text
 //! cargo run -p tessera-kit --example echo -- chain.pem key.pem 127.0.0.1:4433
@@ -63,7 +63,7 @@ async fn serve(chain: &Path, key: &Path, address: &str) -> Result<(), ProgramErr
     report.finish()
 }
 
-/// Serves a client to its end, and tells about it.
+/// Serves a client to its end, and reports about it.
 async fn answer(acceptor: &Acceptor, socket: TcpStream, report: &Report) {
     let (address, started) = (socket.peer_addr().ok(), Instant::now());
     let mut stream = match acceptor.start(socket) {

@@ -13,13 +13,13 @@ use crate::error::ProgramError;
 use crate::setting::SettingFile;
 use crate::{hex, pem};
 
-/// Loads a certificate chain, the end entity first, and its private key, and checks that they belong
-/// together, that each certificate is followed by its issuer's, and that the first one is valid now. Both
-/// may be in the same file.
+/// Loads a certificate chain, the end entity first, and its private key. Checks that they match, that each
+/// certificate is followed by its issuer's, and that the first one is valid now. Both may be in the same
+/// file.
 ///
 /// # Errors
-/// If one of them can't be loaded, the key is another certificate's, the chain is in disorder, or the first
-/// certificate has expired or isn't valid yet.
+/// Returns an error if one of them can't be loaded, the key doesn't match, the chain is out of order, or the
+/// first certificate has expired or isn't valid yet.
 pub fn load(
     certificate: SettingFile<'_>,
     key_file: SettingFile<'_>,
@@ -32,7 +32,7 @@ pub fn load(
     let wrong = |what: fmt::Arguments<'_>| ProgramError::in_file(certificate.path, what);
     let end_entity =
         EndEntityCert::try_from(&first).map_err(|error| wrong(format_args!("{error:?}")))?;
-    // RFC 5280 §4.1: the key stands at the end of its SubjectPublicKeyInfo.
+    // RFC 5280 §4.1: a SubjectPublicKeyInfo ends with the key.
     if !end_entity.subject_public_key_info().as_ref().ends_with(key.public_key()) {
         return Err(ProgramError::in_file(
             key_file.path,
@@ -54,14 +54,14 @@ pub fn load(
     Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
 }
 
-/// RFC 8446 §4.4.2: each certificate should certify the one before it. The error is the place of the first
-/// one, counted from 1, that the next one doesn't certify.
+/// RFC 8446 §4.4.2: each certificate should certify the one before it. The error is the position, counted
+/// from 1, of the first one that the next one doesn't certify.
 fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
     for (at, pair) in chain.windows(2).enumerate() {
         let [one, next] = pair else { continue };
         let (one, next) =
             (CertificateDer::from(one.as_slice()), CertificateDer::from(next.as_slice()));
-        // Certificates that webpki doesn't read, such as roots of version 1, stand where they stand.
+        // Accept certificates that webpki can't parse, such as roots of version 1, in any position.
         let (Ok(one), Ok(next)) = (EndEntityCert::try_from(&one), EndEntityCert::try_from(&next))
         else {
             continue;
@@ -73,7 +73,7 @@ fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
     Ok(())
 }
 
-/// webpki looks at validity before anything else, and tells what it found.
+/// webpki checks validity before anything else, and reports what it found.
 fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
     let usage = KeyUsage::server_auth();
     let days =
@@ -98,9 +98,9 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
     }
 }
 
-/// Why everybody who trusts the authority that issued this certificate refuses it of a peer in `role`; `None` if there
-/// is nothing to see. Who knows it by its fingerprint takes it all the same. One that nobody else issued is an anchor of
-/// its own, which is accepted as it is.
+/// Returns why a verifier that trusts the issuing authority refuses this certificate for a peer in `role`;
+/// `None` if no reason is visible. A verifier that knows the certificate by its fingerprint accepts it
+/// nevertheless. A self-issued certificate is an anchor itself, and accepted as it is.
 #[must_use]
 pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'static str> {
     let der = CertificateDer::from(certificate);
@@ -118,7 +118,7 @@ pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'s
             "its extendedKeyUsage has no clientAuth; have it issued again, with it or with none",
         ),
     };
-    // webpki looks for an authority after all that.
+    // webpki looks for an authority after all other checks.
     match certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None) {
         Err(webpki::Error::CaUsedAsEndEntity) => Some(
             "it is an authority's own; have it issued again, with basicConstraints=critical,CA:FALSE",
@@ -130,15 +130,15 @@ pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'s
     }
 }
 
-/// Whether this certificate lets in its own peer alone where it stands for a root: another one issued it, and it is no
-/// authority's (RFC 5280 §4.2.1.9).
+/// Returns whether this certificate, used as a root, only admits its own peer: another one issued it, and it
+/// is not an authority's (RFC 5280 §4.2.1.9).
 #[must_use]
 pub fn vouches_for_itself_alone(certificate: &[u8]) -> bool {
     let der = CertificateDer::from(certificate);
     let Ok(certificate) = EndEntityCert::try_from(&der) else { return false };
     let usage = KeyUsage::server_auth();
     let judged = certificate.verify_for_usage(&[], &[], &[], UnixTime::now(), usage, None, None);
-    // webpki looks at validity first, and then whether it is an authority's.
+    // webpki checks validity first, and then whether it is an authority's.
     let may_be_authority = matches!(
         judged,
         Err(webpki::Error::CaUsedAsEndEntity
@@ -149,7 +149,7 @@ pub fn vouches_for_itself_alone(certificate: &[u8]) -> bool {
     certificate.issuer() != certificate.subject() && !may_be_authority
 }
 
-/// The SHA-256 of a certificate, in hexadecimal, by which people compare it.
+/// Returns the SHA-256 of a certificate in hexadecimal, for comparison by people.
 #[must_use]
 pub fn fingerprint(der: &[u8]) -> String {
     let provider = tessera_aws_lc::provider();

@@ -1,4 +1,4 @@
-//! What can go wrong, in words that say what to do.
+//! Errors, with messages that name the remedy.
 
 use std::fmt;
 use std::io;
@@ -6,47 +6,47 @@ use std::path::{Path, PathBuf};
 
 use crate::setting::SettingFile;
 
-/// Why a program can't do what it was asked to.
+/// Why a program can't do what it was asked to do.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProgramError {
-    /// The settings can't be as they are. Programs end with the exit code 2.
+    /// The settings are invalid. Programs exit with code 2.
     Settings(String),
-    /// A file that a setting names can't be had, or can't be as it is. Programs end with the exit code 2.
+    /// A file that a setting names is inaccessible or invalid. Programs exit with code 2.
     File {
         /// The file.
         path: PathBuf,
-        /// The line, counted from 1, where it is a line's fault.
+        /// The line, counted from 1, if the error is in a line.
         line: Option<usize>,
         /// What is wrong with it, and what to do.
         what: String,
     },
-    /// Something failed on the way. Programs end with the exit code 1.
+    /// A failure at run time. Programs exit with code 1.
     Failed(String),
 }
 
 impl ProgramError {
-    /// The settings can't be as they are.
+    /// Makes an error for invalid settings.
     pub fn settings(what: impl Into<String>) -> Self {
         Self::Settings(what.into())
     }
 
-    /// Something failed on the way.
+    /// Makes an error for a failure at run time.
     pub fn failed(what: impl fmt::Display, error: impl fmt::Display) -> Self {
         Self::Failed(format!("{what}: {error}"))
     }
 
-    /// A file can't be as it is.
+    /// Makes an error for an invalid file.
     pub fn in_file(path: &Path, what: impl fmt::Display) -> Self {
         Self::File { path: path.to_owned(), line: None, what: what.to_string() }
     }
 
-    /// A line of a file can't be as it is; lines are counted from 1.
+    /// Makes an error for an invalid line of a file; lines are counted from 1.
     pub fn in_line(path: &Path, line: usize, what: impl fmt::Display) -> Self {
         Self::File { path: path.to_owned(), line: Some(line), what: what.to_string() }
     }
 
-    /// The file that is to be looked at, where it is one file's fault.
+    /// Returns the file at fault, if it is one file.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
         match self {
@@ -55,7 +55,8 @@ impl ProgramError {
         }
     }
 
-    /// The exit code of a program that ends with it: 2 where the settings or their files are at fault.
+    /// Returns the exit code of a program that ends with this error: 2 if settings or their files are at
+    /// fault.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -64,13 +65,13 @@ impl ProgramError {
         }
     }
 
-    /// A file that was named to be read, and can't be.
+    /// Makes an error for a named input file that can't be read.
     #[must_use]
     pub fn input(file: SettingFile<'_>, error: &io::Error) -> Self {
         Self::of_path(file, error, "there is no such file")
     }
 
-    /// A file or directory that was named to be written, and can't be.
+    /// Makes an error for a named output file or directory that can't be written.
     #[must_use]
     pub fn output(file: SettingFile<'_>, error: &io::Error) -> Self {
         Self::of_path(file, error, "the directory that it should be in does not exist")

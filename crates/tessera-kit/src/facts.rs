@@ -1,4 +1,4 @@
-//! The facts of a connection, for people and for programs.
+//! The facts of a connection, as a line and as JSON.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tessera::resume::{Ancestry, Continuation, PskKind, Verdict};
 use crate::hex;
 use crate::report::Fact;
 
-/// One connection. Bytes are those on the network; times are in microseconds.
+/// The facts of one connection. Bytes are those on the network; times are in microseconds.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConnectionFacts {
     address: Option<SocketAddr>,
@@ -21,16 +21,16 @@ pub struct ConnectionFacts {
     server_signature_scheme: Option<String>,
     server_name: Option<String>,
     protocol: Option<String>,
-    /// Who the peer is, where its certificate said so in this or an earlier handshake.
+    /// The peer's identity, if its certificate proved it in this or an earlier handshake.
     peer: Option<String>,
-    /// The identity of the external PSK that was used, now or at the beginning of the chain.
+    /// The identity of the external PSK that was used, now or at the beginning of the chain of resumptions.
     external_psk: Option<String>,
-    /// How this side's certificate travelled, and in how many bytes, the message's header included.
+    /// How this side's certificate was sent, and in how many bytes, the message's header included.
     own_certificate: Option<&'static str>,
     own_certificate_bytes: Option<u32>,
-    /// Why it was not cached, where certificates are cached.
+    /// Why it was not cached, if certificates are cached.
     own_certificate_missed: Option<&'static str>,
-    /// The same of the peer's.
+    /// Likewise for the peer's certificate.
     peer_certificate: Option<&'static str>,
     peer_certificate_bytes: Option<u32>,
     peer_certificate_missed: Option<&'static str>,
@@ -40,15 +40,15 @@ pub struct ConnectionFacts {
     continuation: Option<&'static str>,
     early_data: &'static str,
     hello_retry_request: bool,
-    /// The weakest key exchange of the chain.
+    /// The weakest key exchange of the chain of resumptions.
     ancestry: Option<&'static str>,
     /// Whether every key exchange of the chain withstands quantum computers.
     pub post_quantum: bool,
     /// When the last full handshake of the chain was, in seconds since the Unix epoch.
     authenticated_at: Option<u64>,
-    /// How TCP Fast Open (RFC 7413) ended, where the socket was asked for it.
+    /// How TCP Fast Open (RFC 7413) ended, if it was requested.
     fast_open: Option<&'static str>,
-    /// How many bytes the client's SYN carried, where that is known.
+    /// How many bytes the client's SYN carried, if known.
     syn_bytes: Option<usize>,
     bytes_received: u64,
     bytes_sent: u64,
@@ -61,29 +61,29 @@ impl Fact for ConnectionFacts {
     const EVENT: &'static str = "connection";
 }
 
-/// What the stream doesn't know of itself.
+/// Facts that the stream doesn't know.
 #[derive(Debug, Clone, Default)]
 pub struct SocketFacts {
     /// The peer's address.
     pub address: Option<SocketAddr>,
-    /// How TCP Fast Open (RFC 7413) ended, such as `taken`; `None` where nobody asked for it.
+    /// How TCP Fast Open (RFC 7413) ended, such as `taken`; `None` if it was not requested.
     pub fast_open: Option<&'static str>,
-    /// How many bytes the client's SYN carried; `None` where that isn't known.
+    /// How many bytes the client's SYN carried; `None` if unknown.
     pub syn_bytes: Option<usize>,
-    /// Bytes that came from the network.
+    /// How many bytes were received.
     pub received: u64,
-    /// Bytes that went to it.
+    /// How many bytes were sent.
     pub sent: u64,
-    /// How long the handshake took; `None` if it did not end.
+    /// How long the handshake took; `None` if it was not completed.
     pub handshake: Option<Duration>,
     /// How long the connection has lived.
     pub total: Duration,
-    /// Why it ended, if not properly.
+    /// Why it ended, if not in order.
     pub error: Option<String>,
 }
 
 impl ConnectionFacts {
-    /// The facts of a connection, now.
+    /// Collects the facts of a connection now.
     #[must_use]
     pub fn new(facts: &Facts, socket: SocketFacts) -> Self {
         let psk = facts.psk;
@@ -134,7 +134,7 @@ impl ConnectionFacts {
         }
     }
 
-    /// How the connection began, in a few words.
+    /// Describes how the connection began, in a few words.
     #[must_use]
     pub fn beginning(&self) -> String {
         let how = match self.psk {
@@ -151,7 +151,7 @@ impl ConnectionFacts {
 }
 
 impl ConnectionFacts {
-    /// What caches of certificates did, where they did something.
+    /// Writes what certificate caches did, if anything.
     fn cached_certificates(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let own = (self.own_certificate, self.own_certificate_bytes, self.own_certificate_missed);
         let peer =
@@ -171,7 +171,7 @@ impl ConnectionFacts {
     }
 }
 
-/// One line for people.
+/// Formats one line for people.
 impl std::fmt::Display for ConnectionFacts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(address) = self.address {
@@ -204,7 +204,7 @@ impl std::fmt::Display for ConnectionFacts {
     }
 }
 
-/// How a certificate travelled.
+/// Names how a certificate was sent.
 fn way(transfer: CertificateTransfer) -> &'static str {
     match transfer.encoded_with {
         None => "whole",
@@ -213,14 +213,14 @@ fn way(transfer: CertificateTransfer) -> &'static str {
     }
 }
 
-/// Whether a hash stood for it.
+/// Whether it was sent as a hash.
 pub(crate) fn is_cached(transfer: CertificateTransfer) -> bool {
     transfer.encoded_with.is_some_and(|algorithm| algorithm.0 >= FIRST_OF_CHAINS)
 }
 
 const CACHED: &str = "cached";
 
-/// From here on algorithms name chains that are cached (docs/cached-handshakes.md §5); those below compress.
+/// From here on, algorithm numbers name cached chains (docs/cached-handshakes.md §5); lower ones compress.
 const FIRST_OF_CHAINS: u16 = 0xc000;
 
 fn early_data(status: EarlyDataStatus) -> &'static str {
@@ -235,7 +235,7 @@ fn early_data(status: EarlyDataStatus) -> &'static str {
     }
 }
 
-/// Text where it is text, hexadecimal where it isn't: what a peer sends never controls a terminal.
+/// Returns text as it is, anything else in hexadecimal: a peer's data must not control a terminal.
 fn readable(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
@@ -243,7 +243,7 @@ fn readable(bytes: &[u8]) -> String {
     }
 }
 
-/// A time as facts have it.
+/// Converts a time to the unit of facts.
 #[must_use]
 pub fn micros(duration: Duration) -> u64 {
     duration.as_micros().try_into().unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Files that settings name: regular ones, of bounded length, read within the time of a reload.
+//! Files named by settings: regular, of bounded length, and read within the time of a reload.
 
 use std::cell::Cell;
 use std::fs::{File, Metadata, OpenOptions};
@@ -16,20 +16,20 @@ use zeroize::Zeroizing;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
-/// Reads a file that a setting names, up to `max_len` bytes. Keys may be in it: the bytes are wiped when they are
+/// Reads a file that a setting names, up to `max_len` bytes. It may hold keys, so the bytes are wiped when
 /// dropped.
 ///
 /// # Errors
-/// If it can't be read, is not a regular file, or is longer.
+/// Returns an error if it can't be read, is not a regular file, or is longer.
 pub fn read(file: SettingFile<'_>, max_len: usize) -> Result<Zeroizing<Vec<u8>>, ProgramError> {
     let bytes = read_path(file.path, max_len);
     bytes.map_err(|error| ProgramError::input(file, &error))
 }
 
-/// The same for text in UTF-8.
+/// Reads a file like [`read`], as UTF-8.
 ///
 /// # Errors
-/// As of [`read`], or if it is none.
+/// As for [`read`], or if it is not UTF-8.
 pub fn read_text(file: SettingFile<'_>, max_len: usize) -> Result<Zeroizing<String>, ProgramError> {
     let mut bytes = read(file, max_len)?;
     String::from_utf8(std::mem::take(&mut *bytes)).map(Zeroizing::new).map_err(|error| {
@@ -38,19 +38,19 @@ pub fn read_text(file: SettingFile<'_>, max_len: usize) -> Result<Zeroizing<Stri
     })
 }
 
-/// The same for a file that no setting names.
+/// Reads a file like [`read`], for a path that no setting names.
 ///
 /// # Errors
-/// If it can't be read, is not a regular file, or is longer.
+/// Returns an error if it can't be read, is not a regular file, or is longer.
 pub fn read_path(path: &Path, max_len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
     let path = path.to_owned();
     in_time(move || read_whole(&mut open(&path)?.0, max_len))
 }
 
-/// Runs a reload whose reads of files end after `limit`, with an error: a file system that doesn't answer (NFS, FUSE)
-/// blocks neither this reload nor the next one. It holds for this thread.
+/// Runs a reload whose file reads fail after `limit`, so that an unresponsive file system (NFS, FUSE) blocks
+/// neither this reload nor the next one. Applies to this thread.
 pub fn within<T>(limit: Duration, reload: impl FnOnce() -> T) -> T {
-    /// Puts the earlier one back, also if the reload panics.
+    /// Restores the earlier deadline, even if the reload panics.
     struct Restore(Option<Instant>);
 
     impl Drop for Restore {
@@ -63,22 +63,23 @@ pub fn within<T>(limit: Duration, reload: impl FnOnce() -> T) -> T {
     reload()
 }
 
-/// How long reads of this thread may still take; `None`: without a limit.
+/// Returns how long reads of this thread may still take; `None` means no limit.
 #[must_use]
 pub fn time_left() -> Option<Duration> {
     Some(DEADLINE.get()?.saturating_duration_since(Instant::now()))
 }
 
-/// How long a reload may read files: plenty for a busy disk, and less than a supervisor waits (`TimeoutStartSec=`).
+/// Time limit for a reload's reads: plenty for a busy disk, and less than a supervisor waits
+/// (`TimeoutStartSec=`).
 pub const RELOAD_LIMIT: Duration = Duration::from_secs(20);
 
 thread_local! {
-    /// When reads of this thread fail; `None`: never.
+    /// When reads of this thread fail; `None` means never.
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Does what asks file systems. Under a deadline another thread does it: a system call that a file system doesn't answer
-/// can't be left. What comes too late is dropped.
+/// Runs a file system operation. Under a deadline it runs on another thread, because a blocked system call
+/// can't be cancelled. Late results are dropped.
 pub(crate) fn in_time<T: Send + 'static>(
     ask: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
@@ -113,11 +114,11 @@ pub(crate) fn in_time<T: Send + 'static>(
     })
 }
 
-/// So many reads wait at most; each holds a thread.
+/// Maximum number of waiting reads; each holds a thread.
 const MOST_WAITING: usize = 16;
 
-/// Opens a file to be read. Links are followed. Opening a pipe or a device doesn't wait for its other end: it is
-/// refused.
+/// Opens a file for reading, following links. Pipes and devices are refused without waiting for their other
+/// end.
 pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     let metadata = file.metadata()?;
@@ -130,17 +131,17 @@ pub(crate) fn open(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Of pipes, devices and sockets.
+/// For pipes, devices and sockets.
 const NOT_REGULAR: &str = "this is a pipe, a device or a socket, and a regular file is needed";
 
-/// All of it, if it is no longer.
+/// Reads the whole file, unless it is longer.
 pub(crate) fn read_whole(file: &mut File, max_len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
     let expected = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let too_long = || io::Error::other(format!("too long: at most {max_len} bytes belong here"));
     if expected > max_len {
         return Err(too_long());
     }
-    // A vector that grows by itself leaves secrets in the memory that it gives back. One byte more shows the end.
+    // A vector that grows by itself leaves secrets in the memory it frees. One extra byte detects the end.
     let mut bytes = Zeroizing::new(vec![0; expected + 1]);
     let mut len = 0;
     loop {
@@ -158,7 +159,7 @@ pub(crate) fn read_whole(file: &mut File, max_len: usize) -> io::Result<Zeroizin
     }
 }
 
-/// Reads to the end, or as much as there is room for; returns how many bytes.
+/// Reads to the end, or until the buffer is full; returns how many bytes.
 pub(crate) fn read_into(file: &mut File, bytes: &mut [u8]) -> io::Result<usize> {
     let mut len = 0;
     while let Some(room @ [_, ..]) = bytes.get_mut(len..) {
@@ -178,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// One test: the count of reads that wait is the process's.
+    /// A single test, because the count of waiting reads is global.
     #[test]
     fn a_file_system_that_does_not_answer_ends_one_reload_and_no_other_until_too_many_wait() {
         let (answers, asked) = mpsc::channel::<()>();
@@ -186,7 +187,7 @@ mod tests {
         let hangs = || {
             let asked = asked.clone();
             move || {
-                // Until the end of the test.
+                // Blocks until the end of the test.
                 let _ = asked.lock().map(|asked| asked.recv());
                 Ok(1)
             }

@@ -1,10 +1,10 @@
-//! Bytes as people write them.
+//! Hexadecimal encoding.
 
 use std::fmt::Write;
 
 use zeroize::Zeroizing;
 
-/// Hexadecimal, in lower case.
+/// Encodes bytes in hexadecimal, in lower case.
 #[must_use]
 pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
@@ -13,7 +13,7 @@ pub fn encode(bytes: &[u8]) -> String {
     })
 }
 
-/// Reads hexadecimal of either case; `None` for anything else. The bytes may be a secret.
+/// Decodes hexadecimal of either case; `None` for anything else. The bytes may be a secret.
 #[must_use]
 pub fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
     if !text.len().is_multiple_of(2) {

@@ -14,18 +14,18 @@ pub struct Inherited {
     sockets: Vec<(String, InheritedSocket)>,
 }
 
-/// One of them.
+/// A listening socket.
 #[derive(Debug)]
 pub enum InheritedSocket {
-    /// It listens at an address of TCP.
+    /// Listens at a TCP address.
     Tcp(TcpListener),
-    /// It listens at a path, whose file is the supervisor's.
+    /// Listens at a path, whose file belongs to the supervisor.
     Unix(UnixListener),
 }
 
 impl Inherited {
-    /// Takes them from `LISTEN_FDS` and `LISTEN_FDNAMES`, once. To be called before the process has other threads:
-    /// it changes the environment. A socket that nothing here can listen at is an error.
+    /// Takes them from `LISTEN_FDS` and `LISTEN_FDNAMES`, once. Call it before the process has other threads,
+    /// because it changes the environment. Returns an error for a socket of an unsupported kind.
     pub fn from_env() -> Result<Self, ProgramError> {
         let names = env::var("LISTEN_FDNAMES").unwrap_or_default();
         let mut names = names.split(':');
@@ -50,18 +50,18 @@ impl Inherited {
         Ok(Self { sockets })
     }
 
-    /// The names of those that nobody has taken: a supervisor that hands over more than the configuration names is
-    /// told so.
+    /// Returns the names of sockets not taken yet, to report those that a supervisor passed but the
+    /// configuration doesn't name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.sockets.iter().map(|(name, _)| name.as_str())
     }
 
-    /// All that nobody has taken.
+    /// Takes all remaining sockets.
     pub fn take_all(&mut self) -> Vec<InheritedSocket> {
         self.sockets.drain(..).map(|(_, socket)| socket).collect()
     }
 
-    /// All that have this name: one at least, and none of them a second time.
+    /// Takes all sockets of this name: at least one, and each only once.
     pub fn take(&mut self, name: &str) -> Result<Vec<InheritedSocket>, ProgramError> {
         let of_name: Vec<_> = self.sockets.extract_if(.., |(other, _)| other == name).collect();
         if of_name.is_empty() {
@@ -78,5 +78,5 @@ impl Inherited {
     }
 }
 
-/// What systemd calls sockets without a name of their own, when it says nothing: sd_listen_fds_with_names(3).
+/// systemd's default name for unnamed sockets: sd_listen_fds_with_names(3).
 const UNNAMED: &str = "unknown";

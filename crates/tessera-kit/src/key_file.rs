@@ -1,4 +1,4 @@
-//! Files with a key under which a directory is sealed.
+//! Files with the key of a sealed directory.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,13 +12,13 @@ use crate::files::{in_time, open, read_whole};
 use crate::hex;
 use crate::setting::SettingFile;
 
-/// In a box: it is not moved.
+/// Boxed, so that it is never moved.
 pub type FileKey = Box<Zeroizing<[u8; LEN]>>;
 
-/// Reads the key of a directory with such things in it: 32 bytes, or as many in hexadecimal.
+/// Reads the key for a directory that holds `things`: 32 bytes, or as many in hexadecimal.
 ///
 /// # Errors
-/// If the file can't be read, is no such key, or lies in that directory.
+/// Returns an error if the file can't be read, holds no such key, or lies in that directory.
 pub fn read(
     file: SettingFile<'_>,
     things: &str,
@@ -28,7 +28,7 @@ pub fn read(
     key_of(&found, file, things)
 }
 
-/// The same of a file that only its owner may read.
+/// Reads a key like [`read`], from a file that only its owner may read.
 pub(crate) fn read_private(
     file: SettingFile<'_>,
     things: &str,
@@ -45,7 +45,7 @@ pub(crate) fn read_private(
     key_of(&found, file, things)
 }
 
-/// What is known of a file.
+/// A file under consideration, with its metadata.
 struct KeyCandidate {
     is_in_directory: bool,
     mode: u32,
@@ -91,7 +91,7 @@ fn key_of(
     Ok(key)
 }
 
-/// 32 bytes, or 64 hexadecimal digits with white space around them.
+/// Parses 32 bytes, or 64 hexadecimal digits with white space around them.
 fn parse(bytes: &[u8]) -> Option<FileKey> {
     let mut key = FileKey::default();
     if bytes.len() == LEN {
@@ -106,7 +106,7 @@ fn parse(bytes: &[u8]) -> Option<FileKey> {
 /// The length of a key, in bytes.
 const LEN: usize = 32;
 
-/// Room for hexadecimal digits with some white space, in bytes.
+/// Maximum length of the file in bytes: hexadecimal digits with some white space.
 const MAX_FILE_LEN: usize = 2 * LEN + 16;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The key log in a file (RFC 9850): what Wireshark reads.
+//! The key log in a file (RFC 9850), for Wireshark.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,16 +10,16 @@ use crate::error::ProgramError;
 use crate::hex;
 use crate::setting::SettingFile;
 
-/// Appends the secrets of connections to a file that only its owner can read: whoever reads it reads
+/// Appends the secrets of connections to a file that only its owner can read: any reader of it can decrypt
 /// them.
 #[derive(Debug)]
 pub struct KeyLogFile(Mutex<File>);
 
 impl KeyLogFile {
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// Returns an error if it can't be written.
     pub fn open(file: SettingFile<'_>) -> Result<Self, ProgramError> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -38,7 +38,7 @@ impl KeyLog for KeyLogFile {
         let line = format!("{label} {} {}\n", hex::encode(client_random), *secret);
         let line = Zeroizing::new(line);
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A connection doesn't fail because nobody can watch it.
+        // A failure to log must not fail the connection.
         let _ = file.write_all(line.as_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! Where a key that somebody else keeps comes from.
+//! Sources of keys kept outside the program.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::error::ProgramError;
 use crate::key_file::{self, FileKey};
 use crate::setting::SettingFile;
 
-/// Where a key comes from: a file, or a credential of the service, as `credential:NAME`.
+/// The source of a key: a file, or a credential of the service, as `credential:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum KeySource {
@@ -31,10 +31,10 @@ impl TryFrom<String> for KeySource {
 }
 
 impl KeySource {
-    /// Reads the key of a directory with such things in it; `setting` is what named the key.
+    /// Reads the key for a directory that holds `things`; `setting` named the key.
     ///
     /// # Errors
-    /// If there is no such key, others can read it, or it lies in that directory.
+    /// Returns an error if there is no such key, others can read it, or it lies in that directory.
     pub fn read(
         &self,
         setting: &str,
@@ -45,7 +45,7 @@ impl KeySource {
             Self::File(path) => {
                 key_file::read_private(SettingFile { setting, path }, things, directory)
             }
-            // The service manager decides which users may read it.
+            // The service manager determines which users may read it.
             Self::Credential(name) => {
                 let path = credential(setting, name)?;
                 key_file::read(SettingFile { setting, path: &path }, things, directory)

@@ -1,28 +1,28 @@
-//! What every program with Tessera needs, so that none writes it again.
+//! Building blocks for programs that use Tessera.
 //!
-//! | module | what it is for |
+//! | module | purpose |
 //! |---|---|
 //! | [`pem`] | certificates, private keys and public keys in PEM files |
-//! | [`credential`] | a certificate with its key, checked to belong together; fingerprints |
-//! | [`trust`] | whom to trust: roots from a file or from the system, revocation lists, raw public keys |
-//! | [`cached_certificates`] | certificates that travel once: caches that are kept in files |
-//! | [`live`] | a configuration from files that is loaded again while connections are made with it |
+//! | [`credential`] | a certificate with its key, checked to match; fingerprints |
+//! | [`trust`] | trust: roots from a file or from the system, revocation lists, raw public keys |
+//! | [`cached_certificates`] | certificates that are sent once: caches kept in files |
+//! | [`live`] | a configuration from files that can be reloaded while connections are made with it |
 //! | [`psk`] | external PSKs in files |
-//! | [`files`] | files that settings name: regular ones, of bounded length, read in time |
-//! | [`names`] | groups and suites by their names |
-//! | [`key_file`], [`KeySource`] | keys under which directories are sealed |
+//! | [`files`] | files named by settings: regular, of bounded length, read in time |
+//! | [`names`] | groups and suites by name |
+//! | [`key_file`], [`KeySource`] | keys of sealed directories |
 //! | [`state`] | ticket keys and one-time keys that survive a restart |
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
-//! | [`facts`], [`report`] | what became of a connection, as a line and as JSON; a slow reader delays nobody |
-//! | [`inherited`] | listening sockets that a supervisor hands over |
+//! | [`facts`], [`report`] | the outcome of a connection, as a line and as JSON; a slow reader delays no connection |
+//! | [`inherited`] | listening sockets that a supervisor passes on |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
-//! | [`volatile`] | where secrets outlive the process and not the power |
-//! | [`hex`] | bytes as people write them |
+//! | [`volatile`] | places where secrets survive the process but not a power-off |
+//! | [`hex`] | hexadecimal |
 //! | [`clock`] | the time, as vaults and tickets count it |
 //!
-//! Whatever can't be as it was set is a [`ProgramError`] that names the setting, the file and the
-//! remedy. A [`SettingFile`] is how a file comes with the setting that named it.
+//! An invalid setting is a [`ProgramError`] that names the setting, the file and the remedy. A
+//! [`SettingFile`] is a file together with the setting that named it.
 //!
 //! A server's configuration from two files:
 //!

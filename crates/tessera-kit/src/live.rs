@@ -1,4 +1,4 @@
-//! A configuration that is loaded again while connections are made with it.
+//! A configuration that can be reloaded while connections are made with it.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -40,17 +40,18 @@ use tessera_tokio::{Acceptor, Connector};
 
 use crate::error::ProgramError;
 
-/// The configuration of an [`Acceptor`] or [`Connector`], loaded again whenever [`reload`](Self::reload) is
-/// called: all of it or nothing.
+/// The configuration of an [`Acceptor`] or [`Connector`], reloaded by [`reload`](Self::reload) as a whole or
+/// not at all.
 ///
-/// What is loaded is whole before anything changes: a file that is missing, half written, unreadable or at
-/// odds with another one leaves the earlier configuration in use. What the change withdraws ends by
-/// itself: see [`Acceptor::replace`] and [`Connector::replace`]. No file is watched; whoever writes them
-/// asks, or a signal does ([`signals::Hangups`](crate::signals::Hangups)).
+/// Everything is loaded before anything changes: a file that is missing, half written, unreadable or
+/// inconsistent with another one leaves the earlier configuration in use. Connections that the change
+/// withdraws end by themselves: see [`Acceptor::replace`] and [`Connector::replace`]. Files are not watched:
+/// the process that writes them requests the reload, or a signal does
+/// ([`signals::Hangups`](crate::signals::Hangups)).
 pub struct LiveConfig<T: Replaceable> {
     target: T,
     load: Box<Load<T::Loaded>>,
-    /// One reload at a time.
+    /// Serialises reloads.
     turn: Mutex<()>,
     counts: Mutex<LiveCounts>,
 }
@@ -59,8 +60,8 @@ pub struct LiveConfig<T: Replaceable> {
 type Load<L> = dyn Fn() -> Result<L, ProgramError> + Send + Sync;
 
 impl<T: Replaceable> LiveConfig<T> {
-    /// Keeps the configuration of a target, which has the first one already. `load` makes the next one: it
-    /// takes what doesn't change, such as ticket keys, vault and key log, from where the first one has it.
+    /// Manages the configuration of a target that already has its first one. `load` makes the next one: it
+    /// reuses what doesn't change, such as ticket keys, vault and key log, from the first.
     pub fn new(
         target: T,
         load: impl Fn() -> Result<T::Loaded, ProgramError> + Send + Sync + 'static,
@@ -75,20 +76,20 @@ impl<T: Replaceable> LiveConfig<T> {
         Self { target, load: Box::new(load), turn: Mutex::new(()), counts: Mutex::new(counts) }
     }
 
-    /// Loads the configuration again, and exchanges it. It blocks while it reads files: an async program
-    /// calls it on a thread for that (`tokio::task::spawn_blocking`).
+    /// Reloads the configuration and puts it into use. Blocks while it reads files: an async program should
+    /// call it on a blocking thread (`tokio::task::spawn_blocking`).
     ///
     /// # Errors
-    /// If something can't be loaded. Nothing has changed then.
+    /// Returns an error if loading fails. Nothing has changed then.
     pub fn reload(&self) -> Result<Changes, ProgramError> {
         self.prepare().map(Prepared::exchange)
     }
 
-    /// Loads the configuration again, and changes nothing yet: for several that are exchanged together or not at all.
-    /// It blocks as [`reload`](Self::reload) does, and while another one is prepared.
+    /// Loads the configuration without using it yet: for several that are exchanged together or not at all.
+    /// Blocks like [`reload`](Self::reload), and while another one is prepared.
     ///
     /// # Errors
-    /// If something can't be loaded.
+    /// Returns an error if loading fails.
     pub fn prepare(&self) -> Result<Prepared<'_, T>, ProgramError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         match (self.load)() {
@@ -102,18 +103,18 @@ impl<T: Replaceable> LiveConfig<T> {
         }
     }
 
-    /// What has happened until now.
+    /// Returns the counts so far.
     pub fn counts(&self) -> LiveCounts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whose configuration it is.
+    /// Returns the acceptor or connector.
     pub fn target(&self) -> &T {
         &self.target
     }
 }
 
-/// A configuration that was loaded again, and is not in use yet. Dropped, it changes nothing.
+/// A configuration that was loaded but is not in use yet. Dropping it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
 pub struct Prepared<'l, T: Replaceable> {
     live: &'l LiveConfig<T>,
@@ -122,7 +123,7 @@ pub struct Prepared<'l, T: Replaceable> {
 }
 
 impl<T: Replaceable> Prepared<'_, T> {
-    /// Exchanges it.
+    /// Puts it into use.
     pub fn exchange(self) -> Changes {
         let target = &self.live.target;
         let mut changed = T::compare(&target.loaded(), &self.config);
@@ -137,41 +138,39 @@ impl<T: Replaceable> Prepared<'_, T> {
     }
 }
 
-/// How often a configuration was loaded again, and since when the one in use is.
+/// How often a configuration was reloaded, and since when the current one is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LiveCounts {
-    /// Of the configuration in use: 1 is the first.
+    /// Generation of the current configuration; the first is 1.
     pub generation: u64,
     /// When it was loaded.
     pub loaded_at: SystemTime,
-    /// Reloads that exchanged it.
+    /// Successful reloads.
     pub reloads: u64,
-    /// Reloads that failed.
+    /// Failed reloads.
     pub failures: u64,
-    /// Since when it is an earlier one than its owner wants: the first failure after the last reload that
-    /// went well.
+    /// Since when it has been outdated: the first failure after the last successful reload.
     pub failed_since: Option<SystemTime>,
 }
 
-/// What a reload has changed.
+/// What a reload changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Of the new configuration.
+    /// Generation of the new configuration.
     pub generation: u64,
-    /// This side shows other certificates. That ends no session.
+    /// This side presents other certificates. That ends no session.
     pub certificates: bool,
-    /// Another verifier's policy or another policy epoch: the sessions of all peers that were accepted
-    /// before have ended.
+    /// The verifier's policy or the policy epoch changed: sessions of all peers accepted before have ended.
     pub peers: bool,
-    /// To a server: an external PSK is gone or has another secret, and the sessions that began with it have
-    /// ended.
+    /// Server only: an external PSK was removed or has another secret, and the sessions that began with it
+    /// have ended.
     pub psks: bool,
 }
 
-/// What has a configuration that can be replaced: [`Acceptor`], [`Connector`], and pairs of such, which are
-/// replaced together or not at all. A pair has the generation of its first.
+/// A holder of a replaceable configuration: [`Acceptor`], [`Connector`], and pairs of these, which are
+/// replaced together or not at all. A pair has the generation of its first element.
 pub trait Replaceable: sealed::Sealed {
     /// What is loaded for it.
     type Loaded;
@@ -196,7 +195,7 @@ mod sealed {
     impl<A: Sealed, B: Sealed> Sealed for (A, B) {}
 }
 
-/// The same for both: their methods bear the same names.
+/// Both have methods of the same names.
 macro_rules! replaceable {
     ($target:ident, $config:ident, $psks:expr) => {
         impl Replaceable for $target {

@@ -1,20 +1,19 @@
-//! Keeps the memory of a process, which holds secrets, to the process.
+//! Keeps the memory of a process with secrets private.
 
 use std::fs;
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 
-/// Forbids core dumps, forbids that other processes of the same user trace this one or read its memory,
-/// and keeps its memory out of swap. Returns what could not be had, in words for a person; nothing where
-/// there is nothing to say.
+/// Disables core dumps, forbids other processes of the same user to trace this one or read its memory, and
+/// keeps its memory out of swap. Returns a description of what failed, or `None`.
 ///
-/// Root may still trace it (CAP_SYS_PTRACE), and a machine that hibernates writes all of its memory. Who
-/// wants to debug the process does it as root.
+/// Root may still trace it (CAP_SYS_PTRACE), and a machine that hibernates writes all of its memory. To debug
+/// the process, use root.
 ///
-/// Memory is locked only where there is swap, since an allocator can't give locked pages back
-/// (madvise(2)), and only where it may be locked without a limit: under one, memory would run out there.
-/// Pages are locked when they are touched.
+/// Memory is locked only if there is swap, since an allocator can't return locked pages (madvise(2)), and
+/// only if there is no limit on locked memory, at which allocations would fail. Pages are locked when they
+/// are touched.
 #[must_use = "what could not be had is to be said"]
 pub fn raise() -> Option<String> {
     let no_core_dumps = setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(|error| {
@@ -34,7 +33,7 @@ fn forbid_tracing() -> Result<(), String> {
     })
 }
 
-/// Elsewhere the system decides.
+/// On other systems the default applies.
 #[cfg(not(target_os = "linux"))]
 fn forbid_tracing() -> Result<(), String> {
     Ok(())
@@ -57,7 +56,7 @@ fn in_swap(why: &str) -> String {
     )
 }
 
-/// Whether the memory of this process is to be locked.
+/// Whether to lock the memory of this process.
 #[derive(Debug, PartialEq, Eq)]
 enum Locking {
     /// There is no swap.
@@ -67,10 +66,10 @@ enum Locking {
     Limited,
 }
 
-/// What follows from the kernel's lists of swaps and of the capabilities of this process, and from the
-/// limit of locked memory in bytes.
+/// Decides by the kernel's list of swaps, the capabilities of this process, and the limit of locked memory in
+/// bytes.
 fn locking(swaps: &str, status: &str, limit: u64) -> Locking {
-    // The first line names the columns.
+    // The first line is a header.
     if swaps.lines().count() < 2 {
         return Locking::Needless;
     }
@@ -83,7 +82,7 @@ fn locking(swaps: &str, status: &str, limit: u64) -> Locking {
 /// The number of the capability (capabilities(7)).
 const CAP_IPC_LOCK: u32 = 14;
 
-/// What is mapped, and what will be; each page when it is touched.
+/// Current and future mappings; each page when it is touched.
 #[cfg(target_os = "linux")]
 const FLAGS: MlockAllFlags = MlockAllFlags::MCL_CURRENT
     .union(MlockAllFlags::MCL_FUTURE)
@@ -108,7 +107,7 @@ mod tests {
         assert_eq!(locking(swap, root, 8192), Locking::Possible);
     }
 
-    /// Nothing else in this process minds: a core dump of a test that crashes is lost.
+    /// Other tests in this process aren't affected, except that a crash leaves no core dump.
     #[cfg(target_os = "linux")]
     #[test]
     fn nobody_else_reads_the_memory_of_a_guarded_process() {

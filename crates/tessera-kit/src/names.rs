@@ -1,11 +1,11 @@
-//! Groups and suites by the names of their registries.
+//! Groups and suites by their registered names.
 
 use std::fmt::Debug;
 
 use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
 
-/// The provider for these groups; where nothing was said, for those that are not rare.
+/// Returns a provider that has these groups; without groups, the one that omits rare ones.
 #[must_use]
 pub fn provider(groups: &[NamedGroup]) -> Provider {
     match groups {
@@ -14,7 +14,7 @@ pub fn provider(groups: &[NamedGroup]) -> Provider {
     }
 }
 
-/// What can be said of groups, as the help of an option.
+/// Lists the groups, for the help of an option.
 #[must_use]
 pub fn groups_in_words() -> String {
     let names = |provider: Provider| -> Vec<String> {
@@ -31,7 +31,7 @@ pub fn groups_in_words() -> String {
     )
 }
 
-/// What can be said of suites, as the help of an option.
+/// Lists the suites, for the help of an option.
 #[must_use]
 pub fn suites_in_words() -> String {
     let suites = tessera_aws_lc::provider().suites;
@@ -42,10 +42,10 @@ pub fn suites_in_words() -> String {
     )
 }
 
-/// The group of this name, by the registry or as people call it (`p256`).
+/// Finds a group by its registered name or a common one (`p256`).
 ///
 /// # Errors
-/// If there is none; the error names all.
+/// Returns an error that lists all names, if there is no such group.
 pub fn group(name: &str) -> Result<NamedGroup, String> {
     let provider = tessera_aws_lc::provider_with_rare_groups();
     let groups: Vec<_> = provider.groups.iter().map(|group| group.group()).collect();
@@ -58,10 +58,10 @@ pub fn group(name: &str) -> Result<NamedGroup, String> {
     find(&name, &groups)
 }
 
-/// The suite of this name.
+/// Finds a suite by its name.
 ///
 /// # Errors
-/// If there is none; the error names all.
+/// Returns an error that lists all names, if there is no such suite.
 pub fn suite(name: &str) -> Result<CipherSuite, String> {
     let provider = tessera_aws_lc::provider();
     let suites: Vec<_> = provider.suites.iter().map(|suite| suite.id).collect();

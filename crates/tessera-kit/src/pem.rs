@@ -11,10 +11,10 @@ use pki_types::{
 };
 use tessera_aws_lc::SigningKey;
 
-/// The certificates of a file, in their order; at least one.
+/// Reads the certificates of a file, in order; at least one.
 ///
 /// # Errors
-/// If the file can't be read, is no PEM, or has no certificate in it.
+/// Returns an error if the file can't be read, is not PEM, or has no certificate.
 pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     all::<CertificateDer<'_>>(file, MAX_LEN, |setting| {
         format!(
@@ -24,11 +24,11 @@ pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError>
     })
 }
 
-/// The private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE
+/// Reads the private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE
 /// KEY`), unencrypted.
 ///
 /// # Errors
-/// If the file can't be read, is no PEM, or has no key in it that can sign.
+/// Returns an error if the file can't be read, is not PEM, or has no signing key.
 pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
     let SettingFile { setting, path } = file;
     let bytes = read(file, MAX_LEN)?;
@@ -47,7 +47,7 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
             };
             return Err(ProgramError::in_file(path, what));
         }
-        // OpenSSL's old way to encrypt keeps the label, and puts headers above the bytes (RFC 1421).
+        // OpenSSL's legacy encryption keeps the label, and adds headers (RFC 1421).
         Err(_) if find(&bytes, b"Proc-Type: 4,ENCRYPTED") => {
             let advice = "the key is encrypted; decrypt it with: openssl pkey -in";
             let what = format_args!("{advice} {} -out NEW", path.display());
@@ -58,11 +58,11 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
     key.map_err(|error| ProgramError::in_file(path, error))
 }
 
-/// The public keys of a file (`PUBLIC KEY`), in their order, at least one: each a SubjectPublicKeyInfo,
-/// DER, for raw public keys (RFC 7250).
+/// Reads the public keys of a file (`PUBLIC KEY`), in order, at least one: each a SubjectPublicKeyInfo, DER,
+/// for raw public keys (RFC 7250).
 ///
 /// # Errors
-/// If the file can't be read, is no PEM, or has no public key in it.
+/// Returns an error if the file can't be read, is not PEM, or has no public key.
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     all::<SubjectPublicKeyInfoDer<'_>>(file, MAX_LEN, |setting| {
         format!(
@@ -72,14 +72,14 @@ pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> 
     })
 }
 
-/// The revocation lists of a file, in their order, at least one: PEM (`X509 CRL`), or one in DER, as authorities
-/// publish them (RFC 5280 §4.2.1.13).
+/// Reads the revocation lists of a file, in order, at least one: PEM (`X509 CRL`), or one in DER, as
+/// authorities publish them (RFC 5280 §4.2.1.13).
 ///
 /// # Errors
-/// If the file can't be read, is neither, or has no revocation list in it.
+/// Returns an error if the file can't be read, is neither, or has no revocation list.
 pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     let mut bytes = read(file, MAX_LISTS_LEN)?;
-    // A SEQUENCE; text that begins with this character has its blocks later.
+    // A SEQUENCE; text that starts with this character (`0`) has PEM blocks further on.
     if bytes.first() == Some(&0x30) && !find(&bytes, b"-----BEGIN") {
         return Ok(vec![std::mem::take(&mut *bytes)]);
     }
@@ -88,7 +88,7 @@ pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramEr
     })
 }
 
-/// All of one kind, as DER; `none` says what to do where there is none.
+/// Reads all items of one kind, as DER; `none` is the remedy if there are none.
 fn all<T: PemObject + AsRef<[u8]>>(
     file: SettingFile<'_>,
     max_len: usize,
@@ -110,10 +110,10 @@ fn all_of<T: PemObject + AsRef<[u8]>>(
     }
 }
 
-/// All roots of an operating system are a quarter of it.
+/// Four times the roots of an operating system.
 const MAX_LEN: usize = 1024 * 1024;
 
-/// The revocation lists of large authorities have tens of megabytes.
+/// Revocation lists of large authorities take tens of megabytes.
 const MAX_LISTS_LEN: usize = 128 * 1024 * 1024;
 
 fn find(bytes: &[u8], what: &[u8]) -> bool {

@@ -10,15 +10,15 @@ use crate::error::ProgramError;
 /// Runs a program to its end, on all processors.
 ///
 /// # Errors
-/// Those of the program; or if there can be no threads.
+/// Returns the program's error, or one if no threads can be started.
 pub fn run(future: impl Future<Output = Result<(), ProgramError>>) -> Result<(), ProgramError> {
     run_on(None, future)
 }
 
-/// The same with so many threads that work; `None` is one for each processor.
+/// Runs a program like [`run`], with this many worker threads; `None` means one for each processor.
 ///
 /// # Errors
-/// Those of the program; or if there can be no threads.
+/// Returns the program's error, or one if no threads can be started.
 pub fn run_on(
     threads: Option<NonZeroUsize>,
     future: impl Future<Output = Result<(), ProgramError>>,
@@ -29,8 +29,8 @@ pub fn run_on(
     }
     let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| ProgramError::failed("the runtime", error))?;
-    // A timer that is earlier than all others wakes the runtime's driver, on another thread, as soon
-    // as it is made: every handshake's deadline on a quiet machine. This one is earlier still.
+    // A new timer that is earlier than all others wakes the runtime's driver on another thread: on a quiet
+    // machine, every handshake's deadline would. This one is earlier still.
     let earliest = runtime.spawn(async {
         let mut interval = interval(Duration::from_secs(1));
         loop {
@@ -39,7 +39,7 @@ pub fn run_on(
     });
     let result = runtime.block_on(future);
     earliest.abort();
-    // A read of standard input can't be called off, and is not waited for.
+    // A read of standard input can't be cancelled; don't wait for it.
     runtime.shutdown_timeout(Duration::from_millis(100));
     result
 }

@@ -1,13 +1,13 @@
-//! When the program is asked to end, or to load its files again.
+//! Signals that ask the program to end or to reload its files.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::error::ProgramError;
 
-/// Waits for Ctrl-C or SIGTERM. From the first call on neither ends the process by itself.
+/// Waits for Ctrl-C or SIGTERM. From the first call on, neither kills the process.
 ///
 /// # Errors
-/// If the process can't have handlers of signals.
+/// Returns an error if signal handlers can't be installed.
 pub fn asked_to_end() -> Result<impl Future<Output = ()>, ProgramError> {
     let mut interrupt = of_kind(SignalKind::interrupt())?;
     let mut terminate = of_kind(SignalKind::terminate())?;
@@ -19,24 +19,24 @@ pub fn asked_to_end() -> Result<impl Future<Output = ()>, ProgramError> {
     })
 }
 
-/// SIGHUP, by which a program is asked to load its files again. From [`new`](Self::new) on it doesn't end the
-/// process: neither does the end of the terminal that it was started from.
+/// SIGHUP, which asks a program to reload its files. From [`new`](Self::new) on it doesn't kill the process,
+/// so neither does the end of the terminal that the process was started from.
 #[derive(Debug)]
 pub struct Hangups(Signal);
 
 impl Hangups {
-    /// Waits for them from now on.
+    /// Installs the handler.
     ///
     /// # Errors
-    /// If the process can't have handlers of signals.
+    /// Returns an error if signal handlers can't be installed.
     pub fn new() -> Result<Self, ProgramError> {
         of_kind(SignalKind::hangup()).map(Self)
     }
 
-    /// The next one. Several that come while nobody waits are one.
+    /// Waits for the next signal. Signals that arrive between calls are merged into one.
     pub async fn next(&mut self) {
         if self.0.recv().await.is_none() {
-            // No more can come: whoever waits has nothing to do.
+            // No more signals can arrive.
             std::future::pending::<()>().await;
         }
     }

@@ -1,4 +1,4 @@
-//! Whom to trust.
+//! Verifiers from files and from the system.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -15,18 +15,18 @@ use crate::files::in_time;
 use crate::pem;
 use crate::setting::SettingFile;
 
-/// Judges peers by the roots of a PEM file.
+/// Makes a verifier that trusts the roots of a PEM file.
 ///
 /// # Errors
-/// If the file can't be read, or a certificate in it can't be a root.
+/// Returns an error if the file can't be read, or a certificate in it can't be a root.
 pub fn roots(file: SettingFile<'_>) -> Result<WebPkiVerifier, ProgramError> {
     roots_of(file, &pem::certificates(file)?)
 }
 
-/// Judges peers by these roots, which were read from a file.
+/// Makes a verifier that trusts these roots, which were read from a file.
 ///
 /// # Errors
-/// If a certificate can't be a root.
+/// Returns an error if a certificate can't be a root.
 pub fn roots_of(
     file: SettingFile<'_>,
     certificates: &[Vec<u8>],
@@ -34,22 +34,22 @@ pub fn roots_of(
     WebPkiVerifier::new(certificates).map_err(|error| ProgramError::in_file(file.path, error))
 }
 
-/// When the first of the certificates of a PEM file ends, in seconds since the Unix epoch.
+/// Returns when the first of the certificates of a PEM file expires, in seconds since the Unix epoch.
 ///
 /// # Errors
-/// If the file can't be read.
+/// Returns an error if the file can't be read.
 pub fn first_end(file: SettingFile<'_>) -> Result<Option<u64>, ProgramError> {
     let certificates = pem::certificates(file)?;
     Ok(certificates.iter().filter_map(|certificate| tessera_webpki::expires_at(certificate)).min())
 }
 
-/// Judges peers by the roots of a PEM file, and by revocation lists (PEM): of every certificate of a peer's
-/// path a current list has to say that it isn't revoked. A list past its nextUpdate says nothing, and
-/// whoever depends on it is refused.
+/// Makes a verifier that trusts the roots of a PEM file, and checks revocation lists (PEM): for every
+/// certificate of a peer's path, a current list must show that it isn't revoked. A list past its nextUpdate
+/// doesn't count, and peers that depend on it are refused.
 ///
 /// # Errors
-/// If a file can't be read, a certificate can't be a root, or a list can't be read, or is in a root's name
-/// and not signed by it. The error names the file.
+/// Returns an error if a file can't be read, a certificate can't be a root, or a list can't be read, or is in
+/// a root's name and not signed by it. The error names the file.
 pub fn roots_and_revocation_lists(
     file: SettingFile<'_>,
     lists: &[SettingFile<'_>],
@@ -61,7 +61,7 @@ pub fn roots_and_revocation_lists(
     let mut all = Vec::new();
     for list in lists {
         let of_file = pem::revocation_lists(*list)?;
-        // Alone, so that the error is this file's.
+        // Separately, so that the error names this file.
         with_lists(file, &roots, list.path, &of_file)?;
         all.extend(of_file);
     }
@@ -78,11 +78,10 @@ fn with_lists(
     verifier.map_err(|error| ProgramError::in_file(path, error))
 }
 
-/// Judges peers by the roots that the operating system trusts; `otherwise` is the setting that names
-/// others.
+/// Makes a verifier that trusts the operating system's roots; `otherwise` is the setting that names others.
 ///
 /// # Errors
-/// If the system has no roots.
+/// Returns an error if the system has no roots.
 pub fn system(otherwise: &str) -> Result<WebPkiVerifier, ProgramError> {
     in_time(tessera_tokio::system_verifier).map_err(|error| {
         ProgramError::settings(format!(
@@ -92,11 +91,11 @@ pub fn system(otherwise: &str) -> Result<WebPkiVerifier, ProgramError> {
     })
 }
 
-/// The same verifier, which knows the chains again that it accepted. All of a process remember in one store, of
-/// the default size, so that what they know outlives a reload that changes nothing about trust.
+/// Wraps a verifier so that it recognises chains it accepted before. All verifiers of a process share one
+/// store, of the default size, so that known chains survive a reload that doesn't change trust.
 ///
 /// # Errors
-/// If the provider has no SHA-256, or no random numbers.
+/// Returns an error if the provider has no SHA-256, or no randomness.
 pub fn remembering(verifier: WebPkiVerifier) -> Result<KnownChains, ProgramError> {
     static STORE: OnceLock<ChainStore> = OnceLock::new();
     let store = match STORE.get() {
@@ -110,11 +109,11 @@ pub fn remembering(verifier: WebPkiVerifier) -> Result<KnownChains, ProgramError
     Ok(KnownChains::new(verifier, store))
 }
 
-/// What the peer shows for itself, its certificate or its public key (DER): for verifiers that look into it, around
-/// one that may know a chain by its hash alone.
+/// Returns the peer's certificate or public key (DER), for verifiers that inspect it and wrap one that may
+/// know a chain only by its hash.
 ///
 /// # Errors
-/// If the chain isn't there, with the alert and the reason.
+/// Returns an error if the chain isn't present, with the alert and the reason.
 pub fn end_entity(question: &VerifyPeer) -> Result<&[u8], PeerRejected> {
     let reject = |alert, reason: &str| PeerRejected { alert, reason: reason.to_owned() };
     if question.known.is_some() {
@@ -126,10 +125,10 @@ pub fn end_entity(question: &VerifyPeer) -> Result<&[u8], PeerRejected> {
     first.ok_or_else(|| reject(AlertDescription::DECODE_ERROR, "no certificate"))
 }
 
-/// Judges peers by the raw public keys (RFC 7250) of a PEM file, all of them of the peer of this name.
+/// Makes a verifier that accepts the raw public keys (RFC 7250) of a PEM file, all for the peer of this name.
 ///
 /// # Errors
-/// If the file can't be read, a key in it can't be one, or the name can't be.
+/// Returns an error if the file can't be read, or if a key in it or the name is invalid.
 pub fn raw_public_keys(
     file: SettingFile<'_>,
     name: &str,

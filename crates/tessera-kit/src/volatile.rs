@@ -1,4 +1,4 @@
-//! Where secrets outlive the process and not the power: file systems that are memory.
+//! Places where secrets survive the process but not a power-off: file systems in memory.
 
 use std::env;
 use std::fs;
@@ -6,23 +6,24 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// A directory in memory for the files of one program and one user, which may have to be made.
+/// A directory in memory for the files of one program and one user, which may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryDirectory {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// It lies in a directory in which every user may make files, and which ends with a container.
+    /// It lies in a directory where every user may create files, and which is lost with a container.
     pub is_in_shared_memory: bool,
 }
 
-/// The [`runtime_directory`], or, where the system's own is missing or lies on a disk, as in most containers, one in
-/// `/dev/shm` by the user's number. What `$RUNTIME_DIRECTORY` names is meant, wherever it lies. `None` if there is neither.
+/// Returns the [`runtime_directory`], or, if the system's own is missing or lies on a disk, as in most
+/// containers, one in `/dev/shm` by the user's number. `$RUNTIME_DIRECTORY` is used wherever it lies. `None`
+/// if there is neither.
 #[must_use]
 pub fn memory_directory(program: &str) -> Option<MemoryDirectory> {
     let named = runtime_directory(program);
     let is_meant = env::var_os("RUNTIME_DIRECTORY").is_some_and(|value| !value.is_empty());
     let has_memory = |path: &Path| match is_memory(path) {
-        // It may be made.
+        // It may not exist yet.
         Err(_) => path.parent().is_some_and(|parent| is_memory(parent).unwrap_or_default()),
         Ok(is_memory) => is_memory,
     };
@@ -40,13 +41,13 @@ pub fn memory_directory(program: &str) -> Option<MemoryDirectory> {
 }
 
 impl MemoryDirectory {
-    /// Why no secret may lie there, if it is there.
+    /// Returns why no secret may be stored there, if there is a reason.
     ///
     /// # Errors
-    /// If it isn't there, or can't be asked.
+    /// Returns an error if the directory doesn't exist, or can't be inspected.
     pub fn flaw(&self) -> io::Result<Option<String>> {
-        // In a directory of everybody's, somebody else may have put something in its place. What is this user's stays
-        // so: the sticky bit keeps others from renaming it.
+        // In a shared directory, another user may have put something in its place. This user's own directory
+        // stays: the sticky bit keeps others from renaming it.
         let metadata = match self.is_in_shared_memory {
             true => fs::symlink_metadata(&self.path)?,
             false => fs::metadata(&self.path)?,
@@ -70,10 +71,10 @@ impl MemoryDirectory {
     }
 }
 
-/// Where POSIX shared memory lies (shm_overview(7)).
+/// Location of POSIX shared memory (shm_overview(7)).
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Whether it is memory, and nobody but its owner and root can rename what lies in it.
+/// Whether it is in memory, and only their owner and root can rename files in it.
 fn is_fit_to_share(directory: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(directory) else { return false };
     let is_sticky = metadata.mode() & 0o022 == 0 || metadata.mode() & 0o1000 != 0;
@@ -83,16 +84,16 @@ fn is_fit_to_share(directory: &Path) -> bool {
         && is_memory(directory).unwrap_or_default()
 }
 
-/// The directory for files of this program that need not outlive the power, by the names that a service
-/// and a session give it: `$RUNTIME_DIRECTORY` (systemd.exec(5)), for root `/run` and the program's name,
-/// else the name below `$XDG_RUNTIME_DIR`. `None` if nobody named one. It may not exist, and whether it
-/// is memory is said by [`is_memory`].
+/// Returns the directory for files of this program that need not survive a power-off, as the service or
+/// session names it: `$RUNTIME_DIRECTORY` (systemd.exec(5)), for root `/run` and the program's name, else the
+/// name below `$XDG_RUNTIME_DIR`. `None` if none is named. It may not exist; [`is_memory`] checks whether it
+/// is in memory.
 #[must_use]
 pub fn runtime_directory(program: &str) -> Option<PathBuf> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let directory = named("RUNTIME_DIRECTORY").or_else(|| {
         if nix::unistd::geteuid().is_root() {
-            // Root's own session directory goes when root logs out.
+            // Root's session directory is removed when root logs out.
             return Some(Path::new("/run").join(program));
         }
         named("XDG_RUNTIME_DIR").map(|directory| directory.join(program))
@@ -102,11 +103,11 @@ pub fn runtime_directory(program: &str) -> Option<PathBuf> {
     first.or(Some(directory)).filter(|directory| directory.is_absolute())
 }
 
-/// Whether a file or directory lies in memory (tmpfs or ramfs), so that it ends with the power. Pages of a
-/// tmpfs may be written to swap.
+/// Returns whether a file or directory lies in memory (tmpfs or ramfs), so that it is lost with the power.
+/// Pages of a tmpfs may be written to swap.
 ///
 /// # Errors
-/// If it isn't there, or can't be asked.
+/// Returns an error if it doesn't exist, or can't be inspected.
 #[cfg(target_os = "linux")]
 pub fn is_memory(path: &Path) -> io::Result<bool> {
     use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
@@ -117,7 +118,7 @@ pub fn is_memory(path: &Path) -> io::Result<bool> {
     Ok(kind == TMPFS_MAGIC || kind == RAMFS_MAGIC)
 }
 
-/// Elsewhere nothing is known of it.
+/// Returns `false`, because other systems are not supported.
 ///
 /// # Errors
 /// None.
@@ -156,7 +157,7 @@ mod tests {
         assert!(flaw(&link, true).unwrap().contains("no directory"));
         assert_eq!(flaw(&link, false), None);
         assert!(flaw(&file, true).unwrap().contains("no directory"));
-        // Root can give its own away; nobody else is the owner of what is root's.
+        // Root can give its own away; other users can't own root's.
         let other = if nix::unistd::geteuid().is_root() {
             chown(&shared, Some(1), None).unwrap();
             shared.as_path()

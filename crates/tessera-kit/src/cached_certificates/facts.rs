@@ -1,4 +1,4 @@
-//! What caches of certificates found and did, for people and for programs.
+//! What certificate caches found and did, as lines and as facts.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::file::PrivateFile;
 use crate::facts::is_cached;
 use crate::report::Fact;
 
-/// What was in a file of certificates.
+/// The content of a certificate cache's file.
 #[derive(Debug, Clone, Serialize)]
 pub struct CacheFound {
     file: String,
@@ -35,14 +35,14 @@ impl CacheFound {
         Self { file: file.path().display().to_string(), found, entries: metrics.entries }
     }
 
-    /// Whether something was there that can't be read.
+    /// Returns whether the file had unreadable content.
     #[must_use]
     pub fn was_refused(&self) -> bool {
         !["nothing", "kept"].contains(&self.found)
     }
 }
 
-/// One line for people.
+/// Formats one line for people.
 impl fmt::Display for CacheFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, found, entries } = self;
@@ -63,27 +63,27 @@ impl fmt::Display for CacheFound {
     }
 }
 
-/// How certificates travelled in many connections of one client, and why not as hashes.
+/// Totals over the connections of one client: how certificates were sent, and why not as hashes.
 #[derive(Debug, Clone, Default)]
 pub struct ClientSums {
-    /// The client's own that were sent as a hash.
+    /// The client's own certificates sent as a hash.
     pub own_cached: u64,
-    /// Those that were sent whole, or compressed.
+    /// Those sent in full, or compressed.
     pub own_whole: u64,
-    /// Why these were.
+    /// Why they were.
     pub own_missed: BTreeMap<&'static str, u64>,
-    /// The server's that came as a hash.
+    /// The server's certificates received as a hash.
     pub peer_cached: u64,
-    /// Those that came whole, or compressed.
+    /// Those received in full, or compressed.
     pub peer_whole: u64,
-    /// Why they did.
+    /// Why they were.
     pub peer_missed: BTreeMap<&'static str, u64>,
-    /// How many bytes of handshake messages were not sent or received.
+    /// How many bytes of handshake messages were saved, sent and received.
     pub bytes_saved: u64,
 }
 
 impl ClientSums {
-    /// Another connection.
+    /// Adds a connection.
     pub fn add(&mut self, facts: &Facts) {
         let own = (facts.own_certificate, &mut self.own_cached, &mut self.own_whole);
         let peer = (facts.peer_certificate, &mut self.peer_cached, &mut self.peer_whole);
@@ -98,7 +98,7 @@ impl ClientSums {
     }
 }
 
-/// What a server's cache of certificates did, since the beginning.
+/// What a server's certificate cache has done since it started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CacheSums {
     sent_cached: u64,
@@ -142,7 +142,7 @@ impl From<Metrics> for CacheSums {
     }
 }
 
-/// One line for people.
+/// Formats one line for people.
 impl fmt::Display for CacheSums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { sent_cached, sent_whole, received_cached, bytes_saved, entries, .. } = self;

@@ -1,4 +1,4 @@
-//! A file that is its owner's alone, and is replaced whole.
+//! A file private to its owner, and replaced atomically.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
@@ -18,29 +18,29 @@ pub(super) struct PrivateFile {
     setting: String,
     directory: PathBuf,
     path: PathBuf,
-    /// How many bytes are read of it: one that is longer can't be read.
+    /// Maximum length in bytes; a longer file is unreadable.
     longest: u64,
-    /// One at a time: two would write under one name.
+    /// One replacement at a time, because all use one temporary name.
     replaced: Mutex<()>,
 }
 
 impl PrivateFile {
-    /// A file in a directory below the one that is set, both of which are made where there are none. Of a cache that
-    /// counts so many bytes at most.
+    /// Makes a file in a directory below the one that is set, for a cache limited to `bytes`. Creates both
+    /// directories if missing.
     pub(super) fn in_directory(
         set: SettingFile<'_>,
         below: &Path,
         name: &str,
         bytes: usize,
     ) -> Result<Self, ProgramError> {
-        // Joined with nothing, a path would end in a slash.
+        // Joining an empty path would append a slash.
         let directory = set.path.components().chain(below.components()).collect::<PathBuf>();
         let path = directory.join(name);
         let (setting, replaced) = (set.setting.to_owned(), Mutex::default());
-        // What is written of an entry is shorter than twice what it is counted for.
+        // An entry is written in less than twice the size it is counted for.
         let longest = LONGEST.max((bytes as u64).saturating_mul(2));
         let file = Self { setting, directory, path, longest, replaced };
-        // One that others can write is left as it was.
+        // A directory writable by others is refused unchanged.
         for directory in [set.path, &file.directory] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
             made.map_err(|error| ProgramError::output(set, &error))?;
@@ -54,13 +54,13 @@ impl PrivateFile {
         &self.path
     }
 
-    /// Waits until nobody else has the directory, and keeps it while the lock lives.
+    /// Waits for the lock of the directory, and holds it while the returned file lives.
     pub(super) fn lock(&self) -> Result<File, ProgramError> {
         let lock = self.lock_file()?;
         lock.lock().map(|()| lock).map_err(|error| self.failed(&error))
     }
 
-    /// The same at once, or an error where somebody else has it.
+    /// Takes the lock without waiting, or returns an error if another process holds it.
     pub(super) fn own(&self) -> Result<File, ProgramError> {
         let lock = self.lock_file()?;
         match lock.try_lock() {
@@ -76,11 +76,12 @@ impl PrivateFile {
         }
     }
 
-    /// A file that only its owner can open. The directory would do, but whoever may read it can lock it too.
+    /// Opens a file that only its owner can open. Locking the directory would allow any user who can read it
+    /// to lock it too.
     fn lock_file(&self) -> Result<File, ProgramError> {
         let path = self.path.with_extension("lock");
         let mut options = OpenOptions::new();
-        // Opening a pipe would wait for its reader, and a link could lead to a file anywhere.
+        // Opening a pipe would wait for its reader, and a link could lead anywhere.
         let flags = OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW;
         let opened =
             options.write(true).create(true).mode(0o600).custom_flags(flags.bits()).open(&path);
@@ -96,7 +97,7 @@ impl PrivateFile {
         if metadata.is_file() { Ok(lock) } else { Err(self.no_file(&path)) }
     }
 
-    /// What is in it; `None` if there is no such file.
+    /// Returns its content; `None` if there is no such file.
     pub(super) fn read(&self) -> Result<Option<Vec<u8>>, ProgramError> {
         // Opening a pipe would wait for its writer.
         let opened =
@@ -116,15 +117,15 @@ impl PrivateFile {
         Ok(Some(bytes))
     }
 
-    /// Refuses a directory in which it can't be replaced, before that is needed.
+    /// Refuses a directory in which the file can't be replaced, before that is needed.
     pub(super) fn check_replaceable(&self) -> Result<(), ProgramError> {
         let new = self.path.with_extension("new");
         let made = created(&new).and_then(|_| fs::remove_file(&new));
         made.map_err(|error| self.not_written(&new, &error))
     }
 
-    /// Replaces it with what is written, and comes back when that will survive whatever happens. Of several threads'
-    /// the one that was written last is there in the end.
+    /// Replaces the file with the output of `write`, and returns when that is durable. Of several threads,
+    /// the last to call `write` wins.
     pub(super) fn replace(&self, write: impl FnOnce() -> Vec<u8>) -> Result<(), ProgramError> {
         let _alone = self.replaced.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = write();
@@ -135,7 +136,7 @@ impl PrivateFile {
             file.sync_all()
         };
         let written = write_new().inspect_err(|_| {
-            // What little of it there is would take the room that is missing.
+            // A partial file would take up scarce space.
             let _ = fs::remove_file(&new);
         });
         written.map_err(|error| self.not_written(&new, &error))?;
@@ -146,7 +147,7 @@ impl PrivateFile {
         replace().map_err(|error| self.failed(&error))
     }
 
-    /// Refuses what is another user's, or open to others with one of these permissions.
+    /// Refuses a file or directory of another user, or with one of these permissions for others.
     fn check_owner(
         &self,
         path: &Path,
@@ -212,7 +213,7 @@ impl PrivateFile {
     }
 }
 
-/// A new file, which nobody else has open, in place of one that was there.
+/// Creates a new file that no other process has open, in place of an old one.
 fn created(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -221,5 +222,5 @@ fn created(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// More than any cache has with the default limits.
+/// More than any cache with the default limits.
 const LONGEST: u64 = 256 << 20;

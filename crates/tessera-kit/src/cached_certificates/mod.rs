@@ -1,4 +1,4 @@
-//! Caches of certificates that are kept in files.
+//! Certificate caches kept in files.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -33,28 +33,28 @@ use self::file::PrivateFile;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
-/// What a client remembers of servers, in the file `servers` of a directory.
+/// A client's cache of servers' certificates, in the file `servers` of a directory.
 ///
-/// Any number of processes may use the same directory, one after the other or at a time, and what each of them
-/// saves is added to what the others did. Tickets leave the file, durably, when a process opens it, so that each is
-/// sent once: those that its connections may send, and no more. A process that ends without saving has lost
-/// these, and what it learned.
+/// Any number of processes may use the same directory, in turn or concurrently; each one's save merges with
+/// the others'. When a process opens the file, it durably removes the tickets that its connections may send,
+/// and no more, so that each is sent once. A process that ends without saving loses these, and what it
+/// learned.
 pub struct KeptServers {
     cache: Arc<ClientCache>,
-    /// What the file has.
+    /// The file's content.
     kept: ClientCache,
     file: PrivateFile,
     found: CacheFound,
 }
 
 impl KeptServers {
-    /// Opens what is kept in this directory, below the one that a setting names, which is made where there is
-    /// none. What can't be read is as if it weren't there: see [`found`](Self::found).
+    /// Opens the cache in this directory, below the one that a setting names; creates it if missing.
+    /// Unreadable content is treated as absent: see [`found`](Self::found).
     ///
-    /// There are going to be so many `connections` to a server at a time.
+    /// `connections` is the number of concurrent connections to a server.
     ///
     /// # Errors
-    /// If another user can write there, or it can't be written.
+    /// Returns an error if another user can write there, or if the file can't be written.
     pub fn open(
         directory: SettingFile<'_>,
         below: &Path,
@@ -64,7 +64,7 @@ impl KeptServers {
         let cache = Arc::new(ClientCache::new(provider).map_err(not_made)?);
         let kept = ClientCache::new(provider).map_err(not_made)?;
         let file = PrivateFile::in_directory(directory, below, "servers", 0)?;
-        // Nobody else reads the tickets before they are gone.
+        // No other process may read the tickets before they are removed.
         let lock = file.lock()?;
         let found = read(&file, |bytes| kept.import(bytes))?;
         cache.take_over(&kept, connections);
@@ -74,28 +74,28 @@ impl KeptServers {
         Ok(Self { cache, kept, file, found })
     }
 
-    /// For the configuration's codecs.
+    /// Returns the cache, for the configuration's codecs.
     #[must_use]
     pub fn cache(&self) -> Arc<ClientCache> {
         self.cache.clone()
     }
 
-    /// What was there.
+    /// Returns what the file contained.
     #[must_use]
     pub fn found(&self) -> &CacheFound {
         &self.found
     }
 
-    /// Adds what is new to what is kept, for the next process. To be called after the last handshake of this one, which
-    /// has no tickets any more then; and once more when the last connection is over, since a server may refuse this
-    /// side's certificate, or give tickets, after the handshake.
+    /// Adds new entries to the file, for the next process. Call it after the last handshake of this process,
+    /// which then holds no tickets any more; and again when the last connection is over, since a server may
+    /// refuse this side's certificate, or send tickets, after the handshake.
     ///
     /// # Errors
-    /// If it can't be read or written. What was kept before is kept.
+    /// Returns an error if the file can't be read or written. Its earlier content is kept.
     pub fn save(&self) -> Result<(), ProgramError> {
         let save = || {
             let _lock = self.file.lock()?;
-            // By now it may be another process's.
+            // Another process may have changed it.
             self.kept.clear();
             read(&self.file, |bytes| self.kept.import(bytes))?;
             self.kept.take_over(&self.cache, usize::MAX);
@@ -105,7 +105,8 @@ impl KeptServers {
     }
 }
 
-/// What a server remembers of clients, in the file `clients` of a directory, which it owns while it runs.
+/// A server's cache of clients' certificates, in the file `clients` of a directory, which it owns while it
+/// runs.
 pub struct KeptClients {
     cache: Arc<ServerCache>,
     file: PrivateFile,
@@ -114,16 +115,17 @@ pub struct KeptClients {
 }
 
 impl KeptClients {
-    /// Opens what is kept in this directory, which is made where there is none. What can't be read is as if it
-    /// weren't there: see [`found`](Self::found).
+    /// Opens the cache in this directory; creates it if missing. Unreadable content is treated as absent: see
+    /// [`found`](Self::found).
     ///
     /// # Errors
-    /// If another server owns the directory, another user can write there, or it can't be written.
+    /// Returns an error if another server owns the directory, another user can write there, or the file can't
+    /// be written.
     pub fn open(directory: SettingFile<'_>, provider: &Provider) -> Result<Self, ProgramError> {
         Self::keep(directory, ServerCache::new(provider).map_err(not_made)?)
     }
 
-    /// The same with a cache that has options, such as a fleet's ring of ticket keys
+    /// Like [`open`](Self::open), for a cache with options, such as a fleet's ring of ticket keys
     /// ([`ServerCache::with_fleet_tickets`]) or other bounds.
     ///
     /// # Errors
@@ -139,34 +141,34 @@ impl KeptClients {
         Ok(Self { cache, file, found, _lock: lock })
     }
 
-    /// For the configuration's codecs: the same one in every configuration of the server.
+    /// Returns the cache, for the codecs of every configuration of the server.
     #[must_use]
     pub fn cache(&self) -> Arc<ServerCache> {
         self.cache.clone()
     }
 
-    /// What was there.
+    /// Returns what the file contained.
     #[must_use]
     pub fn found(&self) -> &CacheFound {
         &self.found
     }
 
-    /// Writes what is known now.
+    /// Writes the current content.
     ///
     /// # Errors
-    /// If it can't be written. What was kept before is kept.
+    /// Returns an error if it can't be written. The file's earlier content is kept.
     pub fn save(&self) -> Result<(), ProgramError> {
         self.file.replace(|| self.cache.export()).map_err(not_saved)
     }
 
-    /// What the cache did since the process began.
+    /// Returns what the cache has done since the process started.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.cache.metrics()
     }
 }
 
-/// What became of what was kept.
+/// The result of reading the file.
 #[derive(Debug, Clone, Copy)]
 enum Read {
     Nothing,
@@ -189,7 +191,7 @@ fn not_made(error: NotMade) -> ProgramError {
     ProgramError::failed("a cache of certificates", error)
 }
 
-/// By then the program has done its work: its settings were right.
+/// The program has done its work by then, so its settings were right.
 fn not_saved(error: ProgramError) -> ProgramError {
     ProgramError::Failed(error.to_string())
 }

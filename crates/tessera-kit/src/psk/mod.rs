@@ -1,4 +1,4 @@
-//! Keys that were agreed outside of TLS (RFC 9257), in files.
+//! Keys agreed outside TLS (RFC 9257), in files.
 
 mod named_key;
 
@@ -8,11 +8,11 @@ use crate::error::ProgramError;
 use crate::files;
 use crate::setting::SettingFile;
 
-/// The keys of a file, at least one, each with the number of its line: one a line; empty lines and those that
-/// begin with # are skipped.
+/// Reads the keys of a file, at least one, each with its line number: one per line; empty lines and lines
+/// that start with # are skipped.
 ///
 /// # Errors
-/// If the file can't be read, has no key in it, or a line is none.
+/// Returns an error if the file can't be read, has no key, or has an invalid line.
 pub fn read(file: SettingFile<'_>) -> Result<Vec<(usize, NamedKey)>, ProgramError> {
     let path = file.path;
     let text = files::read_text(file, MAX_LEN)?;
@@ -36,7 +36,7 @@ pub fn read(file: SettingFile<'_>) -> Result<Vec<(usize, NamedKey)>, ProgramErro
 /// Adds the keys of a file to others.
 ///
 /// # Errors
-/// As of [`read`], or if an identity is there twice: the first one would be used, and the other never.
+/// As for [`read`], or if an identity is a duplicate: only the first would ever be used.
 pub fn read_into(keys: &mut Vec<NamedKey>, file: SettingFile<'_>) -> Result<(), ProgramError> {
     for (line, key) in read(file)? {
         if keys.iter().any(|known| known.identity == key.identity) {
@@ -48,5 +48,5 @@ pub fn read_into(keys: &mut Vec<NamedKey>, file: SettingFile<'_>) -> Result<(), 
     Ok(())
 }
 
-/// A hundred thousand keys.
+/// Room for a hundred thousand keys.
 const MAX_LEN: usize = 16 * 1024 * 1024;

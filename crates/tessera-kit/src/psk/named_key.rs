@@ -1,15 +1,15 @@
-//! A key with its identity, as people write it.
+//! A key with its identity, in its text form.
 
 use zeroize::Zeroizing;
 
 use crate::hex;
 
-/// A key with its identity. It is not Debug-printed.
+/// A key with its identity. `Debug` is not implemented.
 #[derive(Clone)]
 pub struct NamedKey {
-    /// By which both ends call it.
+    /// The name that both ends use for it.
     pub identity: Vec<u8>,
-    /// 16 bytes or more.
+    /// At least 16 bytes.
     pub secret: Zeroizing<Vec<u8>>,
 }
 
@@ -20,10 +20,10 @@ impl std::fmt::Debug for NamedKey {
 }
 
 impl NamedKey {
-    /// Reads `IDENTITY:HEX`. An identity may contain colons, a key can't.
+    /// Parses `IDENTITY:HEX`. An identity may contain colons, a key can't.
     ///
     /// # Errors
-    /// In words, if it is not such a text.
+    /// Returns a message if the text has another form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (identity, key) = text
             .rsplit_once(':')

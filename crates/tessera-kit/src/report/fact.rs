@@ -1,20 +1,20 @@
-//! What every fact looks like for programs.
+//! The common form of all facts.
 
 use serde::Serialize;
 
-/// Something that a program reports to other programs: an object a line, as `docs/facts.md` lists them.
+/// A fact that a program reports to other programs: one object per line, as listed in `docs/facts.md`.
 ///
-/// The fields are those of the type. A field without a value is `null`, and never left out.
+/// The fields are those of the type. A field without a value is `null`, and never omitted.
 pub trait Fact: Serialize {
-    /// What happened: the first field of the line.
+    /// The kind of event: the first field of the line.
     const EVENT: &'static str;
 }
 
-/// The version of all facts, the second field of every line. Fields and events may be added within a
-/// version; what is there keeps its name, its type and its meaning.
+/// The version of all facts, the second field of every line. Within a version, fields and events may be
+/// added; existing ones keep their name, type and meaning.
 pub const FACTS_VERSION: u32 = 1;
 
-/// A fact as its line: `{"event": …, "facts": 1, …}`.
+/// A fact as a line: `{"event": …, "facts": 1, …}`.
 #[derive(Debug, Serialize)]
 pub struct FactLine<'a, F> {
     event: &'static str,
@@ -24,7 +24,7 @@ pub struct FactLine<'a, F> {
 }
 
 impl<'a, F: Fact> FactLine<'a, F> {
-    /// The line of this fact.
+    /// Wraps a fact.
     pub const fn new(fact: &'a F) -> Self {
         Self { event: F::EVENT, facts: FACTS_VERSION, fact }
     }

@@ -1,13 +1,13 @@
-//! Lines into a file that may have no room for them.
+//! Writes lines to a file that may be full.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
 
-/// Writes whole lines. What follows a line that was written in part stands below it.
+/// Writes whole lines. After a partial line, the next one starts on a new line.
 pub(super) struct LineWriter<W> {
     to: W,
-    /// A part of a line is there, without its end.
+    /// The file ends in a partial line.
     torn: bool,
 }
 
@@ -37,7 +37,7 @@ impl<W: Write> LineWriter<W> {
     }
 }
 
-/// Standard output, without the library's buffer: what could not be written is not written later.
+/// Opens standard output without the library's buffer: what could not be written is not written later.
 pub(super) fn standard_output() -> io::Result<File> {
     Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
 }
@@ -46,7 +46,7 @@ pub(super) fn standard_output() -> io::Result<File> {
 mod tests {
     use super::*;
 
-    /// A disk with so much room.
+    /// A disk with limited space.
     struct Disk {
         bytes: Vec<u8>,
         room: usize,

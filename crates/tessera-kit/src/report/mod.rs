@@ -1,4 +1,4 @@
-//! Where facts go: lines for people, objects for programs.
+//! Destinations of facts: lines for people, objects for programs.
 
 mod fact;
 mod line;
@@ -20,24 +20,24 @@ use crate::setting::SettingFile;
 pub use self::fact::{FACTS_VERSION, Fact, FactLine};
 pub use self::queue::Queue;
 
-/// Writes facts, one object or line each; the file `-` is standard output. A reader that stopped reading
-/// doesn't stop the connections; where facts can't be written, [`finish`](Self::finish) reports it.
+/// Writes facts, one object or line each; the file `-` is standard output. A reader that stops reading
+/// doesn't stop the connections; if facts can't be written, [`finish`](Self::finish) reports it.
 pub struct Report {
     json: Option<Sink>,
     /// Lines for people.
     lines: Option<Sink>,
 }
 
-/// Where lines go, with its name.
+/// The destination of lines, with its name.
 struct Sink {
     name: String,
     way: Way,
 }
 
 enum Way {
-    /// A client waits for its reader: it has no other connections.
+    /// A client waits for its reader, because it has no other connections.
     Here(Mutex<Here>),
-    /// A server waits for nobody.
+    /// A server never waits for a reader.
     Queued(Queue),
 }
 
@@ -47,11 +47,11 @@ struct Here {
 }
 
 impl Report {
-    /// A client's, which waits for its reader. With `json` on standard output there are no lines for people
-    /// there; `quiet` leaves them out everywhere.
+    /// Makes a client's report, which waits for its reader. With `json` on standard output, lines for people
+    /// are off there; `quiet` turns them off everywhere.
     ///
     /// # Errors
-    /// If the file can't be written.
+    /// Returns an error if the file can't be written.
     pub fn of_client(
         json: Option<SettingFile<'_>>,
         quiet: bool,
@@ -65,11 +65,11 @@ impl Report {
         })
     }
 
-    /// A server's, with lines for people on standard output, as for a client's. It never
-    /// waits: up to 1 MiB waits for each reader, and a line says how many were left out.
+    /// Makes a server's report, with lines for people on standard output, as for a client. It never blocks:
+    /// up to 1 MiB is queued for each reader, and a line reports how many were dropped.
     ///
     /// # Errors
-    /// If the file can't be written, or there can be no thread.
+    /// Returns an error if the file can't be written, or no thread can be started.
     pub fn of_server(json: Option<SettingFile<'_>>, quiet: bool) -> Result<Self, ProgramError> {
         let lines = if has_lines(json, quiet) {
             let to = standard_output().map_err(|error| ProgramError::failed(LINES, error))?;
@@ -81,36 +81,37 @@ impl Report {
         Ok(Self { json: json.transpose()?, lines })
     }
 
-    /// Tells a fact both ways.
+    /// Reports a fact both ways.
     pub fn tell(&self, fact: &(impl Fact + Display)) {
         self.object(fact);
         self.line(fact);
     }
 
-    /// Tells a fact to programs alone.
+    /// Reports a fact to programs only.
     pub fn object(&self, fact: &impl Fact) {
         if let Some(json) = &self.json {
             json.write(FactLine::new(fact).line());
         }
     }
 
-    /// Tells a line to people alone.
+    /// Reports a line to people only.
     pub fn line(&self, line: &impl Display) {
         if let Some(lines) = &self.lines {
             lines.write(format!("{line}\n").into_bytes());
         }
     }
 
-    /// Gives readers a moment for what they were told until now.
+    /// Waits briefly until readers have everything reported so far.
     ///
     /// # Errors
-    /// If some of it could not be written, for want of room on the disk for example. A pipe that
+    /// Returns an error if some of it could not be written, for example because the disk is full. A pipe that
     /// its reader closed is no error.
     pub fn settle(&self) -> Result<(), ProgramError> {
         self.each(|queue| queue.settle(PATIENCE))
     }
 
-    /// The last that a program does: as [`settle`](Self::settle), and takes no more.
+    /// Ends the report, as the last act of a program: like [`settle`](Self::settle), and accepts nothing
+    /// more.
     ///
     /// # Errors
     /// As for [`settle`](Self::settle).
@@ -120,7 +121,7 @@ impl Report {
 
     fn each(&self, end: impl Fn(&Queue) -> Option<String>) -> Result<(), ProgramError> {
         let sinks = [&self.json, &self.lines].into_iter().flatten();
-        // All of them, whatever becomes of one.
+        // Settle all of them, even if one fails.
         let failed: Vec<_> = sinks
             .filter_map(|sink| {
                 let failed = match &sink.way {
@@ -134,10 +135,10 @@ impl Report {
     }
 }
 
-/// How long it waits for readers.
+/// How long to wait for readers.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The lines for people, where they can't be written.
+/// Name of the lines for people in errors about writing them.
 const LINES: &str = "the lines about connections";
 
 fn lines_are_missing(error: &str) -> String {
@@ -175,7 +176,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file for objects, with its name.
+/// Opens the file for objects; returns it with its name.
 fn open(json: Option<SettingFile<'_>>) -> Result<Option<(String, File)>, ProgramError> {
     let Some(file) = json else { return Ok(None) };
     let opened = if is_standard_output(file) {
@@ -195,7 +196,7 @@ fn is_standard_output(file: SettingFile<'_>) -> bool {
     file.path == Path::new("-")
 }
 
-/// In place of objects that nobody read in time.
+/// Replaces objects that were dropped because the reader was too slow.
 #[derive(Serialize)]
 struct Missed {
     count: u64,
@@ -213,7 +214,7 @@ fn missed_lines(count: u64) -> Vec<u8> {
     format!("{count} lines are missing here: they were not taken in time\n").into_bytes()
 }
 
-/// A warning on standard error, at once: the end may be far.
+/// Warns on standard error at once, because the program's end may be far off.
 fn warn(name: &str, error: &io::Error) {
     let _ = writeln!(io::stderr(), "warning: {name}: {error}; facts are missing from now on");
 }

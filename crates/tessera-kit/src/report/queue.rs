@@ -1,4 +1,4 @@
-//! Lines on their way to someone who may not read them.
+//! A queue of lines for a reader that may not read them.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::line::LineWriter;
 use super::warn;
 
-/// Writes lines from a thread of its own: whoever has a line never waits for a reader. Where the reader
-/// is too slow, or the disk full, lines are left out, and a line in their place says how many.
+/// Writes lines from its own thread, so that the caller never waits for a reader. If the reader is too slow,
+/// or the disk full, lines are dropped, and a line in their place reports how many.
 pub struct Queue(Arc<Shared>);
 
 struct Shared {
@@ -21,11 +21,11 @@ struct Shared {
 #[derive(Default)]
 struct State {
     lines: VecDeque<Vec<u8>>,
-    /// How long the lines are, all together.
+    /// Total length of the lines.
     bytes: usize,
-    /// How many lines were left out since the last that is here.
+    /// How many lines were dropped since the last one in the queue.
     missed: u64,
-    /// How many were left out since the beginning.
+    /// How many lines were dropped since the start.
     all_missed: u64,
     /// A line is being written.
     writing: bool,
@@ -34,18 +34,18 @@ struct State {
     /// The first reason why a line could not be written.
     failed: Option<String>,
     ending: bool,
-    /// The writer has written everything, or nobody reads any more.
+    /// The writer has written everything, or the reader is gone.
     over: bool,
 }
 
-/// As much waits, in bytes: a few thousand connections' facts.
+/// Maximum number of queued bytes: the facts of a few thousand connections.
 const ROOM: usize = 1024 * 1024;
 
 impl Queue {
-    /// Writes lines to `to`, which is called `name`; `missed` makes the line for those that are left out.
+    /// Writes lines to `to`, which is called `name`; `missed` makes the line for dropped ones.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// Returns an error if no thread can be started.
     pub fn new(
         name: String,
         to: impl Write + Send + 'static,
@@ -67,7 +67,7 @@ impl Queue {
         Ok(Self(shared))
     }
 
-    /// Takes a line, which ends with its newline, if there is room and a reader.
+    /// Queues a line, newline included, if there is room and a reader.
     pub fn push(&self, line: Vec<u8>) {
         let mut state = self.0.lock();
         if state.over || state.ending {
@@ -84,20 +84,20 @@ impl Queue {
         self.0.changed.notify_all();
     }
 
-    /// How many lines were left out since the beginning.
+    /// Returns how many lines were dropped since the start.
     #[must_use]
     pub fn all_missed(&self) -> u64 {
         self.0.lock().all_missed
     }
 
-    /// Waits until the lines are written, but no longer than this; says what failed until now.
+    /// Waits until the lines are written, up to `patience`; returns what has failed so far.
     pub fn settle(&self, patience: Duration) -> Option<String> {
         let busy = |state: &mut State| !state.over && (state.writing || !state.lines.is_empty());
         let waiting = self.0.changed.wait_timeout_while(self.0.lock(), patience, busy);
         waiting.unwrap_or_else(PoisonError::into_inner).0.failed.clone()
     }
 
-    /// The same, and takes no more lines.
+    /// Like [`settle`](Self::settle), and accepts no more lines.
     pub fn finish(&self, patience: Duration) -> Option<String> {
         let mut state = self.0.lock();
         state.ending = true;
@@ -107,7 +107,7 @@ impl Queue {
     }
 }
 
-/// What the writer does next.
+/// The writer's next step.
 enum Next {
     Line(Vec<u8>),
     Missed(u64),
@@ -132,7 +132,7 @@ impl Shared {
             state.writing = false;
             match written {
                 Ok(()) => state.failing = false,
-                // The reader wants no more.
+                // The reader closed the pipe.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                     state.all_missed += u64::from(is_line);
                     return;
@@ -153,7 +153,7 @@ impl Shared {
 
     /// Waits for the next line.
     fn next(&self) -> Next {
-        // How many are missing is told where a line was written again.
+        // The number of dropped lines is reported once a line was written again.
         let idle = |state: &mut State| {
             state.lines.is_empty() && (state.missed == 0 || state.failing) && !state.ending
         };
@@ -166,7 +166,7 @@ impl Shared {
         }
         match std::mem::take(&mut state.missed) {
             0 => Next::End,
-            // The end is the last attempt, and the line before was it.
+            // Ending allows one last attempt, which was the previous line.
             _ if state.failing => Next::End,
             count => {
                 state.writing = true;
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes a line when it likes.
+    /// A reader that takes a line only when the test wants.
     struct Slow(SyncSender<Vec<u8>>);
 
     impl Write for Slow {
@@ -218,7 +218,7 @@ mod tests {
     fn queued_lines_that_nobody_reads_are_left_out_and_counted() {
         let (queue, reader) = queue();
         let line = vec![7; 1000];
-        // Nobody waits, and memory is bounded. The writer may have taken one line.
+        // No caller waits, and memory is bounded. The writer may have taken one line.
         (0..5000).for_each(|_| queue.push(line.clone()));
         let missed = queue.0.lock().missed;
         let room = ROOM as u64 / 1000;
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(queue.all_missed(), 5000);
     }
 
-    /// A disk that is full as long as it is said to be.
+    /// A disk that is full while the flag is set.
     struct Disk(Arc<Mutex<(Vec<u8>, bool)>>);
 
     impl Write for Disk {

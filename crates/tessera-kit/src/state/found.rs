@@ -1,4 +1,4 @@
-//! What was in the directory of a state.
+//! What a state's directory contained.
 
 use std::fmt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tessera_vault::PreviousLife;
 
 use crate::report::Fact;
 
-/// What was in the directory.
+/// What the directory contained.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateFound {
     directory: String,
@@ -17,15 +17,15 @@ pub struct StateFound {
     old_copies: OldCopies,
 }
 
-/// What becomes of the directory where it is put back as it was earlier.
+/// What happens if the directory is restored to an earlier state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OldCopies {
-    /// They don't open: the key is another one at each start.
+    /// Earlier copies don't open, because each start uses another key.
     Refused,
-    /// A witness knows the directory as it is.
+    /// A witness detects earlier copies.
     Noticed,
-    /// They open: the key stays the same.
+    /// Earlier copies open, because the key stays the same.
     Unnoticed,
 }
 
@@ -34,7 +34,7 @@ impl Fact for StateFound {
 }
 
 impl StateFound {
-    /// `before` is `None` where there was a life whose key is gone.
+    /// `before` is `None` if there was a life whose key is gone.
     pub(super) fn new(
         directory: &Path,
         before: Option<PreviousLife>,
@@ -51,7 +51,7 @@ impl StateFound {
         Self { directory, found, one_time_keys, old_copies }
     }
 
-    /// What the owner of the directory should look at.
+    /// Returns warnings for the owner of the directory.
     pub(super) fn warnings(&self) -> Vec<String> {
         let directory = &self.directory;
         let mut warnings = Vec::new();
@@ -74,7 +74,7 @@ impl StateFound {
     }
 }
 
-/// One line for people.
+/// Formats one line for people.
 impl fmt::Display for StateFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "state in {}: ", self.directory)?;

@@ -1,4 +1,4 @@
-//! Where this program keeps the key of a state itself: in memory that outlives the process and not the power.
+//! The program's own place for the key of a state: memory that survives the process but not a power-off.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -15,18 +15,18 @@ use crate::files::read_into;
 use crate::hex;
 use crate::volatile::{self, MemoryDirectory};
 
-/// A file with the key of one directory, or with two while it changes. It is locked, so that two servers
-/// that start at a time don't change it at a time.
+/// A file with the key of one directory, or with two while it changes. Locked, so that two servers starting
+/// concurrently don't change it concurrently.
 pub(super) struct KeyHome {
     path: PathBuf,
-    /// What a user could set instead.
+    /// The setting to use instead, for errors.
     setting: String,
     is_in_shared_memory: bool,
     _lock: File,
 }
 
 impl KeyHome {
-    /// Finds the place for the key of this directory, and makes it.
+    /// Finds the place for the key of this directory, and creates it.
     pub(super) fn open(state: &Path, setting: &str) -> Result<Self, ProgramError> {
         Self::check(state, setting)?;
         let directory = place(state, setting)?;
@@ -46,7 +46,7 @@ impl KeyHome {
         Ok(Self { path, setting: setting.to_owned(), is_in_shared_memory, _lock: lock })
     }
 
-    /// Finds what would keep [`open`](Self::open) from it, and makes nothing.
+    /// Detects what would make [`open`](Self::open) fail, without creating anything.
     pub(super) fn check(state: &Path, setting: &str) -> Result<(), ProgramError> {
         let directory = place(state, setting)?;
         match directory.path.parent() {
@@ -61,7 +61,7 @@ impl KeyHome {
         }
     }
 
-    /// Whether the place ends with a container, which the machine's boot outlives.
+    /// Whether the place is lost with a container, although the machine was not rebooted.
     pub(super) fn ends_with_container(&self) -> bool {
         self.is_in_shared_memory
     }
@@ -70,7 +70,7 @@ impl KeyHome {
         &self.path
     }
 
-    /// The keys that are there, the newest first.
+    /// Returns the stored keys, the newest first.
     pub(super) fn keys(&self) -> Result<Vec<StateKey>, ProgramError> {
         let failed = |error: io::Error| cannot_keep(&self.path, &self.setting, &error);
         let mut file = match File::open(&self.path) {
@@ -99,7 +99,7 @@ impl KeyHome {
             .collect())
     }
 
-    /// Replaces them.
+    /// Replaces the stored keys.
     pub(super) fn keep(&self, keys: &[StateKey]) -> Result<(), ProgramError> {
         let new = self.path.with_extension("new");
         let write = || {
@@ -110,13 +110,13 @@ impl KeyHome {
         write().map_err(|error| cannot_keep(&self.path, &self.setting, &error))
     }
 
-    /// Removes keys under which nothing was sealed. Where that fails the next start finds them, and says so.
+    /// Removes keys under which nothing was sealed. If that fails, the next start finds and reports them.
     pub(super) fn forget(&self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// The directory in which the keys of states belong.
+/// Returns the directory for the keys of states.
 fn place(state: &Path, setting: &str) -> Result<MemoryDirectory, ProgramError> {
     volatile::memory_directory("tessera").ok_or_else(|| {
         ProgramError::settings(format!(
@@ -148,7 +148,7 @@ fn on_a_disk(directory: &Path, setting: &str) -> ProgramError {
     ))
 }
 
-/// The new one and the one of before.
+/// The new one and the previous one.
 const MOST_KEYS: usize = 2;
 
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -162,10 +162,10 @@ fn cannot_keep(path: &Path, setting: &str, error: &io::Error) -> ProgramError {
     ))
 }
 
-/// Another name for each directory.
+/// Returns a name that is unique to the directory.
 fn name_of(directory: &Path) -> String {
     let absolute = fs::canonicalize(directory).or_else(|_| {
-        // It will be made.
+        // It doesn't exist yet.
         let absolute = std::path::absolute(directory)?;
         let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
             return Ok(absolute);
@@ -179,7 +179,7 @@ fn name_of(directory: &Path) -> String {
     hex::encode(hash.get(..8).unwrap_or_default())
 }
 
-/// Which boot of which machine a state's key is of, and where it was: for whoever finds it gone.
+/// Which boot of which machine a state's key belongs to, and where it was, for when the key is gone.
 pub(super) struct Note {
     boot: String,
     pub(super) key: PathBuf,
@@ -206,13 +206,13 @@ impl Note {
             .map_err(|error| ProgramError::failed(path.display(), error))
     }
 
-    /// Whether the power was on all the time, as far as anybody knows.
+    /// Whether the power has been on all the time, as far as known.
     pub(super) fn is_of_this_boot(&self) -> bool {
         boot().is_none_or(|boot| boot == self.boot)
     }
 }
 
-/// Another one after each start of the machine (random(4)).
+/// Returns an id that changes at each boot (random(4)).
 fn boot() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned()).filter(|id| !id.is_empty())

@@ -1,4 +1,4 @@
-//! The state of a server that survives a restart, with its key from where the settings say.
+//! The state of a server that survives a restart, with its key from the configured source.
 
 mod found;
 mod key_home;
@@ -23,38 +23,40 @@ use crate::setting::SettingFile;
 pub struct Opened {
     /// The state.
     pub state: ServerState,
-    /// What it was when it was opened.
+    /// What the directory contained.
     pub found: StateFound,
 }
 
 impl Opened {
-    /// Leaves the state to the next start where this one has failed: what was read from it is nowhere else.
+    /// If the rest of the start failed, saves the state for the next start, because what was read from it
+    /// exists nowhere else.
     fn unless_failed(self, rest: Result<(), ProgramError>) -> Result<Self, ProgramError> {
         if rest.is_err() {
-            // What failed first is told.
+            // The first failure is reported.
             let _ = self.state.close(unix());
         }
         rest.map(|()| self)
     }
 }
 
-/// Where the key of a state comes from, as its user set it.
+/// The configured source of a state's key.
 #[derive(Debug, Clone, Copy)]
 pub struct StateKeySetting<'a> {
-    /// The setting, as its user writes it: `--state-key`.
+    /// The setting as the user writes it: `--state-key`.
     pub setting: &'a str,
-    /// What it says. Without it the program keeps a key of its own in memory that outlives it and not the
-    /// power.
+    /// The setting's value. Without one, the program keeps its own key in memory that survives the process
+    /// but not a power-off.
     pub source: Option<&'a KeySource>,
-    /// The directory of a witness ([`FileWitness`](tessera_vault::FileWitness)), which notices a state that was put back
-    /// as it was. A key of the program's own opens no earlier copy, and needs none.
+    /// The directory of a witness ([`FileWitness`](tessera_vault::FileWitness)), which detects a state that
+    /// was restored to an earlier one. The program's own key opens no earlier copy, and needs no witness.
     pub witness: Option<SettingFile<'a>>,
 }
 
-/// Opens the state of a directory. What its owner should look at is in the log.
+/// Opens the state of a directory. Warnings for its owner are logged.
 ///
 /// # Errors
-/// If its key or its witness can't be had, or the state can't be opened with them. Nothing was changed then.
+/// Returns an error if its key or its witness is unavailable, or the state can't be opened with them. Nothing
+/// was changed then.
 pub fn open(
     directory: &Path,
     key: StateKeySetting<'_>,
@@ -70,10 +72,10 @@ pub fn open(
     Ok(opened)
 }
 
-/// Finds what would keep [`open`] from the key of a directory; opens and makes nothing.
+/// Detects what would keep [`open`] from the key of a directory; opens and creates nothing.
 ///
 /// # Errors
-/// If the key or its place can't be had.
+/// Returns an error if the key or its place is unavailable.
 pub fn check(
     directory: &Path,
     setting: &str,
@@ -94,7 +96,7 @@ fn open_with_key(
     let key = StateKey::new(source.read(setting.setting, "state", directory)?);
     let witness = setting.witness.map(|file| witness::open(file, directory)).transpose()?;
     let opened = open_state(directory, &[key], options, Way::AsItIs(witness))?;
-    // It has been a key of our own, perhaps, and is none any more.
+    // The key may have been the program's own before, and no longer is.
     opened.unless_failed(match fs::remove_file(directory.join(NOTE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(ProgramError::failed(directory.join(NOTE).display(), error))
@@ -103,7 +105,7 @@ fn open_with_key(
     })
 }
 
-/// With a key that this program makes at each start, and that ends with the power.
+/// Opens with a key that this program makes at each start, and that is lost with the power.
 fn open_with_own_key(
     directory: &Path,
     setting: &str,
@@ -118,7 +120,8 @@ fn open_with_own_key(
     };
     let are_new = keys.is_empty();
     if keys.len() < 2 {
-        // Both until the state is sealed under the new one: whatever ends this process, one of them opens it.
+        // Keep both until the state is sealed under the new one: whenever this process ends, one of them
+        // opens it.
         keys.insert(0, new_key()?);
         home.keep(&keys)?;
     }
@@ -131,17 +134,17 @@ fn open_with_own_key(
     opened.unless_failed(home.keep(&keys).and_then(|()| Note::of_now(&home).write(directory)))
 }
 
-/// How to open.
+/// How to open a state.
 enum Way {
-    /// Under a key that stays the same.
+    /// Under a constant key.
     AsItIs(Option<Arc<dyn Witness>>),
-    /// Under a key of this program's, another one at each start.
+    /// Under this program's key, another one at each start.
     OwnKey,
-    /// The same, and the key of what there is is gone.
+    /// Likewise, after the key of the existing state was lost.
     Afresh,
 }
 
-/// There is a state, and no key for it. If the power was off since then, that is as it should be.
+/// Handles a state without a key: expected if the power was off since.
 fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, ProgramError> {
     let command = |what: String| {
         Err(ProgramError::settings(format!(
@@ -152,7 +155,7 @@ fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, P
     };
     match Note::read(directory) {
         None => command("its key is not one that this program keeps".to_owned()),
-        // A new container has new shared memory, while the machine was not restarted.
+        // A new container has new shared memory, although the machine was not rebooted.
         Some(note) if note.key == home.path() && home.ends_with_container() => Ok(Way::Afresh),
         Some(note) if note.is_of_this_boot() && note.key == home.path() => command(format!(
             "its key is gone, and the machine was not restarted since: it was {}; a service keeps it with \

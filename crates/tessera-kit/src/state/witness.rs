@@ -1,4 +1,4 @@
-//! The witness of a state: a directory that is not put back together with it.
+//! The witness of a state: a directory that is not restored together with it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,10 +10,10 @@ use tessera_vault::{FileWitness, Witness};
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
 
-/// Opens the witness of a state, and makes its directory if there is none.
+/// Opens the witness of a state, and creates its directory if missing.
 ///
 /// # Errors
-/// If the directory can't be made, lies in the state, or is open to others.
+/// Returns an error if the directory can't be created, lies in the state, or is open to others.
 pub(super) fn open(file: SettingFile<'_>, state: &Path) -> Result<Arc<dyn Witness>, ProgramError> {
     let SettingFile { setting, path } = file;
     let failed = |error: std::io::Error| ProgramError::output(file, &error);

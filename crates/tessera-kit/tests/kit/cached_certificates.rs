@@ -1,4 +1,4 @@
-//! Caches of certificates in files.
+//! Certificate caches in files.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ use tessera_cache::{ServerCache, ServerLimits};
 use tessera_kit::SettingFile;
 use tessera_kit::cached_certificates::{KeptClients, KeptServers};
 
-/// Another user can lock a directory that he can read, for as long as he likes.
+/// Another user can lock a readable directory for any length of time.
 #[test]
 fn a_directory_that_others_lock_is_no_obstacle() {
     let path = std::env::temp_dir().join(format!("tessera-locked-{}", std::process::id()));
@@ -24,7 +24,7 @@ fn a_directory_that_others_lock_is_no_obstacle() {
     let provider = tessera_aws_lc::provider();
     let clients = KeptClients::open(directory(), &provider);
     let second = KeptClients::open(directory(), &provider);
-    // First where it would not wait for ever.
+    // First where it would not wait indefinitely.
     let servers =
         clients.is_ok().then(|| KeptServers::open(directory(), Path::new(""), &provider, 1));
     fs::remove_dir_all(&path).unwrap();
@@ -32,7 +32,7 @@ fn a_directory_that_others_lock_is_no_obstacle() {
     assert!(second.is_err(), "two servers have one directory");
 }
 
-/// A server that ends can be in the middle of saving.
+/// A server may end in the middle of a save.
 #[test]
 fn a_cache_that_is_saved_twice_at_once_is_saved() {
     let path = std::env::temp_dir().join(format!("tessera-saved-{}", std::process::id()));
@@ -47,7 +47,7 @@ fn a_cache_that_is_saved_twice_at_once_is_saved() {
     assert_eq!(failed, 0, "of 400");
 }
 
-/// Opening a pipe would wait for its reader, and through a link a file would be made elsewhere.
+/// Opening a pipe would wait for its reader, and through a link a file would be created elsewhere.
 #[test]
 fn a_pipe_or_a_link_in_place_of_the_lock_is_refused() {
     let path = std::env::temp_dir().join(format!("tessera-piped-{}", std::process::id()));
@@ -75,7 +75,7 @@ fn a_pipe_or_a_link_in_place_of_the_lock_is_refused() {
     assert!(!made_elsewhere);
 }
 
-/// A cache with other bounds than the default ones writes a longer file.
+/// A cache with larger bounds than the default writes a longer file.
 #[test]
 #[ignore = "takes some seconds, and half a gigabyte"]
 fn a_large_cache_is_kept() {

@@ -1,4 +1,4 @@
-//! Files that settings name: what is refused in place of a regular one, and when.
+//! Files named by settings: what is refused in place of a regular file, and when.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -33,7 +33,7 @@ fn setting(path: &Path) -> SettingFile<'_> {
 
 type Reader = fn(&Path) -> Result<(), ProgramError>;
 
-/// The readers of a configuration's files.
+/// The functions that read a configuration's files.
 const READERS: [Reader; 8] = [
     |path| pem::certificates(setting(path)).map(|_| ()),
     |path| pem::private_key(setting(path)).map(|_| ()),

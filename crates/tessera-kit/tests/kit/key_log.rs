@@ -1,4 +1,4 @@
-//! The file of secrets: what Wireshark reads, and nobody but its owner.
+//! The file of secrets: readable by Wireshark, and by its owner only.
 #![cfg(unix)]
 
 use std::fs;

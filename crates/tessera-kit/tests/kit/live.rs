@@ -1,4 +1,4 @@
-//! Files that change under a server or client that runs.
+//! Files that change under a running server or client.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use tessera_pki::Authority;
 use tessera_pki::rcgen::{CertificateParams, date_time_ymd};
 use tessera_tokio::{Acceptor, Connector};
 
-/// A directory that is gone after the test.
+/// A directory that is removed after the test.
 struct Files(PathBuf);
 
 impl Files {
@@ -34,7 +34,7 @@ impl Files {
         fs::write(self.path(name), content).unwrap();
     }
 
-    /// A certificate and its key.
+    /// Writes a certificate and its key.
     fn issue(&self, ca: &Authority, change: impl FnOnce(&mut CertificateParams)) {
         let leaf = ca.issue_with(&["server.example"], change);
         self.write("chain.pem", &leaf.pem);
@@ -57,7 +57,7 @@ fn setting(path: &Path) -> SettingFile<'_> {
     SettingFile { setting: "a test's", path }
 }
 
-/// Everything of a server's configuration that comes from files.
+/// Loads the parts of a server's configuration that come from files.
 fn load_server(files: &Path) -> Result<Checked<ServerConfig>, ProgramError> {
     let [chain, key, roots, list] =
         ["chain.pem", "key.pem", "clients.pem", "clients.crl"].map(|name| files.join(name));
@@ -98,7 +98,7 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     assert_eq!((live.counts().generation, live.counts().reloads), (1, 0));
     let chain = || acceptor.config().credentials[0].chain.clone();
 
-    // Certificate and list are new, and the list can't be used: nothing changes, in any order of faults.
+    // Certificate and list are new, and the list is unusable: nothing changes, in any order of faults.
     let first = chain();
     files.issue(&clients, |_| ());
     for (list, words) in [
@@ -117,7 +117,7 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     assert_eq!((counts.failures, counts.reloads), (4, 0));
     let failed_since = counts.failed_since.unwrap();
 
-    // The list is right again, and the same: only the certificate is another one.
+    // The list is restored unchanged: only the certificate differs.
     files.write("clients.crl", clients.revoking(&[]));
     let changed = live.reload().unwrap();
     assert_eq!((changed.generation, changed.certificates, changed.peers), (2, true, false));
@@ -126,7 +126,7 @@ fn a_reload_exchanges_all_files_or_none_and_counts() {
     assert_eq!((counts.generation, counts.reloads, counts.failures), (2, 1, 4));
     assert!(counts.failed_since.is_none() && counts.loaded_at >= failed_since);
 
-    // Somebody is revoked, a root is another one, and one comes in addition.
+    // A client is revoked, a root replaced, and another added.
     files.write("clients.crl", clients.revoking(&[7]));
     let changed = live.reload().unwrap();
     assert_eq!((changed.certificates, changed.peers, changed.psks), (false, true, false));
@@ -173,7 +173,7 @@ fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
     drop(live.prepare().unwrap());
     assert_eq!((connector.generation(), live.counts().reloads), (1, 0));
     let prepared = live.prepare().unwrap();
-    // What comes after it was read is not in it.
+    // Changes after the files were read are not included.
     files.write("roots.pem", "");
     let changed = prepared.exchange();
     assert!(changed.peers);
@@ -182,7 +182,7 @@ fn what_is_prepared_changes_nothing_before_it_is_exchanged() {
     assert_eq!((connector.generation(), live.counts().failures), (2, 1));
 }
 
-/// A gateway's two faces, of one set of files.
+/// A gateway's two faces, from one set of files.
 #[test]
 fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
     let (files, clients) = (Files::new(), Authority::new("clients"));
@@ -210,7 +210,7 @@ fn an_acceptor_and_a_connector_are_reloaded_together_or_not_at_all() {
     assert_eq!((both.0.generation(), both.1.generation()), (2, 2));
 }
 
-/// Reloads at once take turns, and each that succeeds counts.
+/// Concurrent reloads take turns, and each that succeeds counts.
 #[test]
 fn reloads_take_turns() {
     let (files, clients) = (Files::new(), Authority::new("clients"));

@@ -1,4 +1,4 @@
-//! What programs share: files of certificates, keys and sessions.
+//! Building blocks of programs: files of certificates, keys and sessions.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

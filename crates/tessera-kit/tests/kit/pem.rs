@@ -1,4 +1,4 @@
-//! Certificates and keys in all forms that files have them in.
+//! Certificates and keys in all file formats.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use tessera_kit::{ProgramError, SettingFile, credential, pem, trust};
 use tessera_pki::Authority;
 use tessera_pki::rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256};
 
-/// A file that is gone after the test.
+/// A file that is removed after the test.
 struct TestFile(PathBuf);
 
 impl TestFile {
@@ -40,7 +40,7 @@ fn armored(label: &str, der: &[u8]) -> String {
     ::pem::encode(&::pem::Pem::new(label, der))
 }
 
-/// A certificate of this key, as PEM.
+/// Makes a certificate of this key, as PEM.
 fn certificate(key: &KeyPair) -> String {
     let params = CertificateParams::new(["server.example".to_owned()]).unwrap();
     params.self_signed(key).unwrap().pem()
@@ -52,7 +52,7 @@ fn refusal<T>(result: Result<T, ProgramError>) -> String {
     error.to_string()
 }
 
-/// That this PEM is the key of the certificate, and which signatures it makes.
+/// Checks that this PEM is the key of the certificate, and which signatures it makes.
 fn assert_loads(certificate: &str, key: &str, scheme: SignatureScheme) {
     let (certificate, key) = (TestFile::new(certificate), TestFile::new(key));
     credential::load(certificate.setting(), key.setting()).unwrap();
@@ -72,7 +72,7 @@ fn ecdsa_keys_load_as_pkcs8_and_as_sec1() {
     let sec1: EcPrivateKeyRfc5915Der<'_> = pair.private_key().as_der().unwrap();
     let sec1 = armored("EC PRIVATE KEY", sec1.as_ref());
     assert_loads(&certificate, &sec1, scheme);
-    // `openssl ecparam -genkey` writes the curve above the key.
+    // `openssl ecparam -genkey` writes the curve before the key.
     let curve = [6, 8, 0x2a, 0x86, 0x48, 0xce, 0x3d, 3, 1, 7];
     assert_loads(&certificate, &(armored("EC PARAMETERS", &curve) + &sec1), scheme);
     // Both in one file.
