@@ -1,4 +1,4 @@
-//! What caches save in full handshakes with certificates at both ends, in bytes.
+//! Bytes that caches save in full handshakes with certificates at both ends.
 //!
 //! ```text
 //! cargo run -p tessera-cache --example cached
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What both ends send in one handshake.
+/// Returns what both ends send in one handshake.
 fn connect(scene: &Scene) -> String {
     let mut pair = scene.start(None, at(0));
     pair.run();

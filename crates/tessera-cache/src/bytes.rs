@@ -1,8 +1,8 @@
-//! Reading and writing vectors with their lengths (RFC 8446 §3).
+//! Reads and writes vectors with their lengths (RFC 8446 §3).
 
 use alloc::vec::Vec;
 
-/// A cursor over bytes of a peer's, or of a file's. `None`: there is less than was asked for.
+/// A cursor over bytes from a peer or a file. Methods return `None` if fewer bytes are left than requested.
 #[derive(Clone, Copy)]
 pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
@@ -31,44 +31,44 @@ impl<'a> Bytes<'a> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// A vector with a length of one byte.
+    /// Reads a vector with a one-byte length.
     pub(crate) fn vec8(&mut self) -> Option<&'a [u8]> {
         let len = self.u8()?;
         self.take(len.into())
     }
 
-    /// A vector with a length of two bytes.
+    /// Reads a vector with a two-byte length.
     pub(crate) fn vec16(&mut self) -> Option<&'a [u8]> {
         let len = self.u16()?;
         self.take(len.into())
     }
 
-    /// A vector with a length of three bytes.
+    /// Reads a vector with a three-byte length.
     pub(crate) fn vec24(&mut self) -> Option<&'a [u8]> {
         let [a, b, c] = self.array()?;
         self.take(u32::from_be_bytes([0, a, b, c]) as usize)
     }
 }
 
-/// A length of three bytes, of something below 2^24.
+/// Encodes a three-byte length, below 2^24.
 pub(crate) fn len24(len: usize) -> [u8; 3] {
     let [.., a, b, c] = (len as u64).to_be_bytes();
     [a, b, c]
 }
 
-/// Appends a vector with a length of one byte.
+/// Appends a vector with a one-byte length.
 pub(crate) fn put8(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(bytes.len() as u8);
     out.extend_from_slice(bytes);
 }
 
-/// Appends a vector with a length of two bytes.
+/// Appends a vector with a two-byte length.
 pub(crate) fn put16(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u16).to_be_bytes());
     out.extend_from_slice(bytes);
 }
 
-/// Appends a vector with a length of three bytes.
+/// Appends a vector with a three-byte length.
 pub(crate) fn put24(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&len24(bytes.len()));
     out.extend_from_slice(bytes);

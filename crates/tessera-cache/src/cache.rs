@@ -1,4 +1,4 @@
-//! What the caches of both ends have in common.
+//! The common part of both ends' caches.
 
 use alloc::sync::Arc;
 
@@ -11,15 +11,15 @@ use crate::error::NotMade;
 use crate::own_chains::OwnChains;
 use crate::public_ids::PublicIds;
 
-/// A cache of peers' chains: of servers', which is a [`ClientCache`](crate::ClientCache), or of clients', which is
-/// a [`ServerCache`](crate::ServerCache).
+/// A cache of peers' chains: of servers' chains in a [`ClientCache`](crate::ClientCache), of clients' chains
+/// in a [`ServerCache`](crate::ServerCache).
 pub struct Cache<P> {
     pub(crate) sha256: &'static dyn Hash,
     own: OwnChains,
     pub(crate) public_ids: PublicIds,
     pub(crate) carrier: Carrier,
     pub(crate) memory: Option<Arc<dyn ChainMemory>>,
-    /// What is known of them.
+    /// What is known of the peers.
     pub(crate) peers: P,
 }
 
@@ -35,29 +35,30 @@ impl<P> Cache<P> {
         })
     }
 
-    /// Uses ids that are always the same with peers that don't take part otherwise. A server offers those of at most
-    /// 126 clients, with chains of at most 16 KiB each, which it remembers beside its limits.
+    /// Uses constant ids with peers that don't take part otherwise. A server offers those of at most 126
+    /// clients, with chains of at most 16 KiB each, which don't count towards its limits.
     pub fn with_public_ids(mut self, public_ids: PublicIds) -> Self {
         self.public_ids = public_ids;
         self
     }
 
-    /// Uses this form: a client says in it what it has cached; a server understands it beside the default one.
+    /// Uses this carrier: a client announces its cached chains in it; a server understands it as well as the
+    /// default one.
     pub fn with_carrier(mut self, carrier: Carrier) -> Self {
         self.carrier = carrier;
         self
     }
 
-    /// Keeps only hashes of the chains that this verifier remembers. It has to be the verifier of every
-    /// configuration that the cache is in, and no other around it may look at
-    /// [`VerifyPeer::chain`](tessera::auth::VerifyPeer::chain): a chain that came as a hash isn't there, and one that
-    /// has to see it refuses such peers.
+    /// Keeps only hashes of the chains that this verifier remembers. It must be the verifier of every
+    /// configuration that uses the cache, and no wrapper around it may read
+    /// [`VerifyPeer::chain`](tessera::auth::VerifyPeer::chain): a chain sent as a hash is absent there, and a
+    /// wrapper that needs it refuses such peers.
     pub fn with_chain_memory(mut self, memory: Arc<dyn ChainMemory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// The hash of the chain in the body of this side's Certificate.
+    /// Returns the hash of the chain in the body of this side's Certificate.
     pub(crate) fn hash_own(&self, body: &[u8]) -> Option<ChainHash> {
         self.own.hash(self.sha256, body)
     }

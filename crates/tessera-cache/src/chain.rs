@@ -1,5 +1,5 @@
-//! A certificate chain without what changes at every handshake: no request context, no extensions of
-//! entries.
+//! A certificate chain without the parts that change in every handshake: the request context, and the
+//! extensions of entries.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,19 +18,19 @@ pub(crate) struct Chain {
     pub(crate) certificate_type: CertificateType,
     /// The end entity, DER; or the raw public key.
     pub(crate) leaf: Vec<u8>,
-    /// The others, each with a length of three bytes. Those of one authority's clients are one.
+    /// The others, each with a three-byte length. Clients of one authority share the allocation.
     pub(crate) issuers: Arc<[u8]>,
 }
 
 impl Chain {
-    /// The chain of a Certificate's body; `None` if it is empty, or nothing that has a hash.
+    /// Parses the chain of a Certificate's body; `None` if it is empty, or has no hash.
     pub(crate) fn of_body(certificate_type: CertificateType, body: &[u8]) -> Option<Self> {
         let entries = certificate_entries(body)?;
         let certificates: Vec<_> = entries.iter().map(|entry| entry.certificate).collect();
         Self::of_certificates(certificate_type, &certificates)
     }
 
-    /// The chain of these certificates, or of this raw public key.
+    /// Builds the chain of these certificates, or of this raw public key.
     pub(crate) fn of_certificates<T: AsRef<[u8]>>(
         certificate_type: CertificateType,
         certificates: &[T],
@@ -41,18 +41,18 @@ impl Chain {
         Self::new(certificate_type, leaf.as_ref().to_vec(), issuers.into())
     }
 
-    /// The chain of a peer that was accepted.
+    /// Builds the chain of an accepted peer.
     pub(crate) fn of_peer(peer: &PeerCertificate) -> Option<Self> {
         Self::of_body(peer.certificate_type, peer.body()?)
     }
 
-    /// A chain of these parts; `None` if it has no hash.
+    /// Builds a chain from these parts; `None` if it has no hash.
     pub(crate) fn new(
         certificate_type: CertificateType,
         leaf: Vec<u8>,
         issuers: Arc<[u8]>,
     ) -> Option<Self> {
-        // The greatest length in a message, with the lengths before leaf and list.
+        // The maximum length in a message, including the lengths before leaf and list.
         if leaf.len() + issuers.len() + 6 >= 1 << 24 {
             return None;
         }
@@ -70,28 +70,28 @@ impl Chain {
             CertificateType::RAW_PUBLIC_KEY => raw_public_key_hash(sha256, &self.leaf),
             _ => chain_hash(sha256, &self.certificates().collect::<Vec<_>>()),
         };
-        // There is one: `new` has looked at form and length, and `sha256` is the right hash.
+        // Always present: `new` has checked form and length, and `sha256` is the right hash.
         ChainHash(hash.unwrap_or_default())
     }
 
-    /// The certificates in their order; or the raw public key.
+    /// Returns the certificates in order; or the raw public key.
     fn certificates(&self) -> impl Iterator<Item = &[u8]> {
         let mut issuers = Bytes(&self.issuers);
         core::iter::once(&self.leaf[..]).chain(core::iter::from_fn(move || issuers.vec24()))
     }
 
-    /// How long the chain is, in bytes.
+    /// Returns the length of the chain in bytes.
     pub(crate) fn len(&self) -> usize {
         self.leaf.len() + self.issuers.len()
     }
 
-    /// The body of a Certificate with this chain, and nothing beside it.
+    /// Returns the body of a Certificate with only this chain.
     pub(crate) fn body(&self) -> Vec<u8> {
         self.body_with(&[]).unwrap_or_default()
     }
 
-    /// Writes the body of a Certificate with these extensions of its entries, in their order; an empty
-    /// list stands for entries without. `None` if that doesn't fill `body` exactly.
+    /// Writes the body of a Certificate with these extensions of its entries, in order; an empty list means
+    /// entries without extensions. `None` if that doesn't fill `body` exactly.
     pub(crate) fn fill_body(&self, extensions: &[&[u8]], body: &mut [u8]) -> Option<()> {
         let written = self.body_with(extensions).filter(|it| it.len() == body.len())?;
         body.copy_from_slice(&written);
@@ -116,15 +116,16 @@ impl Chain {
         left.next().is_none().then_some(body)
     }
 
-    /// When the first of the certificates expires, in seconds since the Unix epoch, as far as they say.
+    /// Returns when the first of the certificates expires, in seconds since the Unix epoch, as far as can be
+    /// read.
     pub(crate) fn expires_at(&self) -> Option<u64> {
         self.certificates().filter_map(expires_at).min()
     }
 }
 
 impl ChainHash {
-    /// The hash of the chain in the body of a Certificate. `None`: it has none, because it is empty, or
-    /// a raw public key that is no DER sequence.
+    /// Returns the hash of the chain in the body of a Certificate. `None` if it is empty, or a raw public key
+    /// that is no DER sequence.
     pub fn of_body(sha256: &dyn Hash, typ: CertificateType, body: &[u8]) -> Option<Self> {
         Some(Chain::of_body(typ, body)?.hash(sha256))
     }

@@ -2,9 +2,9 @@
 
 use core::fmt;
 
-/// SHA-256 over a Certificate message in the form of TLS 1.2, as RFC 7924 §5 hashes it: without the
-/// request context and without the extensions of entries, such as OCSP responses, which change while the
-/// chain stays. A raw public key (RFC 7250) stands where the list of certificates would.
+/// SHA-256 over a Certificate message in the form of TLS 1.2, as RFC 7924 §5 hashes it: without the request
+/// context and without the extensions of entries, such as OCSP responses, which change while the chain stays.
+/// A raw public key (RFC 7250) replaces the list of certificates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainHash(pub [u8; 32]);
 
@@ -20,7 +20,7 @@ impl fmt::Debug for ChainHash {
     }
 }
 
-/// The first bytes of a hash output, which has as many.
+/// Returns the first bytes of a hash output, which must have that many.
 pub(crate) fn first<const N: usize>(output: &[u8]) -> [u8; N] {
     output.first_chunk().copied().unwrap_or([0; N])
 }

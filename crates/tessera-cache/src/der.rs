@@ -1,4 +1,4 @@
-//! As much of DER as it takes to find a certificate's issuer, and when it expires.
+//! Just enough DER to find a certificate's issuer and expiry.
 
 use crate::bytes::Bytes;
 
@@ -10,7 +10,7 @@ pub(crate) const SEQUENCE: u8 = 0x30;
 /// The version of a certificate: context-specific, constructed, 0.
 const VERSION: u8 = 0xa0;
 
-/// The contents of the next element, if it has this tag.
+/// Reads the contents of the next element, if it has this tag.
 pub(crate) fn element<'a>(reader: &mut Bytes<'a>, tag: u8) -> Option<&'a [u8]> {
     let mut ahead = *reader;
     if ahead.u8()? != tag {
@@ -18,7 +18,7 @@ pub(crate) fn element<'a>(reader: &mut Bytes<'a>, tag: u8) -> Option<&'a [u8]> {
     }
     let len = match ahead.u8()? {
         short @ 0..=0x7f => usize::from(short),
-        // Four bytes of length are more than any message has.
+        // No message needs more than four bytes of length.
         long @ 0x81..=0x84 => {
             let bytes = ahead.take(usize::from(long & 0x7f))?;
             bytes.iter().fold(0usize, |len, byte| len << 8 | usize::from(*byte))
@@ -30,8 +30,8 @@ pub(crate) fn element<'a>(reader: &mut Bytes<'a>, tag: u8) -> Option<&'a [u8]> {
     Some(contents)
 }
 
-/// The name of a certificate's issuer (RFC 5280 §4.1.2.4), DER without its frame; empty if there is none,
-/// as in a raw public key.
+/// Returns the name of a certificate's issuer (RFC 5280 §4.1.2.4), DER without its frame; empty if there is
+/// none, as in a raw public key.
 pub(crate) fn issuer(certificate: &[u8]) -> &[u8] {
     find_issuer(certificate).unwrap_or_default()
 }
@@ -40,7 +40,8 @@ fn find_issuer(certificate: &[u8]) -> Option<&[u8]> {
     element(&mut from_issuer(certificate)?, SEQUENCE)
 }
 
-/// When a certificate expires (RFC 5280 §4.1.2.5), in seconds since the Unix epoch; `None` if it doesn't say.
+/// Returns when a certificate expires (RFC 5280 §4.1.2.5), in seconds since the Unix epoch; `None` if that can't be
+/// read.
 pub(crate) fn expires_at(certificate: &[u8]) -> Option<u64> {
     let mut fields = from_issuer(certificate)?;
     let _issuer = element(&mut fields, SEQUENCE)?;
@@ -49,7 +50,7 @@ pub(crate) fn expires_at(certificate: &[u8]) -> Option<u64> {
     time(&mut validity)
 }
 
-/// The fields of a certificate from its issuer on.
+/// Returns the fields of a certificate from its issuer on.
 fn from_issuer(certificate: &[u8]) -> Option<Bytes<'_>> {
     let mut body = Bytes(element(&mut Bytes(certificate), SEQUENCE)?);
     let mut fields = Bytes(element(&mut body, SEQUENCE)?);
@@ -59,7 +60,7 @@ fn from_issuer(certificate: &[u8]) -> Option<Bytes<'_>> {
     Some(fields)
 }
 
-/// A time: YYMMDDHHMMSSZ until 2049, YYYYMMDDHHMMSSZ from then on.
+/// Reads a time: YYMMDDHHMMSSZ until 2049, YYYYMMDDHHMMSSZ from then on.
 fn time(reader: &mut Bytes<'_>) -> Option<u64> {
     let (century, digits) = match element(reader, UTC_TIME) {
         Some(time) => (None, time),
@@ -84,13 +85,13 @@ fn two(digits: &[u8]) -> Option<u64> {
     Some(10 * value(tens)? + value(ones)?)
 }
 
-/// How many days from 1970 on are before this one.
+/// Returns how many days lie between 1970-01-01 and this one.
 fn days_before(year: u64, month: u64, day: u64) -> Option<u64> {
     const BEFORE_MONTH: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     let leaps = |years: u64| years / 4 - years / 100 + years / 400;
     let whole = year.checked_sub(1970)?;
     let in_year = BEFORE_MONTH.get(month.checked_sub(1)? as usize)? + day.checked_sub(1)?;
-    // February's last day counts from March on.
+    // The leap day counts from March on.
     let counted = if month > 2 { year } else { year - 1 };
     Some(whole * 365 + leaps(counted) - leaps(1969) + in_year)
 }

@@ -1,4 +1,4 @@
-//! Why a cache can't be made or read.
+//! Why a cache can't be made or imported.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotMade {
-    /// It has no cipher suite with SHA-256, by which chains are named.
+    /// It has no cipher suite with SHA-256, which names chains.
     NoSha256,
     /// Its random number generator failed.
     NoRandom,
@@ -25,15 +25,15 @@ impl fmt::Display for NotMade {
 
 impl core::error::Error for NotMade {}
 
-/// What was written down can't be read.
+/// Why an export can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotImported {
-    /// It was cut off or changed, or is something else.
+    /// It was truncated or changed, or is something else.
     Damaged,
     /// It was written by a newer version.
     Newer {
-        /// The version of its form.
+        /// The version of its format.
         version: u8,
     },
 }

@@ -1,4 +1,4 @@
-//! In which form a peer's chain is remembered.
+//! The form in which a peer's chain is remembered.
 
 use alloc::sync::Arc;
 
@@ -7,17 +7,17 @@ use tessera::crypto::Hash;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 
-/// A chain, or as much of it as is kept.
+/// A chain, or the part of it that is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     /// The chain itself.
     Whole(Arc<Chain>),
-    /// Its hash: the verifier remembers what it takes to judge it.
+    /// Its hash: the verifier remembers what it needs to judge it.
     Known(ChainHash),
 }
 
 impl Form {
-    /// The hash of the chain; it takes as long as hashing it.
+    /// Returns the hash of the chain; computing it takes as long as hashing the chain.
     pub(crate) fn hash(&self, sha256: &dyn Hash) -> ChainHash {
         match self {
             Self::Whole(chain) => chain.hash(sha256),
@@ -25,7 +25,7 @@ impl Form {
         }
     }
 
-    /// Whether both are what one store has of a chain: long lists are the same where they are in one place.
+    /// Whether both are the same stored chain: long lists are equal if they share an allocation.
     pub(crate) fn is_still(&self, before: &Self) -> bool {
         match (self, before) {
             (Self::Whole(now), Self::Whole(before)) => {
@@ -36,7 +36,7 @@ impl Form {
         }
     }
 
-    /// When the first of the certificates expires, as far as they are here and say it.
+    /// Returns when the first of the certificates expires, if they are present and readable.
     pub(crate) fn expires_at(&self) -> Option<u64> {
         match self {
             Self::Whole(chain) => chain.expires_at(),
@@ -44,7 +44,7 @@ impl Form {
         }
     }
 
-    /// How many bytes it takes beside itself.
+    /// Returns how many bytes it takes besides itself.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Whole(chain) => size_of::<Chain>() + chain.len(),

@@ -1,15 +1,15 @@
-//! Numbers that stand for chains in compress_certificate, and the tickets of clients.
+//! Ids that stand for chains in compress_certificate, and the tickets of clients.
 
 use tessera::crypto::Hash;
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::chain_hash::{ChainHash, first};
 
-/// The ids that stand for chains: the upper quarter of what RFC 8879 §7.3 leaves for private use.
+/// The first id that stands for chains: the upper quarter of RFC 8879 §7.3's private-use range.
 pub(crate) const FIRST_ID: u16 = 0xc000;
 
-/// The id of a chain in one handshake between two ends that take part: whoever doesn't know the chain
-/// sees a random number, another one each time.
+/// Returns the id of a chain in one handshake between two ends that take part: to observers that don't know
+/// the chain it is a random number that changes each time.
 pub(crate) fn salted_id(sha256: &dyn Hash, client_random: &[u8; 32], chain: &ChainHash) -> Id {
     let mut running = sha256.start();
     running.update(b"tessera cached id");
@@ -18,7 +18,7 @@ pub(crate) fn salted_id(sha256: &dyn Hash, client_random: &[u8; 32], chain: &Cha
     id_of(first(running.current().as_ref()))
 }
 
-/// The id of a chain for peers that don't take part. It is always the same: observers recognise it.
+/// Returns the id of a chain for peers that don't take part. It is constant, so observers recognise it.
 pub(crate) fn public_id(chain: &ChainHash) -> Id {
     id_of(first(&chain.0))
 }
@@ -27,24 +27,25 @@ fn id_of(bytes: [u8; 2]) -> Id {
     Id(FIRST_ID | u16::from_be_bytes(bytes))
 }
 
-/// An id that stands for a chain because this end said so; these bytes are random.
+/// Makes an id from random bytes; it stands for a chain because this end has assigned it.
 pub(crate) fn random_id(bytes: [u8; 2]) -> Id {
     id_of(bytes)
 }
 
 /// What stands for a client's chain in its next ClientHello, and the id that the server then offers. Both
-/// ends derive it when a handshake is complete. It is sent once, ever.
+/// ends derive it when a handshake is complete. It is sent only once, ever.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket {
     pub(crate) bytes: TicketBytes,
     pub(crate) id: Id,
 }
 
-/// A ticket as it travels.
+/// A ticket on the wire.
 pub(crate) type TicketBytes = [u8; 8];
 
-/// As much of a ticket as a server keeps: with two bytes less a million clients take four megabytes less, and one
-/// random ticket in a hundred million is taken for somebody's, whose id then fits nobody.
+/// The part of a ticket that a server keeps: dropping two bytes saves four megabytes per million clients, at
+/// the price that one random ticket in a hundred million matches a client by chance, with an id that fits
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeptTicket {
     pub(crate) bytes: [u8; Self::LEN],
@@ -63,11 +64,11 @@ impl KeptTicket {
     }
 }
 
-/// How many tickets a handshake gives: the current one, and a spare.
+/// How many tickets a handshake yields: the current one, and a spare.
 pub(crate) const TICKETS: usize = 2;
 
 impl Ticket {
-    /// The ticket in this output of HKDF-Expand-Label.
+    /// Makes the ticket from this output of HKDF-Expand-Label.
     pub(crate) fn new(derived: [u8; Self::DERIVED]) -> Self {
         let [bytes @ .., a, b] = derived;
         Self { bytes, id: id_of([a, b]) }
@@ -76,8 +77,8 @@ impl Ticket {
     /// How many bytes are derived for a ticket.
     pub(crate) const DERIVED: usize = 10;
 
-    /// The context that a ticket is derived with: which of a handshake's it is, that it stands for a
-    /// certificate, and the client's chain.
+    /// Returns the context for deriving a ticket: its number in the handshake, the type of information (a
+    /// certificate), and the client's chain.
     pub(crate) fn context(number: u8, chain: &ChainHash) -> [u8; 2 + ChainHash::LEN] {
         let mut context = [0; 2 + ChainHash::LEN];
         context[0] = number;

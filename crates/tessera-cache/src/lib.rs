@@ -1,11 +1,10 @@
-//! Certificates that travel once: caches of peers' chains for Tessera (TLS 1.3), in both directions.
+//! Certificates that are sent once: caches of peers' chains for Tessera (TLS 1.3), in both directions.
 //!
-//! In a full handshake the certificates are most of what is sent: kilobytes, and with post-quantum
-//! signatures up to fifteen a side. Two ends that have met before need not send them again. With a
-//! [`ClientCache`] and a [`ServerCache`] in their configurations each sends 44 bytes in place of a chain
-//! that the other knows: a CompressedCertificate (RFC 8879) with its hash. Everything else is a full
-//! handshake, with a full handshake's security: nothing is resumed, the signatures are checked, and the
-//! hash that stands for the chain is under them.
+//! In a full handshake the certificates are most of the data: kilobytes, and with post-quantum signatures up
+//! to fifteen per side. Two ends that have met before need not send them again. With a [`ClientCache`] and a
+//! [`ServerCache`] in their configurations, each sends 44 bytes in place of a chain that the other knows: a
+//! CompressedCertificate (RFC 8879) with its hash. Everything else is a full handshake, with its security:
+//! nothing is resumed, the signatures are checked, and they cover the hash that stands for the chain.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -25,33 +24,33 @@
 //! # What is on the wire
 //!
 //! - The **server's chain**: the client lists one number for each chain that it knows of this server. The
-//!   numbers are salted with the client's random: other ones each time, and noise to observers who don't have
-//!   the chain. Who has it, as everybody can who connects to the server, can compute them.
-//! - The **client's chain**: the client sends a ticket of 8 bytes, which both ends derived from the secrets of
-//!   an earlier handshake; the server finds the chain by it, and lists one number in its
-//!   CertificateRequest. A ticket is sent once, ever, so that nobody sees that the same client comes again.
-//!   Beside the newest ticket goes a spare of the handshake before, in case the server didn't see the end of
-//!   the last one.
-//! - Whoever is not known, or has another chain now, sends its Certificate as ever: no round trip more.
+//!   numbers are salted with the client's random: they change each time, and are noise to observers without
+//!   the chain. An observer with the chain, which any client can get from the server, can compute them.
+//! - The **client's chain**: the client sends a ticket of 8 bytes, which both ends derived from the secrets
+//!   of an earlier handshake; the server finds the chain by it, and lists one number in its
+//!   CertificateRequest. A ticket is sent only once, ever, so that an observer can't see that the same client
+//!   returns. Next to the newest ticket, the client sends a spare of the handshake before, in case the server
+//!   didn't see the end of the last one.
+//! - An end that isn't known, or has another chain now, sends its Certificate as usual: no extra round trip.
 //!
-//! RFC 7924 and BiTHaC have forms of their own for this. They are here for comparing ([`Carrier`]), and show more to
-//! observers.
+//! RFC 7924 and BiTHaC specify other forms for this. They are included for comparison ([`Carrier`]), and
+//! reveal more to observers.
 //!
-//! A first contact costs 4 bytes more at each end. `docs/cached-handshakes.md` in the repository is the
+//! A first contact costs 4 more bytes at each end. `docs/cached-handshakes.md` in the repository is the
 //! specification.
 //!
-//! # Servers that stand for one another
+//! # Fleets of servers
 //!
-//! A ticket is found where its cache is. Servers of a fleet that share the keys of session tickets can give *fleet*
-//! tickets beside the others ([`ServerCache::with_fleet_tickets`]): each of them that saw the client once finds its
-//! chain in its own cache, wherever the client was in between.
+//! A ticket is found only in the cache that it belongs to. Servers of a fleet that share the keys of session
+//! tickets can also send *fleet* tickets ([`ServerCache::with_fleet_tickets`]): each server that saw the
+//! client once finds its chain in its own cache, wherever the client was in between.
 //!
 //! # What a cache is not
 //!
-//! **No trust.** A chain in a cache is bytes that need not be sent; the verifier judges them each time as if they
-//! had come. A verifier that remembers what it accepted (`KnownChains` of `tessera-webpki`) need not check all of it
-//! again, and a cache beside it keeps hashes in place of chains: [`ClientCache::with_chain_memory`],
-//! [`ServerCache::with_chain_memory`].
+//! **No trust.** A chain in a cache only saves sending its bytes; the verifier judges them each time as if
+//! they had been sent. A verifier that remembers accepted chains (`KnownChains` of `tessera-webpki`) need not
+//! check everything again, and a cache used with it keeps hashes in place of chains:
+//! [`ClientCache::with_chain_memory`], [`ServerCache::with_chain_memory`].
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 

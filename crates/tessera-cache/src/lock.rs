@@ -6,11 +6,11 @@ use std::sync::{MutexGuard, PoisonError};
 #[cfg(not(feature = "std"))]
 use spin::MutexGuard;
 
-/// A value that one thread at a time has.
+/// A value that one thread at a time can access.
 #[cfg(feature = "std")]
 pub(crate) struct Lock<T>(std::sync::Mutex<T>);
 
-/// A value that one thread at a time has.
+/// A value that one thread at a time can access.
 #[cfg(not(feature = "std"))]
 pub(crate) struct Lock<T>(spin::Mutex<T>);
 
@@ -22,8 +22,7 @@ impl<T> Lock<T> {
         return Self(spin::Mutex::new(value));
     }
 
-    /// Waits for the value. Nothing that happens under these locks panics half way, so a poisoned one is
-    /// still good.
+    /// Waits for the value. A poisoned lock is fine: nothing under these locks panics half way.
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(feature = "std")]
         return self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +31,7 @@ impl<T> Lock<T> {
     }
 }
 
-/// Lets those go first who wait for a lock that this thread has just given back, and takes again at once.
+/// Lets waiting threads take a lock that this thread has just released, before it locks again.
 pub(crate) fn let_others() {
     #[cfg(feature = "std")]
     std::thread::yield_now();

@@ -1,51 +1,52 @@
-//! What a cache did, in numbers.
+//! Counters of a cache.
 
 use crate::missed::Missed;
 
-/// Counters of a cache since it was made, and how full it is.
+/// A cache's counters since it was made, and how full it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Own certificates that were sent as a hash.
+    /// Own certificates sent as a hash.
     pub sent_cached: u64,
-    /// Own certificates that were sent whole (or compressed): the peer offered no id of this chain.
+    /// Own certificates sent in full (or compressed): the peer offered no id of this chain.
     pub sent_whole: u64,
-    /// Peers' certificates that came as a hash.
+    /// Peers' certificates received as a hash.
     pub received_cached: u64,
-    /// Peers' certificates that came whole, from peers of which nothing was cached.
+    /// Peers' certificates received in full, from peers of which nothing was cached.
     pub missed_nothing_cached: u64,
-    /// Peers' certificates that came whole, though a chain was offered: the peer has another one, or
+    /// Peers' certificates received in full, although a chain was offered: the peer has another one, or
     /// doesn't take part.
     pub missed_another_chain: u64,
-    /// Chains that were not offered because they have expired.
+    /// Chains not offered because they have expired.
     pub missed_expired: u64,
-    /// Chains that were not offered because two of them have the same id.
+    /// Chains not offered because two of them have the same id.
     pub missed_same_id: u64,
-    /// Clients that are not offered what is known of them because the verifier's policy is another one now.
+    /// Clients not offered their chain because the verifier's policy has changed.
     pub missed_policy: u64,
-    /// Chains that were not offered because the verifier, which was to remember them, doesn't any more.
+    /// Chains not offered because the verifier no longer remembers them.
     pub missed_forgotten: u64,
-    /// Clients that sent tickets by which nobody was found, a fleet ticket's chain included: used before, evicted, or of
-    /// another life of this server.
+    /// Clients whose tickets, and a fleet ticket's chain, were not found: used before, evicted, or from an
+    /// earlier life of this server.
     pub missed_unknown_ticket: u64,
-    /// Clients that were found by a fleet ticket: this server had none of their others.
+    /// Clients found by a fleet ticket: this server had none of their others.
     pub found_by_fleet_ticket: u64,
-    /// Hashes that were not the one expected; such handshakes end.
+    /// Hashes other than the expected one; such handshakes end.
     pub wrong_hash: u64,
-    /// How many bytes of messages were not sent or received, for what was cached, beside whole ones without compression.
+    /// How many bytes of messages were saved by caching, sent and received, compared with uncompressed
+    /// certificates.
     pub bytes_saved: u64,
     /// How often something was learned of a peer: its chain, or tickets, after a resumption too.
     pub learned: u64,
-    /// Entries that had to make room for others.
+    /// Evicted entries.
     pub evicted: u64,
-    /// How many entries there are: servers in a client's cache, clients in a server's.
+    /// Current number of entries: servers in a client's cache, clients in a server's.
     pub entries: u64,
-    /// About how many bytes they take.
+    /// Their size in bytes, roughly.
     pub bytes: u64,
 }
 
 impl Metrics {
-    /// Each with a name for operators.
+    /// Returns each counter with a name for operators.
     pub fn named(&self) -> [(&'static str, u64); 16] {
         [
             ("sent_cached", self.sent_cached),
@@ -67,8 +68,8 @@ impl Metrics {
         ]
     }
 
-    /// So many times a peer's certificate could not come as a hash. Where the peer takes no part, nothing is counted;
-    /// nor are this side's own tickets.
+    /// Counts that a peer's certificate could not be sent as a hash this many times. If the peer takes no
+    /// part, nothing is counted; nor are this side's own tickets.
     pub(crate) fn missed(&mut self, why: Missed, times: u64) {
         let counter = match why {
             Missed::NothingCached => &mut self.missed_nothing_cached,
@@ -83,7 +84,7 @@ impl Metrics {
         *counter += times;
     }
 
-    /// A peer's hash came in place of a body of this length.
+    /// Counts a peer's hash in place of a body of this length.
     pub(crate) fn received(&mut self, matches: bool, body: usize, encoded: usize) {
         if matches {
             self.saved(body, encoded);
@@ -92,11 +93,11 @@ impl Metrics {
         }
     }
 
-    /// A Certificate with a body of this length travelled as `encoded` bytes of a CompressedCertificate.
+    /// Counts a Certificate with a body of this length, sent as `encoded` bytes of a CompressedCertificate.
     pub(crate) fn saved(&mut self, body: usize, encoded: usize) {
         self.bytes_saved += body.saturating_sub(HEADER + encoded) as u64;
     }
 }
 
-/// What CompressedCertificate adds: the algorithm and two lengths (RFC 8879 §4).
+/// Overhead of CompressedCertificate: the algorithm and two lengths (RFC 8879 §4).
 const HEADER: usize = 2 + 3 + 3;

@@ -1,5 +1,5 @@
-//! Readers of what peers and files say, under millions of mutations of what is right: none panics, none gives
-//! more than it got, and what is read is written the same.
+//! Runs the readers of peers' messages and files on millions of mutations of valid input: none panics, none
+//! returns more than it got, and what is read is written back unchanged.
 
 use std::vec::Vec;
 
@@ -17,7 +17,7 @@ use crate::written::{Of, frame};
 
 const ROUNDS: usize = 20_000;
 
-/// Changes bytes, always the same way from one seed.
+/// Changes bytes, reproducibly from a seed.
 pub(crate) struct Mutator(pub(crate) u64);
 
 impl Mutator {
@@ -34,7 +34,7 @@ impl Mutator {
                 0 => bytes.truncate(at),
                 1 => bytes.insert(at, byte),
                 2 => bytes.extend((0..self.below(40)).map(|_| byte)),
-                // Lengths are at the beginning, mostly.
+                // Lengths are mostly at the beginning.
                 3 if !bytes.is_empty() => {
                     let at = self.below(bytes.len().min(12));
                     bytes[at] = [0, 1, 0x7f, 0x80, 0x84, 0xfe, 0xff][self.below(7)];
@@ -99,7 +99,7 @@ fn read_what_peers_say(rounds: usize) {
     }
 }
 
-/// With the right checksum: else nothing of it is read.
+/// Uses the right checksum: otherwise nothing would be read.
 fn read_files(rounds: usize) {
     let provider = tessera_aws_lc::provider();
     let vectors = vectors();

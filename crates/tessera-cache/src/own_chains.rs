@@ -1,4 +1,4 @@
-//! This side's own chains, by what was sent: a chain is hashed once, not at every handshake.
+//! This side's own chains, by what was sent: a chain is hashed once, not in every handshake.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -12,7 +12,7 @@ use crate::chain_hash::ChainHash;
 use crate::der::{OBJECT_IDENTIFIER, SEQUENCE, element};
 use crate::lock::Lock;
 
-/// The chains that were sent last.
+/// The chains sent last.
 #[derive(Default)]
 pub(crate) struct OwnChains(Lock<VecDeque<Own>>);
 
@@ -26,7 +26,7 @@ struct Own {
 const CHAINS: usize = 64;
 
 impl OwnChains {
-    /// The hash of the chain in the body of this side's Certificate.
+    /// Returns the hash of the chain in the body of this side's Certificate.
     pub(crate) fn hash(&self, sha256: &dyn Hash, body: &[u8]) -> Option<ChainHash> {
         if let Some(own) = self.0.lock().iter().find(|own| *own.body == *body) {
             return own.chain;
@@ -41,9 +41,9 @@ impl OwnChains {
     }
 }
 
-/// What this body holds. A codec isn't told, and need not be: a SubjectPublicKeyInfo begins with an
-/// AlgorithmIdentifier, which begins with an object identifier; the body of a certificate begins with a
-/// version or a number.
+/// Detects what this body holds. A codec doesn't get the type, and need not: a SubjectPublicKeyInfo begins
+/// with an AlgorithmIdentifier, which begins with an object identifier; the body of a certificate begins with
+/// a version or a number.
 fn type_of(body: &[u8]) -> CertificateType {
     let entries = certificate_entries(body).unwrap_or_default();
     let inner = entries.first().and_then(|it| element(&mut Bytes(it.certificate), SEQUENCE));

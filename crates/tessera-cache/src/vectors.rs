@@ -1,4 +1,4 @@
-//! The vectors of docs/cached-handshakes.md, which are computed from the specification alone.
+//! The vectors of docs/cached-handshakes.md, computed from the specification alone.
 
 use core::time::Duration;
 use std::string::String;
@@ -28,7 +28,7 @@ pub(crate) fn sha256() -> &'static dyn Hash {
     tessera_aws_lc::provider().sha256().expect("SHA-256")
 }
 
-/// The body of a whole message.
+/// Returns the body of a whole message.
 fn body(message: &[u8]) -> &[u8] {
     &message[4..]
 }
@@ -37,7 +37,7 @@ pub(crate) fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("as many bytes")
 }
 
-/// The body of a Certificate of TLS 1.3 with these certificates.
+/// Makes the body of a Certificate of TLS 1.3 with these certificates.
 fn certificate(chain: &[&[u8]]) -> Vec<u8> {
     let mut out = Vec::new();
     let chain: Vec<Vec<u8>> = chain.iter().map(|it| it.to_vec()).collect();
@@ -99,7 +99,7 @@ fn ids_and_contents_of_a_servers_chain_are_those_of_the_vectors() {
             assert_eq!(message[4..6], id.0.to_be_bytes(), "{section}");
             assert_eq!(message[12..], content, "{section}");
         }
-        // And back.
+        // And the reverse.
         let read = Content::read(&content).expect("a content");
         assert_eq!(read.chain, hash);
         let mut filled = std::vec![0; body.len()];
@@ -203,7 +203,7 @@ fn the_extension_of_a_fleet_ticket_is_that_of_the_vectors() {
     let body = &get("ClientHello")[4..];
     assert_eq!(body, Hello::Tickets(tickets, Some(sealed)).write());
     assert_eq!(Hello::read(body), Ok(Hello::Tickets(tickets, Some(sealed))));
-    // What is none is ignored: another length, or an id that stands for something else.
+    // Invalid ones are ignored: of another length, or with an id that stands for something else.
     for len in 0..given.len() {
         assert_eq!(FleetTicket::read(&given[..len]), None, "{len}");
     }
@@ -225,7 +225,7 @@ fn what_the_vectors_refuse_is_refused() {
             },
             "content" if Content::read(value).is_none() => "bad_certificate",
             "content" => "accepted",
-            // The engine reads it, or it is the other carrier's.
+            // The engine reads it, or it belongs to the other carrier.
             _ => continue,
         };
         assert_eq!(refused, parts[0], "{name}");

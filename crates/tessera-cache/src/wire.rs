@@ -1,4 +1,4 @@
-//! The extension cached_certificates, and what a CompressedCertificate of a cached chain holds.
+//! The extension cached_certificates, and the content of a CompressedCertificate for a cached chain.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -13,16 +13,16 @@ use crate::ids::{FIRST_ID, TICKETS, TicketBytes};
 /// cached_certificates in a ClientHello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hello<'a> {
-    /// The client takes part, and has no ticket.
+    /// The client takes part, but has no ticket.
     TakesPart,
-    /// The client's tickets, random where it has none; and a fleet ticket.
+    /// The client's tickets, random bytes for missing ones; and a fleet ticket.
     Tickets([TicketBytes; TICKETS], Option<&'a [u8]>),
 }
 
-/// What is wrong with an extension of the peer's.
+/// What is wrong with a peer's extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Malformed {
-    /// Its length is none that it may have.
+    /// Its length is not allowed.
     Length,
     /// The two tickets are the same.
     EqualTickets,
@@ -60,17 +60,17 @@ impl<'a> Hello<'a> {
     }
 }
 
-/// A fleet ticket as servers give it, in a NewSessionTicket.
+/// A fleet ticket as a server sends it, in a NewSessionTicket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FleetTicket {
-    /// What the server then offers.
+    /// The id that the server then offers.
     pub(crate) id: Id,
     /// 1 to 255 bytes.
     pub(crate) sealed: Box<[u8]>,
 }
 
 impl FleetTicket {
-    /// Reads it; `None` if it is none.
+    /// Parses it; `None` if it is invalid.
     pub(crate) fn read(body: &[u8]) -> Option<Self> {
         let mut reader = Bytes(body);
         let id = Id(reader.u16()?);
@@ -85,22 +85,23 @@ impl FleetTicket {
     }
 }
 
-/// `opaque sealed<1..255>`, and nothing after it.
+/// Reads `opaque sealed<1..255>`, with nothing after it.
 fn whole_sealed<'a>(reader: &mut Bytes<'a>) -> Option<&'a [u8]> {
     reader.vec8().filter(|sealed| !sealed.is_empty() && reader.is_empty())
 }
 
-/// What a CompressedCertificate of a cached chain holds.
+/// The content of a CompressedCertificate for a cached chain.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Content<'a> {
     /// The chain.
     pub(crate) chain: ChainHash,
-    /// The extensions of its entries in their order; none if no entry has any.
+    /// The extensions of its entries, in order; none if no entry has any.
     pub(crate) extensions: Vec<&'a [u8]>,
 }
 
 impl<'a> Content<'a> {
-    /// Reads it; `None` if there is too little, or extensions in a form that would be shorter without.
+    /// Parses it; `None` if it is too short, or encodes extensions where the form without them would be
+    /// shorter.
     pub(crate) fn read(content: &'a [u8]) -> Option<Self> {
         let mut reader = Bytes(content);
         let chain = ChainHash(reader.array()?);
@@ -112,7 +113,7 @@ impl<'a> Content<'a> {
         (some || extensions.is_empty()).then_some(Self { chain, extensions })
     }
 
-    /// Writes it for the body of a Certificate with this chain; `None` if that is no body.
+    /// Writes it for the body of a Certificate with this chain; `None` if that is not a valid body.
     pub(crate) fn write(chain: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
         let mut out = chain.0.to_vec();
         let mut some = false;

@@ -1,4 +1,4 @@
-//! The frame of a cache that is written down: what it is, in which version, and a checksum.
+//! The frame of an exported cache: its kind, its version, and a checksum.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::chain_hash::ChainHash;
 use crate::error::NotImported;
 
-/// What is written down.
+/// What was exported.
 #[derive(Clone, Copy)]
 pub(crate) enum Of {
     /// A client's cache.
@@ -25,7 +25,7 @@ impl Of {
         }
     }
 
-    /// The version that is written; earlier ones are read.
+    /// Returns the version that is written; earlier ones are read too.
     pub(crate) fn version(self) -> u8 {
         match self {
             // 1: without fleet tickets.
@@ -36,7 +36,7 @@ impl Of {
     }
 }
 
-/// Puts a frame around what `write` writes.
+/// Frames the output of `write`.
 pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut written = of.name().to_vec();
     written.push(of.version());
@@ -46,7 +46,7 @@ pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>))
     written
 }
 
-/// What is in the frame, and its version.
+/// Returns the content of the frame, and its version.
 pub(crate) fn unframed<'a>(
     sha256: &dyn Hash,
     of: Of,
@@ -56,7 +56,7 @@ pub(crate) fn unframed<'a>(
     if reader.take(of.name().len()) != Some(of.name()) {
         return Err(NotImported::Damaged);
     }
-    // Before the checksum: a newer version may have another one.
+    // Before the checksum, which a newer version may compute differently.
     let version = match reader.u8() {
         None | Some(0) => return Err(NotImported::Damaged),
         Some(version) if version > of.version() => return Err(NotImported::Newer { version }),
@@ -69,7 +69,7 @@ pub(crate) fn unframed<'a>(
     (checksum.as_ref() == reader.0).then_some((version, Bytes(body))).ok_or(NotImported::Damaged)
 }
 
-/// Something that may be missing.
+/// Writes an optional value.
 pub(crate) fn put_option<T>(
     out: &mut Vec<u8>,
     value: Option<T>,
@@ -81,7 +81,7 @@ pub(crate) fn put_option<T>(
     }
 }
 
-/// The same, read; `None` if it can't be.
+/// Reads an optional value; `None` if that fails.
 pub(crate) fn option<'a, T>(
     from: &mut Bytes<'a>,
     read: impl FnOnce(&mut Bytes<'a>) -> Option<T>,
@@ -89,7 +89,7 @@ pub(crate) fn option<'a, T>(
     Some(if flag(from)? { Some(read(from)?) } else { None })
 }
 
-/// Yes or no.
+/// Reads a boolean.
 pub(crate) fn flag(from: &mut Bytes<'_>) -> Option<bool> {
     match from.u8()? {
         0 => Some(false),

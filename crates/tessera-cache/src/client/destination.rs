@@ -1,4 +1,4 @@
-//! What a client remembers of one server.
+//! A client's entry for one server.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -11,14 +11,14 @@ use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::public_id;
 
-/// Where a client connects to, and what it accepts there. Chains that were accepted under another policy
-/// are another server's, and so are those of the same name at another port or with other protocols: no
-/// connection tells where else this client has been.
+/// Where a client connects to, and what it accepts there. Chains accepted under another policy count as
+/// another server's, and so do those of the same name at another port or with other protocols: no connection
+/// reveals where else this client has been.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub(crate) server_name: String,
     pub(crate) port: Option<u16>,
-    /// The application protocols that are offered, each with its length.
+    /// The offered application protocols, each with its length.
     pub(crate) protocols: Vec<u8>,
     pub(crate) policy: Option<[u8; VerifierDigest::LEN]>,
 }
@@ -27,7 +27,7 @@ impl Key {
     pub(crate) fn of(to: &ToServer<'_>) -> Self {
         let mut protocols = Vec::new();
         for protocol in to.protocols {
-            // Of at most 255 bytes (RFC 7301 §3.1).
+            // At most 255 bytes (RFC 7301 §3.1).
             protocols.push(protocol.len() as u8);
             protocols.extend_from_slice(protocol);
         }
@@ -36,7 +36,7 @@ impl Key {
     }
 }
 
-/// A chain of a server's.
+/// A server's chain.
 #[derive(Clone)]
 pub(crate) struct ServerChain {
     pub(crate) hash: ChainHash,
@@ -48,27 +48,27 @@ pub(crate) struct ServerChain {
 /// A server.
 #[derive(Clone, Default)]
 pub(crate) struct Destination {
-    /// Its chains, the one that was seen last first.
+    /// Its chains, the last seen first.
     pub(crate) chains: Vec<ServerChain>,
     /// Whether it takes part.
     pub(crate) answers: bool,
     pub(crate) tickets: OwnTickets,
-    /// The body of its CertificateRequest, where that may be cached.
+    /// The body of its CertificateRequest, if that may be cached.
     pub(crate) request: Option<Arc<[u8]>>,
-    /// The last connection failed after the server's chain had come as a hash: the next one offers nothing.
+    /// The last connection failed after the server's chain was sent as a hash: the next one offers nothing.
     pub(super) failed: bool,
-    /// A connection of this cache has been there since it came from another.
+    /// This cache has connected to it since it came from another cache.
     pub(super) changed: bool,
-    /// When it was used last: a number that grows.
+    /// When it was last used: a growing number.
     pub(super) used: u64,
 }
 
-/// How many chains of one server are kept: behind one name there may be several servers, or an old and a
-/// new certificate while it changes.
+/// How many chains of one server are kept: one name may have several servers, or an old and a new certificate
+/// during a change.
 const CHAINS: usize = 4;
 
 impl Destination {
-    /// The server has shown this chain.
+    /// Adds a chain that the server has presented.
     pub(super) fn learn(&mut self, shown: ServerChain) {
         // Two chains with one public id would never be offered again.
         self.chains.retain(|it| public_id(&it.hash) != public_id(&shown.hash));
@@ -76,14 +76,14 @@ impl Destination {
         self.chains.insert(0, shown);
     }
 
-    /// Puts a chain back that was seen before all that are there; of too many the oldest stay away.
+    /// Puts back a chain seen before all present ones; drops the oldest if there are too many.
     pub(super) fn put_before(&mut self, chain: ServerChain) {
         if self.chains.len() < CHAINS {
             self.chains.push(chain);
         }
     }
 
-    /// About how many bytes it takes.
+    /// Returns roughly how many bytes it takes.
     pub(super) fn cost(&self, key: &Key) -> usize {
         let chains = self.chains.iter().map(|it| size_of::<ServerChain>() + it.form.bytes());
         let request = self.request.as_ref().map_or(0, |body| body.len());
@@ -92,5 +92,5 @@ impl Destination {
     }
 }
 
-/// What a destination takes beside its chains and names: itself, its key, and its places in two trees.
+/// The cost of a destination besides its chains and names: itself, its key, and its places in two trees.
 const OVERHEAD: usize = size_of::<Destination>() + size_of::<Key>() + 64;

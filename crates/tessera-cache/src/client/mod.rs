@@ -1,4 +1,4 @@
-//! What a client remembers of servers.
+//! A client's cache of servers.
 
 mod destination;
 mod shared;
@@ -23,13 +23,13 @@ use crate::lock::Lock;
 use crate::metrics::Metrics;
 use crate::wire::FleetTicket;
 
-/// The certificates of servers that a client has been to, and its tickets for them: the
+/// The certificates of servers that a client has connected to, and its tickets for them: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of clients.
 ///
-/// All connections of a program share one, unless they have different credentials: identities that nobody
-/// should see together have a cache each. It remembers what complete handshakes brought whose server the
-/// verifier accepted, for each server name, port, list of offered protocols and policy of the verifier by
-/// itself. Servers that were not used for longest make room.
+/// All connections of a program share one, unless they have different credentials: use a separate cache for
+/// each identity that must not be linked to others. It remembers the results of complete handshakes with
+/// servers that the verifier accepted, separately for each server name, port, list of offered protocols and
+/// policy of the verifier. The least recently used servers are evicted.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -42,20 +42,20 @@ use crate::wire::FleetTicket;
 /// ```
 pub type ClientCache = Cache<Servers>;
 
-/// What a client remembers of servers.
+/// A client's entries for servers.
 pub struct Servers {
     random: &'static dyn Random,
     limits: ClientLimits,
     state: Lock<State>,
 }
 
-/// How much a client remembers.
+/// The capacity of a client's cache.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ClientLimits {
-    /// How many servers. Default: 256.
+    /// Maximum number of servers. Default: 256.
     pub servers: usize,
-    /// About how many bytes in all. Default: 4 MiB.
+    /// Maximum bytes in all, roughly. Default: 4 MiB.
     pub bytes: usize,
 }
 
@@ -68,14 +68,14 @@ impl Default for ClientLimits {
 #[derive(Default)]
 struct State {
     destinations: BTreeMap<Arc<Key>, Destination>,
-    /// The same, those that were not used for longest first.
+    /// The same, the least recently used first.
     by_use: BTreeMap<u64, Arc<Key>>,
     last_use: u64,
     bytes: usize,
     metrics: Metrics,
 }
 
-/// What a complete handshake taught.
+/// What a client learned from a complete handshake.
 pub(crate) struct Learned {
     /// The server's chain, unless a PSK was used.
     pub(crate) shown: Option<ServerChain>,
@@ -83,35 +83,35 @@ pub(crate) struct Learned {
     pub(crate) answers: bool,
     /// New tickets, and the chain that they stand for.
     pub(crate) tickets: Option<(ChainHash, [Option<Ticket>; TICKETS])>,
-    /// The body of the server's CertificateRequest, if it came whole and may be cached.
+    /// The body of the server's CertificateRequest, if it was sent in full and may be cached.
     pub(crate) request: Option<Arc<[u8]>>,
 }
 
 impl ClientCache {
-    /// An empty cache.
+    /// Makes an empty cache.
     ///
     /// # Errors
-    /// If the provider has no SHA-256.
+    /// Returns an error if the provider has no SHA-256.
     pub fn new(provider: &Provider) -> Result<Self, NotMade> {
         let (limits, state) = (ClientLimits::default(), Lock::new(State::default()));
         Self::of(provider, Servers { random: provider.random, limits, state })
     }
 
-    /// Remembers as much as this.
+    /// Sets the capacity.
     pub fn with_limits(mut self, limits: ClientLimits) -> Self {
         self.peers.limits = limits;
         self
     }
 
-    /// What it did so far.
+    /// Returns what it has done so far.
     pub fn metrics(&self) -> Metrics {
         let state = self.peers.state.lock();
         let (entries, bytes) = (state.destinations.len() as u64, state.bytes as u64);
         Metrics { entries, bytes, ..state.metrics }
     }
 
-    /// Forgets every server that was accepted under another policy than these: trust anchors were removed,
-    /// or names. What was accepted under another policy isn't offered in any case.
+    /// Forgets every server that was accepted under a policy other than these: for removed trust anchors or
+    /// names. Chains accepted under another policy are not offered in any case.
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
         self.peers.state.lock().retain(|key| policies.iter().any(|it| Some(it.0) == key.policy));
     }
@@ -121,27 +121,27 @@ impl ClientCache {
         self.peers.state.lock().retain(|_| false);
     }
 
-    /// Random numbers; `None` if there are none.
+    /// Fills `bytes` with random numbers; `None` if there are none.
     pub(crate) fn random(&self, bytes: &mut [u8]) -> Option<()> {
         self.peers.random.fill(bytes).ok()
     }
 
-    /// What is known of a server, and its next tickets, which are gone then.
+    /// Returns what is known of a server, and its next tickets, which are removed.
     pub(crate) fn visit(&self, key: &Key) -> (Destination, Shown) {
         self.peers.state.lock().visit(key)
     }
 
-    /// A connection failed after the server's chain had come as a hash. The two ends may disagree about what
-    /// an id means; so the next connection offers nothing.
+    /// Notes that a connection failed after the server's chain was sent as a hash. The two ends may disagree
+    /// about the meaning of an id, so the next connection offers nothing.
     pub(crate) fn failed(&self, key: &Key) {
         if let Some(destination) = self.peers.state.lock().destinations.get_mut(key) {
             (destination.failed, destination.changed) = (true, true);
         }
     }
 
-    /// A server refused this side's chain, which came as a hash. It doesn't say why where that would tell a
-    /// stranger whose the tickets are; so the next connection offers nothing, the chain is sent whole, and the
-    /// server tells. Other tickets would only be refused alike.
+    /// Notes that a server refused this side's chain, which was sent as a hash. The server conceals the
+    /// reason if that could reveal the tickets' owner to a stranger; so the next connection offers nothing,
+    /// sends the full chain, and gets the reason. Other tickets would only be refused alike.
     pub(crate) fn refused(&self, key: &Key) {
         self.change(key, |destination| {
             (destination.failed, destination.changed) = (true, true);
@@ -149,7 +149,7 @@ impl ClientCache {
         });
     }
 
-    /// A server has given a fleet ticket for this chain of this side's.
+    /// Adds a server's fleet ticket for this chain of this side's.
     pub(crate) fn learn_fleet_ticket(&self, key: &Key, chain: ChainHash, ticket: FleetTicket) {
         self.change(key, |destination| destination.tickets.add_fleet(chain, ticket));
     }
@@ -207,9 +207,9 @@ impl State {
         self.put(key, destination, limits);
     }
 
-    /// A destination is the one used last from now on.
+    /// Adds a destination as the most recently used one.
     fn put(&mut self, key: Arc<Key>, mut destination: Destination, limits: ClientLimits) {
-        // What is imported may name one twice.
+        // An import may contain one twice.
         self.remove(&key);
         let cost = destination.cost(&key);
         if cost > limits.bytes || limits.servers == 0 || destination.chains.is_empty() {

@@ -1,4 +1,4 @@
-//! What several caches of a client have together, such as those of processes that share a file.
+//! Sharing between several caches of a client, such as those of processes that share a file.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -8,14 +8,14 @@ use super::tickets::OwnTickets;
 use super::{ClientCache, ClientLimits, Key, State};
 
 impl ClientCache {
-    /// Takes over everything that another cache knows, as newer than what this one knows; and of its tickets those that
-    /// so many `connections` to a server are going to send, each beside the others. **A ticket is sent once, ever**:
-    /// afterwards each is in one of the two.
+    /// Takes over everything that another cache knows, as newer than this one's own entries; and of its
+    /// tickets those for `connections` concurrent connections to each server. **A ticket is sent only once,
+    /// ever**: afterwards each is in one of the two caches.
     ///
-    /// So processes share a file: under a lock each [imports](Self::import) it into a cache that does nothing else,
-    /// takes over from that what its connections may send, and [exports](Self::export) the rest into the
-    /// file, durably, before it connects. When it has connected it imports again, under the lock, has that cache take
-    /// over all (`usize::MAX`) that its own knows, and exports it.
+    /// So processes share a file: under a lock, each [imports](Self::import) it into a separate cache, takes
+    /// over from that what its connections may send, and [exports](Self::export) the rest to the file,
+    /// durably, before it connects. Afterwards it imports the file again, under the lock, into a separate
+    /// cache, has that take over all (`usize::MAX`) that its own cache knows, and exports it.
     pub fn take_over(&self, from: &Self, connections: usize) {
         if core::ptr::eq(self, from) {
             return;
@@ -29,7 +29,8 @@ impl ClientCache {
 }
 
 impl State {
-    /// Everything, with the tickets of so many connections, which are gone then; first what was not used for longest.
+    /// Removes the tickets of this many connections and returns them with everything else, the least recently
+    /// used first.
     fn give(&mut self, connections: usize) -> Vec<(Arc<Key>, Destination)> {
         let mut given = Vec::with_capacity(self.by_use.len());
         for key in self.by_use.values() {
@@ -38,7 +39,7 @@ impl State {
             let tickets = found.tickets.take_for(connections);
             self.bytes = self.bytes.saturating_sub(before) + found.cost(key);
             given.push((key.clone(), Destination { tickets, ..found.clone() }));
-            // What is given is told; what comes later is told by the next one.
+            // The change is passed on now; the next call passes on later ones.
             found.changed = false;
         }
         given
@@ -46,13 +47,13 @@ impl State {
 
     fn take_over(&mut self, key: Arc<Key>, newer: Destination, limits: ClientLimits) {
         let is_known = self.destinations.contains_key(&key);
-        // Others may have been there since.
+        // Other processes may have connected since.
         if is_known && !newer.changed && newer.tickets.is_empty() {
             return;
         }
         let (key, destination) = match self.remove(&key) {
             Some((key, known)) => (key, known.with(newer)),
-            // A connection of this cache has not been there yet.
+            // This cache has not connected to it yet.
             None => (key, Destination { changed: false, ..newer }),
         };
         self.put(key, destination, limits);
@@ -60,15 +61,16 @@ impl State {
 }
 
 impl Destination {
-    /// What is known of it with what another cache knows: after a connection there, or after none, and then its
-    /// tickets come back.
+    /// Merges with another cache's entry: after a connection there its state is newer; without one only its
+    /// tickets return.
     fn with(mut self, newer: Self) -> Self {
         if newer.changed {
             newer.chains.into_iter().rev().for_each(|chain| self.learn(chain));
             (self.answers, self.failed) = (newer.answers, newer.failed);
             self.request = newer.request.or(self.request);
             if newer.failed {
-                // With the others of the file, who is refused for good would hear why in every second connection only.
+                // With other tickets from the file, a client refused for good would get the reason in every
+                // second connection only.
                 self.tickets = OwnTickets::default();
             }
         }

@@ -6,12 +6,12 @@ use crate::chain_hash::ChainHash;
 use crate::ids::{TICKETS, Ticket};
 use crate::wire::FleetTicket;
 
-/// The tickets that are left.
+/// The remaining tickets.
 #[derive(Clone, Default)]
 pub(crate) struct OwnTickets {
     /// Those of the newest handshake first.
     derived: VecDeque<OfHandshake>,
-    /// Those that servers of a fleet gave, the newest first.
+    /// Tickets from servers of a fleet, the newest first.
     fleet: VecDeque<OwnFleetTicket>,
 }
 
@@ -21,11 +21,11 @@ struct OfHandshake {
     /// The chain that they stand for.
     chain: ChainHash,
     left: Left,
-    /// One of them was sent: what is left is the spare.
+    /// One of them was sent: the remaining one is the spare.
     begun: bool,
 }
 
-/// What is left of the tickets of one handshake.
+/// The remaining tickets of one handshake.
 pub(super) type Left = [Option<Ticket>; TICKETS];
 
 /// A ticket, and the chain that it stands for.
@@ -50,35 +50,35 @@ impl Shown {
 /// How many fleet tickets are kept.
 const FLEET: usize = 4;
 
-/// Of how many handshakes tickets are kept: as many as a server keeps.
+/// For how many handshakes tickets are kept: as many as a server keeps.
 const HANDSHAKES: usize = 4;
 
 impl OwnTickets {
-    /// The tickets of a handshake that is complete.
+    /// Adds the tickets of a complete handshake.
     pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.derived.truncate(HANDSHAKES - 1);
         self.derived.push_front(OfHandshake::new(chain, tickets));
     }
 
-    /// The tickets for the next ClientHello; they are never given again.
+    /// Returns the tickets for the next ClientHello, and removes them for good.
     ///
     /// The first is the newest. If the server didn't see the end of that handshake (its last flight was
-    /// lost), it knows neither of its tickets: so the second is the spare of an earlier handshake. Where only one
-    /// handshake has tickets left, its spare stays for that. Both are for one chain, that of the newest: after a
-    /// resumption the client can't tell which of the two was found.
+    /// lost), it knows neither of its tickets: so the second is the spare of an earlier handshake. If only
+    /// one handshake has tickets left, its spare is kept for that case. Both are for one chain, that of the
+    /// newest: after a resumption the client can't tell which of the two was found.
     pub(crate) fn take(&mut self) -> Shown {
         let shown = self.take_next();
         self.drop_empty();
         shown
     }
 
-    /// A server has given a fleet ticket for this chain.
+    /// Adds a server's fleet ticket for this chain.
     pub(crate) fn add_fleet(&mut self, chain: ChainHash, ticket: FleetTicket) {
         self.fleet.truncate(FLEET - 1);
         self.fleet.push_front((ticket, chain));
     }
 
-    /// Takes out what this many connections send, each beside the others.
+    /// Removes and returns what this many concurrent connections send.
     pub(super) fn take_for(&mut self, connections: usize) -> Self {
         let mut taken = Self { derived: self.derived.clone(), fleet: VecDeque::new() };
         for _ in 0..connections {
@@ -97,8 +97,8 @@ impl OwnTickets {
         taken
     }
 
-    /// Adds what is newer than what is here. Two tickets of one handshake that were apart are together again, as
-    /// far as one can tell: they shall not go into one ClientHello.
+    /// Adds newer tickets. Two separated tickets of one handshake are joined again, as far as can be
+    /// determined: they must not be sent in one ClientHello.
     pub(super) fn put_all(&mut self, newer: Self) {
         let mut at = 0;
         for handshake in newer.derived {
@@ -122,31 +122,31 @@ impl OwnTickets {
         self.derived.is_empty() && self.fleet.is_empty()
     }
 
-    /// Fleet tickets, the newest first.
+    /// Returns the fleet tickets, the newest first.
     pub(super) fn fleet(&self) -> impl ExactSizeIterator<Item = &OwnFleetTicket> {
         self.fleet.iter()
     }
 
-    /// Puts back a fleet ticket that is older than all that are there.
+    /// Puts back a fleet ticket older than all present ones.
     pub(super) fn put_fleet_before(&mut self, chain: ChainHash, ticket: FleetTicket) {
         if self.fleet.len() < FLEET {
             self.fleet.push_back((ticket, chain));
         }
     }
 
-    /// What is left of each handshake, and the chain that it stands for, the newest first.
+    /// Returns the remaining tickets of each handshake with their chain, the newest first.
     pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&ChainHash, &Left)> {
         self.derived.iter().map(|it| (&it.chain, &it.left))
     }
 
-    /// Puts back what was left of a handshake that is older than all that are there.
+    /// Puts back the remaining tickets of a handshake older than all present ones.
     pub(super) fn put_before(&mut self, chain: ChainHash, left: Left) {
         if self.derived.len() < HANDSHAKES {
             self.derived.push_back(OfHandshake::new(chain, left));
         }
     }
 
-    /// About how many bytes they take.
+    /// Returns roughly how many bytes they take.
     pub(crate) fn cost(&self) -> usize {
         let fleet = self.fleet.iter().map(|(it, _)| size_of::<OwnFleetTicket>() + it.sealed.len());
         self.derived.len() * size_of::<OfHandshake>() + fleet.sum::<usize>()
@@ -165,8 +165,8 @@ impl OwnTickets {
         Shown { derived, fleet }
     }
 
-    /// Where the tickets of the next ClientHello are. An earlier handshake whose tickets are both there has no spare:
-    /// they are for connections beside this one.
+    /// Finds the tickets for the next ClientHello. An earlier handshake with both tickets left has no spare:
+    /// they are for concurrent connections.
     fn next(&self) -> [Option<Place>; TICKETS] {
         let mut with_tickets = self.derived.iter().enumerate().filter(|(_, it)| it.count() > 0);
         let Some((handshake, newest)) = with_tickets.next() else { return [None; TICKETS] };
@@ -183,7 +183,7 @@ impl OwnTickets {
     }
 }
 
-/// Of which handshake, and which of its tickets.
+/// The handshake and the ticket of it.
 #[derive(Clone, Copy)]
 struct Place {
     handshake: usize,
@@ -197,12 +197,12 @@ impl OfHandshake {
         it
     }
 
-    /// How many tickets are left.
+    /// Returns how many tickets are left.
     fn count(&self) -> usize {
         self.left.iter().flatten().count()
     }
 
-    /// Whether these may be the tickets of the same handshake that are not here.
+    /// Whether these may be the missing tickets of the same handshake.
     fn lacks(&self, other: &Self) -> bool {
         let mut pairs = self.left.iter().zip(&other.left);
         self.chain == other.chain && pairs.all(|(one, other)| one.is_none() || other.is_none())
@@ -224,7 +224,7 @@ mod tests {
         FleetTicket { id: Id(0xc000), sealed: [number].into() }
     }
 
-    /// Tickets of one handshake for the chain `ONE`, and fleet tickets for two chains.
+    /// Makes tickets of one handshake for the chain `ONE`, and fleet tickets for two chains.
     fn for_two_chains() -> OwnTickets {
         let ticket = |byte| Some(Ticket { bytes: [byte; 8], id: Id(0xc000) });
         let mut own = OwnTickets::default();
@@ -246,7 +246,7 @@ mod tests {
         own.fleet().map(|(ticket, _)| ticket.sealed[0]).collect()
     }
 
-    /// After a resumption nobody could tell which of them was found.
+    /// After a resumption the client could not tell which of them was found.
     #[test]
     fn all_tickets_of_a_hello_are_for_one_chain() {
         let mut own = for_two_chains();
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!(numbers(&kept), [12, 11, 9, 8]);
     }
 
-    /// Else it would be sent twice.
+    /// Otherwise it would be sent twice.
     #[test]
     fn a_fleet_ticket_is_in_one_of_two_caches() {
         let mut kept = OwnTickets::default();
@@ -304,13 +304,13 @@ mod tests {
         let rest = kept.take_for(usize::MAX);
         assert_eq!(fleet_numbers(&rest), [0]);
         assert!(kept.is_empty());
-        // Those that were not sent come back in their order.
+        // Unsent ones come back in their order.
         kept.put_all(rest);
         kept.put_all(taken);
         assert_eq!(fleet_numbers(&kept), [3, 2, 1, 0]);
     }
 
-    /// A cache that takes over for two connections sends what the other would have sent.
+    /// A cache that takes over for two connections sends what the other cache would have sent.
     #[test]
     fn connections_of_another_cache_send_the_same_tickets() {
         let mut own = for_two_chains();

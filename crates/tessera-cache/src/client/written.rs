@@ -1,4 +1,4 @@
-//! A client's cache, written down.
+//! Export and import of a client's cache.
 
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -22,28 +22,29 @@ use crate::wire::FleetTicket;
 use crate::written::{Of, flag, frame, option, put_option, unframed};
 
 impl ClientCache {
-    /// Everything that outlives the process, for [`import`](Self::import). A chain of which only the hash is kept
-    /// is left out: the verifier that knows it ends with the process.
+    /// Exports everything that survives the process, for [`import`](Self::import). A chain kept only as a
+    /// hash is left out, because the verifier that knows it ends with the process.
     ///
-    /// **A ticket is sent once, ever**, so that nobody sees that a client comes again. What is exported has the
-    /// unused ones: this cache must not be used any more, or they are in two places. Whoever imports it removes
-    /// them where it came from first ([`export_without_tickets`](Self::export_without_tickets)), durably.
+    /// **A ticket is sent only once, ever**, so that an observer can't see that a client returns. The export
+    /// contains the unused ones: don't use this cache any more, or they are in two places. Before using an
+    /// import, remove its tickets durably from the source
+    /// ([`export_without_tickets`](Self::export_without_tickets)).
     pub fn export(&self) -> Vec<u8> {
         self.write(true)
     }
 
-    /// The same without tickets: what may be in many places.
+    /// Exports the same without tickets, which may be stored in many places.
     pub fn export_without_tickets(&self) -> Vec<u8> {
         self.write(false)
     }
 
-    /// Replaces everything with what was exported.
+    /// Replaces everything with an export.
     ///
     /// # Errors
-    /// If it can't be read as a whole. Nothing has changed then.
+    /// Returns an error if it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
         let (version, mut reader) = unframed(self.sha256, Of::Servers, exported)?;
-        // Within the limits from the first one on, whatever the length.
+        // Respect the limits from the first entry on, whatever the length.
         let mut read = State::default();
         while !reader.is_empty() {
             let (key, destination) =
@@ -59,7 +60,7 @@ impl ClientCache {
 
     fn write(&self, tickets: bool) -> Vec<u8> {
         let state = self.peers.state.lock();
-        // Those that were not used for longest first, so that they leave first after an import too.
+        // The least recently used first, so that they are evicted first after an import too.
         let known = state.by_use.values();
         let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));
         frame(self.sha256, Of::Servers, |out| {
@@ -99,7 +100,7 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tick
             });
         }
     }
-    // Of at most 4 KiB.
+    // At most 4 KiB.
     put_option(out, destination.request.as_deref(), put16);
     let fleet = destination.tickets.fleet().filter(|_| with_tickets);
     let fleet: Vec<_> = fleet.collect();
@@ -111,7 +112,7 @@ fn put_server(out: &mut Vec<u8>, key: &Key, destination: &Destination, with_tick
     }
 }
 
-/// From which version on there are fleet tickets.
+/// The first version with fleet tickets.
 const WITH_FLEET_TICKETS: u8 = 2;
 
 fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, Destination)> {
@@ -165,7 +166,7 @@ mod tests {
     use crate::client::{ClientCache, ClientLimits, Destination, Key, ServerChain};
     use crate::form::Form;
 
-    /// A server with so many chains.
+    /// Makes a server with this many chains.
     fn destination(cache: &ClientCache, chains: u8) -> Destination {
         let chain = |byte| {
             let chain = Chain::new(CertificateType::X509, [byte; 9].to_vec(), [].into());
@@ -180,7 +181,7 @@ mod tests {
         Key { server_name: name.into(), port: None, protocols: [].to_vec(), policy: None }
     }
 
-    /// More than a hello has room for: no connection would begin.
+    /// More would not fit into a ClientHello: no connection would start.
     #[test]
     fn a_server_that_is_imported_has_no_more_chains_than_one_that_is_learned() {
         let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
@@ -204,7 +205,7 @@ mod tests {
         }
     }
 
-    /// One that is there twice would have two places in the order of use, and one of them for ever.
+    /// A duplicate would have two places in the order of use, one of them permanently.
     #[test]
     fn a_server_that_is_imported_twice_is_there_once() {
         let limits = ClientLimits { servers: 2, ..ClientLimits::default() };

@@ -39,7 +39,7 @@ impl CertificateCodecFactory for ClientCache {
         Some(Box::new(ClientCodec { end, extension, offered, ids }))
     }
 
-    /// None: a client's cache in a server's configuration does nothing.
+    /// Returns `None`: a client's cache in a server's configuration does nothing.
     fn server_codec(
         self: Arc<Self>,
         _: &FromClient<'_>,
@@ -48,12 +48,12 @@ impl CertificateCodecFactory for ClientCache {
     }
 }
 
-/// What the ClientHello says; `None` without random numbers, and then nothing is said.
+/// Builds the extension in the ClientHello; `None` without randomness, and then nothing is sent.
 fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
     if end.tickets.is_empty() && end.fleet.is_none() {
         return Some(Hello::TakesPart.write());
     }
-    // A missing ticket looks like one: nobody sees how many there are.
+    // Random bytes replace a missing ticket, so that an observer can't count them.
     let mut random: [TicketBytes; TICKETS] = Default::default();
     for bytes in &mut random {
         end.cache.random(bytes)?;
@@ -63,7 +63,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
     (shown[0] != shown[1]).then(|| Hello::Tickets(shown, sealed).write())
 }
 
-/// The server's chains that are offered.
+/// Returns the server's chains to offer.
 fn offered(end: &mut ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
     let cache = &*end.cache;
     let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
@@ -73,19 +73,19 @@ fn offered(end: &mut ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<O
     };
     let named = known.chains.iter().filter_map(|chain| Some((id_of(chain)?, chain)));
     let named: Vec<(Id, &ServerChain)> = named.collect();
-    // Of two chains with one id nobody could say which is meant.
+    // An id shared by two chains would be ambiguous.
     let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
     let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
     end.not_offered(Missed::SameId, named.len() - unique.len());
     unique.into_iter().filter_map(|(id, chain)| end.offer(*id, (), chain, to.now)).collect()
 }
 
-/// What a client's connection carries.
+/// A client's codec for one connection.
 struct ClientCodec {
     end: ClientEnd,
     /// The extension in the ClientHello.
     extension: Vec<u8>,
-    /// The server's chains that are offered, and their ids.
+    /// The offered chains of the server, and their ids.
     offered: Vec<Offered<()>>,
     ids: Vec<Id>,
 }

@@ -1,4 +1,5 @@
-//! What a client hears when its own handshake is complete: what the server makes of its chain, and fleet tickets.
+//! What a client learns after its own handshake is complete: the server's verdict on its chain, and fleet
+//! tickets.
 
 use alloc::sync::Arc;
 
@@ -14,12 +15,13 @@ pub(super) struct ClientAfter {
     pub(super) key: Key,
     /// Whether this side's chain was sent as a hash.
     pub(super) sent_cached: bool,
-    /// This side's chain that tickets are for, where fleet tickets may come.
+    /// This side's chain that fleet tickets are for, if they may arrive.
     pub(super) own: Option<ChainHash>,
 }
 
-/// What a server says of a chain that came as a hash: that the proof is not of it, or that nothing can be made of it.
-/// Other alerts tell the reason, or that what came is not what was sent: whoever is on the path can bring that about.
+/// A server's alerts about a chain sent as a hash: the proof doesn't match it, or the chain is unusable.
+/// Other alerts state the reason, or that data was changed in transit, which an attacker on the path can
+/// cause.
 const OF_A_CHAIN: [AlertDescription; 2] =
     [AlertDescription::DECRYPT_ERROR, AlertDescription::BAD_CERTIFICATE];
 

@@ -1,4 +1,4 @@
-//! A client's end of a connection, whichever carrier it uses: what it knows of the server, and what it learns.
+//! A client's end of a connection, with either carrier: what it knows of the server, and what it learns.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -24,24 +24,24 @@ pub(super) struct ClientEnd {
     key: Key,
     /// The tickets in the ClientHello.
     pub(super) tickets: Vec<OwnTicket>,
-    /// The fleet ticket behind them.
+    /// The fleet ticket after them.
     pub(super) fleet: Option<OwnFleetTicket>,
-    /// Whether any chain of the server's was known, offered or not.
+    /// Whether any chain of the server was known, offered or not.
     is_known: bool,
-    /// Why chains of the server's that were known are not offered.
+    /// Why known chains of the server are not offered.
     not_offered: Option<Missed>,
     /// Whether the server takes part.
     pub(super) answers: bool,
-    /// Whether it offers to take a chain of this side's as a hash.
+    /// Whether it offers to accept a chain of this side as a hash.
     pub(super) is_offered: bool,
-    /// This side's chain, once it is sent; when the handshake is over, the one that new tickets are for.
+    /// This side's chain, once sent; after the handshake, the one that new tickets are for.
     own: Option<ChainHash>,
     sent_cached: bool,
-    /// The server's chain, if it came as a hash.
+    /// The server's chain, if it was sent as a hash.
     received: Option<Received>,
-    /// When the handshake is complete: why the server's chain didn't.
+    /// After the handshake: why the server's chain was not.
     pub(super) peer_missed: Option<Missed>,
-    /// The two ends disagree about what a hash stands for.
+    /// The two ends disagree about the meaning of a hash.
     pub(super) disagrees: bool,
     /// Whether the handshake is complete.
     ended: bool,
@@ -56,15 +56,15 @@ impl Drop for ClientEnd {
 }
 
 impl ClientEnd {
-    /// The end of a connection to this server, and what is known of it that has not expired. The tickets that
-    /// it `may_show` are gone from the cache, and so are the others.
+    /// Starts a connection to this server, and returns what is known of it and has not expired. Takes the next
+    /// tickets out of the cache, and drops those for which `may_show` is false.
     pub(super) fn visit(
         cache: Arc<ClientCache>,
         to: &ToServer<'_>,
         may_show: impl Fn(&OwnTicket) -> bool,
     ) -> (Self, Destination) {
         let key = Key::of(to);
-        // Without a clock nobody can tell whether what is known has expired.
+        // Without a clock, expiry can't be checked.
         let (mut known, shown) = match to.now.unix {
             Some(_) => cache.visit(&key),
             None => Default::default(),
@@ -95,7 +95,7 @@ impl ClientEnd {
         (end, known)
     }
 
-    /// So many of the server's chains can't be offered.
+    /// Notes that this many chains of the server can't be offered.
     pub(super) fn not_offered(&mut self, why: Missed, chains: usize) {
         if chains > 0 {
             self.cache.count(|metrics| metrics.missed(why, chains as u64));
@@ -103,7 +103,7 @@ impl ClientEnd {
         }
     }
 
-    /// A chain of the server's that is offered. Where the cache has only a hash, the verifier has to know it.
+    /// Prepares a chain of the server to offer. If the cache has only a hash, the verifier must know it.
     pub(super) fn offer<P>(
         &mut self,
         id: Id,
@@ -125,7 +125,7 @@ impl ClientEnd {
         self.own
     }
 
-    /// What is sent in place of this side's chain, for the body of its Certificate.
+    /// Returns what replaces this side's chain, for the body of its Certificate.
     pub(super) fn send(&mut self, own: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
         let content = Content::write(own, body)?;
         self.sent_cached = true;
@@ -133,7 +133,7 @@ impl ClientEnd {
         Some(content)
     }
 
-    /// The server's chain came as so many bytes, in place of a body of so many.
+    /// Notes that the server's chain was received in `content` bytes, in place of a body of `body` bytes.
     pub(super) fn receive(&mut self, received: Received, body: usize, content: usize) {
         self.cache.count(|metrics| metrics.received(received.matches, body, content));
         self.received = Some(received);
@@ -143,8 +143,8 @@ impl ClientEnd {
         self.received.as_ref().is_none_or(|received| received.matches)
     }
 
-    /// The handshake is complete: remembers the server, with the tickets that are derived for a chain of this
-    /// side's. Chains of the server's were `offered`, or none was.
+    /// Remembers the server after a complete handshake, with the tickets derived for a chain of this side.
+    /// `offered`: chains of the server were offered.
     pub(super) fn ended(
         &mut self,
         end: &HandshakeEnd<'_>,
@@ -171,14 +171,14 @@ impl ClientEnd {
         self.cache.learn(self.key.clone(), learned);
     }
 
-    /// The chain of this side's that all tickets in the ClientHello stand for.
+    /// Returns the chain of this side that all tickets in the ClientHello stand for.
     fn shown_for(&self) -> Option<ChainHash> {
         let derived = self.tickets.first().map(|(_, chain)| *chain);
         derived.or(self.fleet.as_ref().map(|(_, chain)| *chain))
     }
 
-    /// What hears of the connection afterwards, if anything is of interest: whether the server accepts a chain
-    /// that came as a hash, and with `for_tickets`, fleet tickets for this side's.
+    /// Returns the observer of the rest of the connection, if it is needed: for the server's verdict on a
+    /// chain sent as a hash and, with `for_tickets`, for fleet tickets for this side's chain.
     pub(super) fn after(&self, for_tickets: bool) -> Option<Box<dyn AfterHandshake>> {
         let (cache, key, sent_cached) = (self.cache.clone(), self.key.clone(), self.sent_cached);
         let own = self.own.filter(|_| for_tickets && !self.disagrees);
@@ -186,7 +186,7 @@ impl ClientEnd {
         is_of_interest.then(|| Box::new(ClientAfter { cache, key, sent_cached, own }) as _)
     }
 
-    /// The server's chain, as it is remembered.
+    /// Returns the server's chain in the form to be remembered.
     fn shown(&self, peer: &PeerCertificate, end: &HandshakeEnd<'_>) -> Option<ServerChain> {
         let asked = asked_of(Role::Server, Some(&self.key.server_name), end.now);
         let expected = self.received.as_ref().map(|received| received.expected);
@@ -194,7 +194,7 @@ impl ClientEnd {
         Some(ServerChain { hash, form, expires_at: peer.expires_at })
     }
 
-    /// Why this side's chain was not sent as a hash, as far as a client can tell.
+    /// Returns why this side's chain was not sent as a hash, as far as a client can tell.
     pub(super) fn own_missed(&self) -> Option<Missed> {
         let shows_tickets = !self.tickets.is_empty() || self.fleet.is_some();
         match self.sent_cached {
@@ -207,7 +207,7 @@ impl ClientEnd {
         }
     }
 
-    /// Counts how certificates travelled. Chains of the server's were `offered`, or none was.
+    /// Counts how certificates were sent. `offered`: chains of the server were offered.
     fn count(&mut self, offered: bool) {
         let why = match self.not_offered {
             _ if !self.is_known => Missed::NothingCached,
@@ -217,7 +217,7 @@ impl ClientEnd {
             None => Missed::TakesNoPart,
         };
         self.peer_missed = self.received.is_none().then_some(why);
-        // Why nothing was offered is counted already.
+        // The reason for offering nothing is already counted.
         let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {
             metrics.sent_cached += u64::from(self.sent_cached);

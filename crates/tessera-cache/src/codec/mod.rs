@@ -1,4 +1,4 @@
-//! The codecs of connections: what a client and a server do with their caches.
+//! The codecs of connections: how a client and a server use their caches.
 
 mod client;
 mod client_after;
@@ -24,7 +24,7 @@ use crate::ids::{FIRST_ID, TICKETS, Ticket};
 /// The ids that may stand for chains.
 const ALL_IDS: RangeInclusive<Id> = Id(FIRST_ID)..=Id(u16::MAX);
 
-/// The tickets that a complete handshake gives for a client's chain.
+/// Derives the tickets for a client's chain from a complete handshake.
 fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]> {
     let ticket = |number| {
         let mut derived = [0; Ticket::DERIVED];
@@ -34,8 +34,9 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<[Ticket; TICKETS]
     Some([ticket(0)?, ticket(1)?])
 }
 
-/// What to remember of a peer's chain that was accepted: as a hash if the verifier remembers it. A chain that was
-/// `expected`, since it came as a hash, need not be hashed again, nor one that the verifier has hashed.
+/// Returns what to remember of an accepted peer's chain: its hash if the verifier remembers it. A chain that
+/// was `expected`, since it was sent as a hash, need not be hashed again, nor one that the verifier has
+/// hashed.
 fn learned_form<P>(
     cache: &Cache<P>,
     peer: &PeerCertificate,

@@ -1,11 +1,12 @@
-//! The codec of a client that doesn't take part: it does nothing, and the facts of the connection say why.
+//! The codec for a client that doesn't take part: it does nothing, and the facts of the connection give the
+//! reason.
 
 use tessera::auth::{CertificateCodec, CertificateNotDecoded, Decoded, EncodedCertificate};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::missed::Missed;
 
-/// What a server's connection carries.
+/// A server's codec for one such connection.
 pub(super) struct NoPart;
 
 impl CertificateCodec for NoPart {

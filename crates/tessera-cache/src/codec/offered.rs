@@ -1,4 +1,4 @@
-//! A peer's chain that this side offers to take as a hash.
+//! A peer's chain that this side offers to accept as a hash.
 
 use tessera::Time;
 use tessera::auth::{AskedChain, CertificateNotDecoded, ChainMemory, Decoded, PinnedChain, Role};
@@ -8,35 +8,35 @@ use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::wire::Content;
 
-/// A chain that is offered. It is held here until the handshake is over, whatever caches do meanwhile.
+/// An offered chain. It is held here until the handshake is over, whatever happens to caches.
 pub(super) struct Offered<P> {
     pub(super) id: Id,
     /// What is remembered of the peer.
     pub(super) peer: P,
     pub(super) form: Form,
-    /// What the verifier holds, where there is only a hash.
+    /// What the verifier holds, if there is only a hash.
     pub(super) pinned: Option<PinnedChain>,
 }
 
-/// For what a verifier has to know a chain; the hash is still to be filled in.
+/// Returns the purpose for which a verifier must know a chain; the hash is filled in later.
 pub(super) fn asked_of(peer: Role, server_name: Option<&str>, now: Time) -> AskedChain<'_> {
     let unix = now.unix.map(|unix| unix.as_secs());
     AskedChain { hash: [0; ChainHash::LEN], peer, server_name, unix }
 }
 
-/// What came in place of a chain.
+/// What was received in place of a chain.
 pub(super) struct Received {
     /// The chain that was expected.
     pub(super) expected: ChainHash,
-    /// Whether it is the one that the peer named. If it isn't, the handshake goes on with the expected one
-    /// until the proof, and ends as if the proof were wrong: so nobody learns from the alert which chain
-    /// was expected, and nobody makes a cache forget it.
+    /// Whether it is the one that the peer named. If not, the handshake continues with the expected one until
+    /// the proof, and ends as if the proof were wrong: so the alert doesn't reveal which chain was expected,
+    /// and an attacker can't make a cache forget it.
     pub(super) matches: bool,
 }
 
 impl<P> Offered<P> {
-    /// A chain that can be offered now. Where there is only a hash, the verifier has to know the chain for
-    /// what is `asked`.
+    /// Makes a chain that can be offered now. If there is only a hash, the verifier must know the chain for
+    /// `asked`.
     pub(super) fn new(
         id: Id,
         peer: P,
@@ -51,9 +51,9 @@ impl<P> Offered<P> {
         Some(Self { id, peer, form: form.clone(), pinned })
     }
 
-    /// Reads the content of a CompressedCertificate, and gives what it stands for. What the bytes alone show
-    /// to be malformed is an error. What differs from the chain that is expected is not: the handshake goes on
-    /// with the expected one, without extensions, until the proof.
+    /// Reads the content of a CompressedCertificate, and returns what it stands for. Bytes that are malformed
+    /// in themselves are an error. A difference from the expected chain is not: the handshake continues with
+    /// the expected one, without extensions, until the proof.
     pub(super) fn decode(
         &self,
         expected: ChainHash,

@@ -27,7 +27,7 @@ impl CertificateCodecFactory for ServerCache {
         ALL_IDS
     }
 
-    /// None: a server's cache in a client's configuration does nothing.
+    /// Returns `None`: a server's cache in a client's configuration does nothing.
     fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
         None
     }
@@ -48,7 +48,7 @@ impl CertificateCodecFactory for ServerCache {
 }
 
 impl ServerCache {
-    /// The codec of a connection, by what the client sent: it uses one carrier.
+    /// Makes the codec of a connection, depending on what the client sent: it uses one carrier.
     fn codec_for(
         self: Arc<Self>,
         from: &FromClient<'_>,
@@ -96,7 +96,7 @@ impl ServerCache {
         Ok(Some(ServerCodec { end, says, random: *from.random, offered, ids }))
     }
 
-    /// The clients that don't take part, by the ids that they may be offered.
+    /// Returns the clients that don't take part, by the ids to offer them.
     fn recognisable(&self, under: Under, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
         let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
         let known = self.public(under);
@@ -115,7 +115,7 @@ impl ServerCache {
     }
 }
 
-/// The client that these tickets are of. They aren't looked up where nobody asks for a certificate.
+/// Finds the client of these tickets. They aren't looked up if no certificate is requested.
 fn find(
     end: &mut ServerEnd,
     tickets: &[TicketBytes; TICKETS],
@@ -131,24 +131,24 @@ fn find(
     Some((found.id, found.peer))
 }
 
-/// What a client says in its ClientHello.
+/// What a client's ClientHello announces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Says {
-    /// Nothing: it doesn't take part, or not in this form.
+    /// It doesn't take part, or not in this form.
     Nothing,
-    /// That it takes part, and has no ticket.
+    /// It takes part, but has no ticket.
     TakesPart,
-    /// Its tickets.
+    /// It has tickets.
     Tickets,
 }
 
-/// What a server's connection carries.
+/// A server's codec for one connection.
 struct ServerCodec {
     end: ServerEnd,
     says: Says,
     /// The client's.
     random: [u8; 32],
-    /// The clients' chains that are offered, and their ids.
+    /// The offered chains of clients, and their ids.
     offered: Vec<Offered<Remembered>>,
     ids: Vec<Id>,
 }
@@ -238,8 +238,9 @@ impl CertificateCodec for ServerCodec {
     }
 }
 
-/// Whether certificates of this type alone can be agreed with a client (RFC 7250 §4.1). Of one that lists several
-/// the server's verifier chooses, and another type than the chain's is read as something else.
+/// Whether this is the only type of certificate that can be agreed with a client (RFC 7250 §4.1). If a client
+/// lists several, the server's verifier chooses, and another type than the chain's would be parsed as
+/// something else.
 fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
     match from.offer.extension(ExtensionType::CLIENT_CERTIFICATE_TYPE) {
         None => typ == CertificateType::X509,

@@ -1,4 +1,5 @@
-//! A server's end of a connection, whichever carrier it uses: whom it knows by tickets, and whom it learns.
+//! A server's end of a connection, with either carrier: the client it finds by tickets, and the client it
+//! learns.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -21,17 +22,17 @@ pub(super) struct ServerEnd {
     /// Whether a PSK is used.
     pub(super) psk: bool,
     pub(super) under: Under,
-    /// Whether this side's chain was sent as a hash, once it is sent.
+    /// Whether this side's chain was sent as a hash; `None` before it is sent.
     sent_cached: Option<bool>,
     /// Why it was not.
     pub(super) own_missed: Option<Missed>,
-    /// Why no chain is offered to this client, though it shows tickets.
+    /// Why no chain is offered to this client, although it presented tickets.
     not_offered: Option<Missed>,
-    /// The client's chain, if it came as a hash, and what is remembered of it.
+    /// The client's chain, if it was sent as a hash, and what is remembered of it.
     received: Option<(Received, Remembered)>,
-    /// When the handshake is complete: why it didn't.
+    /// After the handshake: why it was not.
     pub(super) peer_missed: Option<Missed>,
-    /// The client's chain that new tickets are for, when the handshake is complete.
+    /// After the handshake: the client's chain that new tickets are for.
     ticketed: Option<(ChainHash, Tail)>,
 }
 
@@ -51,8 +52,8 @@ impl ServerEnd {
         }
     }
 
-    /// Takes the client's tickets, and gives whom they are of. A ticket of another carrier has an id that is none of
-    /// these, and is for nobody here.
+    /// Takes the client's tickets, and returns the client they belong to. A ticket of another carrier has an
+    /// id outside this range, and finds no client here.
     pub(super) fn take(
         &mut self,
         tickets: &[TicketBytes],
@@ -72,8 +73,8 @@ impl ServerEnd {
         found.ok()
     }
 
-    /// The client that is found by these tickets. They aren't looked up without a clock: nobody could tell whether
-    /// what is known has expired. The fleet ticket is opened if none of the others is known.
+    /// Finds the client by these tickets. Without a clock they aren't looked up, because expiry can't be
+    /// checked. The fleet ticket is opened if none of the others is known.
     fn find(
         &self,
         tickets: &[TicketBytes],
@@ -90,13 +91,13 @@ impl ServerEnd {
         }
     }
 
-    /// A fleet ticket for this client, which every server of the fleet can open.
+    /// Seals a fleet ticket for this client, which every server of the fleet can open.
     pub(super) fn seal(&self, next: &NextTicket) -> Option<FleetTicket> {
         self.cache.seal(self.ticketed?, self.under, next.now.unix?)
     }
 
-    /// A client whose chain is offered. Where the cache has only a hash, the verifier has to know it; what it doesn't
-    /// know leaves the cache.
+    /// Prepares a client's chain to offer. If the cache has only a hash, the verifier must know it; a hash
+    /// that it doesn't know is removed from the cache.
     pub(super) fn offer(
         &mut self,
         id: Id,
@@ -114,12 +115,12 @@ impl ServerEnd {
         offered
     }
 
-    /// This side's chain is sent whole, for this reason, unless [`send`](Self::send) comes after this.
+    /// Notes that this side's chain is sent in full, for this reason, unless [`send`](Self::send) follows.
     pub(super) fn send_whole(&mut self, why: Missed) {
         (self.sent_cached, self.own_missed) = (Some(false), Some(why));
     }
 
-    /// What is sent in place of this side's chain, for the body of its Certificate.
+    /// Returns what replaces this side's chain, for the body of its Certificate.
     pub(super) fn send(&mut self, own: &ChainHash, body: &[u8]) -> Option<Vec<u8>> {
         let content = Content::write(own, body)?;
         (self.sent_cached, self.own_missed) = (Some(true), None);
@@ -127,7 +128,7 @@ impl ServerEnd {
         Some(content)
     }
 
-    /// This client's chain came as so many bytes, in place of a body of so many.
+    /// Notes that this client's chain was received in `content` bytes, in place of a body of `body` bytes.
     pub(super) fn receive(
         &mut self,
         client: Remembered,
@@ -143,20 +144,20 @@ impl ServerEnd {
         self.received.as_ref().is_none_or(|(received, _)| received.matches)
     }
 
-    /// Who copied a ticket must not learn from alerts whose it is.
+    /// An attacker with a copied ticket must not learn from alerts whose it is.
     pub(super) fn conceals_verdict(&self) -> bool {
         self.received.is_some()
     }
 
-    /// The verifier has rejected the client itself: what is known of it has no use any more.
+    /// Forgets the client: the verifier has rejected it, not its proof, so its entry is useless.
     pub(super) fn peer_rejected(&self) {
         if let Some((_, client)) = &self.received {
             self.cache.forget(client);
         }
     }
 
-    /// The handshake is complete: the client that was here, and its chain; by its tickets somebody was `found`, or
-    /// nobody.
+    /// Returns the client and its chain after a complete handshake; `found` is the client that its tickets
+    /// identified, if any.
     pub(super) fn client(
         &mut self,
         end: &HandshakeEnd<'_>,
@@ -172,15 +173,16 @@ impl ServerEnd {
         Some((hash, client))
     }
 
-    /// A client that comes with a PSK shows nothing; its ticket says who it is, if the session that it resumes is
-    /// of the same client. Else somebody has copied the ticket: with new ones derived from a session of his own and
-    /// the chain of another he could find out which chain that is.
+    /// Identifies a client that comes with a PSK, and so presents no certificate, by its ticket, if the
+    /// session that it resumes is of the same client. Otherwise the ticket is a copy: from new tickets,
+    /// derived from its own session and another client's chain, an attacker could find out which chain that
+    /// is.
     fn of_session(&self, client: &Remembered, identity: u32) -> Option<(ChainHash, Remembered)> {
         let is_same = identity != 0 && client.identity == identity;
         is_same.then(|| (client.form.hash(self.cache.sha256), client.clone()))
     }
 
-    /// The client's chain, as it is remembered.
+    /// Returns the client's chain in the form to be remembered.
     fn shown(
         &self,
         peer: &PeerCertificate,
@@ -195,7 +197,7 @@ impl ServerEnd {
         Some((hash, Remembered { form, under: self.under, identity, share }))
     }
 
-    /// Counts how certificates travelled. Clients' chains were `offered`, or none was.
+    /// Counts how certificates were sent. `offered`: chains of clients were offered.
     pub(super) fn count(&mut self, end: &HandshakeEnd<'_>, offered: bool) {
         let (came, is_cached) = (end.peer.is_some(), self.received.is_some());
         let why = match self.not_offered {
@@ -204,7 +206,7 @@ impl ServerEnd {
             None => Missed::NothingCached,
         };
         self.peer_missed = (came && !is_cached).then_some(why);
-        // Why nothing was offered is counted already.
+        // The reason for offering nothing is already counted.
         let missed = self.peer_missed.filter(|_| offered || self.not_offered.is_none());
         self.cache.count(|metrics| {
             metrics.sent_cached += u64::from(self.sent_cached == Some(true));

@@ -1,4 +1,4 @@
-//! A store under whatever clients with good certificates can make of it, against a simple list.
+//! A store under any load that clients with valid certificates can cause, compared with a simple list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Numbers {
         Under { server: [self.below(3) as u8; 16], policy }
     }
 
-    /// A client, and which leaf it has.
+    /// Returns a client, and the number of its leaf.
     fn peer(&mut self, store: &mut Store) -> (u64, Remembered) {
         let client = self.below(60);
         let len = [0, 100, 1000, 3000, 40_000][self.below(64).saturating_sub(59) as usize];
@@ -73,7 +73,7 @@ fn assert_bounded(store: &Store) {
     assert!(metrics.entries as usize <= LIMITS.clients, "{} clients", metrics.entries);
 }
 
-/// What was learned: whose ticket it is, and at which server.
+/// What was learned: the owner of a ticket, and its server.
 type Tickets = BTreeMap<TicketBytes, (u64, Under, Ticket)>;
 
 fn attack(seed: u64, rounds: usize) {
@@ -105,7 +105,7 @@ fn attack(seed: u64, rounds: usize) {
                 let found = store.take(&shown, under, 0, |_| true);
                 if let Ok(found) = found {
                     found_in_all += 1;
-                    // Ids have 14 bits: by chance another ticket has the same.
+                    // Ids have 14 bits: another ticket may have the same by chance.
                     let is_it = |it: &&(u64, Under, Ticket)| {
                         it.2.id == found.id && it.0 == u64::from(found.peer.identity)
                     };
@@ -153,7 +153,7 @@ fn attack(seed: u64, rounds: usize) {
     assert_eq!(left.sum::<usize>(), 0);
 }
 
-/// Of each client at most eight are live.
+/// Checks that each client has at most eight live tickets.
 fn assert_few_of_each(store: &mut Store, tickets: &Tickets) {
     let mut of_clients: BTreeMap<u64, BTreeSet<TicketBytes>> = BTreeMap::new();
     for (bytes, (client, under, _)) in tickets {
@@ -169,7 +169,7 @@ fn a_store_stays_within_its_bounds_whatever_clients_do() {
     (0..4).for_each(|seed| attack(seed, 5000));
 }
 
-/// Clients of one authority that send long lists by turns.
+/// Clients of one authority send long lists in turn.
 #[test]
 fn what_is_written_is_hardly_longer_than_what_is_kept() {
     let limits = ServerLimits { clients: 1000, bytes: 1 << 20 };
@@ -194,7 +194,7 @@ fn what_is_written_is_hardly_longer_than_what_is_kept() {
     assert!(self::written(&read) == written);
 }
 
-/// All that a store writes.
+/// Returns everything that a store writes.
 fn written(store: &Store) -> Vec<u8> {
     let mut written = Vec::new();
     let mut writing = store.begin_to_write(&mut written, false);
@@ -202,7 +202,7 @@ fn written(store: &Store) -> Vec<u8> {
     written
 }
 
-/// One with the id of no ticket would be in the index for ever, and found by nobody.
+/// A ticket with the id that means none would stay in the index, unreachable.
 #[test]
 fn a_ticket_that_stands_for_none_is_not_read() {
     let mut store = Store::new(tessera_aws_lc::provider().random, LIMITS).expect("a store");

@@ -1,4 +1,4 @@
-//! The tickets of clients that have more than two: those with several connections at a time.
+//! The tickets of clients with more than two: those with concurrent connections.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::ids::KeptTicket;
 /// How many tickets of one client are known.
 pub(super) const LIVE: usize = 8;
 
-/// How many of them are with the client itself.
+/// How many of them the client's record holds itself.
 pub(super) const INLINE: usize = 2;
 
 /// The others, by client.
@@ -19,19 +19,18 @@ pub(super) struct Extras(BTreeMap<u32, Box<Extra>>);
 #[derive(Default)]
 pub(super) struct Extra {
     pub(super) tickets: [Option<KeptTicket>; LIVE - INLINE],
-    /// When each of all came, in places: the longer before `next`, the earlier. Numbers begin again after the
-    /// last one.
+    /// When the ticket at each place came: the longer before `next`, the earlier. Numbers wrap around.
     pub(super) came: [u32; LIVE],
     pub(super) next: u32,
 }
 
 impl Extra {
-    /// The place of the ticket that came first, where all places have one.
+    /// Returns the place of the oldest ticket, if all places are taken.
     pub(super) fn oldest(&self) -> usize {
         (0..LIVE).max_by_key(|place| self.age(*place)).unwrap_or(0)
     }
 
-    /// How many tickets have come since that of this place, itself included.
+    /// Returns how many tickets have come since that at this place, itself included.
     pub(super) fn age(&self, place: usize) -> u32 {
         self.next.wrapping_sub(self.came.get(place).copied().unwrap_or_default())
     }
@@ -46,7 +45,7 @@ impl Extras {
         self.0.contains_key(&client)
     }
 
-    /// Those of a client, made if there are none: then the two of the client itself came first.
+    /// Returns those of a client, creating them if missing: then the client's two own tickets came first.
     pub(super) fn of(&mut self, client: u32) -> &mut Extra {
         self.0.entry(client).or_insert_with(|| {
             let mut extra = Box::<Extra>::default();
@@ -56,7 +55,7 @@ impl Extras {
         })
     }
 
-    /// Takes a ticket out; the rest goes when it was the last.
+    /// Takes a ticket out; drops the rest when it was the last.
     pub(super) fn take(&mut self, client: u32, place: usize) -> Option<KeptTicket> {
         let extra = self.0.get_mut(&client)?;
         let taken = extra.tickets.get_mut(place.checked_sub(INLINE)?)?.take();
@@ -66,6 +65,6 @@ impl Extras {
         taken
     }
 
-    /// About how many bytes those of one client take, with their places in the index.
+    /// Roughly how many bytes one client's extras take, including their places in the index.
     pub(super) const COST: usize = size_of::<Extra>() + 24 + 5 * (LIVE - INLINE);
 }

@@ -1,4 +1,5 @@
-//! Tickets that every server of a fleet can open: which chain to look for, sealed under the keys of session tickets.
+//! Tickets that every server of a fleet can open: which chain to look for, sealed under the keys of session
+//! tickets.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,36 +17,36 @@ use crate::form::Form;
 use crate::ids::random_id;
 use crate::wire::FleetTicket;
 
-/// What seals them.
+/// Seals and opens fleet tickets.
 pub(super) struct Sealer {
     ring: Arc<dyn TicketKeys>,
     random: &'static dyn Random,
-    /// How old one may be.
+    /// Maximum age of a ticket.
     longest_age: Duration,
 }
 
-/// What a fleet ticket holds. All have the same length, so none tells anything by it.
+/// The content of a fleet ticket. All have the same length, so that the length reveals nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Contents {
-    /// Which chain.
+    /// The chain.
     pub(crate) chain: ChainHash,
-    /// The last bytes of what a cache keeps of it for itself, by which it is found there.
+    /// The last bytes of what a cache keeps of it, by which it is found there.
     pub(crate) tail: Tail,
-    /// For which server.
+    /// The server that it is for.
     pub(crate) server: ServerName,
-    /// Under which id the client is to send it.
+    /// The id under which the client will send it.
     pub(crate) id: Id,
     /// When it was issued, in seconds since the Unix epoch.
     pub(crate) issued_at: u64,
 }
 
-/// The end of an end entity's certificate: of its signature, which its owner doesn't choose. Zeros, if only the
-/// hash of the chain is kept.
+/// The end of an end entity's certificate: part of its signature, which its owner can't choose. Zeros if only
+/// the hash of the chain is kept.
 pub(crate) type Tail = [u8; 16];
 
 const VERSION: u8 = 1;
 
-/// What the ring seals for it opens as no session ticket, and no session ticket opens for it.
+/// Separates fleet tickets from session tickets under the same ring: neither opens as the other.
 const PURPOSE: &[u8] = b"tessera cached certificates";
 
 impl Sealer {
@@ -57,7 +58,7 @@ impl Sealer {
         Self { ring, random, longest_age }
     }
 
-    /// A new ticket for this chain. `None` without a key, or random numbers.
+    /// Seals a new ticket for this chain. `None` without a key, or without randomness.
     pub(super) fn seal(
         &self,
         (chain, tail): (ChainHash, Tail),
@@ -69,11 +70,11 @@ impl Sealer {
         let id = random_id(random);
         let contents = Contents { chain, tail, server, id, issued_at: unix.as_secs() };
         let sealed: Box<[u8]> = self.ring.seal_for(PURPOSE, &contents.write(), unix)?.into();
-        // What has no room in a ClientHello.
+        // Longer ones don't fit into a ClientHello.
         (1..=255).contains(&sealed.len()).then_some(FleetTicket { id, sealed })
     }
 
-    /// What is in the ticket that a client shows; `None` if it was sealed elsewhere, for another server, or too long ago.
+    /// Opens a client's ticket; `None` if it was sealed elsewhere, for another server, or too long ago.
     pub(super) fn open(
         &self,
         sealed: &[u8],
@@ -81,7 +82,7 @@ impl Sealer {
         unix: Duration,
     ) -> Option<Contents> {
         let contents = Contents::read(&self.ring.open_for(PURPOSE, sealed, unix)?)?;
-        // By a clock that is a little behind, it comes from the future.
+        // By a clock that is a little slow, it is from the future.
         let age = unix.as_secs().saturating_sub(contents.issued_at);
         let is_young = age <= self.longest_age.as_secs();
         (contents.server == server && is_young).then_some(contents)
@@ -106,7 +107,7 @@ impl Contents {
     }
 }
 
-/// The last bytes of what a cache keeps for itself of a chain in this form.
+/// Returns the last bytes of what a cache keeps of a chain in this form.
 pub(crate) fn tail_of(form: &Form) -> Tail {
     match form {
         Form::Whole(chain) => tail(&chain.leaf),
@@ -114,7 +115,7 @@ pub(crate) fn tail_of(form: &Form) -> Tail {
     }
 }
 
-/// The last bytes, after zeros where there are fewer.
+/// Returns the last bytes, preceded by zeros if there are fewer.
 pub(super) fn tail(own: &[u8]) -> Tail {
     let mut tail = Tail::default();
     let taken = own.len().min(tail.len());
@@ -202,14 +203,14 @@ mod tests {
         assert!(ids.len() > 32 && ids.iter().all(|id| id.0 >= 0xc000), "{}", ids.len());
     }
 
-    /// They are of one ring.
+    /// Both are of one ring.
     #[test]
     fn a_fleet_ticket_is_no_session_ticket() {
         let (ring, sealer) = sealers();
         let ticket = sealer.seal((ChainHash([1; 32]), [2; 16]), SERVER, NOW).expect("a ticket");
         let question = OpenTicket::new(ticket.sealed.to_vec(), Some(NOW));
         assert!(matches!(ring.open(&question), Reply::Now(None)));
-        // Nor would anything else that the ring opens for this purpose be taken for one.
+        // Nor is anything else that the ring opens for this purpose accepted.
         for contents in [&[1; 74][..], &[1; 76], &[2; 75], &[]] {
             let sealed = ring.seal_for(PURPOSE, contents, NOW).expect("a key");
             assert_eq!(sealer.open(&sealed, [1; 16], NOW), None);

@@ -1,4 +1,4 @@
-//! What many clients have in common, once: the rest of their chains, and who judged them.
+//! Data that many clients share, stored once: the rest of their chains, and the policy that accepted them.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -7,14 +7,14 @@ use alloc::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::wire::CertificateType;
 
-/// What the clients of a group have in common.
+/// The data shared by the clients of a group.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Group {
-    /// Whose part of the cache they are in.
+    /// The share of the cache that they are in.
     pub(super) share: u32,
-    /// Which server they came to.
+    /// The server that they connected to.
     pub(super) server: ServerName,
-    /// What judged them.
+    /// The policy of the verifier that judged them.
     pub(super) policy: Option<[u8; VerifierDigest::LEN]>,
     pub(super) kind: Kind,
     /// The rest of their chains.
@@ -22,16 +22,16 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// About how many bytes it takes.
+    /// Returns roughly how many bytes it takes.
     pub(super) fn cost(&self) -> usize {
         self.issuers.len() + size_of::<Option<Member>>() + 2 * size_of::<Self>()
     }
 }
 
-/// The server that a client asked for, shortened: the beginning of a hash of its name.
+/// The name of the server that a client asked for, as a truncated hash.
 pub(crate) type ServerName = [u8; 16];
 
-/// What is kept of each of them.
+/// What is kept of each client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// The end entity's certificate.
@@ -69,17 +69,17 @@ impl Groups {
         Some(&self.groups.get(number as usize)?.as_ref()?.group)
     }
 
-    /// The number of a group that is there.
+    /// Returns the number of an existing group.
     pub(super) fn find(&self, group: &Group) -> Option<u32> {
         self.numbers.get(group).copied()
     }
 
-    /// How many bytes it would cost to have this group.
+    /// Returns how many bytes this group would cost.
     pub(super) fn cost_to_join(&self, group: &Group) -> usize {
         if self.numbers.contains_key(group) { 0 } else { group.cost() }
     }
 
-    /// One more in this group: its number, and how many bytes it costs to have the group.
+    /// Adds a client to this group; returns its number, and how many bytes the group costs.
     pub(super) fn join(&mut self, group: &Group) -> (u32, usize) {
         if let Some(&number) = self.numbers.get(group) {
             if let Some(Some(found)) = self.groups.get_mut(number as usize) {
@@ -97,7 +97,7 @@ impl Groups {
         (number, group.cost())
     }
 
-    /// One less: how many bytes are free because it was the last.
+    /// Removes a client; returns how many bytes are freed if it was the last.
     pub(super) fn leave(&mut self, number: u32) -> usize {
         let Some(place) = self.groups.get_mut(number as usize) else { return 0 };
         let Some(found) = place else { return 0 };

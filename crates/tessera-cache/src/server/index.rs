@@ -1,20 +1,20 @@
-//! A table from hashes to small numbers, in four bytes an entry and hardly more.
+//! A hash table of small numbers, in little more than four bytes per entry.
 
 use alloc::vec::Vec;
 
-/// Robin Hood hashing with linear probing, in segments that grow by themselves.
+/// Robin Hood hashing with linear probing, in segments that grow independently.
 ///
-/// A slot holds a number and how far it is from where its hash would have it. What is at another distance
-/// than the search has another hash, so hardly any wrong candidate is looked at in the caller's memory; and
-/// removal needs no memory but the table's. A table is between four fifths and nine tenths full. Its segments
-/// keep the pause short while one grows: the caller hashes what is in it again.
+/// A slot holds a number and its distance from the slot that its hash selects. An entry at another distance
+/// than the search has another hash, so hardly any wrong candidate is looked up in the caller's memory; and
+/// removal needs no memory but the table's. A table is between four fifths and nine tenths full. Segments
+/// keep the pause short when one grows: the caller hashes its entries again.
 pub(super) struct Index {
     segments: Vec<Segment>,
 }
 
 #[derive(Default)]
 struct Segment {
-    /// 0: free. Else one more than the distance in the upper 8 bits, the number in the lower 24.
+    /// 0: free. Otherwise the distance plus one in the upper 8 bits, the number in the lower 24.
     slots: Vec<u32>,
     used: usize,
 }
@@ -22,10 +22,10 @@ struct Segment {
 /// The number of segments.
 const SEGMENTS: usize = 256;
 
-/// Numbers in an index are smaller than this.
+/// Exclusive bound of the numbers in an index.
 pub(super) const END: u32 = 1 << 24;
 
-/// The greatest distance that a slot can tell.
+/// The greatest distance that a slot can hold.
 const FARTHEST: u32 = 0xfe;
 
 impl Index {
@@ -35,13 +35,13 @@ impl Index {
         Self { segments }
     }
 
-    /// The number with this hash that `is_it` says.
+    /// Returns the number with this hash for which `is_it` is true.
     pub(super) fn find(&self, hash: u64, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let segment = self.segments.get(segment_of(hash))?;
         segment.place(hash, is_it).and_then(|at| segment.slots.get(at)).map(|slot| slot & (END - 1))
     }
 
-    /// Adds a number. `hash_of` gives the hashes of those that are there.
+    /// Adds a number. `hash_of` returns the hashes of existing entries.
     pub(super) fn insert(&mut self, hash: u64, number: u32, hash_of: impl Fn(u32) -> u64) {
         if let Some(segment) = self.segments.get_mut(segment_of(hash)) {
             segment.add(hash, number, hash_of);
@@ -55,20 +55,20 @@ impl Index {
         }
     }
 
-    /// How many bytes it takes.
+    /// Returns how many bytes it takes.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
         self.segments.iter().map(|it| size_of::<Segment>() + 4 * it.slots.capacity()).sum()
     }
 }
 
-/// The upper bits choose the segment, the others the slot.
+/// Splits a hash: the upper bits select the segment, the others the slot.
 fn segment_of(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
 impl Segment {
-    /// Where a hash would be if nothing else were there.
+    /// Returns the slot of a hash in an empty table.
     fn home(&self, hash: u64) -> usize {
         let below = u128::from(hash << 8);
         ((below * self.slots.len() as u128) >> 64) as usize
@@ -82,7 +82,7 @@ impl Segment {
         let mut at = self.home(hash);
         for distance in 0..=FARTHEST {
             let slot = *self.slots.get(at)?;
-            // Whoever is nearer to home than this, or nobody: the hash isn't there.
+            // An entry closer to home, or a free slot: the hash isn't there.
             if slot >> 24 <= distance {
                 return None;
             }
@@ -99,16 +99,16 @@ impl Segment {
         if (self.used + 1) * 10 > self.slots.len() * 9 {
             self.grow(&hash_of);
         }
-        // Hashes are keyed, so that nobody can make many of them the same: too far from home is what only a
-        // full table has. What still has no place is forgotten, as it would be by an eviction.
+        // Hashes are keyed, so an attacker can't make many of them equal: only in a full table is an entry
+        // too far from home. What still has no place is forgotten, as by an eviction.
         if !self.try_add(hash, number) && self.used * 2 > self.slots.len() {
             self.grow(&hash_of);
             let _ = self.try_add(hash, number);
         }
     }
 
-    /// Adds a number, and moves those that are nearer to home than it; `false` if something is too far
-    /// from home then, and nothing has changed.
+    /// Adds a number, and moves entries closer to home than it; `false`, with nothing changed, if an entry
+    /// would be too far from home.
     fn try_add(&mut self, hash: u64, number: u32) -> bool {
         if self.slots.is_empty() || !self.has_room(hash) {
             return false;
@@ -131,7 +131,7 @@ impl Segment {
         }
     }
 
-    /// Whether nothing would be too far from home with one more of this hash.
+    /// Whether no entry would be too far from home with one more of this hash.
     fn has_room(&self, hash: u64) -> bool {
         let (mut at, mut distance) = (self.home(hash), 1);
         for _ in 0..self.slots.len() {
@@ -150,7 +150,7 @@ impl Segment {
     fn remove(&mut self, hash: u64, number: u32) {
         let Some(mut at) = self.place(hash, |there| there == number) else { return };
         self.used -= 1;
-        // Those behind it move one place towards home.
+        // The entries after it move one place towards home.
         loop {
             let next = self.after(at);
             let moved = self.slots.get(next).copied().unwrap_or(0);
@@ -165,7 +165,7 @@ impl Segment {
         }
     }
 
-    /// Makes room: an eighth more.
+    /// Grows the segment by an eighth.
     fn grow(&mut self, hash_of: &impl Fn(u32) -> u64) {
         let len = self.slots.len() + (self.slots.len() / 8).max(8);
         let larger = Self { slots: alloc::vec![0; len], used: 0 };
@@ -183,7 +183,7 @@ mod tests {
 
     use super::Index;
 
-    /// A cheap hash of numbers.
+    /// Computes a cheap hash of a number.
     fn hash(number: u32) -> u64 {
         (u64::from(number) + 1)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -236,7 +236,7 @@ mod tests {
         assert!(index.bytes() < 520_000, "{}", index.bytes());
     }
 
-    /// Nobody who doesn't know the key can make hashes equal; that they are must break nothing.
+    /// Only an attacker with the key can make hashes equal; even then nothing may break.
     #[test]
     fn an_index_survives_equal_hashes() {
         let mut index = Index::new();

@@ -2,8 +2,8 @@
 
 use tessera::crypto::{Random, RandomFailed};
 
-/// Hashes what peers choose into tables, so that nobody without the key can aim at one place: two rounds of
-/// multiplication with folding, as wyhash does it. It hides nothing else.
+/// Hashes data chosen by peers into tables, so that an attacker without the key can't target one place: two
+/// rounds of multiplication with folding, as in wyhash. It hides nothing else.
 pub(super) struct Keyed([u64; 3]);
 
 impl Keyed {
@@ -12,13 +12,13 @@ impl Keyed {
         for word in &mut key {
             let mut bytes = [0; 8];
             random.fill(&mut bytes)?;
-            // Odd, and so never zero: a factor that is zero would make all hashes one.
+            // Odd, and so never zero: a zero factor would make all hashes equal.
             *word = u64::from_ne_bytes(bytes) | 1;
         }
         Ok(Self(key))
     }
 
-    /// The key, for a cache that is written down with what was hashed.
+    /// Returns the key, for an export of a cache that contains hashes.
     pub(super) fn key(&self) -> [u64; 3] {
         self.0
     }

@@ -1,5 +1,5 @@
-//! What many clients take at a server, and how long one is looked for. Whoever measures brings the clock and the
-//! allocator's books: nothing here knows a machine.
+//! Measures a server's memory for many clients, and the time to look one up. The caller brings the clock and
+//! the allocator's counters: this module knows no machine.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -18,46 +18,46 @@ use crate::ids::{Ticket, TicketBytes};
 /// The instruments of a measurement.
 #[derive(Clone, Copy)]
 pub struct Meter<'a> {
-    /// How many bytes are allocated.
+    /// Returns how many bytes are allocated.
     pub held: &'a dyn Fn() -> i64,
-    /// The most of them since the measurement began.
+    /// Returns the peak since the measurement began.
     pub most: &'a dyn Fn() -> i64,
-    /// How long this thread had a processor, in nanoseconds.
+    /// Returns this thread's processor time, in nanoseconds.
     pub processor: &'a dyn Fn() -> u64,
 }
 
 /// What is kept of each client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
-    /// Its certificate, beside issuers that all have.
+    /// Its certificate, with issuers that all share.
     Certificates,
     /// The hash of its chain: a verifier remembers the rest.
     Hashes,
 }
 
-/// What was measured. Times are of one client, in nanoseconds.
+/// The results. Times are per client, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Measured {
-    /// More than before the first client, when each has been here twice.
+    /// Bytes above the start, after each client has connected twice.
     pub held: i64,
-    /// The most meanwhile, more than before as well.
+    /// Peak bytes above the start.
     pub most: i64,
-    /// By the cache's own count.
+    /// Bytes by the cache's own count.
     pub counted: u64,
-    /// To learn a client that was never here.
+    /// Learning a new client.
     pub learned: f64,
-    /// To take a ticket, and to learn new ones.
+    /// Taking a ticket, and learning new ones.
     pub renewed: f64,
-    /// To look a hello's two tickets up, of which one is of a client.
+    /// Looking up a ClientHello's two tickets, one of which is known.
     pub known: f64,
-    /// The same with two that nobody knows.
+    /// Looking up two unknown tickets.
     pub unknown: f64,
 }
 
-/// Lets so many clients come to an empty server twice, in a random order, and then looks each up once more. Their
-/// chains are like this one, but for the last bytes of the leaf. `None` if it is none, or the provider has no random
-/// numbers.
+/// Connects this many clients to an empty server twice, in random order, and then looks each up once more.
+/// Their chains are like this one, except for the last bytes of the leaf. `None` if it is no chain, or
+/// without randomness.
 pub fn measure(
     provider: &Provider,
     certificates: &[Vec<u8>],
@@ -103,14 +103,14 @@ fn is_found(store: &mut Store, shown: [TicketBytes; 2]) -> bool {
     store.take(&shown, UNDER, NOW, |_| true).is_ok()
 }
 
-/// What all clients have in common.
+/// What all clients share.
 struct Template {
     chain: Chain,
     kept: Kept,
 }
 
 impl Template {
-    /// A client's chain: its own signature, and the issuers that all have.
+    /// Makes a client's chain: its own signature, and the shared issuers.
     fn peer(&self, store: &mut Store, client: u64) -> Remembered {
         let own = random(!client).to_be_bytes();
         let share = store.share_of(&self.chain.leaf);
@@ -137,10 +137,10 @@ impl Template {
 
 const UNDER: Under = Under { server: [1; 16], policy: Some(VerifierDigest([2; 32])) };
 
-/// When all of it happens: certificates without a date they have expired at have none to judge.
+/// The time of the measurement; the certificates have no expiry to check.
 const NOW: u64 = 1_800_000_000;
 
-/// The tickets of a handshake.
+/// Makes the tickets of a handshake.
 fn tickets(client: u64, round: u64) -> [Ticket; 2] {
     [0, 1].map(|number| {
         let bytes = random(client * 64 + round * 2 + number).to_be_bytes();
@@ -148,12 +148,12 @@ fn tickets(client: u64, round: u64) -> [Ticket; 2] {
     })
 }
 
-/// What the hello of a client shows that has one ticket of this round.
+/// Makes the tickets in the ClientHello of a client that has one ticket of this round.
 fn shown(client: u64, round: u64) -> [TicketBytes; 2] {
     [tickets(client, round)[0].bytes, no_ticket(client)]
 }
 
-/// What stands where a client has one ticket only.
+/// Makes the filler for a client with only one ticket.
 fn no_ticket(client: u64) -> TicketBytes {
     random(client ^ 1 << 60).to_be_bytes()
 }

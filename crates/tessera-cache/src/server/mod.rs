@@ -1,4 +1,4 @@
-//! What a server remembers of clients.
+//! A server's cache of clients.
 
 #[cfg(test)]
 mod attacked;
@@ -44,18 +44,18 @@ use crate::metrics::Metrics;
 use crate::missed::Missed;
 use crate::wire::FleetTicket;
 
-/// The certificates of clients that have been here: the
+/// The certificates of clients that have connected: the
 /// [`CertificateCodecFactory`](tessera::auth::CertificateCodecFactory) of servers. It also sends this
 /// server's own chain as a hash to clients that know it, with client certificates or without.
 ///
-/// All configurations of a server share one. It remembers what complete handshakes brought whose client the
-/// verifier accepted. A client is found by a ticket, which both ends derive and which is used once; at most
-/// eight are known of a certificate, whatever its owner sends after it. What a client has in common with
-/// others, such as the certificates of its issuers, is kept once.
+/// All configurations of a server share one. It remembers the results of complete handshakes with clients
+/// that the verifier accepted. A client is found by a ticket, which both ends derive and which is used once;
+/// at most eight are known per certificate, whatever its owner sends after it. Data that clients share, such
+/// as the certificates of their issuers, is kept once.
 ///
-/// When it is full, the client that was not used for longest leaves; but each authority's clients, by the
-/// issuer in their certificates, have a part of the cache that the others' can't take from them. So whoever
-/// has many certificates of one authority evicts that authority's clients.
+/// When it is full, the least recently used client is evicted; but each authority's clients, by the issuer in
+/// their certificates, have a share of the cache that others' clients can't take. So an attacker with many
+/// certificates of one authority only evicts that authority's clients.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -68,7 +68,7 @@ use crate::wire::FleetTicket;
 /// ```
 pub type ServerCache = Cache<Clients>;
 
-/// What a server remembers of clients.
+/// A server's entries for clients.
 pub struct Clients {
     store: Lock<Store>,
     public: Lock<Public>,
@@ -76,13 +76,13 @@ pub struct Clients {
     sealer: Option<Sealer>,
 }
 
-/// How much a server remembers.
+/// The capacity of a server's cache.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// How many clients, at most 2,097,152. Default: 65,536.
+    /// Maximum number of clients, up to 2,097,152. Default: 65,536.
     pub clients: usize,
-    /// About how many bytes in all, certificates included. Default: 64 MiB.
+    /// Maximum bytes in all, roughly, certificates included. Default: 64 MiB.
     pub bytes: usize,
 }
 
@@ -93,10 +93,10 @@ impl Default for ServerLimits {
 }
 
 impl ServerCache {
-    /// An empty cache.
+    /// Makes an empty cache.
     ///
     /// # Errors
-    /// If the provider has no SHA-256, or no random numbers.
+    /// Returns an error if the provider has no SHA-256, or no randomness.
     pub fn new(provider: &Provider) -> Result<Self, NotMade> {
         let store = Store::new(provider.random, ServerLimits::default());
         let store = Lock::new(store.map_err(|_| NotMade::NoRandom)?);
@@ -104,27 +104,29 @@ impl ServerCache {
         Self::of(provider, Clients { store, public, random, sealer: None })
     }
 
-    /// Remembers as much as this.
+    /// Sets the capacity.
     pub fn with_limits(self, limits: ServerLimits) -> Self {
         self.peers.store.lock().limit(limits);
         self
     }
 
-    /// How much it remembers at most.
+    /// Returns the capacity.
     pub fn limits(&self) -> ServerLimits {
         self.peers.store.lock().limits
     }
 
-    /// Gives clients fleet tickets too, in each NewSessionTicket, under the keys of this ring: for a fleet whose
-    /// servers share a ring, and no cache. Whichever of them the client was at last, one that has its chain finds it;
-    /// so does a server that lost the other tickets, and not the chains. A ticket has about 140 bytes, and is good
-    /// for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and while its key is in the ring.
+    /// Also sends clients fleet tickets, one in each NewSessionTicket, under the keys of this ring: for a
+    /// fleet whose servers share a ring, but no cache. Whichever server the client was at last, one that has
+    /// its chain finds it; so does a server that lost the other tickets, but not the chains. A ticket has
+    /// about 140 bytes, and is valid for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and while its
+    /// key is in the ring.
     ///
-    /// The configuration's `tickets` have to be given too, since nothing else brings them to clients; the same ring will
-    /// do. A ring of one server alone is of no use, and `TicketKeys` without `seal_for` give none.
+    /// Set the configuration's `tickets` too, because they carry fleet tickets to clients; the same ring will
+    /// do. The ring of a single server is useless here, and `TicketKeys` without `seal_for` yield no fleet
+    /// tickets.
     ///
-    /// Servers keep no record of those that were shown: whoever copies one from the wire learns which servers of the
-    /// fleet know its chain, and not whose it is.
+    /// Servers keep no record of used ones: an attacker that copies one from the wire learns which servers of
+    /// the fleet know its chain, but not whose it is.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -145,16 +147,16 @@ impl ServerCache {
         self
     }
 
-    /// How old a fleet ticket may be.
+    /// Maximum age of a fleet ticket.
     pub const FLEET_TICKET_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
-    /// What it did so far.
+    /// Returns what it has done so far.
     pub fn metrics(&self) -> Metrics {
         self.peers.store.lock().metrics()
     }
 
-    /// Forgets every client that was accepted under another policy than these: trust anchors were removed,
-    /// or names. What was accepted under another policy isn't offered in any case.
+    /// Forgets every client that was accepted under a policy other than these: for removed trust anchors or
+    /// names. Chains accepted under another policy are not offered in any case.
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
         self.peers.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
         let keep =
@@ -178,7 +180,7 @@ impl ServerCache {
         self.peers.store.lock().take(tickets, under, unix, may_offer)
     }
 
-    /// The client that a fleet ticket stands for.
+    /// Returns the client that a fleet ticket stands for.
     pub(crate) fn open(
         &self,
         sealed: &[u8],
@@ -197,11 +199,11 @@ impl ServerCache {
         let candidate = (*client, form);
         let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
         store.metrics.found_by_fleet_ticket += 1;
-        // Its place is behind the others.
+        // Its place is after the others.
         Ok(Found { id: named.id, place: TICKETS, peer })
     }
 
-    /// A fleet ticket for this chain at this server; `None` if none are given.
+    /// Seals a fleet ticket for this chain at this server; `None` if fleet tickets are off.
     pub(crate) fn seal(
         &self,
         chain: (ChainHash, Tail),
@@ -211,26 +213,26 @@ impl ServerCache {
         self.peers.sealer.as_ref()?.seal(chain, under.server, unix)
     }
 
-    /// What a client is accepted under that asks for this server.
+    /// Returns the server and policy under which this client would be accepted.
     pub(crate) fn under(&self, from: &FromClient<'_>) -> Under {
         let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
         let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
         Under { server, policy: from.policy }
     }
 
-    /// An identity, as it is remembered.
+    /// Returns an identity in the form to be remembered.
     pub(crate) fn identity(&self, identity: Option<&PeerIdentity>) -> u32 {
         self.peers.store.lock().identity(identity.map_or(&[], |it| &it.blob))
     }
 
-    /// The part of the cache for clients like this one.
+    /// Returns the share of the cache for clients like this one.
     pub(crate) fn share_of(&self, peer: &PeerCertificate) -> u32 {
         self.peers.store.lock().share_of(peer.chain().next().unwrap_or_default())
     }
 
     pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let mut store = self.peers.store.lock();
-        // Since its handshake began its part may have become another authority's.
+        // The share may have passed to another authority since the handshake began.
         let share = match &peer.form {
             Form::Whole(chain) => store.share_of(&chain.leaf),
             Form::Known(_) => peer.share,
@@ -238,18 +240,18 @@ impl ServerCache {
         store.learn(&Remembered { share, ..peer.clone() }, tickets, presented);
     }
 
-    /// A client leaves, with its tickets.
+    /// Removes a client, with its tickets.
     pub(crate) fn forget(&self, client: &Remembered) {
         self.peers.store.lock().forget(client);
         self.peers.public.lock().retain(|it| !it.is_of(client));
     }
 
-    /// The clients that don't take part otherwise, and were accepted under this.
+    /// Returns the clients that don't take part otherwise, and were accepted under this.
     pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
         self.peers.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
     }
 
-    /// The public id of the client with this chain was answered with another hash.
+    /// Notes that the public id of the client with this chain was answered with another hash.
     pub(crate) fn dispute_public(&self, hash: &ChainHash) {
         self.peers.public.lock().dispute(hash);
     }

@@ -1,11 +1,11 @@
-//! Values with small numbers that stay where they are: memory grows by pages, not by doubling.
+//! Numbered values that never move: memory grows by pages instead of doubling.
 
 use alloc::vec::Vec;
 
 /// Values by their numbers.
 pub(super) struct Pages<T> {
     pages: Vec<Vec<T>>,
-    /// How many there are, and so the next number.
+    /// How many there are, which is the next number.
     len: u32,
 }
 
@@ -29,12 +29,12 @@ impl<T> Pages<T> {
         self.pages.get_mut(number as usize / PAGE)?.get_mut(number as usize % PAGE)
     }
 
-    /// Adds a value and gives its number.
+    /// Adds a value and returns its number.
     pub(super) fn push(&mut self, value: T) -> u32 {
         match self.pages.last_mut().filter(|page| page.len() < PAGE) {
             Some(page) => page.push(value),
             None => {
-                // The first page grows as it must: most caches are small.
+                // The first page grows on demand: most caches are small.
                 let room = if self.pages.is_empty() { 4 } else { PAGE };
                 let mut page = Vec::with_capacity(room);
                 page.push(value);

@@ -1,4 +1,4 @@
-//! Clients that don't take part, for ids that everybody can recognise.
+//! Clients that don't take part, for ids that every observer can recognise.
 
 use alloc::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::store::Remembered;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 
-/// The clients that were here last.
+/// The most recent clients.
 #[derive(Default)]
 pub(super) struct Public(VecDeque<PublicClient>);
 
@@ -15,15 +15,15 @@ pub(super) struct Public(VecDeque<PublicClient>);
 pub(crate) struct PublicClient {
     pub(crate) hash: ChainHash,
     pub(crate) peer: Remembered,
-    /// Somebody answered this client's id with another hash. It may be a client whose chain has the same id:
-    /// as long as that is offered, it would be refused each time, and never be learned.
+    /// This client's id was answered with another hash, maybe by a client whose chain has the same id: as
+    /// long as that id is offered, the other client would be refused each time, and never be learned.
     pub(crate) disputed: bool,
 }
 
-/// How many: compress_certificate names 127 algorithms (RFC 8879 §3), and one is left for compression.
+/// Maximum number: compress_certificate names 127 algorithms (RFC 8879 §3), and one is left for compression.
 const CLIENTS: usize = 126;
 
-/// The longest chain, in bytes: together they take at most two megabytes beside the limit of the others.
+/// The longest chain, in bytes: together they take at most two megabytes in addition to the other limits.
 const LONGEST: usize = 16 << 10;
 
 fn has_leaf_of(one: &Form, other: &Form) -> bool {
@@ -34,7 +34,8 @@ fn has_leaf_of(one: &Form, other: &Form) -> bool {
 }
 
 impl Public {
-    /// What follows a leaf is its owner's choice: one chain is known of each, and none that is long.
+    /// Learns one chain per leaf, and none that is long, because the owner of a leaf can choose what follows
+    /// it.
     pub(super) fn learn(&mut self, hash: ChainHash, peer: Remembered) {
         if peer.form.bytes() > LONGEST {
             return;
@@ -44,8 +45,8 @@ impl Public {
         self.0.push_front(PublicClient { hash, peer, disputed: false });
     }
 
-    /// The id of the client with this chain was answered with another hash. It isn't offered until the client
-    /// has been here again.
+    /// Notes that the id of the client with this chain was answered with another hash. It isn't offered until
+    /// the client has connected again.
     pub(super) fn dispute(&mut self, hash: &ChainHash) {
         if let Some(client) = self.0.iter_mut().find(|client| client.hash == *hash) {
             client.disputed = true;

@@ -1,4 +1,4 @@
-//! What a server remembers of one client, in 48 bytes beside its certificate.
+//! A server's record of one client, in 48 bytes and its certificate.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -16,14 +16,14 @@ use crate::ids::KeptTicket;
 
 /// A client.
 pub(super) struct Record {
-    /// What its [`Kind`] says.
+    /// What its [`Kind`] specifies.
     pub(super) own: Box<[u8]>,
     pub(super) group: u32,
-    /// Its neighbours in its part of the cache, by the time of their last use. Of a free record `newer` is
-    /// the next free one.
+    /// Its neighbours in its share of the cache, by time of last use. In a free record, `newer` is the next
+    /// free one.
     pub(super) newer: u32,
     pub(super) older: u32,
-    /// Who the verifier says it is: see [`Remembered`](super::store::Remembered).
+    /// The client's identity: see [`Remembered`](super::store::Remembered).
     pub(super) identity: u32,
     tickets: [[u8; KeptTicket::LEN]; INLINE],
     /// 0: no ticket.
@@ -51,7 +51,7 @@ impl Record {
     }
 }
 
-/// What a record keeps of a chain for itself, and what it has in common with others.
+/// Splits a chain into what its record keeps, and what it shares with others.
 pub(super) fn parts(form: &Form) -> (Kind, Vec<u8>, Arc<[u8]>) {
     match form {
         Form::Whole(chain) => {
@@ -61,7 +61,7 @@ pub(super) fn parts(form: &Form) -> (Kind, Vec<u8>, Arc<[u8]>) {
     }
 }
 
-/// The chain of these parts.
+/// Joins these parts to a chain.
 pub(super) fn form(group: &Group, own: &[u8]) -> Option<Form> {
     let certificate_type = match group.kind {
         Kind::Certificate => CertificateType::X509,

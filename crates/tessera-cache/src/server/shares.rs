@@ -1,4 +1,4 @@
-//! Parts of a cache, so that one authority's clients evict each other and nobody else.
+//! Shares of a cache, so that one authority's clients only evict each other.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -7,33 +7,32 @@ use alloc::vec::Vec;
 /// No number.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The part of one authority's clients, by the name in their certificates: only it can issue them.
+/// The share of one authority's clients, by the name in their certificates: only that authority can issue
+/// them.
 #[derive(Clone)]
 pub(super) struct Share {
-    /// The clients of this part, from the one used last to the one not used for longest; [`NONE`] if there
-    /// is none.
+    /// The clients of this share, from the most to the least recently used; [`NONE`] if there is none.
     pub(super) newest: u32,
     pub(super) oldest: u32,
     pub(super) entries: usize,
     pub(super) bytes: usize,
 }
 
-/// All parts of a cache.
+/// All shares of a cache.
 #[derive(Default)]
 pub(super) struct Shares {
     shares: Vec<Share>,
     names: BTreeMap<Box<[u8]>, u32>,
 }
 
-/// Authorities beyond these share the last part.
+/// Further authorities use the last share together.
 const SHARES: usize = 256;
 
-/// Names that are longer are those of no real authority, and stand together.
+/// Longer names belong to no real authority, and use one share together.
 const LONGEST_NAME: usize = 1024;
 
 impl Shares {
-    /// The part of this authority, made if there is none. One that nobody is in is given to
-    /// another where there are no more.
+    /// Returns the share of this authority, a new one if necessary. If all are taken, an empty one is reused.
     pub(super) fn of(&mut self, name: &[u8]) -> u32 {
         let name = if name.len() > LONGEST_NAME { &[] } else { name };
         if let Some(&number) = self.names.get(name) {
@@ -43,7 +42,7 @@ impl Shares {
         if number < SHARES {
             self.shares.push(Share { newest: NONE, oldest: NONE, entries: 0, bytes: 0 });
         } else {
-            // Those who were here once don't keep others from having a part.
+            // Shares without clients are reused, so authorities that left don't block others.
             let empty = self.shares.iter().position(|it| it.entries == 0);
             let Some(empty) = empty else { return SHARES as u32 - 1 };
             self.names.retain(|_, number| *number != empty as u32);
@@ -61,8 +60,8 @@ impl Shares {
         self.shares.get_mut(number as usize)
     }
 
-    /// Where room has to be made for one more of this part: in the part itself, if it has as much as its
-    /// due of `limit`, or the others have nothing; else in the one that has most.
+    /// Returns the share in which to make room for one more client of this share: itself, if it has its due
+    /// of `limit` or the others have nothing; otherwise the one that has most.
     pub(super) fn makes_room(&self, own: u32, limit: usize, used: fn(&Share) -> usize) -> u32 {
         let parts = self.shares.iter().filter(|it| it.entries > 0).count().max(1);
         let most = self.shares.iter().enumerate().max_by_key(|(_, it)| used(it));
@@ -77,7 +76,7 @@ impl Shares {
 mod tests {
     use super::Shares;
 
-    /// Numbers as they are where a word has 32 bits, and a limit is not far from its end.
+    /// The largest numbers that occur on 32-bit systems, with a limit close to the maximum.
     #[test]
     fn what_a_part_is_due_is_right_for_the_largest_numbers_too() {
         let mut shares = Shares::default();

@@ -1,4 +1,4 @@
-//! Who has to leave a store that is full.
+//! Evictions from a full store.
 
 use std::sync::Arc;
 use std::vec::Vec;
@@ -28,7 +28,7 @@ pub(super) fn under(server: u8) -> Under {
     Under { server: [server; 16], policy: None }
 }
 
-/// A certificate of this authority's, with no more in it than is looked at.
+/// Makes a certificate of this authority, with only the parts that are read.
 pub(super) fn certificate(authority: u8, client: u32) -> Vec<u8> {
     let issuer = [0x30, 1, authority];
     let fields = [&[2, 1, 1, 0x30, 0][..], &issuer].concat();
@@ -36,7 +36,7 @@ pub(super) fn certificate(authority: u8, client: u32) -> Vec<u8> {
     [&[0x30, body.len() as u8][..], &body].concat()
 }
 
-/// Learns a client and gives its tickets.
+/// Learns a client and returns its tickets.
 pub(super) fn learn(store: &mut Store, authority: u8, client: u32, issuers: &[u8]) -> [Ticket; 2] {
     learn_at(store, authority, client, issuers, 1)
 }
@@ -72,7 +72,7 @@ fn is_known(store: &mut Store, ticket: Ticket, server: u8) -> bool {
 fn an_authoritys_clients_evict_only_each_other() {
     let mut store = store(100, 1 << 20);
     let honest: Vec<_> = (0..50).map(|client| learn(&mut store, 1, client, &[])).collect();
-    // Somebody with ten thousand certificates of another authority.
+    // An attacker with ten thousand certificates of another authority.
     let other: Vec<_> = (0..10_000).map(|client| learn(&mut store, 2, client, &[])).collect();
     assert!(honest.iter().all(|[ticket, _]| is_known(&mut store, *ticket, 1)));
     let known = other.iter().filter(|[ticket, _]| is_known(&mut store, *ticket, 1)).count();
@@ -90,7 +90,7 @@ fn an_authority_gets_back_what_others_used_of_its_part() {
     assert_eq!(known, 50);
 }
 
-/// Who copied one could show it at a listener of the same name with another policy.
+/// An attacker with a copy could present it at a listener of the same name with another policy.
 #[test]
 fn a_ticket_that_is_shown_under_another_policy_costs_its_client_nothing() {
     let mut store = store(100, 1 << 20);
@@ -114,7 +114,7 @@ fn a_client_that_is_forgotten_leaves_with_its_tickets_and_nobody_else() {
     store.forget(&found.peer);
     assert!(!is_known(&mut store, spare, 1));
     assert!(is_known(&mut store, at_another_server, 2) && is_known(&mut store, of_another, 1));
-    // It is gone, once.
+    // Forgotten, once.
     store.forget(&found.peer);
     assert_eq!(store.metrics().entries, 2);
 }
@@ -131,7 +131,7 @@ fn the_client_that_was_not_used_for_longest_leaves() {
     }
 }
 
-/// Bytes count with all that comes beside the leaf.
+/// The limit in bytes includes everything besides the leaf.
 #[test]
 fn a_store_has_no_more_bytes_than_it_may() {
     let mut store = store(1000, 10_000);
@@ -141,7 +141,7 @@ fn a_store_has_no_more_bytes_than_it_may() {
     }
     let entries = store.metrics().entries;
     assert!((5..10).contains(&entries), "{entries}");
-    // What is too large by itself stays out, and puts nobody out.
+    // A client too large by itself is not stored, and evicts no other.
     learn(&mut store, 1, 1000, &[7; 10_000]);
     assert_eq!(store.metrics().entries, entries);
 }
@@ -184,7 +184,7 @@ fn nothing_is_left_of_clients_that_left() {
     assert!(is_known(&mut store, ticket, 1));
 }
 
-/// Clients with several connections at a time take more, without a new one among them.
+/// Clients with concurrent connections take more, without any new client.
 #[test]
 fn tickets_beyond_two_are_within_the_bytes_too() {
     let mut store = store(1000, 3000);
@@ -215,7 +215,7 @@ fn a_group_that_ends_to_make_room_is_counted_again() {
     }
 }
 
-/// The numbers by which tickets are ordered begin again after the last one.
+/// The numbers that order tickets wrap around.
 #[test]
 fn the_oldest_ticket_leaves_first_after_any_number_of_them() {
     let mut store = store(10, 1 << 20);
@@ -231,7 +231,7 @@ fn the_oldest_ticket_leaves_first_after_any_number_of_them() {
     assert_eq!(known, [[false; 4].as_slice(), &[true; 8]].concat());
 }
 
-/// As many authorities as there are parts were here once, and left.
+/// As many authorities as there are shares were here once, and left.
 #[test]
 fn authorities_that_left_keep_no_part() {
     let mut store = store(2, 1 << 20);
@@ -254,7 +254,7 @@ fn authorities_that_left_keep_no_part() {
     assert_ne!(parts[0], parts[1]);
 }
 
-/// A connection that began before an import ends after it: its client can be evicted like others.
+/// A connection that began before an import may end after it: its client can be evicted like others.
 #[test]
 fn a_client_whose_part_is_gone_leaves_as_others_do() {
     let mut store = store(2, 1 << 20);
@@ -270,7 +270,7 @@ fn a_client_whose_part_is_gone_leaves_as_others_do() {
     assert!(is_known(&mut store, last[0], 1));
 }
 
-/// A client that doesn't take part, with what it likes behind its certificate.
+/// A client that doesn't take part chooses what follows its certificate.
 #[test]
 fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {
     let mut public = Public::default();
@@ -312,7 +312,7 @@ fn an_expired_certificate_is_not_offered() {
     assert_eq!((metrics.missed_expired, metrics.entries), (1, 0));
 }
 
-/// Clients come and leave while it is written, so that numbers of clients and lists have others then.
+/// Clients come and leave meanwhile, so that numbers of clients and lists are reused.
 #[test]
 fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     let limits = ServerLimits { clients: 10_000, bytes: 10 << 20 };
@@ -323,7 +323,7 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     let mut out = Vec::new();
     let mut writing = store.begin_to_write(&mut out, false);
     assert_eq!(store.write_more(&mut writing, &mut out), Written::InPart);
-    // All that have one list leave, before and after what is written.
+    // All clients with one list leave, before and after what is written.
     for ticket in learned.iter().step_by(3).map(|[ticket, _]| ticket.bytes) {
         let found = store.take(&[ticket], under(1), NOW, |_| true).ok();
         store.forget(&found.expect("a client").peer);
@@ -347,7 +347,7 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
 }
 
-/// A connection knows its client's part by a number, which may be another authority's when it is complete.
+/// A connection identifies its client's share by a number, which may belong to another authority at its end.
 #[test]
 fn a_client_that_left_meanwhile_comes_back_to_its_own_authoritys_part() {
     let cache = ServerCache::new(&tessera_aws_lc::provider()).expect("a cache");
@@ -370,9 +370,9 @@ fn a_client_that_left_meanwhile_comes_back_to_its_own_authoritys_part() {
         let share = store.share_of(&named(name)) as usize;
         store.shares.iter().nth(share).map(|it| it.entries)
     };
-    // As many authorities as there are parts.
+    // As many authorities as there are shares.
     let found = (0..256).map(come).last().expect("a client");
-    // It leaves before its handshake is complete, and another authority has its place.
+    // It leaves before its handshake is complete, and another authority takes its place.
     cache.forget(&found);
     come(300);
     assert_eq!(entries(300), Some(1));

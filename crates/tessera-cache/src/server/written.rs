@@ -1,4 +1,4 @@
-//! A server's cache, written down.
+//! Export and import of a server's cache.
 
 use alloc::vec::Vec;
 
@@ -9,15 +9,15 @@ use crate::lock::let_others;
 use crate::written::{Of, frame, unframed};
 
 impl ServerCache {
-    /// Everything that outlives the process, for [`import`](Self::import): which clients there are, their chains and
-    /// tickets. Chains of which only the hash is kept are left out, since the verifier that knows them ends with
-    /// the process, and so are clients that are known by public ids.
+    /// Exports everything that survives the process, for [`import`](Self::import): the clients, their chains
+    /// and tickets. Chains kept only as a hash are left out, since the verifier that knows them ends with the
+    /// process, and so are clients known by public ids.
     ///
-    /// A ticket that was used after the export is found once more after the import; whoever shows it learns that it
-    /// was somebody's.
+    /// A ticket that was used after the export is found once more after the import; an attacker that presents
+    /// it learns that it was valid.
     ///
-    /// It is written in pieces, and in between the cache is in use: handshakes don't wait for the whole. Who comes or
-    /// leaves meanwhile may be in it or not.
+    /// The export is written in pieces, and the cache is in use in between: handshakes don't wait for all of
+    /// it. Clients that come or leave meanwhile may be included or not.
     pub fn export(&self) -> Vec<u8> {
         frame(self.sha256, Of::Clients, |out| {
             let begin = out.len();
@@ -27,7 +27,7 @@ impl ServerCache {
         })
     }
 
-    /// Writes everything; `false` if something else was imported in between.
+    /// Writes everything; `false` if another export was imported in between.
     fn write(&self, out: &mut Vec<u8>) -> bool {
         let store = &self.peers.store;
         let mut writing = store.lock().begin_to_write(out, self.peers.sealer.is_some());
@@ -41,15 +41,15 @@ impl ServerCache {
         }
     }
 
-    /// Replaces everything with what was exported.
+    /// Replaces everything with an export.
     ///
     /// # Errors
-    /// If it can't be read as a whole. Nothing has changed then.
+    /// Returns an error if it can't be read as a whole. Nothing has changed then.
     pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
         let (version, reader) = unframed(self.sha256, Of::Clients, exported)?;
         let limits = self.peers.store.lock().limits;
         let read = Store::read(limits, version, reader).ok_or(NotImported::Damaged)?;
-        // What was there goes without the lock.
+        // The old content is dropped outside the lock.
         let _before = self.peers.store.lock().replace(read);
         Ok(())
     }

@@ -22,14 +22,14 @@ use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, OwnTicket, ServerChain};
 use crate::missed::Missed;
 
-/// The codec of a connection to this server.
+/// Makes the codec of a connection to this server.
 pub(crate) fn client_codec(
     cache: Arc<ClientCache>,
     ticket_extension: ExtensionType,
     to: &ToServer<'_>,
 ) -> Box<dyn CertificateCodec> {
     let sha256 = cache.sha256;
-    // A ticket whose chain isn't sent ends the handshake: RFC 7924 has no way back from a selection.
+    // A ticket whose chain isn't sent fails the handshake: in RFC 7924 a selection is final.
     let has = |chain: &ChainHash| {
         let own = to.own_chains().filter_map(|(typ, own)| Chain::of_certificates(typ, own));
         own.map(|own| own.hash(sha256)).any(|own| own == *chain)
@@ -58,7 +58,7 @@ pub(crate) fn client_codec(
     })
 }
 
-/// What a client's connection carries.
+/// A client's codec for one connection.
 struct PaperClient {
     end: ClientEnd,
     /// BiTHaC's extension in the ClientHello.
@@ -66,20 +66,20 @@ struct PaperClient {
     /// cached_info in the ClientHello, if there is anything to list.
     cached_info: Option<Vec<u8>>,
     info: CachedInfo,
-    /// The server's chains that are offered.
+    /// The offered chains of the server.
     chains: Vec<Offered<ChainHash>>,
-    /// The server's CertificateRequest that is offered: its hash and its body.
+    /// The offered CertificateRequest of the server: its hash and its body.
     request: Option<([u8; 32], Arc<[u8]>)>,
     /// What the server abbreviates.
     selected: Selected,
-    /// The place of the ticket that the server found.
+    /// The index of the ticket that the server found.
     ticket: Option<usize>,
-    /// The body of the server's CertificateRequest, if it came whole.
+    /// The body of the server's CertificateRequest, if it was sent in full.
     requested: Option<Arc<[u8]>>,
 }
 
 impl CertificateCodec for PaperClient {
-    /// None: no CompressedCertificate stands for a chain here.
+    /// Returns none: no CompressedCertificate stands for a chain here.
     fn offers(&self) -> &[Id] {
         &[]
     }
@@ -163,7 +163,7 @@ impl Abbreviations for PaperClient {
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let own = self.end.hash_own(body);
         let (_, expected) = self.ticket.and_then(|place| self.end.tickets.get(place))?;
-        // The server takes another chain for an error.
+        // The server treats another chain as an error.
         self.end.disagrees = own != Some(*expected);
         Some(abbreviated(&self.end.send(&own?, body)?))
     }

@@ -1,9 +1,9 @@
-//! The forms of RFC 7924 and BiTHaC in TLS 1.3 (section 9 of the specification): cached_info for the
-//! server's Certificate and CertificateRequest, a ticket for the client's Certificate, and messages of which
-//! only the hash is left. Caches, tickets' lives and what a wrong hash does are those of the default carrier.
+//! The forms of RFC 7924 and BiTHaC in TLS 1.3 (section 9 of the specification): cached_info for the server's
+//! Certificate and CertificateRequest, a ticket for the client's Certificate, and messages reduced to their
+//! hash. Caches, ticket lifetimes and the effect of a wrong hash are those of the default carrier.
 //!
-//! The form without a hash, a client's empty Certificate, is not here: it leaves the transcript without a
-//! word on which certificate the proof is of.
+//! The form without a hash, a client's empty Certificate, is not implemented: its transcript doesn't
+//! determine to which certificate the proof belongs.
 
 mod client;
 #[cfg(test)]
@@ -28,10 +28,10 @@ use crate::chain_hash::{ChainHash, first};
 use crate::form::Form;
 use crate::ids::{CERTIFICATE, Ticket, TicketBytes};
 
-/// What stands in a cache where tickets of the default carrier have their id: all of those are above it.
+/// The id stored for tickets of this carrier: all of the default carrier's ids are above it.
 const NO_ID: Id = Id(1);
 
-/// SHA-256 of a CertificateRequest with this body.
+/// Returns the SHA-256 of a CertificateRequest with this body.
 fn request_hash(sha256: &dyn Hash, body: &[u8]) -> [u8; 32] {
     let mut running = sha256.start();
     running.update(&[HandshakeType::CERTIFICATE_REQUEST.0]);
@@ -40,7 +40,7 @@ fn request_hash(sha256: &dyn Hash, body: &[u8]) -> [u8; 32] {
     first(running.current().as_ref())
 }
 
-/// The ticket that a complete handshake gives for a client's chain.
+/// Derives the ticket for a client's chain from a complete handshake.
 fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<Ticket> {
     let mut context = [0; 1 + ChainHash::LEN];
     context[0] = CERTIFICATE;
@@ -50,7 +50,7 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<Ticket> {
     Some(Ticket { bytes, id: NO_ID })
 }
 
-/// What an abbreviated Certificate stands for, of which this chain is expected; and how long the whole one is.
+/// Expands an abbreviated Certificate, for which this chain is expected; also returns the full length.
 fn expand<P>(
     offered: &Offered<P>,
     expected: ChainHash,

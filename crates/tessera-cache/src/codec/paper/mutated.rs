@@ -1,5 +1,5 @@
-//! The readers of the carrier paper under mutations of what is right: none panics, and what is read is within the
-//! bounds and says what it said.
+//! Runs the readers of the carrier paper on mutations of valid input: none panics, and what is read is within
+//! bounds and keeps its meaning.
 
 use std::sync::Arc;
 use std::vec::Vec;
@@ -19,7 +19,7 @@ use crate::form::Form;
 use crate::mutated::Mutator;
 use crate::wire::Content;
 
-/// With lengths that are right again half the time: most of what is behind them isn't read otherwise.
+/// Corrects the lengths half of the time: otherwise most of the data behind them isn't read.
 fn list(mutator: &mut Mutator, round: usize, of: &[u8]) -> Vec<u8> {
     let changed = mutator.mutate(of);
     match round % 2 {

@@ -20,7 +20,7 @@ use crate::chain_hash::first;
 use crate::missed::Missed;
 use crate::server::{Remembered, ServerCache};
 
-/// The codec of a connection of this client's; `None` if the client doesn't take part in this form.
+/// Makes the codec of a connection with this client; `None` if the client doesn't take part in this form.
 pub(crate) fn server_codec(
     cache: Arc<ServerCache>,
     ticket_extension: ExtensionType,
@@ -49,7 +49,7 @@ pub(crate) fn server_codec(
     Ok(Some(codec))
 }
 
-/// What a server's connection carries.
+/// A server's codec for one connection.
 pub(crate) struct PaperServer {
     end: ServerEnd,
     now: Time,
@@ -58,17 +58,17 @@ pub(crate) struct PaperServer {
     info: CachedInfo,
     /// The client's tickets, if it takes part beyond RFC 7924.
     hello: Option<Hello>,
-    /// What is abbreviated of it, and how that is said.
+    /// What is abbreviated in response, and how that is announced.
     selected: Selected,
     cached_info: Option<Vec<u8>>,
-    /// What BiTHaC's extension is answered with.
+    /// The answer to BiTHaC's extension.
     answer: Option<Vec<u8>>,
-    /// The client that a ticket was found of.
+    /// The client that a ticket identified.
     client: Option<Offered<Remembered>>,
 }
 
 impl CertificateCodec for PaperServer {
-    /// None: no CompressedCertificate stands for a chain here.
+    /// Returns none: no CompressedCertificate stands for a chain here.
     fn offers(&self) -> &[Id] {
         &[]
     }
@@ -114,7 +114,7 @@ impl CertificateCodec for PaperServer {
         let found = self.client.as_ref().map(|found| &found.peer);
         let Some((hash, client)) = self.end.client(end, found) else { return };
         if let Some(ticket) = derive(end, &hash) {
-            // Those of connections side by side stay: a handshake gives no second one.
+            // Tickets of concurrent connections stay: a handshake yields only one.
             self.end.cache.learn(&client, &[ticket], false);
         }
     }
@@ -193,7 +193,7 @@ impl Abbreviations for PaperServer {
 }
 
 impl PaperServer {
-    /// Looks for the client whose certificate is of a type that may be used.
+    /// Finds the client whose certificate is of a type that may be used.
     fn find(&mut self, may_be: impl Fn(CertificateType) -> bool) {
         let Some(Hello::Tickets(tickets)) = &self.hello else { return };
         let shown: Vec<_> = tickets.iter().map(|(_, ticket)| *ticket).collect();

@@ -24,7 +24,7 @@ const OF_TLS_1_3: [&str; 2] = ["paper", "paper, with staples"];
 const ALL: [&str; 4] =
     ["paper", "paper, with staples", "paper, tls 1.2, sha256", "paper, tls 1.2, sha384"];
 
-/// What follows type and length of an extension, or a message's header.
+/// Strips type and length of an extension, or a message's header.
 fn body(whole: &[u8]) -> &[u8] {
     &whole[4..]
 }
@@ -114,7 +114,7 @@ fn abbreviated_messages_are_those_of_the_vectors() {
             let hash = chain.hash(sha256());
             let content = Content::write(&hash, whole).expect("a body");
             assert_eq!(abbreviated(&content), short, "{section}");
-            // And back.
+            // And the reverse.
             assert_eq!(read_certificate(short), Ok(&content[..]));
             let form = Form::Whole(chain.into());
             let asked = super::super::offered::asked_of(tessera::auth::Role::Server, None, at(0));
@@ -179,7 +179,7 @@ fn alert(read: Result<(), CodecRefusal>) -> &'static str {
     }
 }
 
-/// What the vectors have no case for.
+/// Cases that the vectors don't cover.
 #[test]
 fn more_is_refused_on_paper() {
     let (decode_error, illegal, accepted) = ("decode_error", "illegal_parameter", "accepted");
@@ -203,7 +203,7 @@ fn more_is_refused_on_paper() {
     ] {
         assert_eq!(alert(Hello::read(&list(entries)).map(drop)), expected, "{entries:?}");
     }
-    // The place counts those of unknown types.
+    // The index counts entries of unknown types too.
     let read = Hello::read(&list(&[unknown.clone(), one.clone()]));
     assert_eq!(read, Ok(Hello::Tickets([(1, [1; 8])].into())));
     for (answer, expected) in [
@@ -240,12 +240,12 @@ fn more_is_refused_on_paper() {
         (Vec::new(), decode_error),
         ([&[31][..], &hash[..31]].concat(), decode_error),
         ([&abbreviated(&hash)[..], &[0]].concat(), decode_error),
-        // A whole one.
+        // A full one.
         ([0, 0, 8, 0, 13, 0, 4, 0, 2, 4, 3].to_vec(), decode_error),
     ] {
         assert_eq!(alert(read_request(&body).map(drop)), expected, "{body:?}");
     }
-    // Staples of which none has an extension.
+    // Staples without any extension.
     let empty = abbreviated(&[&hash[..], &[0, 0, 0, 0]].concat());
     assert_eq!(alert(read_certificate(&empty).map(drop)), decode_error);
 }

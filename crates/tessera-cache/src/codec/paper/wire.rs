@@ -16,7 +16,7 @@ pub(super) const CACHED_INFO: ExtensionType = ExtensionType(25);
 /// CachedInformationType cert_req (RFC 7924 §8.2).
 pub(super) const CERTIFICATE_REQUEST: u8 = 2;
 
-/// How many hashes of a type, and how many tickets, a server looks at; the others are passed over.
+/// How many hashes of a type, and how many tickets, a server considers; the others are ignored.
 const MOST: usize = 8;
 
 /// cached_info in a ClientHello.
@@ -42,14 +42,14 @@ impl CachedInfo {
                     return Err(CACHED_INFO_IS_MALFORMED);
                 }
                 _ if hash.is_empty() => return Err(CACHED_INFO_IS_MALFORMED),
-                // Of types that nobody here knows.
+                // Unknown types.
                 _ => (),
             }
         }
         Ok(read)
     }
 
-    /// `None` where there is nothing to list.
+    /// Returns `None` if there is nothing to list.
     pub(super) fn write(&self) -> Option<Vec<u8>> {
         let certificates = self.certificates.iter().map(|hash| (CERTIFICATE, &hash.0));
         let requests = self.requests.iter().map(|hash| (CERTIFICATE_REQUEST, hash));
@@ -62,7 +62,7 @@ impl CachedInfo {
     }
 }
 
-/// cached_info in EncryptedExtensions: what is going to be abbreviated.
+/// cached_info in EncryptedExtensions: what will be abbreviated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Selected {
     pub(super) certificate: bool,
@@ -70,7 +70,7 @@ pub(super) struct Selected {
 }
 
 impl Selected {
-    /// Reads the answer to an offer of such types.
+    /// Reads the answer to an offer of these types.
     pub(super) fn read(body: &[u8], offered: &CachedInfo) -> Result<Self, CodecRefusal> {
         let list = whole_list(body).filter(|list| !list.is_empty());
         let mut read = Self::default();
@@ -88,7 +88,7 @@ impl Selected {
         Ok(read)
     }
 
-    /// `None` where nothing is selected.
+    /// Returns `None` if nothing is selected.
     pub(super) fn write(self) -> Option<Vec<u8>> {
         let types = [(self.certificate, CERTIFICATE), (self.request, CERTIFICATE_REQUEST)];
         let types = types.iter().filter(|(selected, _)| *selected).map(|(_, typ)| *typ);
@@ -100,9 +100,9 @@ impl Selected {
 /// BiTHaC's extension in a ClientHello.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hello {
-    /// The client takes part, and has no ticket.
+    /// The client takes part, but has no ticket.
     TakesPart,
-    /// The client's tickets, each with its place in the list.
+    /// The client's tickets, each with its index in the list.
     Tickets(Vec<(u16, TicketBytes)>),
 }
 
@@ -150,7 +150,7 @@ impl Hello {
     }
 }
 
-/// Reads BiTHaC's extension in EncryptedExtensions: the place of the ticket that was selected of so many.
+/// Reads BiTHaC's extension in EncryptedExtensions: the index of the selected ticket, of `offered` ones.
 pub(super) fn read_selected_ticket(
     body: &[u8],
     offered: usize,
@@ -163,7 +163,7 @@ pub(super) fn read_selected_ticket(
     while !list.is_empty() {
         let (typ, place) = list.u8().zip(list.u16()).ok_or(TICKETS_ARE_MALFORMED)?;
         let place = usize::from(place);
-        // There is one Certificate: no second ticket has a use.
+        // There is only one Certificate, so a second ticket has no use.
         if typ != CERTIFICATE || place >= offered || selected.is_some() {
             return Err(CodecRefusal::Illegal("the server selects a ticket that was not offered"));
         }
@@ -184,7 +184,7 @@ pub(super) fn write_selected_ticket(hello: &Hello, selected: Option<u16>) -> Vec
     }
 }
 
-/// The body of an abbreviated message, of this hash, and what follows it.
+/// Returns the body of an abbreviated message: its hash, and what follows it.
 pub(super) fn abbreviated(content: &[u8]) -> Vec<u8> {
     let mut body = Vec::with_capacity(1 + content.len());
     body.push(HASH_LEN);
@@ -192,14 +192,14 @@ pub(super) fn abbreviated(content: &[u8]) -> Vec<u8> {
     body
 }
 
-/// The content of an abbreviated Certificate's body: the hash, and the staples.
+/// Reads the content of an abbreviated Certificate's body: the hash, and the staples.
 pub(super) fn read_certificate(body: &[u8]) -> Result<&[u8], CodecRefusal> {
     let refusal = CodecRefusal::Malformed(CERTIFICATE_IS_MALFORMED);
     let content = body.split_first().filter(|(len, _)| **len == HASH_LEN).ok_or(refusal)?.1;
     Content::read(content).map(|_| content).ok_or(refusal)
 }
 
-/// The hash of an abbreviated CertificateRequest's body.
+/// Reads the hash of an abbreviated CertificateRequest's body.
 pub(super) fn read_request(body: &[u8]) -> Result<[u8; 32], CodecRefusal> {
     let hash = match body {
         [HASH_LEN, hash @ ..] => <[u8; 32]>::try_from(hash).ok(),
@@ -208,15 +208,15 @@ pub(super) fn read_request(body: &[u8]) -> Result<[u8; 32], CodecRefusal> {
     hash.ok_or(CodecRefusal::Malformed("an abbreviated CertificateRequest is no hash of 32 bytes"))
 }
 
-/// How long the staples of a Certificate's content are, their lengths aside.
+/// Returns the length of the staples in a Certificate's content, without their length fields.
 pub(super) fn staples_len(content: &[u8]) -> Option<usize> {
     Some(Content::read(content)?.extensions.iter().map(|it| it.len()).sum())
 }
 
-/// How long a hash is.
+/// Length of a hash.
 const HASH_LEN: u8 = 32;
 
-/// The contents of the list that a body holds, and nothing else.
+/// Returns the contents of a body that is exactly one list.
 fn whole_list(body: &[u8]) -> Option<&[u8]> {
     let mut reader = Bytes(body);
     reader.vec16().filter(|_| reader.is_empty())

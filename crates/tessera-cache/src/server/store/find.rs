@@ -1,4 +1,4 @@
-//! Clients, found by what they show.
+//! Lookup of clients by their tickets.
 
 use alloc::vec::Vec;
 
@@ -12,19 +12,19 @@ use crate::missed::Missed;
 use crate::server::fleet::{Contents, tail};
 use crate::server::record::form;
 
-/// A client that was found; it stays what it is until the handshake is over, whatever the store does.
+/// A client that was found; unchanged until the handshake is over, whatever the store does.
 #[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) id: Id,
-    /// Which of the tickets that were shown it was found by.
+    /// The index of the presented ticket that found it.
     pub(crate) place: usize,
     pub(crate) peer: Remembered,
 }
 
 impl Store {
-    /// Takes those of these tickets that are of clients which this server accepted under this policy: nobody finds
-    /// them again. Gives the client of the first that is known, if `may_offer` says so of its kind; one that has
-    /// expired is forgotten.
+    /// Takes those of these tickets that belong to clients which this server accepted under this policy, so
+    /// that they aren't found again. Returns the client of the first known one, if `may_offer` accepts its
+    /// kind; an expired one is forgotten.
     pub(in crate::server) fn take(
         &mut self,
         tickets: &[TicketBytes],
@@ -50,12 +50,13 @@ impl Store {
         Ok(Found { id, place, peer })
     }
 
-    /// The clients of this server that may have the chain that a fleet ticket names; nobody has to wait until they
-    /// are hashed, however long they are and however often somebody shows the ticket. Nothing is taken. Clients under
-    /// other policies aren't looked at: else whoever copied a ticket could have them forgotten there.
+    /// Returns the clients of this server that may have the chain that a fleet ticket names. Hashing them is
+    /// left to the caller, outside the lock, so that no other thread waits for it, however long they are and
+    /// however often the ticket is presented. Nothing is taken. Clients under other policies are skipped:
+    /// otherwise an attacker with a copied ticket could have them forgotten there.
     pub(in crate::server) fn candidates(&self, named: &Contents, under: Under) -> Vec<(u32, Form)> {
         let mut found = Vec::new();
-        // Where only hashes are kept, they are found by their own last bytes.
+        // If only hashes are kept, they are found by their own last bytes.
         for end in [named.tail, tail(&named.chain.0)] {
             self.clients.find(hash_of(&self.keyed, &end), |number| {
                 if found.len() == CANDIDATES {
@@ -70,7 +71,8 @@ impl Store {
         found
     }
 
-    /// What is remembered of one of the [`candidates`](Self::candidates), if it is still there and may be offered now.
+    /// Returns what is remembered of one of the [`candidates`](Self::candidates), if it still exists and may
+    /// be offered now.
     pub(in crate::server) fn use_candidate(
         &mut self,
         (client, form): (u32, &Form),
@@ -84,7 +86,7 @@ impl Store {
         self.usable(client, peer, expires_at, unix, may_offer)
     }
 
-    /// What is remembered of this client, if it was accepted under this.
+    /// Returns what is remembered of this client, if it was accepted under this.
     fn remembered(&self, client: u32, under: Under) -> Option<Remembered> {
         let record = self.records.get(client)?;
         let group = self.groups.get(record.group)?;
@@ -94,7 +96,7 @@ impl Store {
         Some(Remembered { form, under, identity: record.identity, share: group.share })
     }
 
-    /// The same, if it may be offered now.
+    /// Returns it, if it may be offered now.
     fn usable(
         &mut self,
         client: u32,
@@ -118,14 +120,15 @@ impl Store {
         }
     }
 
-    /// Counts it.
+    /// Counts the reason.
     fn missed(&mut self, why: Missed) -> Missed {
         self.metrics.missed(why, 1);
         why
     }
 }
 
-/// How many chains are hashed for one ticket. One is the right one; more that end alike are made so.
+/// How many chains are hashed for one ticket. One is the right one; others with the same end are made on
+/// purpose.
 const CANDIDATES: usize = 4;
 
 #[cfg(test)]
@@ -142,8 +145,8 @@ mod tests {
     use crate::server::tests::{NOW, certificate, learn, store, under};
     use crate::vectors::sha256;
 
-    /// Whoever sends other certificates behind his leaf has another chain; and under another name or policy nobody is
-    /// found, nor forgotten.
+    /// A client that sends other certificates after its leaf has another chain; under another name or policy
+    /// no client is found or forgotten.
     #[test]
     fn a_chain_is_found_by_what_a_fleet_ticket_says_of_it() {
         const ONE: &[u8] = &[0, 0, 2, 1, 1];
@@ -178,19 +181,19 @@ mod tests {
         }
         assert_eq!(find(&mut store, &named(7, OTHER), under(1)), None);
         assert_eq!(find(&mut store, &named(9, ONE), under(1)), None);
-        // Another list takes the place of the first.
+        // Another list replaces the first.
         learn(&mut store, 1, 7, OTHER);
         assert_eq!(find(&mut store, &named(7, ONE), under(1)), None);
         let other = named(7, OTHER);
         assert_eq!(find(&mut store, &other, under(1)), Some(other.chain));
-        // Hashes alone are found by their own end.
+        // Hashes are found by their own end.
         let hash = ChainHash([9; 32]);
         let form = Form::Known(hash);
         store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
         let known = Contents { chain: hash, tail: [4; 16], ..other };
         assert_eq!(find(&mut store, &known, under(1)), Some(hash));
         assert_eq!(store.metrics().entries, 3);
-        // Whoever comes while one is being hashed doesn't take its place.
+        // A client that connects while one is being hashed doesn't replace it.
         let before = store.candidates(&other, under(1));
         let [(client, form)] = &before[..] else { panic!("{}", before.len()) };
         store.retain(|_| false);
@@ -200,7 +203,7 @@ mod tests {
         assert!(store.use_candidate((*client, form), None, under(1), NOW, |_| true).is_err());
     }
 
-    /// Who chooses his raw key, or its end, can make many that end as somebody else's.
+    /// An attacker that chooses its raw key, or the key's end, can make many with another client's end.
     #[test]
     fn few_chains_are_hashed_for_one_fleet_ticket() {
         let mut store = store(100, 1 << 20);

@@ -32,11 +32,11 @@ use crate::server::shares::{NONE, Shares};
 pub(super) struct Store {
     keyed: Keyed,
     records: Pages<Record>,
-    /// The first of the records that are free.
+    /// The first free record.
     free: u32,
-    /// Tickets: a record's number, and the place that the ticket has there.
+    /// Tickets: a record's number, and the ticket's place there.
     tickets: Index,
-    /// Records, by the last bytes of what they keep for themselves.
+    /// Records, by the last bytes of what they keep.
     clients: Index,
     pub(super) extras: Extras,
     groups: Groups,
@@ -44,46 +44,46 @@ pub(super) struct Store {
     pub(super) limits: ServerLimits,
     entries: usize,
     bytes: usize,
-    /// How many stores were in its place before.
+    /// How many earlier stores it has replaced.
     before: u64,
     pub(super) metrics: Metrics,
 }
 
-/// A client's chain, and under what it was accepted.
+/// A client's chain, and the conditions under which it was accepted.
 #[derive(Clone)]
 pub(crate) struct Remembered {
     pub(crate) form: Form,
     pub(crate) under: Under,
-    /// Who the verifier said that it is, as a keyed hash; 0 if it said nothing. Two names are taken for one with a
-    /// chance of 2^-32: for somebody who has copied a ticket, that a session of his own counts as its client's. He
-    /// can't try names out for himself, since nobody else has the key; each try costs a connection and a ticket. A
-    /// whole hash would cost every client 28 bytes more.
+    /// The identity from the verifier, as a keyed hash; 0 if there was none. Two names collide with a chance
+    /// of 2^-32: then an attacker with a copied ticket gets its own session accepted as that client's. It
+    /// can't try names offline, since only this server has the key; each try costs a connection and a ticket.
+    /// A full hash would cost 28 more bytes per client.
     pub(crate) identity: u32,
-    /// Its part of the cache.
+    /// Its share of the cache.
     pub(crate) share: u32,
 }
 
 impl Remembered {
-    /// Whether both are one chain that was accepted under the same.
+    /// Whether both are one chain, accepted under the same conditions.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         self.form == other.form && self.under == other.under
     }
 }
 
-/// What a client was accepted under.
+/// The conditions under which a client was accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Under {
     pub(crate) server: ServerName,
     pub(crate) policy: Option<VerifierDigest>,
 }
 
-/// The most clients: what fits into the numbers of an index.
+/// Maximum number of clients: bounded by the numbers of an index.
 pub(super) const MOST: usize = END as usize / LIVE;
 
-/// How many records one leaf has at most, at as many servers.
+/// Maximum number of records for one leaf, one per server.
 const RECORDS: usize = 2;
 
-/// What a client takes beside its certificate: its record, and its place in three tables.
+/// The cost of a client besides its certificate: its record, and its place in three tables.
 const COST: usize = size_of::<Record>() + 3 * 5;
 
 impl Store {
@@ -93,7 +93,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Keeps to these limits from now on.
+    /// Applies these limits from now on.
     pub(super) fn limit(&mut self, limits: ServerLimits) {
         self.limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
     }
@@ -121,19 +121,19 @@ impl Store {
         Metrics { entries, bytes, ..self.metrics }
     }
 
-    /// The part of the cache for clients with certificates like this one, or with raw public keys.
+    /// Returns the share of the cache for clients with certificates like this one, or with raw public keys.
     pub(super) fn share_of(&mut self, leaf: &[u8]) -> u32 {
         self.shares.of(issuer(leaf))
     }
 
-    /// An identity, as it is remembered: see [`Remembered::identity`].
+    /// Returns an identity in the form to be remembered: see [`Remembered::identity`].
     pub(super) fn identity(&self, blob: &[u8]) -> u32 {
         if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
     }
 
-    /// A handshake with this client is complete. If one of its tickets was `presented`, its other ticket of
-    /// the same handshake isn't needed any more: the client has newer ones, and both ends know them. Where two are
-    /// left, they are of a connection beside this one, which ended first.
+    /// Learns a client after a complete handshake. If one of its tickets was `presented`, the other ticket of
+    /// that handshake is no longer needed: the client has newer ones, and both ends know them. If two are
+    /// left, they belong to a concurrent connection that ended first.
     pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         self.metrics.learned += 1;
@@ -164,7 +164,7 @@ impl Store {
         }
     }
 
-    /// The number of a client, which is the one used last from now on; it is added if it is new. `None` if
+    /// Returns the number of a client, which becomes the most recently used; adds it if it is new. `None` if
     /// it doesn't fit.
     fn client(&mut self, peer: &Remembered) -> Option<u32> {
         let (own, group) = self.kept_as(peer);
@@ -177,25 +177,25 @@ impl Store {
         self.add(own.into_boxed_slice(), &group)
     }
 
-    /// What a client has for itself, and what it has in common with others.
+    /// Splits a client's data into its own, and what it shares with others.
     fn kept_as(&mut self, peer: &Remembered) -> (Vec<u8>, Group) {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
-        // Connections outlive an import, after which a part may not be there.
+        // Connections may outlive an import that removed their share.
         let is_there = self.shares.get_mut(peer.share).is_some();
         let share = if is_there { peer.share } else { self.shares.of(&[]) };
         (own, Group { share, server: peer.under.server, policy, kind, issuers })
     }
 
-    /// The record of this group among those with a leaf.
+    /// Returns the record of this group among those with a leaf.
     fn among(&self, with_leaf: &[u32], group: &Group) -> Option<u32> {
         let number = self.groups.find(group)?;
         let is_it = |client: &u32| self.records.get(*client).is_some_and(|it| it.group == number);
         with_leaf.iter().copied().find(is_it)
     }
 
-    /// The records of clients with this leaf: a client can send other certificates after it, come to other
-    /// servers and so on.
+    /// Returns the records of clients with this leaf: a client may send other certificates after it, connect
+    /// to other servers and so on.
     fn with_leaf(&self, own: &[u8]) -> Vec<u32> {
         let mut found = Vec::new();
         self.clients.find(hash_of_tail(&self.keyed, own), |number| {
@@ -207,8 +207,9 @@ impl Store {
         found
     }
 
-    /// What follows a leaf is its owner's choice, so it doesn't multiply what is kept: a new list replaces the
-    /// one before at the same server, and at different servers there are [`RECORDS`].
+    /// Removes other chains of the same leaf: what follows a leaf is its owner's choice, so it must not
+    /// multiply what is kept. A new list replaces the previous one at the same server, and across servers
+    /// there are at most [`RECORDS`].
     fn make_room_for_chain(&mut self, known: &[u32], new: &Group) {
         let replaced = |it: &Self, client: u32| {
             let group = it.records.get(client).and_then(|record| it.groups.get(record.group));
@@ -231,7 +232,7 @@ impl Store {
         while self.entries >= self.limits.clients {
             self.evict(self.shares.makes_room(group.share, self.limits.clients, |it| it.entries))?;
         }
-        // Who leaves may be the last of the group, which then costs as much again.
+        // An evicted client may be the last of the group, which then costs as much again.
         while self.bytes + charged + self.groups.cost_to_join(group) > self.limits.bytes {
             self.evict(self.shares.makes_room(group.share, self.limits.bytes, |it| it.bytes))?;
         }
@@ -260,7 +261,7 @@ impl Store {
         Some(client)
     }
 
-    /// Makes room: the client of this part that was not used for longest leaves.
+    /// Makes room: evicts the least recently used client of this share.
     pub(super) fn evict(&mut self, share: u32) -> Option<()> {
         let oldest = self.shares.get_mut(share).map(|it| it.oldest).filter(|it| *it != NONE)?;
         self.remove(oldest);
@@ -289,7 +290,7 @@ impl Store {
     }
 }
 
-/// The hash of the last bytes: in a certificate they are of its signature, which its owner doesn't choose.
+/// Hashes the last bytes: in a certificate they are part of its signature, which its owner can't choose.
 fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
     hash_of(keyed, &tail(own))
 }

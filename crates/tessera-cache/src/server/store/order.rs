@@ -1,4 +1,4 @@
-//! Which of a part's clients was used last, and what each part takes.
+//! The order of use in each share, and the size of each share.
 
 use super::Store;
 use crate::server::shares::NONE;
@@ -29,7 +29,7 @@ impl Store {
         }
     }
 
-    /// The client is the one used last.
+    /// Makes a client the most recently used.
     pub(super) fn touch(&mut self, client: u32) {
         if let Some(share) = self.share_of_client(client) {
             self.unlink(client, share);

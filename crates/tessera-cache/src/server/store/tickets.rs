@@ -9,18 +9,18 @@ use crate::server::keyed::Keyed;
 use crate::server::pages::Pages;
 use crate::server::record::Record;
 
-/// Whose ticket was taken.
+/// The owner of a ticket that was taken.
 pub(super) enum Taken {
-    /// This client's, and the id that goes with it.
+    /// This client, and the id of the ticket.
     Client(u32, Id),
-    /// Nobody's: its client was accepted under another policy.
+    /// Not taken: its client was accepted under another policy.
     OfAnotherPolicy,
     Nothing,
 }
 
 impl Store {
-    /// Takes a ticket of a client that this server accepted under this policy. Under another one it stays where it
-    /// is: who has copied it could show it there, and the client would have one less.
+    /// Takes a ticket of a client that this server accepted under this policy. Under another policy it stays
+    /// in place: otherwise an attacker with a copy could present it there, and cost the client a ticket.
     pub(super) fn take_one(&mut self, ticket: &TicketBytes, under: Under) -> Taken {
         let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
         let (bytes, policy) = (KeptTicket::bytes(ticket), under.policy.map(|it| it.0));
@@ -45,7 +45,7 @@ impl Store {
         }
     }
 
-    /// A leaf has no more than [`LIVE`] tickets, wherever it was shown: other records of it give theirs first.
+    /// Limits a leaf to [`LIVE`] tickets, wherever it was presented: its other records lose theirs first.
     fn make_room_for_ticket(&mut self, client: u32, with_leaf: &[u32]) {
         let others = with_leaf.iter().copied().filter(|other| *other != client);
         let live = |it: &Self| with_leaf.iter().map(|client| it.live(*client)).sum::<usize>();
@@ -64,12 +64,12 @@ impl Store {
         ticket_at(&self.records, &self.extras, number_of(client, place))
     }
 
-    /// How many tickets of a record are known.
+    /// Returns how many tickets of a record are known.
     pub(super) fn live(&self, client: u32) -> usize {
         (0..LIVE).filter(|place| self.ticket(client, *place).is_some()).count()
     }
 
-    /// Adds tickets, the oldest first; of more than [`LIVE`] the oldest leave.
+    /// Adds tickets, the oldest first; beyond [`LIVE`] the oldest are dropped.
     pub(super) fn add_tickets(
         &mut self,
         client: u32,
@@ -96,7 +96,7 @@ impl Store {
         let place = (0..places).find(|place| self.ticket(client, *place).is_none());
         let place = match place {
             Some(place) => place,
-            // A client with several connections at a time.
+            // A client with concurrent connections.
             None if places == INLINE => {
                 self.charge_of(client, Extras::COST);
                 INLINE
@@ -129,7 +129,7 @@ impl Store {
         );
     }
 
-    /// Removes the ticket at a place, if there is one.
+    /// Removes the ticket at a place, if any.
     pub(super) fn clear(&mut self, client: u32, place: usize) {
         self.clear_in_index(client, place);
         if let Some(record) = self.records.get_mut(client).filter(|_| place < INLINE) {
@@ -147,7 +147,7 @@ impl Store {
     }
 }
 
-/// The number of a ticket in its index.
+/// Returns the number of a ticket in its index.
 fn number_of(client: u32, place: usize) -> u32 {
     client * LIVE as u32 + place as u32
 }

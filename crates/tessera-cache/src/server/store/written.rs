@@ -1,4 +1,4 @@
-//! All clients, written down.
+//! Export and import of all clients.
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -20,38 +20,38 @@ use crate::server::keyed::Keyed;
 use crate::server::record::form;
 use crate::written::{flag, option, put_option};
 
-/// A store that is being written, in pieces: in between others have it.
+/// A store being written, in pieces: in between other threads use it.
 pub(in crate::server) struct Writing {
-    /// How many stores were there before.
+    /// How many earlier stores there were.
     before: u64,
-    /// Those that are left.
+    /// Those still to be written.
     clients: vec::IntoIter<u32>,
     issuers: Issuers,
     /// Whether clients without tickets are written too.
     without_tickets: bool,
 }
 
-/// How far a store is written.
+/// The progress of writing a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::server) enum Written {
     InPart,
     AsAWhole,
-    /// It isn't any more: another one is in its place.
+    /// Stopped: another store has replaced it.
     ReplacedInBetween,
 }
 
-/// How many clients are written in one piece: it takes about a millisecond.
+/// How many clients are written in one piece, which takes about a millisecond.
 const PIECE: usize = 1024;
 
 impl Store {
-    /// Begins to write all clients, of each part of the cache those that were not used for longest first.
-    /// Those without a ticket are left out, unless they can be found otherwise.
+    /// Starts to write all clients, in each share the least recently used first. Clients without a ticket are
+    /// left out, unless they can be found otherwise.
     pub(in crate::server) fn begin_to_write(
         &self,
         out: &mut Vec<u8>,
         without_tickets: bool,
     ) -> Writing {
-        // Identities are hashes under it.
+        // The key of the identity hashes.
         self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
         let mut clients = Vec::with_capacity(self.entries);
         for share in self.shares.iter() {
@@ -65,7 +65,7 @@ impl Store {
         Writing { before: self.before, clients, issuers, without_tickets }
     }
 
-    /// Writes some more. Who has left in between isn't written; who has come in its place may be.
+    /// Writes the next piece. Clients that have left meanwhile aren't written; those in their place may be.
     pub(in crate::server) fn write_more(
         &self,
         writing: &mut Writing,
@@ -93,7 +93,7 @@ impl Store {
         let Some(Form::Whole(chain)) = form(group, &record.own) else { return };
         let tickets = self.tickets_by_age(client);
         if tickets.is_empty() && !without_tickets {
-            // Nobody finds it.
+            // It can't be found.
             return;
         }
         issuers.put(&chain.issuers, out);
@@ -110,7 +110,7 @@ impl Store {
         }
     }
 
-    /// The tickets of a client, the oldest first.
+    /// Returns the tickets of a client, the oldest first.
     fn tickets_by_age(&self, client: u32) -> Vec<KeptTicket> {
         let mut places: Vec<usize> = (0..LIVE).collect();
         if let Some(extra) = self.extras.get(client) {
@@ -119,7 +119,7 @@ impl Store {
         places.into_iter().filter_map(|place| self.ticket(client, place)).collect()
     }
 
-    /// What was written in this version, within these limits; `None` if it can't be read.
+    /// Reads an export of this version, within these limits; `None` if it can't be read.
     pub(in crate::server) fn read(
         limits: ServerLimits,
         version: u8,
@@ -138,7 +138,7 @@ impl Store {
         Some(read)
     }
 
-    /// Puts another store in the place of this one, which goes on counting what it did.
+    /// Replaces this store with another one, which continues its counters.
     pub(in crate::server) fn replace(&mut self, mut read: Self) -> Self {
         let evicted = self.metrics.evicted + read.metrics.evicted;
         read.metrics = Metrics { evicted, ..self.metrics };
@@ -164,7 +164,7 @@ impl Store {
         let mut tickets = Vec::new();
         for _ in 0..from.u8()? {
             let (bytes, id) = (from.array()?, from.u16()?);
-            // Where there is no ticket, there is this id.
+            // Without a ticket the id is 0.
             tickets.push(KeptTicket { bytes, id: Id((id != 0).then_some(id)?) });
         }
         if let Some(client) = client {
@@ -174,14 +174,14 @@ impl Store {
     }
 }
 
-/// Which lists of issuers are written, by where they are in memory, which is nobody else's as long as they are held
-/// here. Clients of one part of the cache can have different ones in any order, and each list is in the cache once
-/// for a group: in a file too.
+/// The lists of issuers already written, by address, which can't be reused while they are held here. Clients
+/// of one share can have different ones in any order, and the cache holds each list once per group: so does a
+/// file.
 #[derive(Default)]
 struct Issuers(BTreeMap<usize, (u32, Arc<[u8]>)>);
 
 impl Issuers {
-    /// The list itself the first time, and then its number.
+    /// Writes the list itself the first time, and later its number.
     fn put(&mut self, issuers: &Arc<[u8]>, out: &mut Vec<u8>) {
         let place = issuers.as_ptr().addr();
         let written = self.0.get(&place).map(|(number, _)| *number);
@@ -197,17 +197,17 @@ impl Issuers {
     }
 }
 
-/// From which version on a list of issuers has a number.
+/// The first version with numbered lists of issuers.
 const WITH_NUMBERS: u8 = 2;
 
-/// A client's issuers, read: one of the lists before, or a new one.
+/// Reads a client's issuers: an earlier list, or a new one.
 fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>, version: u8) -> Option<Arc<[u8]>> {
     if flag(from)? {
         lists.push(from.vec24()?.into());
         return lists.last().cloned();
     }
     if version < WITH_NUMBERS {
-        // That of the client before.
+        // The previous client's.
         return lists.last().cloned();
     }
     lists.get(u32::from_be_bytes(from.array()?) as usize).cloned()
