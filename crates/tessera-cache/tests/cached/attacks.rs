@@ -1,4 +1,4 @@
-//! What strangers can learn and break: with copied tickets, with any bytes, with many threads.
+//! What attackers can learn and break: with copied tickets, with arbitrary bytes, with many threads.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ impl Signer for Forger {
     }
 }
 
-/// Somebody who has a client's tickets, and says this in place of its chain.
+/// An attacker with a client's tickets, which sends this in place of the client's chain.
 struct Thief(Vec<u8>);
 
 impl CodecChange for Thief {
@@ -47,7 +47,7 @@ impl CodecChange for Thief {
     fn ended(&mut self, _: &mut dyn CertificateCodec, _: &HandshakeEnd<'_>) {}
 }
 
-/// The hash of the chain that the client of these tests has.
+/// Returns the hash of the chain of these tests' client.
 pub(crate) fn owners_hash() -> Vec<u8> {
     let entries: [(&[u8], u16); 2] = [(&[b'c'; 800], 800), (&[b'j'; 600], 600)];
     let entry = |(der, len): (&[u8], u16)| [&[0][..], &len.to_be_bytes(), der, &[0, 0]].concat();
@@ -59,7 +59,7 @@ pub(crate) fn owners_hash() -> Vec<u8> {
     hash.expect("a hash").0.to_vec()
 }
 
-/// Two ends that know each other, and the client's next tickets, of which a fleet ticket alone is live.
+/// Makes two ends that know each other; of the client's next tickets only a fleet ticket is live.
 fn known_by_fleet_ticket() -> Ends {
     let ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
@@ -67,7 +67,7 @@ fn known_by_fleet_ticket() -> Ends {
     ends
 }
 
-/// How the server ends such a handshake: its alert, and how much it sent in all.
+/// Returns how the server ends such a handshake: its alert, and how much it sent in all.
 fn steal(
     ends: &Ends,
     says: &[u8],
@@ -92,8 +92,8 @@ fn steal(
     (alert(&pair.to_server.error).expect("a refusal"), pair.server_sent.len())
 }
 
-/// Whether the hash is right, what stands beside it, why the verifier refuses, and by which kind of ticket the owner
-/// was found: the answer is the same.
+/// Whether the hash is right, what accompanies it, why the verifier refuses, and which kind of ticket found
+/// the owner makes no difference: the answer is the same.
 #[test]
 fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
     let right = owners_hash();
@@ -119,7 +119,7 @@ fn who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
 /// How many connections are changed.
 const ROUNDS: usize = 200;
 
-/// Any bytes in place of a cached certificate, either way.
+/// Arbitrary bytes replace a cached certificate, in either direction.
 #[test]
 fn mutated_certificates_are_refused_as_what_they_are() {
     let ends = known();
@@ -163,13 +163,13 @@ fn mutated_certificates_are_refused_as_what_they_are() {
         };
         assert_eq!(alert, Some(expected), "{round}: {plan:?}");
         drop(pair);
-        // Nothing left, and both ends find each other again.
+        // Nothing was removed, and both ends find each other again.
         assert_eq!((ends.server.metrics().entries, ends.client.metrics().entries), (1, 1));
         while ends.hits() != (true, true) {}
     }
 }
 
-/// Whether the bytes alone show nothing wrong.
+/// Whether the bytes in themselves are well-formed.
 fn is_well_formed(parts: &[u8]) -> bool {
     let len = u32::from_be_bytes([0, parts[2], parts[3], parts[4]]);
     let Some((_, mut staples)) = parts[5..].split_at_checked(32) else { return false };
@@ -185,7 +185,7 @@ fn is_well_formed(parts: &[u8]) -> bool {
     staples.is_empty() && (any || none) && len <= 128 * 1024 - 4
 }
 
-/// Threads with one cache: no ticket is sent twice, and nobody waits for ever.
+/// Threads share a cache: no ticket is sent twice, and no thread hangs.
 #[test]
 fn threads_share_caches_and_no_ticket_is_sent_twice() {
     let ends = known();
@@ -199,7 +199,7 @@ fn threads_share_caches_and_no_ticket_is_sent_twice() {
                     let offered = in_hello(&pair, ExtensionType::CACHED_CERTIFICATES);
                     seen.lock().expect("a lock").extend(offered);
                     match (thread + round) % 5 {
-                        // Whoever goes away takes nothing with him.
+                        // A client that disappears takes nothing with it.
                         0 => (),
                         1 => assert!(pair.client_to_server()),
                         2 => ends.server.retain_policies(&[]),

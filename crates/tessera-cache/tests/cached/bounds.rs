@@ -1,10 +1,10 @@
-//! What a client can make a server remember.
+//! Bounds on what a client can make a server remember.
 
 use tessera_harness::{Mode, Pair};
 
 use crate::{Ends, chain, hits_of};
 
-/// A thousand connections of one client at once: the server remembers eight of its tickets.
+/// A thousand concurrent connections of one client: the server remembers eight of its tickets.
 #[test]
 fn a_thousand_connections_of_one_client_leave_one_entry() {
     let ends = Ends::new(Mode::Mutual);
@@ -18,7 +18,7 @@ fn a_thousand_connections_of_one_client_leave_one_entry() {
     let server = ends.server.metrics();
     assert_eq!(server.entries, 1);
     assert!(server.bytes < bytes + 200, "{} bytes", server.bytes);
-    // The client has four handshakes' tickets of those.
+    // The client keeps the tickets of four handshakes.
     assert_eq!(ends.client.metrics().entries, 1);
     assert_eq!(ends.hits(), (true, true));
 }
@@ -26,7 +26,7 @@ fn a_thousand_connections_of_one_client_leave_one_entry() {
 #[test]
 fn several_connections_at_once_are_all_cached() {
     let ends = Ends::new(Mode::Mutual);
-    // Two connections at once, until both ends have tickets enough.
+    // Two connections at a time, until both ends have enough tickets.
     for _ in 0..4 {
         let mut pairs = [ends.start(), ends.start()];
         for pair in &mut pairs {
@@ -40,7 +40,7 @@ fn several_connections_at_once_are_all_cached() {
     }
 }
 
-/// What follows the leaf is a client's own choice: it doesn't multiply what is kept.
+/// What follows the leaf is the client's choice: it must not multiply what is kept.
 #[test]
 fn a_client_that_sends_ever_other_issuers_has_one_entry() {
     let mut ends = Ends::new(Mode::Mutual);

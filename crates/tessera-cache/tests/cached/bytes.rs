@@ -1,5 +1,5 @@
-//! What a mutual handshake with real certificates takes in either carrier, where both ends keep hashes alone. It is
-//! printed: `cargo test -p tessera-cache --test cached mutual -- --nocapture`.
+//! The size of a mutual handshake with real certificates in either carrier, when both ends keep only hashes.
+//! To print it: `cargo test -p tessera-cache --test cached mutual -- --nocapture`.
 
 use tessera::wire::NamedGroup;
 use tessera_cache::Carrier;
@@ -7,7 +7,7 @@ use tessera_harness::Pair;
 
 use crate::known::{Keys, ends_with};
 
-/// How many bytes client and server sent, and how long their Certificates were.
+/// Returns how many bytes client and server sent, and how long their Certificates were.
 fn bytes(pair: &Pair) -> ([usize; 2], [u32; 2]) {
     let facts = pair.client.facts();
     let [client, server] = [facts.own_certificate, facts.peer_certificate]
@@ -31,12 +31,12 @@ fn a_mutual_handshake_is_shorter_by_its_certificates_in_either_carrier() {
             }
             let saved = |at: usize| first[at] - cached[at] + 2 * SIGNATURE_VARIES;
             let least = |at: usize| (whole[at] - short) as usize;
-            // Beside the Certificate a hello has less than 100 bytes more, and a request fewer.
+            // Besides the Certificate, a hello grows by less than 100 bytes, and a request by fewer.
             assert!(saved(0) > least(0) - 100 && saved(1) > least(1) - 30, "{keys:?} {carrier:?}");
             println!("{keys:?} {carrier:?}: first {first:?}, cached {cached:?}, {whole:?}");
         }
     }
 }
 
-/// An ECDSA signature has up to so many bytes less than another.
+/// ECDSA signatures differ in length by up to this many bytes.
 const SIGNATURE_VARIES: usize = 8;

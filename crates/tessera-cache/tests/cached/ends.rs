@@ -19,16 +19,16 @@ pub(crate) struct Ends {
     pub(crate) scene: Scene,
     pub(crate) client: Arc<ClientCache>,
     pub(crate) server: Arc<ServerCache>,
-    /// The client's.
+    /// The client's carrier.
     pub(crate) carrier: Carrier,
 }
 
-/// In the carrier paper: cached_info, and BiTHaC's extension.
+/// The extensions of the carrier paper: cached_info, and BiTHaC's.
 pub(crate) const CACHED_INFO: ExtensionType = ExtensionType(25);
 pub(crate) const TICKETS: ExtensionType = ExtensionType(0xff5d);
 
 impl Ends {
-    /// Ends that both have certificates.
+    /// Makes ends that both have certificates.
     pub(crate) fn new(mode: Mode) -> Self {
         Self::with(Carrier::default(), mode)
     }
@@ -37,12 +37,12 @@ impl Ends {
         Self::with(Carrier::PAPER, mode)
     }
 
-    /// Ends of either carrier.
+    /// Makes ends of either carrier.
     pub(crate) fn of_both(mode: Mode) -> [Self; 2] {
         [Self::new(mode), Self::on_paper(mode)]
     }
 
-    /// The same that know each other.
+    /// Makes ends of either carrier that know each other.
     pub(crate) fn of_both_known() -> [Self; 2] {
         let both = Self::of_both(Mode::Mutual);
         both.iter().for_each(|ends| drop(ends.connect()));
@@ -65,7 +65,7 @@ impl Ends {
         ends
     }
 
-    /// The client begins again, with this carrier.
+    /// Gives the client a new cache with this carrier.
     pub(crate) fn client_uses(&mut self, carrier: Carrier) {
         let cache = ClientCache::new(&self.scene.client.provider).expect("a cache");
         self.client = Arc::new(cache.with_carrier(carrier));
@@ -73,19 +73,19 @@ impl Ends {
         self.carrier = carrier;
     }
 
-    /// The server begins again, with this carrier.
+    /// Gives the server a new cache with this carrier.
     pub(crate) fn server_uses(&mut self, carrier: Carrier) {
         let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
         self.server = Arc::new(cache.with_carrier(carrier));
         self.scene.server.certificate_codecs = vec![self.server.clone()];
     }
 
-    /// The server forgets all and begins again.
+    /// Replaces the server's cache with an empty one.
     pub(crate) fn restart_server(&mut self) {
         self.server_uses(self.carrier);
     }
 
-    /// Another client of the same server.
+    /// Makes another client of the same server.
     pub(crate) fn another_client(&self, leaf: &[u8]) -> Self {
         let (scene, client, server) =
             (self.scene.clone(), self.client.clone(), self.server.clone());
@@ -95,13 +95,13 @@ impl Ends {
         other
     }
 
-    /// The server's clients are judged by this verifier.
+    /// Sets the verifier of the server's clients.
     pub(crate) fn judge_clients_by(&mut self, verifier: impl PeerVerifier + 'static) {
         self.scene.server.client_authentication =
             ClientAuthentication::Required(Arc::new(verifier));
     }
 
-    /// The extension of the ClientHello in which tickets are.
+    /// Returns the extension of the ClientHello that carries tickets.
     pub(crate) fn tickets(&self) -> ExtensionType {
         match self.carrier {
             Carrier::PAPER => TICKETS,
@@ -109,7 +109,7 @@ impl Ends {
         }
     }
 
-    /// The extension of the ClientHello in which the server's chains are.
+    /// Returns the extension of the ClientHello that lists the server's chains.
     pub(crate) fn chains(&self) -> ExtensionType {
         match self.carrier {
             Carrier::PAPER => CACHED_INFO,
@@ -121,7 +121,7 @@ impl Ends {
         self.scene.start(None, at(0))
     }
 
-    /// A connection that works.
+    /// Makes a connection with a session that succeeds.
     pub(crate) fn connect(&self) -> Pair {
         self.resume(None)
     }
@@ -145,7 +145,7 @@ impl Ends {
     }
 }
 
-/// Whether the server's and the client's chain came as hashes.
+/// Returns whether the server's and the client's chain were sent as hashes.
 pub(crate) fn hits_of(pair: &Pair) -> (bool, bool) {
     let came = |transfer: Option<CertificateTransfer>| {
         transfer.is_some_and(|it| it.encoded_with.is_some() || it.len == ABBREVIATED)
@@ -153,16 +153,16 @@ pub(crate) fn hits_of(pair: &Pair) -> (bool, bool) {
     (came(pair.client.facts().peer_certificate), came(pair.server.facts().peer_certificate))
 }
 
-/// How long an abbreviated message of the carrier paper is: header, length and hash.
+/// Length of an abbreviated message of the carrier paper: header, length and hash.
 pub(crate) const ABBREVIATED: u32 = 4 + 1 + 32;
 
-/// A chain of something that is no certificate.
+/// Makes a chain of data that is no certificate.
 pub(crate) fn chain(leaf: &[u8], issuer: &[u8]) -> Credential {
     let key = PrivateKey::Signs(Arc::new(NullSigner));
     Credential::new(vec![leaf.to_vec(), issuer.to_vec()], key)
 }
 
-/// Accepts whoever signs as the null provider does, and says that he is the beginning of his leaf.
+/// Accepts any signature of the null provider, with the beginning of the leaf as the identity.
 pub(crate) struct Naming {
     pub(crate) policy: &'static str,
     pub(crate) types: &'static [CertificateType],
@@ -205,7 +205,7 @@ impl PeerVerifier for Naming {
     }
 }
 
-/// What the first ClientHello has as an extension.
+/// Returns this extension of the first ClientHello.
 pub(crate) fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
     let sent = match pair.client_output.as_slice() {
         [] => &pair.client_sent[..],
@@ -214,7 +214,7 @@ pub(crate) fn in_hello(pair: &Pair, typ: ExtensionType) -> Option<Vec<u8>> {
     Hello::read(&records(sent)[0][5..]).extension(typ).cloned()
 }
 
-/// A flight that begins with a ClientHello, changed.
+/// Returns a flight that begins with a ClientHello, changed.
 pub(crate) fn edit_hello(flight: &[u8], edit: impl Fn(&mut Hello)) -> Vec<u8> {
     let records = records(flight);
     let mut hello = Hello::read(&records[0][5..]);
@@ -224,7 +224,7 @@ pub(crate) fn edit_hello(flight: &[u8], edit: impl Fn(&mut Hello)) -> Vec<u8> {
     edited
 }
 
-/// The alert of an error.
+/// Returns the alert of an error.
 pub(crate) fn alert(error: &Option<Error>) -> Option<AlertDescription> {
     error.as_ref().and_then(Error::alert)
 }

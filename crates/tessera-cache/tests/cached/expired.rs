@@ -1,4 +1,4 @@
-//! Certificates that expire while both ends have them cached, the chains or what their verifiers remember.
+//! Certificates that expire while both ends have the chains cached, or what their verifiers remember.
 
 use std::sync::Arc;
 
@@ -10,11 +10,12 @@ use tessera_harness::{Pair, at};
 use crate::known::{Keys, ends_with};
 use crate::{Ends, Naming, alert, chain, hits_of, in_hello};
 
-/// The last second but one before the certificates of `known` expire, in 2040, and the one after they did.
+/// The last second but one before the certificates of `known` expire, in 2040, and the one after.
 const BEFORE: u64 = 2_208_988_799 - 1_800_000_000;
 const AFTER: u64 = BEFORE + 2;
 
-/// Ends of both carriers that know each other: whole chains are cached, or hashes of those that verifiers remember.
+/// Makes ends of both carriers that know each other, with whole chains cached, or hashes of those that
+/// verifiers remember.
 fn known() -> [Ends; 4] {
     let both = [Carrier::default(), Carrier::PAPER].map(|carrier| {
         let remembering = ends_with(Keys::P256, carrier).0;
@@ -32,7 +33,7 @@ fn known() -> [Ends; 4] {
     all
 }
 
-/// In the carrier paper they stand before the CertificateRequest, which doesn't expire.
+/// In the carrier paper, chains precede the CertificateRequest, which doesn't expire.
 fn offers_chains(ends: &Ends, pair: &Pair) -> bool {
     let is_of_chains = |body: Vec<u8>| ends.carrier == Carrier::default() || body[2] == 1;
     in_hello(pair, ends.chains()).is_some_and(is_of_chains)
@@ -64,12 +65,12 @@ fn a_cached_server_that_expires_after_it_was_offered_is_refused() {
         pair.run();
         assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::CERTIFICATE_EXPIRED));
         assert!(hits_of(&pair).0);
-        // The next one offers nothing, whatever its clock says.
+        // The next one offers nothing, whatever its clock shows.
         assert!(!offers_chains(&ends, &ends.start()));
     }
 }
 
-/// Of a client that doesn't take part the server offers to recognise the chain, until it expires.
+/// To a client that doesn't take part, the server offers to recognise its chain, until that expires.
 #[test]
 fn a_stock_clients_chain_that_has_expired_is_not_offered() {
     let public = PublicIds::ObserversRecogniseChains;
@@ -86,7 +87,7 @@ fn a_stock_clients_chain_that_has_expired_is_not_offered() {
     assert_eq!([BEFORE, BEFORE + 1, AFTER].map(recognised), [true, false, false]);
 }
 
-/// The server doesn't tell it why. Its proof is right: so it is the client itself, and what is known of it has no use.
+/// The server conceals the reason. The proof is right, so it is the client itself, and its entry is useless.
 #[test]
 fn a_cached_client_that_expires_after_it_was_offered_is_refused_and_forgotten() {
     for ends in known() {

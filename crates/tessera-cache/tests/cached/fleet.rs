@@ -1,4 +1,4 @@
-//! Fleet tickets: servers of a fleet that share a ring of ticket keys, and no cache.
+//! Fleet tickets: servers of a fleet share a ring of ticket keys, but no cache.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::{Ends, Naming, alert, hits_of, in_hello};
 
 pub(crate) const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
-/// How long a fleet ticket of these rings is.
+/// Length of a fleet ticket of these rings.
 pub(crate) const LEN: usize = 140;
 
 pub(crate) fn key() -> TicketKey {
@@ -39,7 +39,7 @@ fn ring_of(keys: &[&TicketKey]) -> Arc<TicketKeyRing> {
 }
 
 impl Ends {
-    /// A server that gives fleet tickets, as many as four in a full handshake.
+    /// Makes a server that sends fleet tickets, four in a full handshake.
     pub(crate) fn of_fleet(mode: Mode, ring: Arc<dyn TicketKeys>) -> Self {
         let mut ends = Self::new(mode);
         ends.scene.server.policy.tickets.new_session_count = 4;
@@ -48,14 +48,14 @@ impl Ends {
         ends
     }
 
-    /// Another server, with nothing in its cache, and this ring.
+    /// Makes this another server, with an empty cache and this ring.
     fn joins(&mut self, ring: Arc<dyn TicketKeys>) {
         let cache = ServerCache::new(&self.scene.server.provider).expect("a cache");
         self.server = Arc::new(cache.with_fleet_tickets(ring));
         self.scene.server.certificate_codecs = vec![self.server.clone()];
     }
 
-    /// The same client, at another server of the fleet.
+    /// Returns the same client, at another server of the fleet.
     pub(crate) fn member(&self, ring: Arc<dyn TicketKeys>) -> Self {
         let (scene, client, server) =
             (self.scene.clone(), self.client.clone(), self.server.clone());
@@ -64,13 +64,13 @@ impl Ends {
         member
     }
 
-    /// Flights that never arrive use up the derived tickets of one handshake; of the four fleet tickets two are left.
+    /// Lost flights use up the derived tickets of one handshake; two of the four fleet tickets are left.
     pub(crate) fn only_fleet_tickets_are_left(&self) {
         (0..2).for_each(|_| drop(self.start()));
     }
 }
 
-/// The fleet ticket in the ClientHello that waits.
+/// Returns the fleet ticket in the pending ClientHello.
 fn fleet_ticket_in(pair: &Pair) -> Option<Vec<u8>> {
     let body = in_hello(pair, CACHED).expect("takes part");
     let (_, rest) = body.split_at_checked(16)?;
@@ -79,7 +79,7 @@ fn fleet_ticket_in(pair: &Pair) -> Option<Vec<u8>> {
     Some(sealed.to_vec())
 }
 
-/// After one visit to each, in whatever order.
+/// After one visit to each, in any order.
 #[test]
 fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
     let ring = ring();
@@ -95,7 +95,7 @@ fn every_server_of_a_fleet_that_saw_a_client_once_knows_it() {
     let metrics: Vec<_> = fleet.iter().map(|member| member.server.metrics()).collect();
     let found: u64 = metrics.iter().map(|it| it.found_by_fleet_ticket).sum();
     assert!(found >= 12, "{found}");
-    // The first of all has no ticket; the three others had one that named nobody there.
+    // The first of all has no ticket; the three others had one that was unknown there.
     let missed: u64 = metrics.iter().map(|it| it.missed_unknown_ticket).sum();
     assert_eq!((missed, metrics[0].missed_nothing_cached), (3, 1));
 }
@@ -110,11 +110,11 @@ fn a_fleet_without_fleet_tickets_sends_whole_chains() {
     }
     fleet.iter().for_each(|member| drop(member.connect()));
     let hits = [3, 2, 1, 0, 3, 2, 1, 0].map(|at| fleet[at].hits().1);
-    // The server where the client was last has its tickets.
+    // The server that the client visited last has its tickets.
     assert_eq!(hits, [true, false, false, false, false, false, false, false]);
 }
 
-/// Only the fleet tickets are left, as after a restart that lost what was not written yet.
+/// Only the fleet tickets are left, as after a restart that lost unsaved data.
 #[test]
 fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
     let ring = ring();
@@ -123,7 +123,7 @@ fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
     ends.only_fleet_tickets_are_left();
     assert_eq!(ends.hits(), (true, true));
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
-    // And from its file, in which the client has no ticket any more.
+    // And from its file, which no longer has the client's tickets.
     let mut pair = ends.start();
     pair.client_to_server();
     drop(pair);
@@ -138,7 +138,7 @@ fn a_server_that_lost_its_tickets_and_kept_the_chains_finds_them() {
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
 }
 
-/// And both hellos say the same.
+/// Both hellos are the same in this.
 #[test]
 fn fleet_tickets_stay_as_they_are_after_a_hello_retry_request() {
     let mut ends = Ends::of_fleet(Mode::Retry, ring());
@@ -200,7 +200,7 @@ fn a_client_gets_fleet_tickets_with_session_tickets_alone() {
     ends.connect();
     let pair = ends.start();
     assert_eq!(in_hello(&pair, CACHED).map(|body| body.len()), Some(16));
-    // A client without a certificate gets none, whatever comes.
+    // A client without a certificate gets none in any case.
     let mut ends = Ends::of_fleet(Mode::Full, ring());
     ends.scene.client.credentials.clear();
     ends.scene.server.client_authentication = tessera::handshake::ClientAuthentication::None;
@@ -223,7 +223,7 @@ fn a_client_of_the_carrier_paper_gets_no_fleet_ticket() {
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 0);
 }
 
-/// Also a server that gives none, and one that has no cache.
+/// Also for a server that sends none, and one that has no cache.
 #[test]
 fn a_server_without_fleet_tickets_passes_over_those_of_others() {
     let mut ends = Ends::of_fleet(Mode::Mutual, ring());
@@ -261,7 +261,7 @@ fn resumed(ends: &Ends, session: Option<ClientSession>) -> Pair {
     pair
 }
 
-/// How many fleet tickets the client has left; they are gone then.
+/// Takes the client's remaining fleet tickets; returns their number.
 fn fleet_tickets_left(ends: &Ends) -> usize {
     (0..10).filter(|_| fleet_ticket_in(&ends.start()).is_some()).count()
 }
@@ -277,7 +277,7 @@ fn a_resumption_gives_fleet_tickets_to_the_client_of_its_session_alone() {
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
     assert_eq!(fleet_tickets_left(&ends), 2);
 
-    // Somebody shows the owner's tickets beside his own session.
+    // An attacker presents the owner's tickets with its own session.
     let ends = Ends::of_fleet(Mode::Mutual, ring());
     ends.connect();
     ends.only_fleet_tickets_are_left();
@@ -294,7 +294,7 @@ fn a_resumption_gives_fleet_tickets_to_the_client_of_its_session_alone() {
         (after.found_by_fleet_ticket, after.bytes),
         (before.found_by_fleet_ticket + 1, before.bytes)
     );
-    // The one that was not shown.
+    // The one that was not presented.
     assert_eq!(fleet_tickets_left(&ends), 1);
 }
 
@@ -310,7 +310,7 @@ fn a_client_keeps_fleet_tickets_in_its_file() {
     ends.only_fleet_tickets_are_left();
     assert_eq!(ends.hits(), (true, true));
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 1);
-    // Bounded, whatever a server gives.
+    // Bounded, however many a server sends.
     assert_eq!(fleet_tickets_left(&ends), 4);
 }
 

@@ -1,4 +1,4 @@
-//! Fleet tickets that are shown where they are not good, or by whom they were not given to.
+//! Fleet tickets presented where they aren't valid, or by a client other than their owner.
 
 use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_harness::Mode;
@@ -13,12 +13,12 @@ fn a_fleet_ticket_of_another_ring_is_a_miss() {
     other.connect();
     ends.connect();
     ends.only_fleet_tickets_are_left();
-    // It knows the chain, and can't open what the client shows.
+    // It knows the chain, but can't open the client's ticket.
     assert_eq!(other.hits(), (true, false));
     assert_eq!(other.server.metrics().found_by_fleet_ticket, 0);
 }
 
-/// The server can't compare what it is shown: a fleet ticket is for one name, as every other.
+/// A fleet ticket is for one name, like every other: otherwise the server could not compare it.
 #[test]
 fn a_fleet_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
     let mut ends = Ends::of_fleet(Mode::Mutual, ring());
@@ -39,14 +39,14 @@ fn a_fleet_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
     pair.client_to_server();
     let metrics = ends.server.metrics();
     assert_eq!((metrics.found_by_fleet_ticket, metrics.missed_unknown_ticket), (0, 2));
-    // Who shows a copy there makes nobody forget the client.
+    // A copy presented there makes no server forget the client.
     assert_eq!(metrics.entries, 1);
     ends.scene.server.client_authentication = accepted;
     ends.connect();
     assert_eq!(ends.hits(), (true, true));
 }
 
-/// Any length, and anything in it: what is no vector is refused, and what can't be opened is a miss.
+/// Any length and any content: what isn't a vector is refused, and what can't be opened is a miss.
 #[test]
 fn any_bytes_in_place_of_a_fleet_ticket_are_refused_or_a_miss() {
     let ends = Ends::of_fleet(Mode::Mutual, ring());
@@ -68,7 +68,7 @@ fn any_bytes_in_place_of_a_fleet_ticket_are_refused_or_a_miss() {
     assert_eq!(ends.server.metrics().found_by_fleet_ticket, 0);
 }
 
-/// A stranger is told that it opens, and nothing of whose it is; the owner loses nothing.
+/// An attacker learns that it opens, but not whose it is; the owner loses nothing.
 #[test]
 fn a_replayed_fleet_ticket_costs_its_owner_nothing() {
     let ends = Ends::of_fleet(Mode::Mutual, ring());

@@ -1,4 +1,4 @@
-//! What any server can put into its session tickets, and what a client makes of it.
+//! What a server can put into its session tickets, and how a client handles it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -11,13 +11,13 @@ use crate::{Ends, hits_of, in_hello};
 
 const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
-/// What is left to be given.
+/// Bodies still to be sent.
 type Bodies = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
-/// A server that gives these in place of its own fleet tickets.
+/// A server that sends these in place of its own fleet tickets.
 struct Gives {
     bodies: Bodies,
-    /// Whether it says that it takes part.
+    /// Whether it announces that it takes part.
     answers: bool,
 }
 
@@ -35,7 +35,7 @@ impl CodecChange for Gives {
     }
 }
 
-/// A server that gives one of these with each of as many session tickets.
+/// Makes a server that sends one of these with each session ticket, and as many session tickets.
 fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
     let mut ends = Ends::new(Mode::Mutual);
     let count = u8::try_from(bodies.len()).expect("few");
@@ -49,7 +49,7 @@ fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
     (ends, bodies)
 }
 
-/// The fleet tickets that the client shows, one in each of its next hellos.
+/// Returns the fleet tickets that the client presents, one in each of its next hellos.
 fn shown(ends: &Ends) -> Vec<Vec<u8>> {
     let sealed = |_| {
         let body = in_hello(&ends.start(), CACHED).expect("takes part");
@@ -86,11 +86,11 @@ fn what_is_no_fleet_ticket_is_ignored_and_the_others_are_shown_once() {
     let right = [body(0xffff, &longest), body(0xc000, &[1]), body(0xc000, &[1])];
     let (ends, _) = giving(&right, true);
     ends.connect();
-    // The newest first. Two that a server makes alike are its own business.
+    // The newest first. Two equal ones from a server are its own responsibility.
     assert_eq!(shown(&ends), [&[1][..], &[1], &longest]);
 }
 
-/// However many come, and whatever they are worth: they are four, and the connection is as any other.
+/// However many and whatever they are worth: four are kept, and the connection is like any other.
 #[test]
 fn a_client_keeps_four_of_what_a_server_gives_and_connects_with_them() {
     let many: Vec<_> = (0..8).map(|number| body(0xc000, &[number; 255])).collect();
@@ -99,7 +99,7 @@ fn a_client_keeps_four_of_what_a_server_gives_and_connects_with_them() {
     assert!(left.lock().expect("unpoisoned").is_empty());
     let before = ends.client.metrics().bytes;
     assert!(before < 8 * 1024, "{before}");
-    // Nobody can open them; the derived ones are found.
+    // They can't be opened; the derived ones are found.
     for _ in 0..4 {
         assert_eq!(hits_of(&ends.connect()), (true, true));
     }
@@ -119,7 +119,7 @@ fn a_server_that_does_not_take_part_gives_no_fleet_tickets() {
     assert_eq!(shown(&ends), [[0_u8; 0]; 0]);
 }
 
-/// What comes on a connection that is older than that.
+/// A session ticket on a connection older than that.
 #[test]
 fn what_a_client_has_forgotten_does_not_come_back_in_a_session_ticket() {
     let (ends, _) = giving(&[body(0xc000, b"late")], true);

@@ -1,4 +1,4 @@
-//! Chains that travel as hashes.
+//! Chains that are sent as hashes.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn a_first_contact_costs_four_bytes_at_each_end_and_a_miss_forty_at_most() {
     // The server has forgotten the client, and has another chain of the same length.
     ends.restart_server();
     ends.scene.server.credentials = vec![chain(&[b't'; 900], &[b'i'; 700])];
-    // The extension with two tickets, and compress_certificate with one id; and the answer.
+    // The extension with two tickets, compress_certificate with one id, and the answer.
     assert_eq!(sent(&ends), (client + 20 + 7, server + 4));
 }
 
@@ -63,7 +63,7 @@ fn a_first_contact_says_that_the_client_takes_part() {
     let ends = Ends::new(Mode::Mutual);
     let typ = ExtensionType::CACHED_CERTIFICATES;
     assert_eq!(in_hello(&ends.connect(), typ), Some(Vec::new()));
-    // One ticket, and something that looks like one.
+    // One ticket, and random bytes like one.
     assert_eq!(in_hello(&ends.connect(), typ).map(|it| it.len()), Some(16));
 }
 
@@ -85,7 +85,7 @@ fn no_two_hellos_have_a_ticket_or_an_id_in_common() {
     assert_eq!((all, seen.len()), (16, 16));
     ids.sort();
     ids.dedup();
-    // One of them may have come twice by chance (in one run of 600).
+    // One of them may repeat by chance (in one run of 600).
     assert!(ids.len() >= 6, "{ids:?}");
 }
 
@@ -125,7 +125,7 @@ fn post_quantum_chains_of_15_kilobytes_become_44_bytes() {
     assert!(pair.client_sent.len() + 14_900 < whole.client_sent.len());
 }
 
-/// A key as it stands in a certificate: what a codec tells from one by its form.
+/// Makes a key as in a certificate: a codec distinguishes them by their form.
 fn raw_key(name: u8) -> Credential {
     let mut key = vec![0x30, 0x59, 0x30, 0x13, 0x06, 0x07];
     key.resize(91, name);
@@ -179,7 +179,7 @@ fn pair_session(mut pair: tessera_harness::Pair) -> Option<tessera::resume::Clie
     pair.to_client.sessions.pop()
 }
 
-/// Whoever saves caches learns of it, since tickets are others then. A chain that wasn't sent isn't missed.
+/// Owners that save caches can detect it, since the tickets change. A chain that wasn't sent isn't missed.
 #[test]
 fn a_resumption_changes_what_is_known_and_misses_nothing() {
     let mut ends = Ends::new(Mode::Mutual);
@@ -198,7 +198,7 @@ fn a_resumption_changes_what_is_known_and_misses_nothing() {
 fn after_rejected_forward_secret_early_data_the_full_handshake_is_cached() {
     let mut ends = Ends::new(Mode::FsDhe);
     let session = ends.connect().to_client.sessions.pop();
-    // The server can't open its own tickets any more.
+    // The server can no longer open its own tickets.
     ends.scene.server.tickets = None;
     ends.scene.server.policy.early_data.forward_secret = None;
     let mut pair = ends.scene.start(session, tessera_harness::at(0));

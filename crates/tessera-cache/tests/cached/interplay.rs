@@ -1,4 +1,4 @@
-//! What changes between an offer and its use: caches, rings, and who answers when.
+//! Changes between an offer and its use: of caches, of rings, and of the time of an answer.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::fleet::{key, ring};
 use crate::refused::{REVOKED, offers};
 use crate::{Ends, Naming, alert, hits_of};
 
-/// Judges later.
+/// A verifier that answers later.
 struct Later(Naming);
 
 impl PeerVerifier for Later {
@@ -34,7 +34,7 @@ impl PeerVerifier for Later {
     }
 }
 
-/// A connection whose client is judged after something happened.
+/// Makes a connection whose client is judged after `meanwhile`.
 fn connect_later(ends: &Ends, refuses: Option<AlertDescription>, meanwhile: impl Fn()) -> Pair {
     let mut pair = ends.start();
     pair.run();
@@ -49,7 +49,7 @@ fn connect_later(ends: &Ends, refuses: Option<AlertDescription>, meanwhile: impl
     pair
 }
 
-/// Whatever becomes of the cache until then.
+/// Whatever happens to the cache until then.
 #[test]
 fn clients_that_are_judged_later_are_cached() {
     for mut ends in Ends::of_both(Mode::Mutual) {
@@ -75,7 +75,7 @@ fn clients_that_are_judged_later_are_cached() {
     }
 }
 
-/// Its key goes between the two ClientHellos.
+/// Its key is removed between the two ClientHellos.
 #[test]
 fn a_fleet_ticket_whose_key_goes_while_the_client_retries_is_a_miss() {
     let ring = ring();
@@ -92,7 +92,7 @@ fn a_fleet_ticket_whose_key_goes_while_the_client_retries_is_a_miss() {
     assert_eq!(ends.hits(), (true, true));
 }
 
-/// A ServerHello or a HelloRetryRequest that answers, in a record.
+/// Makes a ServerHello or a HelloRetryRequest that answers, in a record.
 fn answering(record: &[u8]) -> Vec<u8> {
     let mut message = record[5..].to_vec();
     // After the version, the random, the session's id, suite and compression.
@@ -120,7 +120,7 @@ fn an_answer_that_comes_too_early_is_an_illegal_parameter() {
     }
 }
 
-/// Of two nobody could say which an id is of.
+/// With two caches an id would be ambiguous.
 #[test]
 fn a_configuration_has_one_cache() {
     let mut ends = Ends::new(Mode::Mutual);

@@ -1,4 +1,4 @@
-//! Real certificates, and verifiers that remember the chains that they accepted: caches keep hashes.
+//! Real certificates, and verifiers that remember accepted chains: caches keep hashes.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ fn until_2040(params: &mut CertificateParams) {
     params.not_after = date_time_ymd(2040, 1, 1);
 }
 
-/// Of what kind the keys of all certificates are.
+/// The kind of all certificates' keys.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Keys {
     Rsa2048,
@@ -44,13 +44,13 @@ impl Keys {
     }
 }
 
-/// A certificate for the scene's server or any client, with that of its issuer.
+/// Makes a certificate for the scene's server or any client, with that of its issuer.
 fn credential(keys: Keys, issuer: &Authority) -> Credential {
     let key = KeyPair::generate_for(keys.algorithm()).expect("a key");
     issuer.issue_for(key, &[SERVER_NAME], until_2040).credential()
 }
 
-/// What a verifier remembers, until it is told to forget it.
+/// A verifier's memory that a test can clear.
 pub(crate) struct Forgetful {
     verifier: Arc<KnownChains>,
     forgot: AtomicBool,
@@ -63,12 +63,12 @@ impl ChainMemory for Forgetful {
     }
 }
 
-/// Ends with real certificates, and what their verifiers remember.
+/// Makes ends with real certificates, and returns the memories of their verifiers.
 fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
     ends_with(Keys::P256, Carrier::default())
 }
 
-/// The same with keys and a carrier.
+/// Like `ends`, with these keys and this carrier.
 pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>; 2]) {
     let root = Authority::with("root", keys.algorithm(), until_2040);
     let issuer = root.below_with("issuer", keys.algorithm(), until_2040);
@@ -104,13 +104,13 @@ fn a_chain_that_the_verifier_knows_is_kept_as_its_hash() {
         assert_eq!(ends.hits(), (true, true));
     }
     let (client, server) = ends.metrics();
-    // Where the server is, its tickets and so on; of its chain the hash alone.
+    // The server's address, its tickets and so on; only the hash of its chain.
     assert!(client.bytes < 900, "{}", client.bytes);
-    // The record of a client, and what one has of all clients in common.
+    // The record of a client, and what all clients share.
     assert!(server.bytes < 400, "{}", server.bytes);
 }
 
-/// It says where to look for a chain in either form.
+/// The ticket locates a chain in either form.
 #[test]
 fn a_fleet_ticket_finds_a_chain_of_which_the_hash_alone_is_kept() {
     let (mut ends, [_, at_server]) = ends();
@@ -144,7 +144,7 @@ fn a_chain_that_the_verifier_forgot_comes_whole() {
     assert_told(&pair, [unknown, forgotten], [forgotten, nothing]);
     let (client, server) = ends.metrics();
     assert_eq!((client.missed_forgotten, server.missed_forgotten), (1, 1));
-    // What stands for a chain that is gone has left: it is the client that has come since.
+    // The entry of the forgotten chain was removed: this is the client that connected since.
     assert_eq!(server.entries, 1);
     // Now the caches keep the chains themselves.
     assert_eq!(ends.hits(), (true, true));
@@ -161,7 +161,7 @@ fn real_certificates_are_cached_without_a_memory() {
     assert_eq!(ends.hits(), (true, true));
 }
 
-/// A codec that encodes nothing, and keeps what it hears of peers.
+/// A codec that encodes nothing, and records what it learns of peers.
 #[derive(Clone, Default)]
 struct Witness(Arc<Mutex<Vec<PeerCertificate>>>);
 

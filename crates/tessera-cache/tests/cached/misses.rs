@@ -1,4 +1,4 @@
-//! Chains that come whole: why, and that nothing breaks.
+//! Chains sent in full: the reasons, and that nothing breaks.
 
 use std::sync::Arc;
 
@@ -20,13 +20,13 @@ fn a_new_chain_comes_whole_and_is_cached_then() {
         assert_eq!(ends.hits(), (true, true));
         let (client, server) = ends.metrics();
         assert_eq!((client.missed_another_chain, server.entries), (1, 2));
-        // On paper no ticket is shown of a chain that isn't there.
+        // On paper, a ticket is presented only with its chain available.
         let offered = u64::from(ends.carrier == Carrier::default());
         assert_eq!(server.missed_another_chain, offered);
     }
 }
 
-/// The same leaf, and so the same key, under another issuer; the client goes on to the old one.
+/// The same leaf, and so the same key, under other issuers; the client connects to each of them again.
 #[test]
 fn a_client_keeps_the_chains_of_several_servers_behind_one_name() {
     let mut ends = Ends::new(Mode::Mutual);
@@ -39,7 +39,7 @@ fn a_client_keeps_the_chains_of_several_servers_behind_one_name() {
         ends.scene.server.credentials = vec![credential.clone()];
         assert!(ends.hits().0);
     }
-    // A fifth makes the one leave that was seen first.
+    // A fifth chain evicts the one seen first.
     ends.scene.server.credentials = vec![chain(&[b's'; 900], &[b'n'; 700])];
     assert!(!ends.hits().0);
     ends.scene.server.credentials = vec![chains[0].clone()];
@@ -106,8 +106,8 @@ fn no_ticket_is_sent_twice_and_a_replayed_one_finds_nothing() {
     }
 }
 
-/// Whoever copies a ticket and uses it first is offered an id, and takes nothing from its owner but the
-/// ticket.
+/// An attacker that copies a ticket and uses it first is offered an id, and takes nothing from its owner but
+/// the ticket.
 #[test]
 fn a_copied_ticket_costs_its_owner_a_whole_chain_at_most() {
     let ends = Ends::new(Mode::Mutual);
@@ -161,7 +161,7 @@ fn nothing_cached_is_offered_without_a_clock() {
         let pair = ends.scene.start(None, unset);
         assert_eq!(in_hello(&pair, ends.tickets()), Some(Vec::new()));
         assert_eq!(in_hello(&pair, ends.chains()), None);
-        // The server's alone.
+        // Only the server's.
         let mut pair = ends.start();
         let flight = pair.intercept_client();
         pair.now = unset;
@@ -203,14 +203,15 @@ fn a_policy_that_is_gone_takes_its_entries_with_it() {
     }
 }
 
-/// A resumption in which somebody shows a ticket of another's gives nobody tickets.
+/// A resumption with a ticket of another client yields no tickets for either.
 #[test]
 fn a_ticket_of_another_client_gives_no_tickets_in_a_resumption() {
     for ends in Ends::of_both_known() {
         let thief = ends.another_client(&[b'z'; 800]);
         let session = thief.connect().to_client.sessions.pop();
         let before = ends.server.metrics().bytes;
-        // The thief's own cache is the owner's now: so it sends the owner's tickets beside its own session.
+        // The attacker uses the owner's cache from here on, so it sends the owner's tickets with its own
+        // session.
         let mut stolen = thief.scene.clone();
         stolen.client.certificate_codecs = vec![ends.client.clone()];
         stolen.client.credentials.push(ends.scene.client.credentials[0].clone());
@@ -220,7 +221,7 @@ fn a_ticket_of_another_client_gives_no_tickets_in_a_resumption() {
         pair.run();
         assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
         assert_eq!(ends.server.metrics().bytes, before);
-        // What the client derived finds nothing; its spare does, where there is one.
+        // The client's derived ticket is unknown; its spare is found, if there is one.
         let has_spare = ends.carrier == Carrier::default();
         assert_eq!(ends.hits(), (true, has_spare));
         assert_eq!(ends.server.metrics().missed_unknown_ticket, u64::from(!has_spare));
@@ -249,7 +250,7 @@ fn a_server_that_does_not_take_part_is_asked_for_whole_chains() {
     ends.connect();
     ends.scene.server.certificate_codecs.clear();
     assert_eq!(ends.hits(), (false, false));
-    // It was seen not to answer, so it isn't offered salted ids either.
+    // It was seen not to take part, so it isn't offered salted ids either.
     let pair = ends.connect();
     assert_eq!(in_hello(&pair, ExtensionType::COMPRESS_CERTIFICATE), None);
     assert_eq!(in_hello(&pair, ExtensionType::CACHED_CERTIFICATES).map(|it| it.len()), Some(16));

@@ -1,4 +1,4 @@
-//! Clients that a server could take for one another.
+//! Clients that a server could confuse.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +15,9 @@ use tessera_null_provider::NullSigner;
 
 use crate::{Ends, Naming, chain, hits_of};
 
-/// Who resumes his own session with a copied ticket would learn whose it is, if the server derived the next tickets for
-/// the ticket's owner from a secret that the thief knows: he could compute them for each chain that he can think of.
+/// An attacker that resumes its own session with a copied ticket would learn the owner, if the server derived
+/// the owner's next tickets from a secret that the attacker knows: it could compute them for each candidate
+/// chain.
 #[test]
 fn a_server_derives_no_tickets_where_the_session_is_anothers_than_the_ticket() {
     for (name, is_found) in [(b'z', false), (b'c', true)] {
@@ -24,20 +25,21 @@ fn a_server_derives_no_tickets_where_the_session_is_anothers_than_the_ticket() {
         let other = ends.another_client(&[name; 800]);
         let session = other.connect().to_client.sessions.pop();
         ends.connect();
-        // The other's session goes with the tickets of the owner's cache, which learns what follows from it.
+        // The other's session is used with the owner's cache, which then learns the consequences.
         let mut copied = other.scene.clone();
         copied.client.certificate_codecs = vec![ends.client.clone()];
         let mut pair = copied.start(session, at(0));
         pair.run();
         assert!(pair.to_server.complete && pair.server.facts().psk.is_some());
-        // The first of two hellos has the newest ticket and the spare of before; the second the newest one's spare alone.
+        // The first of two hellos has the newest ticket and the previous spare; the second only the newest
+        // one's spare.
         let [_, mut pair] = [ends.start(), ends.start()];
         pair.run();
         assert_eq!(hits_of(&pair), (true, is_found));
     }
 }
 
-/// Names no client.
+/// A verifier that names no client.
 struct Nameless(Naming);
 
 impl PeerVerifier for Nameless {
@@ -59,7 +61,7 @@ impl PeerVerifier for Nameless {
     }
 }
 
-/// Two clients that the verifier gives no name are not therefore the same.
+/// Two clients without an identity are not therefore the same.
 #[test]
 fn a_server_derives_no_tickets_for_a_session_without_a_name() {
     let mut ends = Ends::new(Mode::Mutual);
@@ -67,7 +69,7 @@ fn a_server_derives_no_tickets_for_a_session_without_a_name() {
     let session = ends.connect().to_client.sessions.pop();
     assert!(ends.resume(session).server.facts().psk.is_some());
     assert_eq!(ends.server.metrics().learned, 1);
-    // Of the connection and not of the resumption: the hellos have a newer ticket each, and one has the spare of before.
+    // From the connection and not the resumption: each hello has a newer ticket, and one the previous spare.
     assert_eq!([ends.start(), ends.start()].map(finished), [(true, true), (true, false)]);
 }
 
@@ -76,7 +78,7 @@ fn finished(mut pair: Pair) -> (bool, bool) {
     hits_of(&pair)
 }
 
-/// Chains of one certificate each, whose hashes begin with the same 14 bits.
+/// Makes chains of one certificate each, whose hashes begin with the same 14 bits.
 fn chains_with_one_public_id() -> [Credential; 2] {
     let suites = tessera_aws_lc::provider().suites;
     let sha256 = suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32);
@@ -98,8 +100,8 @@ fn chains_with_one_public_id() -> [Credential; 2] {
     unreachable!("there are 16,384 ids");
 }
 
-/// A client whose chain has the id of one that is known is refused once. Then both are known, and an id that was offered
-/// could be answered for either: neither is.
+/// A client whose chain has the id of a known one is refused once. Then both are known, and an offered id
+/// would be ambiguous: neither is offered.
 #[test]
 fn two_clients_with_one_public_id_are_not_offered_it() {
     let public = PublicIds::ObserversRecogniseChains;

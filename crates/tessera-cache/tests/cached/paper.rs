@@ -11,7 +11,7 @@ use crate::stapling::Wanting;
 use crate::{ABBREVIATED, CACHED_INFO, Ends, TICKETS, alert, chain, edit_hello, hits_of, in_hello};
 
 impl Ends {
-    /// Those that know each other.
+    /// Makes ends of this carrier that know each other.
     pub(crate) fn known_on_paper() -> Self {
         let ends = Self::on_paper(Mode::Mutual);
         ends.connect();
@@ -19,7 +19,7 @@ impl Ends {
     }
 }
 
-/// The lengths of the messages of a flight, by their types.
+/// Returns the lengths of the messages of a flight, by type.
 fn messages(pair: &mut Pair, ends: &Ends) -> Vec<(HandshakeType, usize)> {
     pair.client_to_server();
     let mut messages = Vec::new();
@@ -48,7 +48,7 @@ fn on_paper_the_servers_request_travels_as_a_hash() {
     }
     let [(whole, first), again @ ..] = &lens[..] else { panic!("{lens:?}") };
     let short = ABBREVIATED as usize;
-    // cached_info with two types, and a ticket's place.
+    // cached_info with two types, and a ticket's index.
     assert!(*whole != short && again.iter().all(|it| *it == (short, first + 8 + 5)), "{lens:?}");
 }
 
@@ -100,11 +100,11 @@ fn a_first_contact_on_paper_costs_four_bytes() {
     assert_eq!(in_hello(&again, ExtensionType::COMPRESS_CERTIFICATE), None);
 }
 
-/// RFC 7924 has no way back from a selection.
+/// In RFC 7924 a selection is final.
 #[test]
 fn on_paper_a_client_that_sends_another_chain_than_its_ticket_fails_once() {
     let mut ends = Ends::known_on_paper();
-    // It has the chain of its ticket still, and prefers another.
+    // It still has the chain of its ticket, but prefers another.
     let (old, new) = (ends.scene.client.credentials.remove(0), chain(&[b'd'; 800], &[b'j'; 600]));
     ends.scene.client.credentials = vec![new, old];
     let mut pair = ends.start();
@@ -118,7 +118,7 @@ fn on_paper_a_client_that_sends_another_chain_than_its_ticket_fails_once() {
     assert_eq!(ends.hits(), (true, true));
 }
 
-/// A handshake gives one ticket, and no spare: as in the paper.
+/// A handshake yields one ticket, and no spare, as in the paper.
 #[test]
 fn on_paper_a_lost_last_flight_costs_one_whole_chain() {
     let ends = Ends::known_on_paper();
@@ -137,7 +137,7 @@ fn on_paper_connections_side_by_side_have_a_ticket_each() {
     for pair in &mut both {
         pair.run();
     }
-    // The two tickets of different handshakes go together, and either is found.
+    // The two tickets of different handshakes are sent together, and either is found.
     let pair = ends.connect();
     assert_eq!(in_hello(&pair, TICKETS).map(|it| it.len()), Some(22));
     assert_eq!(hits_of(&pair), (true, true));
@@ -167,14 +167,14 @@ fn carriers_that_only_one_end_has_leave_certificates_whole() {
     for _ in 0..2 {
         assert_eq!((ends.hits(), ends.hits()), ((false, false), (false, false)));
     }
-    // A server that knows both goes by what the client sends.
+    // A server that knows both carriers follows the client.
     ends.client_uses(Carrier::default());
     ends.server_uses(Carrier::PAPER);
     ends.connect();
     assert_eq!(ends.hits(), (true, true));
 }
 
-/// A ticket of one carrier is nobody's in the other: it has no id there.
+/// A ticket of one carrier is unknown in the other: it has no id there.
 #[test]
 fn a_ticket_on_paper_finds_nothing_in_the_other_carrier() {
     let ends = Ends::known_on_paper();
@@ -189,7 +189,7 @@ fn a_ticket_on_paper_finds_nothing_in_the_other_carrier() {
     assert_eq!(pair.to_server.error, None);
 }
 
-/// A client that knows RFC 7924 alone.
+/// A client that only knows RFC 7924.
 #[test]
 fn a_client_without_tickets_is_served_by_rfc_7924() {
     let ends = Ends::known_on_paper();
@@ -221,7 +221,7 @@ fn what_is_exported_on_paper_is_used_on_paper_alone() {
     let typ = ExtensionType::CACHED_CERTIFICATES;
     assert_eq!(in_hello(&ends.start(), typ), Some(Vec::new()));
     ends.connect();
-    // And the other way.
+    // And the reverse.
     let exported = ends.client.export();
     ends.client_uses(Carrier::PAPER);
     assert_eq!(ends.client.import(&exported), Ok(()));

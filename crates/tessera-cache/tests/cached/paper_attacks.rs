@@ -1,4 +1,4 @@
-//! The carrier paper: what strangers can learn and break, with copied tickets and with any bytes.
+//! The carrier paper: what attackers can learn and break, with copied tickets and with arbitrary bytes.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tessera_harness::rewrite;
 use crate::paper_refusals::{change, of_client, of_server};
 use crate::{CACHED_INFO, Ends, Naming, TICKETS, alert, edit_hello, in_hello};
 
-/// How a server answers a client's ticket with this content: its alert, and how much it sent in all.
+/// Returns how a server answers a client's ticket with this content: its alert, and how much it sent in all.
 fn steal(
     edit: impl Fn(&mut Vec<u8>),
     refuses: Option<AlertDescription>,
@@ -37,7 +37,8 @@ fn steal(
     (alert(&pair.to_server.error).expect("a refusal"), pair.server_sent.len())
 }
 
-/// Whether the hash is right, what stands beside it, and why the verifier refuses: the answer is the same.
+/// Whether the hash is right, what accompanies it, and why the verifier refuses makes no difference: the
+/// answer is the same.
 #[test]
 fn on_paper_who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
     let mut answers = BTreeSet::new();
@@ -69,7 +70,7 @@ fn on_paper_who_copied_a_ticket_is_answered_the_same_whatever_he_guesses() {
     assert!(answers.iter().all(|(alert, _)| *alert == AlertDescription::DECRYPT_ERROR.0));
 }
 
-/// Changes bytes, always the same way from one seed.
+/// Changes bytes, reproducibly from a seed.
 struct Mutator(u64);
 
 impl Mutator {
@@ -87,7 +88,7 @@ impl Mutator {
                 2 => bytes.extend((0..self.below(40)).map(|_| byte)),
                 // A list of extensions of one certificate.
                 3 => bytes.extend_from_slice(&[0, 2, byte, 0]),
-                // Lengths, types and places are at the beginning, mostly.
+                // Lengths, types and indices are mostly at the beginning.
                 4 | 5 if !bytes.is_empty() => {
                     let at = self.below(bytes.len().min(8));
                     bytes[at] = [0, 1, 2, 3, 31, 32, 33, 0x7f, 0xff][self.below(9)];
@@ -150,9 +151,9 @@ fn attack(seed: u64, rounds: usize) {
                 assert_eq!(alert == ILLEGAL, !is_offered, "{}", what());
             }
             (3, Some(DECODE_ERROR | ILLEGAL | UNSUPPORTED | DECRYPT_ERROR)) => (),
-            // What the server selected stays out, so its messages are none that can be read.
+            // Without the server's selection, its messages can't be parsed.
             (3, Some(AlertDescription::UNEXPECTED_MESSAGE)) => (),
-            // The server goes on, and the client's Finished will not fit.
+            // The server continues, and the client's Finished will not match.
             (4 | 5, None | Some(DECODE_ERROR | ILLEGAL)) => (),
             _ => panic!("{}", what()),
         }
@@ -162,7 +163,7 @@ fn attack(seed: u64, rounds: usize) {
     }
 }
 
-/// Whether the bytes alone show nothing wrong: read here without the code that is tested.
+/// Whether the bytes in themselves are well-formed, decided without the code under test.
 fn is_abbreviated(body: &[u8]) -> bool {
     let [32, rest @ ..] = body else { return false };
     let Some((_, mut staples)) = rest.split_at_checked(32) else { return false };
@@ -178,7 +179,7 @@ fn is_abbreviated(body: &[u8]) -> bool {
     staples.is_empty() && (none || any)
 }
 
-/// The alert of a server whose client's extension is changed.
+/// Returns the alert of a server after a change to the client's extension.
 fn of_hello(
     ends: &Ends,
     typ: ExtensionType,

@@ -1,4 +1,4 @@
-//! The carrier paper: what a peer may not send, and what it is told.
+//! The carrier paper: what a peer must not send, and the alert that it gets.
 
 use tessera::Error;
 use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
@@ -27,7 +27,7 @@ pub(crate) fn change(
     *message = [&[typ.0, a, b, c][..], &body].concat();
 }
 
-/// The alert of a client whose server's message is changed.
+/// Returns the alert of a client after a change to the server's message.
 pub(crate) fn of_server(
     ends: &Ends,
     typ: HandshakeType,
@@ -51,7 +51,7 @@ fn edit_server(
     alert(&pair.to_client.error)
 }
 
-/// How a server's connection ends whose client's Certificate is changed.
+/// Returns how a server's connection ends after a change to the client's Certificate.
 pub(crate) fn of_client(
     ends: &Ends,
     edit: impl Fn(&mut HandshakeType, &mut Vec<u8>),
@@ -83,7 +83,7 @@ fn set(body: &mut Vec<u8>, typ: ExtensionType, contents: &[u8]) {
     *body = vec16(&extensions);
 }
 
-/// The body of a whole Certificate.
+/// Makes the body of a full Certificate.
 fn whole() -> Vec<u8> {
     let list = [&[0, 0, 3][..], b"der", &[0, 0]].concat();
     [&[0, 0, 0, list.len() as u8][..], &list].concat()
@@ -99,7 +99,7 @@ fn a_servers_hash_that_was_not_offered_is_an_illegal_parameter() {
     }
 }
 
-/// Another number of staples than the chain has certificates.
+/// There are not as many staples as certificates in the chain.
 #[test]
 fn a_servers_chain_with_staples_of_another_is_refused_after_its_proof() {
     let ends = Ends::known_on_paper();
@@ -122,7 +122,7 @@ fn a_clients_hash_of_another_chain_is_refused_after_its_proof() {
         assert_eq!(alert(&error), DECRYPT_ERROR);
         let sentence = error.map(|error| error.to_string()).unwrap_or_default();
         assert!(sentence.contains("not of the chain that it named"), "{sentence}");
-        // Nothing is dropped; the ticket that was shown is used up.
+        // Nothing is dropped; the ticket that was presented is used up.
         assert_eq!(ends.server.metrics().entries, 1);
     }
 }
@@ -256,7 +256,7 @@ fn a_malformed_offer_on_paper_is_refused() {
 fn a_client_offers_nothing_after_a_hash_on_paper_that_came_to_nothing() {
     let ends = Ends::known_on_paper();
     let edit = |_: &mut _, body: &mut Vec<u8>| body.push(0);
-    // The server's proof can't be read.
+    // The server's proof can't be parsed.
     assert_eq!(of_server(&ends, HandshakeType::CERTIFICATE_VERIFY, edit), DECODE_ERROR);
     let next = ends.start();
     assert_eq!(crate::in_hello(&next, CACHED_INFO), None);

@@ -1,4 +1,4 @@
-//! Ids for peers that know nothing of the extension, as stock TLS stacks do.
+//! Ids for peers that don't know the extension, like stock TLS stacks.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ impl CodecChange for Stock {
     }
 }
 
-/// Ends that use public ids, or not; the client has no extension.
+/// Makes ends that use public ids, or not; the client has no extension.
 pub(crate) fn ends(client: PublicIds, server: PublicIds) -> Ends {
     let mut ends = Ends::new(Mode::Mutual);
     use_public_ids(&mut ends, client, server);
     ends
 }
 
-/// Both ends begin again so.
+/// Gives both ends new caches with these settings.
 pub(crate) fn use_public_ids(ends: &mut Ends, client: PublicIds, server: PublicIds) {
     let provider = ends.scene.client.provider;
     let cache = ClientCache::new(&provider).expect("a cache").with_public_ids(client);
@@ -66,7 +66,7 @@ fn a_server_offers_a_stock_client_126_chains_at_most() {
         ends.scene.client.credentials = vec![crate::chain(&[at; 800], &[b'j'; 600])];
         ends.connect();
     }
-    // The one that was here first has left, the last is known.
+    // The first one was evicted, the last is known.
     assert_eq!(ends.hits(), (true, true));
     ends.scene.client.credentials = vec![crate::chain(&[0; 800], &[b'j'; 600])];
     assert_eq!(ends.hits(), (true, false));

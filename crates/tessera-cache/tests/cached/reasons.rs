@@ -1,4 +1,4 @@
-//! Why chains came whole, as the facts of a connection tell it.
+//! Why chains were sent in full, according to the facts of a connection.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use tessera_pki::rcgen::date_time_ymd;
 
 use crate::{Ends, Naming, chain, hits_of};
 
-/// Why a chain came whole; `None` if it didn't, or wasn't sent.
+/// Why a chain was sent in full; `None` if it wasn't, or wasn't sent.
 pub(crate) type Why = Option<Missed>;
 
-/// What the client told of the client's chain and of the server's, and what the server did.
+/// Checks the reasons that the client reported for the client's chain and for the server's, and those of the
+/// server.
 #[track_caller]
 pub(crate) fn assert_told(pair: &Pair, client: [Why; 2], server: [Why; 2]) {
     let told = |facts: &Facts| {
@@ -68,7 +69,7 @@ fn another_chain_is_another_chain_at_both_ends() {
         assert_told(&ends.connect(), [None, ANOTHER], [None, ANOTHER]);
         ends.scene.client.credentials = vec![chain(&[b'd'; 800], &[b'j'; 600])];
         let (client, server) = match ends.carrier {
-            // On paper no ticket is shown of a chain that isn't there.
+            // On paper, a ticket is presented only with its chain available.
             Carrier::PAPER => (Some(Missed::NoTicket), NOTHING),
             _ => (ANOTHER, ANOTHER),
         };
@@ -92,7 +93,7 @@ fn a_server_that_takes_no_part_is_named_once_it_is_known() {
     ends.scene.server.certificate_codecs.clear();
     assert_told(&ends.connect(), [NOTHING; 2], [None; 2]);
     assert_told(&ends.connect(), [NO_PART; 2], [None; 2]);
-    // It did before: its chain is offered once, and tickets are shown until none is left.
+    // It did earlier: its chain is offered once, and tickets are presented until none is left.
     let mut ends = Ends::new(Mode::Mutual);
     ends.connect();
     ends.scene.server.certificate_codecs.clear();
@@ -119,7 +120,7 @@ fn a_server_that_is_offered_a_public_id_may_have_another_chain() {
     ends.scene.client.certificate_codecs = vec![cache];
     ends.scene.server.certificate_codecs.clear();
     assert_told(&ends.connect(), [NOTHING; 2], [None; 2]);
-    // Whether it reads ids, the client can't tell.
+    // The client can't tell whether it reads ids.
     assert_told(&ends.connect(), [NO_PART, ANOTHER], [None; 2]);
 }
 
@@ -133,7 +134,7 @@ fn a_client_without_a_ticket_says_so() {
     assert_told(&ends.connect(), [Some(Missed::NoTicket), None], [NOTHING, None]);
 }
 
-/// In January 2027 all is well; in 2030 both chains have expired, and the verifiers of this test don't mind.
+/// In January 2027 both chains are valid; in 2030 both have expired, which this test's verifiers ignore.
 #[test]
 fn what_has_expired_is_named_at_both_ends() {
     let leaf = Authority::new("root")
@@ -151,7 +152,7 @@ fn what_has_expired_is_named_at_both_ends() {
     }
 }
 
-/// Says that whoever it accepts expires in 2029.
+/// A verifier for which every accepted peer expires in 2029.
 struct Until2029(Naming);
 
 impl PeerVerifier for Until2029 {

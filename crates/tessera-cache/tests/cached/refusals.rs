@@ -1,4 +1,4 @@
-//! What a peer may not send, and what it is told.
+//! What a peer must not send, and the alert that it gets.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use tessera_harness::{Mode, Pair, rewrite};
 
 use crate::{Ends, Naming, alert, chain, edit_hello, hits_of};
 
-/// What is wrong with the proof of whoever names another chain.
+/// The error for a peer's proof after it named another chain.
 const ANOTHER_CHAIN: &str = "the peer's proof is not of the chain that it named";
 
-/// Ends that know each other.
+/// Makes ends that know each other.
 pub(crate) fn known() -> Ends {
     let ends = Ends::new(Mode::Mutual);
     ends.connect();
@@ -19,7 +19,7 @@ pub(crate) fn known() -> Ends {
     ends
 }
 
-/// A connection whose server's CompressedCertificate is changed.
+/// Makes a connection with a change to the server's CompressedCertificate.
 pub(crate) fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
@@ -29,7 +29,7 @@ pub(crate) fn edit_server(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     pair
 }
 
-/// A connection whose client's CompressedCertificate is changed.
+/// Makes a connection with a change to the client's CompressedCertificate.
 pub(crate) fn edit_client(ends: &Ends, edit: impl Fn(&mut Vec<u8>)) -> Pair {
     let mut pair = ends.start();
     pair.client_to_server();
@@ -54,7 +54,7 @@ fn change(message: &mut Vec<u8>, edit: &impl Fn(&mut Vec<u8>)) {
     *message = [&[message[0], a, b, c][..], head, &[d, e, f], content].concat();
 }
 
-/// How the reader's connection ended.
+/// Returns how the reader's connection ended.
 fn ended(error: &Option<Error>) -> (Option<AlertDescription>, String) {
     let sentence = error.as_ref().map(ToString::to_string).unwrap_or_default();
     (alert(error), sentence)
@@ -62,7 +62,7 @@ fn ended(error: &Option<Error>) -> (Option<AlertDescription>, String) {
 
 type Edit = fn(&mut Vec<u8>);
 
-/// What differs from the chain that is expected, and nothing else is wrong with.
+/// Contents that differ from the expected chain, but are otherwise valid.
 const ANOTHER: [(&str, Edit); 5] = [
     ("hash", |parts| parts[5] ^= 1),
     ("last byte of the hash", |parts| parts[36] ^= 1),
@@ -105,12 +105,12 @@ fn a_client_that_names_another_chain_is_refused_after_its_proof() {
     }
 }
 
-/// Staples that can't be read, or that nobody asked for, end a handshake at once only where the hash beside
-/// them is no secret.
+/// Staples that are malformed, or were not requested, end a handshake at once only if the hash next to them
+/// is no secret.
 #[test]
 fn a_client_learns_only_after_its_proof_that_its_staples_are_refused() {
     let staples: [&[u8]; 3] = [
-        // SCTs that nobody asked for, an OCSP response that ends too early, half an extension.
+        // Unrequested SCTs, a truncated OCSP response, half an extension.
         &[0, 4, 0, 18, 0, 0, 0, 0],
         &[0, 5, 0, 5, 0, 1, 1, 0, 0],
         &[0, 3, 0, 5, 0, 0, 0],
@@ -201,7 +201,7 @@ fn an_answer_that_is_not_empty_is_refused() {
     assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::DECODE_ERROR));
 }
 
-/// The client's certificate isn't good any more; a stranger with its ticket must not see that.
+/// The client's certificate is no longer valid, and an attacker with its ticket must not learn that.
 #[test]
 fn a_server_conceals_why_it_refuses_a_cached_client() {
     for mut ends in Ends::of_both_known() {
@@ -226,14 +226,14 @@ fn a_client_tells_a_cached_server_why_it_refuses_it() {
     assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::CERTIFICATE_REVOKED));
 }
 
-/// A client with two certificates over one key: what stands for one is never taken for the other.
+/// A client with two certificates for one key: what stands for one is never taken for the other.
 #[test]
 fn two_certificates_over_one_key_are_told_apart() {
     let ends = known();
-    // The null signature is good under any certificate; so only the hash is between the two.
+    // The null signature is valid under any certificate; so only the hash distinguishes the two.
     let mut other = ends.another_client(&[b'x'; 800]);
     other.connect();
-    // The client says that it sends the one, and sends the hash of the other.
+    // The client announces one, and sends the hash of the other.
     let sha256 = tessera_aws_lc::provider().suites[0].hash;
     let sha256 =
         if sha256.len() == 32 { sha256 } else { tessera_aws_lc::provider().suites[1].hash };
@@ -247,13 +247,13 @@ fn two_certificates_over_one_key_are_told_apart() {
     let (alert, sentence) = ended(&pair.to_server.error);
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
     assert!(sentence.contains(ANOTHER_CHAIN), "{sentence}");
-    // It is the hash of that chain: the other client's own is accepted.
+    // The hash is valid: the other client's own chain is accepted.
     other.scene.client.credentials = vec![chain(&[b'x'; 800], &[b'j'; 600])];
     let right = edit_client(&other, |parts| assert_eq!(parts[5..37], hash));
     assert!(right.to_server.complete);
 }
 
-/// What the verifier says then is of the chain that was expected, not of the one that was named.
+/// The verifier's verdict is then about the expected chain, not the one that was named.
 #[test]
 fn a_client_tells_nothing_else_of_a_server_that_names_another_chain() {
     let mut ends = known();

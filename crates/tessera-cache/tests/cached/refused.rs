@@ -1,4 +1,4 @@
-//! A client that the server doesn't want any more, and what it makes of that; with either carrier.
+//! A client that the server no longer accepts, and how it reacts; with either carrier.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::{Ends, Naming, hits_of, in_hello};
 
 pub(crate) const REVOKED: AlertDescription = AlertDescription::CERTIFICATE_REVOKED;
 
-/// A connection, and the alert that the client got.
+/// Makes a connection, and returns the alert that the client got.
 pub(crate) fn connect(ends: &Ends) -> (Pair, Option<AlertDescription>) {
     let mut pair = ends.start();
     pair.run();
@@ -27,13 +27,13 @@ pub(crate) fn connect(ends: &Ends) -> (Pair, Option<AlertDescription>) {
     (pair, alert)
 }
 
-/// What the client offers: ids of the server's chains, and tickets.
+/// Returns what the client offers: ids of the server's chains, and tickets.
 pub(crate) fn offers(ends: &Ends, pair: &Pair) -> (bool, bool) {
     let tickets = in_hello(pair, ends.tickets()).is_some_and(|body| !body.is_empty());
     (in_hello(pair, ends.chains()).is_some(), tickets)
 }
 
-/// At the very next connection, however many of its tickets the server still has.
+/// At its very next connection, however many of its tickets the server still has.
 #[test]
 fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
     for mut ends in Ends::of_both_known() {
@@ -45,19 +45,19 @@ fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
         let (pair, alert) = connect(&ends);
         assert_eq!(offers(&ends, &pair), (false, false), "{:?}", ends.carrier);
         assert_eq!((alert, hits_of(&pair)), (Some(REVOKED), (false, false)), "{:?}", ends.carrier);
-        // It stays so: what the server had of it is never shown.
+        // It stays that way: the server's tickets are never presented.
         for _ in 0..3 {
             let (pair, alert) = connect(&ends);
             assert_eq!((alert, hits_of(&pair).1), (Some(REVOKED), false), "{:?}", ends.carrier);
         }
-        // Once it is wanted again, both learn anew.
+        // Once it is accepted again, both learn anew.
         ends.judge_clients_by(Naming::new("clients"));
         ends.connect();
         assert_eq!(ends.hits(), (true, true), "{:?}", ends.carrier);
     }
 }
 
-/// What the server has of it has no use any more.
+/// The server's entry for it is useless.
 #[test]
 fn a_client_that_was_revoked_leaves_the_servers_cache_with_its_tickets() {
     for mut ends in Ends::of_both_known() {
@@ -70,7 +70,7 @@ fn a_client_that_was_revoked_leaves_the_servers_cache_with_its_tickets() {
     }
 }
 
-/// Whether the chain that he names is the right one or not, and whatever the verifier says of it.
+/// Whether or not the chain it names is right, and whatever the verifier's verdict on it.
 #[test]
 fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
     for mut ends in Ends::of_both_known() {
@@ -84,7 +84,7 @@ fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
         assert_eq!((alert, hits_of(&pair).1), (Some(AlertDescription::DECRYPT_ERROR), true));
         assert_eq!(ends.server.metrics().entries, 1, "{:?}", ends.carrier);
     }
-    // Another chain, and a proof that would be right.
+    // Another chain, with a proof that would be right.
     let mut ends = known();
     ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
     let pair = edit_client(&ends, |parts| parts[5] ^= 1);
@@ -92,7 +92,7 @@ fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
     assert_eq!(ends.server.metrics().entries, 1);
 }
 
-/// Counts how often it is asked for a proof alone.
+/// Counts how often only a proof is to be checked.
 struct Asked(Naming, Arc<AtomicUsize>);
 
 impl PeerVerifier for Asked {
@@ -114,7 +114,7 @@ impl PeerVerifier for Asked {
     }
 }
 
-/// Of a client that is good and of one that is not: so that it takes a stranger the same time.
+/// For a valid client and an invalid one alike, so that it takes an attacker the same time.
 #[test]
 fn one_proof_is_checked_of_who_copied_a_ticket() {
     for (refuses, expected) in [(None, 0), (Some(REVOKED), 1)] {
@@ -132,7 +132,7 @@ fn one_proof_is_checked_of_who_copied_a_ticket() {
     }
 }
 
-/// Also where it was told in a file between.
+/// Even if the refusal passed through a file in between.
 #[test]
 fn a_client_remembers_in_its_file_that_it_was_refused() {
     for mut ends in Ends::of_both_known() {
@@ -146,7 +146,7 @@ fn a_client_remembers_in_its_file_that_it_was_refused() {
     }
 }
 
-/// The server has said why.
+/// The server has given the reason.
 #[test]
 fn a_client_that_was_refused_with_its_whole_chain_goes_on_offering() {
     for carrier in Ends::of_both(Mode::Mutual) {
@@ -159,7 +159,7 @@ fn a_client_that_was_refused_with_its_whole_chain_goes_on_offering() {
     }
 }
 
-/// Its chain was accepted; what followed was not.
+/// Its chain was accepted; later data was not.
 #[test]
 fn a_client_whose_data_are_refused_goes_on_offering() {
     for ends in Ends::of_both_known() {
@@ -174,14 +174,15 @@ fn a_client_whose_data_are_refused_goes_on_offering() {
     }
 }
 
-/// Who is on the path gets alerts of the server's own with it. They cost the client no more than a flight that is lost.
+/// An attacker on the path can provoke the server's own alerts this way. They cost the client no more than a
+/// lost flight.
 #[test]
 fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
     let changes: [fn(&mut Vec<u8>); 4] = [
         |flight| *flight.last_mut().expect("a flight") ^= 1,
         |flight| flight[0] = 22,
         |flight| flight[3..5].fill(0xff),
-        // In the clear: a handshake message that is none, before the flight.
+        // In the clear: an invalid handshake message, before the flight.
         |flight| drop(flight.splice(0..0, [22, 3, 3, 0, 4, 11, 0, 0, 0])),
     ];
     for (at, change) in changes.into_iter().enumerate() {
@@ -205,7 +206,7 @@ fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
     }
 }
 
-/// Who cuts a connection makes no certificate whole.
+/// An attacker that cuts a connection causes no full certificate.
 #[test]
 fn a_client_that_hears_nothing_of_a_refusal_goes_on_offering() {
     for mut ends in Ends::of_both_known() {

@@ -1,4 +1,4 @@
-//! Connections of one client side by side, in one process and in several that share what they know.
+//! Concurrent connections of one client, in one process and in several that share what they know.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::refusals::edit_server;
 use crate::refused::{REVOKED, connect, offers};
 use crate::{Ends, Naming, hits_of, in_hello};
 
-/// Begins so many connections, and then ends them: for each, whether the client's chain came as a hash.
+/// Starts all connections, and then completes them; returns for each whether the client's chain was sent as a
+/// hash.
 fn side_by_side<'a>(ends: impl IntoIterator<Item = &'a Ends>) -> Vec<bool> {
     let mut pairs: Vec<_> = ends.into_iter().map(Ends::start).collect();
     for pair in &mut pairs {
@@ -23,14 +24,14 @@ fn side_by_side<'a>(ends: impl IntoIterator<Item = &'a Ends>) -> Vec<bool> {
     pairs.iter().map(|pair| hits_of(pair).1).collect()
 }
 
-/// A process of this client's that begins with what the file has for so many connections.
+/// Starts a process of this client with what the file has for this many connections.
 fn process(ends: &Ends, file: &ClientCache, connections: usize) -> Ends {
     let process = ends.another_client(&[b'c'; 800]);
     process.client.take_over(file, connections);
     process
 }
 
-/// What a process writes at its end.
+/// Saves a process's cache at its end.
 fn save(process: &Ends, file: &ClientCache) {
     file.take_over(&process.client, usize::MAX);
 }
@@ -46,7 +47,7 @@ fn connections_side_by_side_share_the_tickets_that_nobody_has_sent() {
     for _ in 0..3 {
         assert_eq!(side_by_side([&ends; 8]), [true; 8]);
     }
-    // One after the other they are as good as ever, and the spare of the handshake before is in each hello.
+    // In sequence they are as good as ever, and the previous handshake's spare is in each hello.
     for _ in 0..5 {
         assert_eq!(ends.hits(), (true, true));
     }
@@ -79,7 +80,7 @@ fn a_process_takes_what_all_its_connections_send() {
     assert_eq!(side_by_side(all), [true; 8]);
 }
 
-/// Whoever has exported a cache and goes on with it would send what the file has.
+/// If a cache were used after its export, it would send the file's tickets.
 #[test]
 fn no_ticket_is_in_two_places() {
     let ends = Ends::new(Mode::Mutual);
@@ -95,7 +96,7 @@ fn no_ticket_is_in_two_places() {
     assert_eq!(process.hits(), (true, true), "of itself it has all");
 }
 
-/// A process that reaches nobody brings its tickets back, and another one sends them.
+/// A process that reaches no server returns its tickets, and another one sends them.
 #[test]
 fn tickets_that_were_not_sent_come_back_to_their_handshakes() {
     let ends = Ends::new(Mode::Mutual);
@@ -109,7 +110,7 @@ fn tickets_that_were_not_sent_come_back_to_their_handshakes() {
     }
 }
 
-/// What a process that was nowhere read at its beginning may be old.
+/// What a process without connections read at its start may be outdated.
 #[test]
 fn a_process_that_was_not_there_changes_nothing_but_tickets() {
     let ends = Ends::new(Mode::Mutual);
@@ -129,7 +130,7 @@ fn a_process_that_was_not_there_changes_nothing_but_tickets() {
     assert_eq!(offered, Some(Vec::new()), "after a failure nothing is offered, whoever saves last");
 }
 
-/// With the others of the file, those that come next would hear why in every second connection only.
+/// With the file's other tickets, later processes would get the reason in every second connection only.
 #[test]
 fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
     for mut ends in Ends::of_both(Mode::Mutual) {
@@ -153,7 +154,7 @@ fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
     }
 }
 
-/// A server says what it thinks of the client's last flight when the client is done with the handshake.
+/// A server's verdict on the client's last flight arrives after the client's handshake is complete.
 #[test]
 fn what_is_heard_after_a_cache_was_handed_on_is_handed_on_later() {
     for mut ends in Ends::of_both(Mode::Mutual) {

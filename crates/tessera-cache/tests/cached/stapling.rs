@@ -1,4 +1,4 @@
-//! A verifier that wants OCSP responses.
+//! A verifier that requests OCSP responses.
 
 use tessera::Reply;
 use tessera::auth::{
@@ -7,7 +7,7 @@ use tessera::auth::{
 use tessera::wire::{EntryExtensions, SignatureScheme};
 use tessera_null_provider::NullVerifier;
 
-/// Says that a peer is what is stapled to its certificate.
+/// A verifier that takes what is stapled to the certificate as the peer's identity.
 pub(crate) struct Wanting;
 
 impl PeerVerifier for Wanting {

@@ -1,4 +1,4 @@
-//! Verifiers that tell a wrong hash of a chain: it is believed, and what comes of that is a miss.
+//! Verifiers that report a wrong hash of a chain: it is believed, and the result is a miss.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use tessera_null_provider::NullVerifier;
 use crate::fleet::ring;
 use crate::{Ends, Naming, hits_of};
 
-/// Says of every chain that it is this one.
+/// A verifier that reports this hash for every chain.
 struct Mistaken([u8; 32]);
 
 impl PeerVerifier for Mistaken {
@@ -34,7 +34,7 @@ impl PeerVerifier for Mistaken {
     }
 }
 
-/// Neither end takes the other for somebody else, and no handshake fails for it, with whichever ticket.
+/// Neither end confuses its peer with another, and no handshake fails for it, with any ticket.
 #[test]
 fn a_wrong_hash_of_a_verifier_costs_hits_and_nothing_else() {
     for wrong_at_server in [true, false] {
@@ -44,7 +44,7 @@ fn a_wrong_hash_of_a_verifier_costs_hits_and_nothing_else() {
             true => ends.judge_clients_by(Mistaken(told)),
             false => ends.scene.client.verifier = Arc::new(Mistaken(told)),
         }
-        // The chain that the verifier speaks of is this one's, and not that one's.
+        // The hash that the verifier reports is this client's, not the other's.
         let other = ends.another_client(&[b'z'; 800]);
         for round in 0..6 {
             for (ends, leaf) in [(&ends, b'c'), (&other, b'z')] {

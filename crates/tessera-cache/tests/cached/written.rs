@@ -1,11 +1,11 @@
-//! Caches that outlive their process.
+//! Caches that survive their process.
 
 use tessera_cache::{ClientCache, NotImported, ServerCache, ServerLimits};
 use tessera_harness::Mode;
 
 use crate::Ends;
 
-/// A process later: both ends with empty caches.
+/// Simulates a restart: both ends with empty caches.
 fn later(ends: &mut Ends) -> Ends {
     ends.restart_server();
     ends.another_client(&[b'c'; 800])
@@ -33,7 +33,7 @@ fn an_import_has_all_tickets_in_their_order() {
     let mut ends = Ends::new(Mode::Mutual);
     (0..3).for_each(|_| drop(ends.connect()));
     let server = ends.server.export();
-    // The server hears nothing of the last one.
+    // The server doesn't get the end of the last one.
     ends.connect();
     let client = ends.client.export();
     ends = later(&mut ends);
@@ -67,7 +67,7 @@ fn an_import_keeps_to_the_limits() {
     assert_eq!(smaller.metrics().entries, 2);
 }
 
-/// Exports of both ends after a handshake, with what imports them into caches that know something.
+/// Exports both caches after a handshake, and returns functions that import them into caches with content.
 fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
     ends.connect();
     let client: Import<'_> = Box::new(|bytes| ends.client.import(bytes));
@@ -102,10 +102,10 @@ fn what_was_cut_off_or_changed_is_refused_as_a_whole() {
     assert_eq!(ends.hits(), (true, true), "refused, they change nothing");
 }
 
-/// After the name.
+/// Offset, after the name.
 const VERSION: usize = 15;
 
-/// Whoever can write the file can write a right checksum: nothing in it breaks a cache.
+/// An attacker that can write the file can write a valid checksum: no content may break a cache.
 #[test]
 fn whatever_has_a_right_checksum_breaks_nothing() {
     let ends = Ends::new(Mode::Mutual);
