@@ -87,7 +87,7 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
     assert_eq!(mark.count(), 0, "a dropped connection left plaintext");
     drop(fences);
 
-    // Early data, which waits while the handshake goes on.
+    // Early data, which waits during the handshake.
     let ends = forward_secret();
     let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
     let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;

@@ -121,12 +121,12 @@ impl Ends {
         self.scene.start(None, at(0))
     }
 
-    /// Makes a connection with a session that succeeds.
+    /// Makes a connection that succeeds.
     pub(crate) fn connect(&self) -> Pair {
         self.resume(None)
     }
 
-    /// A connection with a session that works.
+    /// Makes a connection with a session that succeeds.
     pub(crate) fn resume(&self, session: Option<ClientSession>) -> Pair {
         let mut pair = self.scene.start(session, at(0));
         pair.run();
@@ -135,7 +135,7 @@ impl Ends {
         pair
     }
 
-    /// Connects, and says whether the server's and the client's chain came as hashes.
+    /// Connects, and returns whether the server's and the client's chain were sent as hashes.
     pub(crate) fn hits(&self) -> (bool, bool) {
         hits_of(&self.connect())
     }

@@ -10,7 +10,7 @@ use tessera_harness::{Pair, at};
 use crate::known::{Keys, ends_with};
 use crate::{Ends, Naming, alert, chain, hits_of, in_hello};
 
-/// The last second but one before the certificates of `known` expire, in 2040, and the one after.
+/// The last second but one before the certificates of `known` expire, in 2040, and one after that.
 const BEFORE: u64 = 2_208_988_799 - 1_800_000_000;
 const AFTER: u64 = BEFORE + 2;
 

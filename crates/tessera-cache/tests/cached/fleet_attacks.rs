@@ -18,7 +18,7 @@ fn a_fleet_ticket_of_another_ring_is_a_miss() {
     assert_eq!(other.server.metrics().found_by_fleet_ticket, 0);
 }
 
-/// A fleet ticket is for one name, like every other: otherwise the server could not compare it.
+/// The server has no record to compare a fleet ticket with, so the ticket itself is bound to one name.
 #[test]
 fn a_fleet_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
     let mut ends = Ends::of_fleet(Mode::Mutual, ring());

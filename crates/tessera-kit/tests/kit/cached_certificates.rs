@@ -85,7 +85,7 @@ fn a_large_cache_is_kept() {
     let mut limits = ServerLimits::default();
     limits.bytes = 1 << 30;
     let cache = ServerCache::new(&provider).unwrap().with_limits(limits);
-    // As the format says: a key, and clients with a list of issuers, a leaf and a ticket each.
+    // According to the format: a key, and clients with a list of issuers, a leaf and a ticket each.
     let mut written = b"tessera clients\x02".to_vec();
     written.extend([7; 24]);
     for client in 0..17u8 {

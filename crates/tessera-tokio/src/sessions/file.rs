@@ -76,7 +76,7 @@ impl FileSessionStore {
     ///
     /// Each file has its own key, derived from this one, and is bound to its server: a file that was changed,
     /// or moved to another server's directory, doesn't open. A deleted file that is put back does.
-    /// moved to another server's directory, doesn't open. A deleted file that somebody puts back does.
+    /// moved to another server's directory, doesn't open. A deleted file that is restored does.
     ///
     /// ```no_run
     /// use tessera_tokio::FileSessionStore;

@@ -1,4 +1,4 @@
-//! Every future is dropped after each poll, and the connection goes on as if nothing had happened.
+//! Every future is dropped after each poll, and the connection continues as if nothing had happened.
 
 use std::future::Future;
 use std::pin::pin;

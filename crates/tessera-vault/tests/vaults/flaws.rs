@@ -35,7 +35,7 @@ enum Flaw {
     Boundless,
     /// Has no room for other clients once those without a name have filled it.
     FirstComeFirstServed,
-    /// Evicts the oldest secret, whoever puts a new one.
+    /// Evicts the oldest secret, regardless of which client puts the new one.
     EvictsTheOldest,
     /// Continues with what a backup restores.
     BelievesItsBackup,
