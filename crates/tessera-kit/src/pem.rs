@@ -24,8 +24,8 @@ pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError>
     })
 }
 
-/// Reads the private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1 (`RSA PRIVATE
-/// KEY`), unencrypted.
+/// Reads the private key of a file: PKCS#8 (`PRIVATE KEY`), SEC 1 (`EC PRIVATE KEY`) or PKCS#1
+/// (`RSA PRIVATE KEY`), unencrypted.
 ///
 /// # Errors
 /// Returns an error if the file can't be read, is not PEM, or has no signing key.

@@ -20,8 +20,8 @@
 //!
 //! # From PEM files to the first byte
 //!
-//! `examples/first_byte.rs` has the following as one program. In the repository: `cargo run -p tessera-tokio
-//! --example first_byte`. The code needs these crates:
+//! `examples/first_byte.rs` has the following as one program. In the repository:
+//! `cargo run -p tessera-tokio --example first_byte`. The code needs these crates:
 //!
 //! ```text
 //! cargo add tessera-tls tessera-aws-lc tessera-tokio tessera-vault tessera-webpki

@@ -127,8 +127,8 @@ impl SiteVault {
     /// acknowledgement. Never returns [`Taken::Taken`].
     ///
     /// There is no time-out here: the caller decides how long to wait, because the client waits meanwhile,
-    /// and then answers [`Taken::Unavailable`]. With tokio that is `timeout(patience,
-    /// site.take_from_afar(&question))`.
+    /// and then answers [`Taken::Unavailable`]. With tokio that is
+    /// `timeout(patience, site.take_from_afar(&question))`.
     pub fn take_from_afar(
         &self,
         question: &TakeSecret,

@@ -1,6 +1,6 @@
 //! What an end saves by knowing its peer's chain, and what it costs if the chain never returns: processor
-//! time of one side of full handshakes. `cargo bench -p tessera-webpki --bench known_chains`, with `--
-//! HANDSHAKES ROUNDS` for other numbers; bench/README.md has results. With `-- SIDE KEYS WAY HANDSHAKES` it
+//! time of one side of full handshakes. `cargo bench -p tessera-webpki --bench known_chains`, with
+//! `-- HANDSHAKES ROUNDS` for other numbers; bench/README.md has results. With `-- SIDE KEYS WAY HANDSHAKES` it
 //! only makes handshakes, for bench/known-chains-cost.
 // It runs on a developer's machine, where a panic is a sufficient error message.
 #![allow(clippy::unwrap_used, clippy::panic)]
