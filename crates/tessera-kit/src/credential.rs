@@ -54,8 +54,8 @@ pub fn load(
     Ok(Credential::new(chain, PrivateKey::Signs(Arc::new(key))))
 }
 
-/// RFC 8446 §4.4.2: each certificate should certify the one before it. The error is the position, counted
-/// from 1, of the first one that the next one doesn't certify.
+/// Checks that each certificate certifies the one before it, as it should (RFC 8446 §4.4.2). The error is
+/// the position, counted from 1, of the first one that the next one doesn't certify.
 fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
     for (at, pair) in chain.windows(2).enumerate() {
         let [one, next] = pair else { continue };
@@ -73,7 +73,7 @@ fn check_order(chain: &[Vec<u8>]) -> Result<(), usize> {
     Ok(())
 }
 
-/// webpki checks validity before anything else, and reports what it found.
+/// Reports webpki's verdict on the validity, which it checks before anything else.
 fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
     let usage = KeyUsage::server_auth();
     let days =

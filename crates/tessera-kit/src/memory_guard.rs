@@ -33,7 +33,7 @@ fn forbid_tracing() -> Result<(), String> {
     })
 }
 
-/// On other systems the default applies.
+/// Does nothing: on other systems the default applies.
 #[cfg(not(target_os = "linux"))]
 fn forbid_tracing() -> Result<(), String> {
     Ok(())

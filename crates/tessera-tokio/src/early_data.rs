@@ -166,7 +166,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> ClientStream<IO> {
         }
     }
 
-    /// After a failure, drops data not yet sent: the caller may send it elsewhere.
+    /// Drops data not yet sent, after a failure: the caller may send it elsewhere.
     pub(crate) fn withdraw_early_data(&mut self) {
         if !self.has_early_data_left() {
             let output = &mut self.driver.machine.output;

@@ -19,7 +19,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// What the engine reads, decrypting in place.
+    /// Returns the bytes that the engine reads, decrypting in place.
     pub(crate) fn filled(&mut self) -> &mut [u8] {
         &mut self.bytes[self.filled.clone()]
     }
@@ -32,7 +32,7 @@ impl Input {
         self.filled.start += count;
     }
 
-    /// Plaintext that waits to be read.
+    /// Returns plaintext that waits to be read.
     pub(crate) fn plain(&self) -> &[u8] {
         &self.bytes[self.plain.clone()]
     }
@@ -95,7 +95,7 @@ impl Input {
         }
     }
 
-    /// `Zeroize` wipes a slice byte by byte, which would cost as much as decrypting.
+    /// Wipes the used part. `Zeroize` wipes a slice byte by byte, which would cost as much as decrypting.
     fn wipe(&mut self) {
         let used = &mut self.bytes[..self.used];
         used.fill(0);

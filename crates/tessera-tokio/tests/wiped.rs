@@ -16,7 +16,7 @@ use tessera_tokio::MemorySessionStore;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, duplex};
 use zeroize::Zeroize;
 
-/// The mark over and over.
+/// Repeats the mark.
 fn marked(mark: &Mark, len: usize) -> Vec<u8> {
     let mut bytes = vec![0; len];
     mark.fill(&mut bytes);

@@ -17,7 +17,7 @@ use tessera::resume::{ClientSession, FsClientTicket, SessionState};
 use tessera_harness::Mark;
 use tessera_tokio::{FileSessionStore, MemorySessionStore, SessionStore};
 
-/// A session whose secrets are marked.
+/// Returns a session whose secrets are marked.
 async fn marked(mark: &Mark) -> ClientSession {
     let memory = Arc::new(MemorySessionStore::default());
     let ends = forward_secret();

@@ -145,8 +145,8 @@ impl Algorithms {
             .with_set(chain.iter().map(|algorithm| of(*algorithm)))
     }
 
-    /// Only checks a CertificateVerify, with the end entity's key, if its key usage allows that, or with the
-    /// raw public key: for owners that know the certificate or the key itself. For chains use
+    /// Checks only a CertificateVerify, with the end entity's key, if its key usage allows that, or with
+    /// the raw public key: for owners that know the certificate or the key itself. For chains use
     /// [`WebPkiVerifier`](crate::WebPkiVerifier).
     pub fn verify_signature(&self, question: &VerifyPeer) -> Result<(), PeerRejected> {
         let signature = Signature::of(question, self)?;

@@ -142,8 +142,9 @@ pub(crate) fn check_own(
     }
 }
 
-/// RFC 5280 §4.2.1.9: without the extension, or without the boolean in it, a key must not verify
-/// certificates. Version 1 has no extensions: trusting one is the owner's decision.
+/// Returns whether a certificate may issue others. RFC 5280 §4.2.1.9: without the extension, or without the
+/// boolean in it, a key must not verify certificates. Version 1 has no extensions: trusting one is the
+/// owner's decision.
 fn may_issue(certificate: &[u8]) -> der::Result<bool> {
     if extensions::is_version_1(certificate)? {
         return Ok(true);
@@ -159,7 +160,8 @@ fn may_issue(certificate: &[u8]) -> der::Result<bool> {
     Ok(is_authority)
 }
 
-/// RFC 5280 §4.2.1.12: a certificate with an extended key usage is restricted to these purposes.
+/// Returns whether a certificate allows this purpose. RFC 5280 §4.2.1.12: an extended key usage restricts
+/// it to its list.
 fn allows(certificate: &[u8], purpose: &[u8]) -> der::Result<bool> {
     for usage in extensions::values(certificate, EXTENDED_KEY_USAGE)? {
         let mut purposes = SliceReader::new(AnyRef::from_der(usage)?.value())?;

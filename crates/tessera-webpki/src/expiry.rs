@@ -12,9 +12,9 @@ pub fn expires_at(certificate: &[u8]) -> Option<u64> {
     not_after(&EndEntityCert::try_from(&certificate).ok()?)
 }
 
-/// webpki exposes notAfter only in its error about an expired certificate, and checks validity before
-/// anything else. So ask for the end of time: the answer is the very value that verification enforces, where
-/// a second parser could read another one.
+/// Reads notAfter, which webpki exposes only in its error about an expired certificate; it checks validity
+/// before anything else. So ask for the end of time: the answer is the very value that verification
+/// enforces, where a second parser could read another one.
 fn not_after(certificate: &EndEntityCert<'_>) -> Option<u64> {
     match at(certificate, u64::MAX) {
         Some(Error::CertExpired { not_after, .. }) => Some(not_after.as_secs()),

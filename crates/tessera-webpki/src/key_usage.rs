@@ -8,8 +8,8 @@ use tessera::wire::AlertDescription;
 use crate::alerts::reject;
 use crate::extensions;
 
-/// RFC 8446 §4.4.2.2, §4.4.2.3: a certificate that has a key usage must allow digitalSignature, since in TLS
-/// 1.3 its key only signs CertificateVerify.
+/// Checks the key usage. RFC 8446 §4.4.2.2, §4.4.2.3: a certificate that has one must allow
+/// digitalSignature, since in TLS 1.3 its key only signs CertificateVerify.
 pub(crate) fn check(certificate: &[u8]) -> Result<(), PeerRejected> {
     match allows_signatures(certificate) {
         Ok(true) => Ok(()),

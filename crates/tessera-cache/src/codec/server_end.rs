@@ -144,7 +144,8 @@ impl ServerEnd {
         self.received.as_ref().is_none_or(|(received, _)| received.matches)
     }
 
-    /// An attacker with a copied ticket must not learn from alerts whose it is.
+    /// Returns whether to conceal the verdict: an attacker with a copied ticket must not learn from alerts
+    /// whose it is.
     pub(super) fn conceals_verdict(&self) -> bool {
         self.received.is_some()
     }

@@ -158,7 +158,7 @@ fn no_ticket(client: u64) -> TicketBytes {
     random(client ^ 1 << 60).to_be_bytes()
 }
 
-/// SplitMix64: numbers that look random.
+/// Returns a pseudorandom number (SplitMix64).
 fn random(of: u64) -> u64 {
     let mixed = of.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -115,11 +115,11 @@ impl ServerCache {
         self.peers.store.lock().limits
     }
 
-    /// Also sends clients fleet tickets, one in each NewSessionTicket, under the keys of this ring: for a
-    /// fleet whose servers share a ring, but no cache. Whichever server the client was at last, one that has
-    /// its chain finds it; so does a server that lost the other tickets, but not the chains. A ticket has
-    /// about 140 bytes, and is valid for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and while its
-    /// key is in the ring.
+    /// Sends clients fleet tickets as well, one in each NewSessionTicket, under the keys of this ring: for
+    /// a fleet whose servers share a ring, but no cache. Whichever server the client was at last, one that
+    /// has its chain finds it; so does a server that lost the other tickets, but not the chains. A ticket
+    /// has about 140 bytes, and is valid for [`FLEET_TICKET_AGE`](Self::FLEET_TICKET_AGE) at most, and
+    /// while its key is in the ring.
     ///
     /// Set the configuration's `tickets` too, because they carry fleet tickets to clients; the same ring will
     /// do. The ring of a single server is useless here, and `TicketKeys` without `seal_for` yield no fleet

@@ -33,7 +33,8 @@ fn known() -> [Ends; 4] {
     all
 }
 
-/// In the carrier paper, chains precede the CertificateRequest, which doesn't expire.
+/// Returns whether the server offers chains, which the carrier paper lists before the CertificateRequest;
+/// that doesn't expire.
 fn offers_chains(ends: &Ends, pair: &Pair) -> bool {
     let is_of_chains = |body: Vec<u8>| ends.carrier == Carrier::default() || body[2] == 1;
     in_hello(pair, ends.chains()).is_some_and(is_of_chains)

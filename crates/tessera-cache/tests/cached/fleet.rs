@@ -64,7 +64,8 @@ impl Ends {
         member
     }
 
-    /// Lost flights use up the derived tickets of one handshake; two of the four fleet tickets are left.
+    /// Uses up the derived tickets of one handshake by lost flights; two of the four fleet tickets are
+    /// left.
     pub(crate) fn only_fleet_tickets_are_left(&self) {
         (0..2).for_each(|_| drop(self.start()));
     }

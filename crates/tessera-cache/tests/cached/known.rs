@@ -68,7 +68,7 @@ fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
     ends_with(Keys::P256, Carrier::default())
 }
 
-/// Like `ends`, with these keys and this carrier.
+/// Makes ends like `ends`, with these keys and this carrier.
 pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>; 2]) {
     let root = Authority::with("root", keys.algorithm(), until_2040);
     let issuer = root.below_with("issuer", keys.algorithm(), until_2040);

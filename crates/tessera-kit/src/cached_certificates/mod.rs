@@ -125,7 +125,7 @@ impl KeptClients {
         Self::keep(directory, ServerCache::new(provider).map_err(not_made)?)
     }
 
-    /// Like [`open`](Self::open), for a cache with options, such as a fleet's ring of ticket keys
+    /// Opens the cache like [`open`](Self::open), with options such as a fleet's ring of ticket keys
     /// ([`ServerCache::with_fleet_tickets`]) or other bounds.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ fn not_made(error: NotMade) -> ProgramError {
     ProgramError::failed("a cache of certificates", error)
 }
 
-/// The program has done its work by then, so its settings were right.
+/// Makes the error a failure at run time: by then the settings have proved right.
 fn not_saved(error: ProgramError) -> ProgramError {
     ProgramError::Failed(error.to_string())
 }

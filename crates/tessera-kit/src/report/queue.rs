@@ -97,7 +97,7 @@ impl Queue {
         waiting.unwrap_or_else(PoisonError::into_inner).0.failed.clone()
     }
 
-    /// Like [`settle`](Self::settle), and accepts no more lines.
+    /// Settles like [`settle`](Self::settle), and accepts no more lines.
     pub fn finish(&self, patience: Duration) -> Option<String> {
         let mut state = self.0.lock();
         state.ending = true;

@@ -28,8 +28,8 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// If the rest of the start failed, saves the state for the next start, because what was read from it
-    /// exists nowhere else.
+    /// Saves the state for the next start if the rest of this one failed, because what was read exists
+    /// nowhere else.
     fn unless_failed(self, rest: Result<(), ProgramError>) -> Result<Self, ProgramError> {
         if rest.is_err() {
             // The first failure is reported.

@@ -164,7 +164,7 @@ impl FastOpenStream {
         Err(self.readable(io::Error::from_raw_os_error(code)))
     }
 
-    /// The kernel has no error number specific to a SYN that it could not send.
+    /// Makes the error readable: the kernel has no error number specific to a SYN that it could not send.
     fn readable(&self, error: io::Error) -> io::Error {
         if self.phase == Phase::Waiting && kernel::is_before_syn(&error) {
             return io::Error::new(

@@ -70,7 +70,7 @@ impl Flight {
         !self.kept.bytes().is_empty() && !awaits_request(self.kept.bytes())
     }
 
-    /// How many bytes may still be kept.
+    /// Returns how many more bytes may be kept.
     pub(super) fn room(&self) -> usize {
         MAX_KEPT - self.kept.bytes().len().min(MAX_KEPT)
     }

@@ -74,7 +74,7 @@ impl<C> HttpsConnector<C> {
         self
     }
 
-    /// For gRPC: TLS and HTTP/2, whatever the scheme.
+    /// Uses TLS and HTTP/2 whatever the scheme, for gRPC.
     #[cfg(feature = "tonic")]
     pub(crate) fn for_grpc(mut self) -> Self {
         self.plaintext = Plaintext::Secured;

@@ -59,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// The share of one address: the others have seven times as much.
+/// Returns the share of one address: the others have seven times as much.
 fn share(all: usize) -> usize {
     (all / 8).max(1)
 }

@@ -45,7 +45,7 @@ impl TlsListener {
         Self { server, handshakes: JoinSet::new(), takes_replayable: false }
     }
 
-    /// Also returns clients with replayable early data before their handshakes are complete. Their requests
+    /// Returns clients with replayable early data before their handshakes are complete, too. Their requests
     /// may be replays: each must be marked and checked (`http::check`, with the feature `http`), as the
     /// middleware of the feature `axum` does.
     #[must_use]

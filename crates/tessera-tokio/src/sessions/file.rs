@@ -304,7 +304,7 @@ fn encode(server_name: &str) -> Option<String> {
     (encoded.len() <= 255).then_some(encoded)
 }
 
-/// Unique but not secret: files are never overwritten.
+/// Returns a random number, which need not be secret: files are never overwritten.
 fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
@@ -342,7 +342,7 @@ fn sync(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Where directories can't be synchronised, the file system's journal must suffice.
+/// Does nothing: where directories can't be synchronised, the file system's journal must suffice.
 #[cfg(not(unix))]
 fn sync(_: &Path) -> io::Result<()> {
     Ok(())

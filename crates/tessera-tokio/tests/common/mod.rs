@@ -28,12 +28,12 @@ pub struct Ends {
     pub server: ServerConfig,
 }
 
-/// Full handshakes, and tickets with psk_dhe_ke.
+/// Makes ends with full handshakes, and tickets with psk_dhe_ke.
 pub fn ends() -> Ends {
     ends_for(SERVER_NAME)
 }
 
-/// Like `ends`, for a server of another name.
+/// Makes ends like `ends`, for a server of another name.
 pub fn ends_for(server_name: &str) -> Ends {
     let root = Authority::new("an authority");
     let credential = root.issue(server_name).credential();
@@ -95,7 +95,7 @@ pub fn destination() -> Destination {
 pub type Client = ClientStream<DuplexStream>;
 pub type Server = ServerStream<DuplexStream>;
 
-/// Both ends after the handshake, over a pipe that holds `capacity` bytes.
+/// Returns both ends after the handshake, over a pipe that holds `capacity` bytes.
 pub async fn connect_over(
     connector: &Connector,
     acceptor: &Acceptor,
@@ -109,7 +109,7 @@ pub async fn connect(connector: &Connector, acceptor: &Acceptor) -> (Client, Ser
     connect_over(connector, acceptor, 64 * 1024).await
 }
 
-/// A connector with sessions of one connection in its store.
+/// Returns a connector with sessions of one connection in its store.
 pub async fn prepared(ends: &Ends) -> (Connector, Arc<MemorySessionStore>) {
     let store = Arc::new(MemorySessionStore::default());
     let connector = ends.connector().with_sessions(store.clone());

@@ -47,7 +47,7 @@ fn site() -> Site {
 }
 
 impl Site {
-    /// Like the public listener, with another verifier.
+    /// Returns a listener like the public one, with another verifier.
     fn admin(&self) -> Acceptor {
         let mut config = self.ends.server.clone();
         config.client_authentication = ClientAuthentication::Required(self.strict.verifier.clone());

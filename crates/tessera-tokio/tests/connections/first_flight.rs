@@ -14,7 +14,7 @@ use tessera_tokio::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
-/// A first flight, and the server's end of its pipe.
+/// Returns a first flight, and the server's end of its pipe.
 async fn first_flight(connector: &Connector) -> (FirstFlight<DuplexStream>, DuplexStream) {
     let (near, far) = duplex(64 * 1024);
     (connector.first_flight(destination(), near).await.unwrap(), far)
@@ -41,7 +41,8 @@ async fn ask(client: &mut FirstFlight<DuplexStream>) -> io::Result<()> {
     Ok(())
 }
 
-/// A server whose group is not among the client's shares: it requests another ClientHello, and burns the key.
+/// Makes a server whose group is not among the client's shares: it requests another ClientHello, and burns
+/// the key.
 fn of_another_group(ends: &Ends) -> Acceptor {
     let mut server = ends.server.clone();
     server.groups = vec![NamedGroup::SECP256R1];
@@ -91,7 +92,7 @@ async fn what_was_burned_is_sent_once_more() {
     assert!(outcome.sent_again && !outcome.may_be_sent_again());
 }
 
-/// Two first flights with the same session: the second finds its key used.
+/// Starts two first flights with the same session, and returns the second, which finds its key used.
 async fn with_used_key(ends: &Ends) -> (FirstFlight<DuplexStream>, DuplexStream) {
     let (connector, store) = prepared(ends).await;
     let session = store.pop(SERVER_NAME).unwrap().export();

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 const REQUEST: &[u8] = b"PAY";
 
-/// The connection failed; the fate of the request is unknown.
+/// Checks the error of a failed connection, with the fate of the request unknown.
 fn check_unanswered(error: &io::Error) {
     let error = FirstFlightError::of(error).unwrap();
     assert!(matches!(error.reason(), FirstFlightFailure::ConnectionFailed { .. }), "{error}");

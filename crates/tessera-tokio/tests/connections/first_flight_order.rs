@@ -126,7 +126,7 @@ const CAPACITIES: [usize; 4] = [50, 700, 5_000, 256 * 1024];
 const WIDE: Padding = Padding::MultipleOf(NonZeroU16::new(3_000).unwrap());
 const SIZES: [usize; 5] = [1, 60, 3_000, 20_000, 70_000];
 
-/// A third of the inputs begin like HTTP/2, and so wait for a request.
+/// Makes random data, a third of which begins like HTTP/2, and so waits for a request.
 fn data(numbers: &mut Numbers) -> Vec<u8> {
     let size = numbers.one_of(&SIZES);
     match numbers.below(3) {

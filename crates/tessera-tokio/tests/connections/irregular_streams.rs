@@ -26,7 +26,7 @@ impl IrregularStream {
         Self { io, state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, unsent: Vec::new() }
     }
 
-    /// xorshift: any sequence will do.
+    /// Returns a pseudorandom number (xorshift: any sequence will do).
     fn below(&mut self, bound: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -34,7 +34,7 @@ impl IrregularStream {
         (self.state >> 11) % bound
     }
 
-    /// Occasionally reports pending, and wakes at once.
+    /// Reports pending occasionally, and wakes at once.
     fn hesitates(&mut self, cx: &Context<'_>) -> bool {
         let hesitates = self.below(4) == 0;
         if hesitates {

@@ -93,7 +93,7 @@ async fn fetch(stream: FirstFlight<Recording>) -> hyper::Result<Bytes> {
     Ok(response.into_body().collect().await?.to_bytes())
 }
 
-/// The types of the records in these bytes.
+/// Returns the types of the records in these bytes.
 fn records(mut bytes: &[u8]) -> Vec<u8> {
     let mut types = Vec::new();
     while let [typ, _, _, high, low, rest @ ..] = bytes {

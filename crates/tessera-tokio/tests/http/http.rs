@@ -124,7 +124,7 @@ fn handle(
     ready(Ok(Response::new(Full::new(format!("{early:?} {field}").into()))))
 }
 
-/// A connector with a session.
+/// Returns a connector with a session.
 async fn prepared(ends: &Ends) -> Connector {
     let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
     let (near, far) = sockets().await;
@@ -302,7 +302,7 @@ async fn each_early_request_in_h2_is_marked_by_itself() {
 const GET: u8 = 0x82;
 const POST: u8 = 0x83;
 
-/// A request without a body to `https://server.example/`.
+/// Makes a request without a body to `https://server.example/`.
 fn headers(stream: u8, method: u8) -> Vec<u8> {
     const END: u8 = 1 | 4;
     // :scheme https, :path /, :authority in full.

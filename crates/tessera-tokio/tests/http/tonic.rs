@@ -66,7 +66,7 @@ impl Site {
         self.ends.connector().with_sessions(self.sessions.clone())
     }
 
-    /// A channel without connections.
+    /// Makes a channel without connections.
     fn channel(&self, connector: HttpsConnector<HttpConnector>) -> Channel {
         let endpoint = Endpoint::try_from(format!("http://localhost:{}", self.port)).unwrap();
         endpoint.connect_with_connector_lazy(connector)

@@ -40,7 +40,7 @@ impl Directory {
         Self(path)
     }
 
-    /// All files in it.
+    /// Returns all files in it.
     fn files(&self) -> Vec<PathBuf> {
         files_in(&self.0)
     }
@@ -75,7 +75,7 @@ async fn sessions(ends: common::Ends, count: usize) -> Vec<ClientSession> {
 
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// From now on, captures warnings for the tests.
+/// Captures warnings for the tests from now on.
 fn keep_warnings() {
     // A second call fails: another test already did it.
     let _ = tracing::subscriber::set_global_default(Warnings);

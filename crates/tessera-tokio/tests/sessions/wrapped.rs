@@ -17,7 +17,7 @@ fn wrapped(directory: &Directory) -> FileSessionStore {
     FileSessionStore::open_wrapped(&directory.0, &provider(), &KEY).unwrap()
 }
 
-/// A wrapped session in a directory, with the path of its file.
+/// Makes a wrapped session in a directory, and returns the path of its file.
 async fn one(directory: &Directory) -> PathBuf {
     wrapped(directory).put(SERVER_NAME, sessions(ends(), 1).await.remove(0));
     directory.files().remove(0)

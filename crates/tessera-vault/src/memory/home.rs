@@ -159,8 +159,8 @@ fn write_state(dir: &OwnedDirectory, state: &State) -> io::Result<()> {
     dir.replace("state", &[&vault[..], &number.to_be_bytes(), snapshot, mark].concat())
 }
 
-/// Without its state, the earlier lives are unknown. An operator can start a new vault by removing the
-/// directory.
+/// Makes the error for a damaged state, without which the earlier lives are unknown. An operator can start
+/// a new vault by removing the directory.
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the vault's state file is damaged")
 }

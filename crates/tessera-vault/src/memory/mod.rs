@@ -207,7 +207,7 @@ impl Vault for MemoryVault {
         })
     }
 
-    /// Expanded while there is room.
+    /// Prefers expanded keys while there is room.
     fn key_form(&self) -> KeyForm {
         match self.content().store.has_room_for_expanded() {
             true => KeyForm::Expanded,

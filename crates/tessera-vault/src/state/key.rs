@@ -44,7 +44,7 @@ impl std::fmt::Debug for StateKey {
     }
 }
 
-/// The first wraps, all unwrap.
+/// Makes wrapping keys: the first wraps, all unwrap.
 pub(super) fn wrapping_keys(
     provider: &Provider,
     purpose: WrappingPurpose,

@@ -132,9 +132,9 @@ impl ServerState {
         Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(None))
     }
 
-    /// Like [`open`](Self::open), if `witness` confirms the directory's state. One that was restored to an
-    /// earlier state, or copied, is [`PreviousLife::RolledBack`]. So is one that was used without this
-    /// witness, or whose server crashed between the updates of witness and directory.
+    /// Opens the state like [`open`](Self::open), if `witness` confirms the directory's. One that was
+    /// restored to an earlier state, or copied, is [`PreviousLife::RolledBack`]. So is one that was used
+    /// without this witness, or whose server crashed between the updates of witness and directory.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open), and those of the witness.
@@ -149,8 +149,8 @@ impl ServerState {
         Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(Some(witness)))
     }
 
-    /// Like [`open`](Self::open) for a directory whose content is useless, for example because its key is
-    /// gone: the content is removed.
+    /// Opens the state like [`open`](Self::open), for a directory whose content is useless, for example
+    /// because its key is gone: the content is removed.
     ///
     /// # Errors
     /// Returns the errors of [`open`](Self::open) that don't concern the content.

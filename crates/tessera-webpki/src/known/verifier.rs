@@ -86,8 +86,8 @@ impl KnownChains {
         Self { inner: verifier, store: store.clone(), context }
     }
 
-    /// Like [`WebPkiVerifier::verify_without_names`]: a chain accepted this way is not thereby accepted under
-    /// a name.
+    /// Verifies like [`WebPkiVerifier::verify_without_names`]: a chain accepted this way is not thereby
+    /// accepted under a name.
     ///
     /// # Errors
     /// Like [`WebPkiVerifier::verify_without_names`].

@@ -7,7 +7,7 @@ use tessera_webpki::{Algorithms, ConfigError, WebPkiVerifier, issuers};
 
 use crate::pki::{Peer, ca_params, root, server_params};
 
-/// One RDN: id-at-commonName (2.5.4.3) as UTF8String.
+/// Encodes one RDN: id-at-commonName (2.5.4.3) as UTF8String.
 fn common_name(name: &str) -> Vec<u8> {
     let len = name.len() as u8;
     let head = [0x30, 11 + len, 0x31, 9 + len, 0x30, 7 + len, 6, 3, 0x55, 4, 3, 12, len];

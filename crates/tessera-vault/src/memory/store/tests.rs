@@ -16,8 +16,8 @@ const NAMELESS: usize = 15;
 const PER_CLIENT: usize = 7;
 const MAX_TOMBSTONES: usize = 10;
 
-/// Half of all secrets belong to named clients: one has many, some have few. All hashes are equal in the bits
-/// that tables use first.
+/// Returns the client of a secret. Half of all secrets belong to named clients: one has many, some have
+/// few. All hashes are equal in the bits that tables use first.
 fn client(number: u8) -> Option<ClientHash> {
     let client = match number % 16 {
         0..=3 => 0,
@@ -127,7 +127,7 @@ fn handle(number: u8) -> FlightHandle {
     FlightHandle([number; 32])
 }
 
-/// Some are long.
+/// Makes secrets, some of them long.
 fn stored(number: u8) -> EncodedSecret {
     let len = if number.is_multiple_of(3) { 257 + usize::from(number) } else { 256 };
     EncodedSecret::from(vec![number; len])

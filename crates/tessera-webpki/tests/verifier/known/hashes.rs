@@ -17,7 +17,7 @@ fn hash(chain: &[Vec<u8>]) -> [u8; 32] {
     chain_hash(tessera_aws_lc::provider().sha256().unwrap(), chain).unwrap()
 }
 
-/// The question with the hash in place of the chain.
+/// Returns the question with the hash in place of the chain.
 fn abbreviated(question: &VerifyPeer) -> VerifyPeer {
     with(question.clone(), |it| {
         it.known = Some(hash(&it.chain));
