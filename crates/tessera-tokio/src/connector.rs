@@ -207,7 +207,7 @@ impl Connector {
     /// used.
     ///
     /// # Errors
-    /// If the configuration doesn't fit the destination.
+    /// Returns an error if the configuration doesn't fit the destination.
     pub async fn first_flight<IO: AsyncRead + AsyncWrite + Unpin>(
         &self,
         destination: Destination,

@@ -18,10 +18,11 @@ use crate::millis::{millis, seconds};
 
 /// A [`TicketKeyRing`] that makes and destroys its own keys, for one server or one process.
 ///
-/// It needs no timer. At each seal and open it checks the given time: it makes the next key when the current
-/// one has sealed for half its time, and destroys expired ones. A key is known ten minutes before it seals;
-/// the first one seals at once. If a server may have no traffic for long, its owner should call
-/// [`keep`](Self::keep) now and then, so that expired keys are destroyed in time.
+/// It needs no timer. At each seal and open it checks the given time: it makes the next key when the
+/// current one has sealed for half its time, and destroys expired ones. A key is known ten minutes before
+/// it seals, or for an eighth of its sealing time if that is shorter; the first one seals at once. If a
+/// server may have no traffic for long, its owner should call [`keep`](Self::keep) now and then, so that
+/// expired keys are destroyed in time.
 ///
 /// Without randomness there is no new key, and without a key no ticket: no handshake fails. It retries at
 /// each ticket.
