@@ -239,9 +239,9 @@ impl ServerState {
         self.previous_life
     }
 
-    /// Does what is due at `now` (since the Unix epoch): makes the next ticket key, destroys expired ones.
-    /// The ring does so by itself at each ticket; calling this from a timer keeps the disk I/O out of
-    /// handshakes, and destroys expired keys in time if there is no traffic.
+    /// Does what is due at `now` (since the Unix epoch): makes the next ticket key, destroys expired ticket
+    /// keys and one-time secrets. The ring does its part by itself at each ticket; calling this from a timer
+    /// keeps the disk I/O out of handshakes, and destroys expired keys in time if there is no traffic.
     ///
     /// # Errors
     /// Returns an error if the keys could not be written. The server can continue: new keys are used, but a
