@@ -21,7 +21,7 @@
 //! # fn main() -> Result<(), ProgramError> {
 //! let acceptor = Acceptor::new(load()?);
 //! let live = LiveConfig::new(acceptor.clone(), load);
-//! // Whenever somebody asks for it:
+//! // At each request for a reload:
 //! match live.reload() {
 //!     Ok(changed) => println!("generation {}", changed.generation),
 //!     Err(error) => eprintln!("the earlier configuration goes on: {error}"),

@@ -18,9 +18,9 @@ use crate::early_data::EarlyDataOutcome;
 /// use tessera_tokio::FirstFlightError;
 ///
 /// enum Next {
-///     /// Nobody executed it, and nobody will: try again.
+///     /// It was not executed, and never will be: try again.
 ///     TryAgain,
-///     /// It may have been executed: ask for its receipt, or whoever is responsible.
+///     /// It may have been executed: ask for its receipt, or an operator.
 ///     Ask(Option<FlightHandle>),
 /// }
 ///

@@ -24,7 +24,7 @@ use super::timed::TimedSocket;
 /// let listener = UnixListener::bind("/run/example.sock")?;
 /// let gate = Gate::new(Limits::default());
 /// loop {
-///     // Whoever finds no place waits in the listener's queue.
+///     // A client that finds no place waits in the listener's queue.
 ///     let vacancy = gate.vacancy().await;
 ///     let (socket, _) = gate.accept(|| listener.accept()).await;
 ///     let Ok((socket, handshake)) = vacancy.admit(socket, Origin::LOCAL) else { continue };
