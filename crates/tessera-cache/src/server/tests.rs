@@ -268,6 +268,11 @@ fn a_client_whose_part_is_gone_leaves_as_others_do() {
     }
     assert_eq!((store.metrics().entries, store.metrics().evicted), (2, 3));
     assert!(is_known(&mut store, last[0], 1));
+    // What takes its place counts on.
+    let mut imported = self::store(2, 1 << 20);
+    imported.metrics.evicted = 4;
+    drop(store.replace(imported));
+    assert_eq!((store.metrics().entries, store.metrics().evicted), (0, 7));
 }
 
 /// A client that doesn't take part chooses what follows its certificate.

@@ -54,6 +54,19 @@ fn connections_side_by_side_share_the_tickets_that_nobody_has_sent() {
 }
 
 #[test]
+fn a_cache_that_hands_over_tickets_counts_the_bytes_that_are_left() {
+    let ends = Ends::new(Mode::Mutual);
+    let file = empty(&ends);
+    assert_eq!(side_by_side([&ends; 4]), [false; 4]);
+    file.take_over(&ends.client, usize::MAX);
+    let process = process(&ends, &file, 1);
+    let left = empty(&ends);
+    left.import(&file.export()).expect("what it wrote");
+    assert_eq!(file.metrics().bytes, left.metrics().bytes);
+    assert!(process.client.metrics().bytes > 0);
+}
+
+#[test]
 fn processes_side_by_side_share_the_tickets_of_a_file() {
     let ends = Ends::new(Mode::Mutual);
     let file = empty(&ends);
