@@ -1,5 +1,5 @@
-//! What `tessera serve` does without options, from a program of one's own: a server that echoes, with a
-//! certificate made for the run. It listens until it is asked to end.
+//! `tessera serve` without options, as a library call: an echo server with a certificate made for the run. It listens
+//! until it receives Ctrl-C or SIGTERM.
 //!
 //! ```text
 //! cargo run -p tessera-commands --example echo

@@ -1,9 +1,8 @@
-//! What the engine finds wrong with a configuration, told by the names of options: the engine knows its own
-//! fields alone.
+//! Reports configuration errors by the name of the option: the engine knows only its own fields.
 
 use tessera_kit::ProgramError;
 
-/// What is wrong, by the name of the option.
+/// Names the option that caused a configuration error.
 pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
     let tessera::Error::Configuration(what) = error else { return error.into() };
     let Some((field, advice)) = what.split_once(": ") else { return error.into() };
@@ -14,7 +13,7 @@ pub(crate) fn by_option(error: tessera::Error) -> ProgramError {
     })
 }
 
-/// The same where a stream can't begin.
+/// As [`by_option`], for a stream that can't begin.
 pub(crate) fn start_by_option(error: &std::io::Error) -> ProgramError {
     match error.get_ref().and_then(|error| error.downcast_ref::<tessera::Error>()) {
         Some(error) => by_option(error.clone()),

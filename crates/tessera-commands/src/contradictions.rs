@@ -1,4 +1,4 @@
-//! Options that can't be meant together. What would be ignored in silence is refused with a sentence.
+//! Rejects options that contradict each other, so that none is silently ignored.
 
 use tessera_kit::ProgramError;
 
@@ -7,7 +7,7 @@ use crate::options::{
 };
 
 impl ServeOptions {
-    /// Refuses what can't be meant.
+    /// Rejects options that contradict each other.
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
         if self.tickets.count == 0 && self.common.early_data.any() {
@@ -55,14 +55,14 @@ impl ServeOptions {
         Ok(())
     }
 
-    /// Whoever names PSKs and no certificate wants no certificate.
+    /// Whether PSKs replace certificates: the options have PSKs and no certificate.
     pub(crate) fn uses_psks_alone(&self) -> bool {
         self.common.certificates.is_none() && self.common.psks.any() && self.names.is_empty()
     }
 }
 
 impl ConnectOptions {
-    /// Refuses what can't be meant.
+    /// Rejects options that contradict each other.
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
         if let EarlyData { forward_secret: true, replayable_without_forward_secrecy: true } =
@@ -89,7 +89,7 @@ impl ConnectOptions {
         }
     }
 
-    /// Whoever names PSKs and nobody to certify servers wants no certificate.
+    /// Whether PSKs replace certificates: the options have PSKs and no trust anchor.
     pub(crate) fn accepts_no_certificate(&self) -> bool {
         let names_some = self.fingerprint.is_some()
             || self.insecure_accept_any_certificate

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Counts what goes over the network, records and all.
+/// Counts the bytes on the network, record headers included.
 pub(crate) struct Counted<IO> {
     io: IO,
     pub(crate) received: u64,

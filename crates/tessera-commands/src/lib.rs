@@ -1,7 +1,7 @@
-//! The commands `tessera serve` and `tessera connect`: a TLS 1.3 server and a client to talk to.
+//! The commands `tessera serve` and `tessera connect`: a TLS 1.3 server and client for the command line.
 //!
-//! [`serve`] listens, echoes or answers HTTP, and reports the facts of every connection; [`connect`]
-//! carries standard input and output to a server.
+//! [`serve`] listens, echoes or answers HTTP, and reports the facts of every connection; [`connect`] carries standard
+//! input and output to a server.
 #![forbid(unsafe_code)]
 
 mod by_option;

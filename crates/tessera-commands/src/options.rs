@@ -1,4 +1,4 @@
-//! What a server or client is asked to do.
+//! The options of the server and the client.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,18 +8,18 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::psk::NamedKey;
 use tessera_kit::{KeySource, SettingFile};
 
-/// What both sides can be told.
+/// Options of both sides.
 #[derive(Debug, Clone, Default)]
 pub struct Common {
     /// This side's certificate and key.
     pub certificates: Option<CertificateFiles>,
-    /// Roots (PEM) by which peers are judged.
+    /// Roots (PEM) that peers' certificates must chain to.
     pub ca: Option<PathBuf>,
-    /// Keys that were agreed outside of TLS.
+    /// Keys agreed outside of TLS.
     pub psks: PskOptions,
-    /// Allow PSKs alone.
+    /// Allow PSKs without a key exchange (psk_ke).
     pub psk_only_without_forward_secrecy: bool,
-    /// The groups, in order of preference; empty for those that are not rare.
+    /// The groups, in order of preference; empty for all common ones.
     pub groups: Vec<NamedGroup>,
     /// The suites, in order of preference; empty for all.
     pub suites: Vec<CipherSuite>,
@@ -27,25 +27,25 @@ pub struct Common {
     pub protocols: Vec<String>,
     /// The largest record to receive, in bytes (RFC 8449).
     pub record_size_limit: Option<u16>,
-    /// Early data.
+    /// The early data to allow.
     pub early_data: EarlyData,
-    /// Where peers' certificates are kept, so that they need not travel again; nowhere without.
+    /// The directory where peers' certificates are cached, so that they need not be sent again; `None` for no cache.
     pub cache_certificates: Option<PathBuf>,
-    /// Where the secrets of connections are written, for debugging.
+    /// The file where the secrets of connections are logged, for debugging.
     pub key_log: Option<PathBuf>,
-    /// Where facts are written as JSON, one object a line; `-` is standard output.
+    /// The file where facts are written as JSON, one object per line; `-` is standard output.
     pub json: Option<PathBuf>,
-    /// No words for people.
+    /// Print no lines for people.
     pub quiet: bool,
 }
 
 impl Common {
-    /// Where facts are written, with the option that says so.
+    /// The file for facts, with the name of its option.
     pub(crate) fn json_file(&self) -> Option<SettingFile<'_>> {
         self.json.as_deref().map(|path| SettingFile { setting: "--json", path })
     }
 
-    /// Where peers' certificates are kept, with the option that says so.
+    /// The directory of cached certificates, with the name of its option.
     pub(crate) fn certificates_directory(&self) -> Option<SettingFile<'_>> {
         let directory = self.cache_certificates.as_deref();
         directory.map(|path| SettingFile { setting: "--cache-certificates", path })
@@ -64,9 +64,9 @@ pub struct CertificateFiles {
 /// External PSKs (RFC 9257).
 #[derive(Debug, Clone, Default)]
 pub struct PskOptions {
-    /// Keys that were given directly.
+    /// Keys from the command line.
     pub keys: Vec<NamedKey>,
-    /// Files of keys, `IDENTITY:HEX` a line.
+    /// Files of keys, `IDENTITY:HEX` per line.
     pub files: Vec<PathBuf>,
     /// The hash of the keys.
     pub hash: PskHash,
@@ -77,7 +77,7 @@ pub struct PskOptions {
 /// The hash of a PSK (RFC 8446 §4.2.11).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PskHash {
-    /// SHA-256, where nothing was said.
+    /// SHA-256, the default.
     #[default]
     Sha256,
     /// SHA-384.
@@ -93,111 +93,111 @@ pub struct EarlyData {
     pub replayable_without_forward_secrecy: bool,
 }
 
-/// A server.
+/// Options of the server.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// What both sides can be told.
+    /// Options of both sides.
     pub common: Common,
-    /// Where to listen.
+    /// The address to listen on.
     pub listen: SocketAddr,
-    /// Take data in SYNs (TCP Fast Open, RFC 7413).
+    /// Accept data in SYNs (TCP Fast Open, RFC 7413).
     pub tcp_fast_open: bool,
-    /// How clients are answered.
+    /// How to answer clients.
     pub answer: Answer,
-    /// The names in a certificate that is made; `localhost` and the address without any.
+    /// The names in a generated certificate; if empty, `localhost` and the address.
     pub names: Vec<String>,
-    /// Where the certificate that was made is written (PEM).
+    /// The file for the generated certificate (PEM).
     pub write_certificate: Option<PathBuf>,
-    /// Whether clients are asked for certificates.
+    /// Whether to ask clients for certificates.
     pub client_certificates: ClientCertificates,
-    /// Revocation lists (PEM) for clients' certificates; none without.
+    /// Revocation lists (PEM) for clients' certificates; empty for no check.
     pub revocation_lists: Vec<PathBuf>,
-    /// Tickets.
+    /// The tickets to issue.
     pub tickets: Tickets,
-    /// How many connections there may be at a time; others wait.
+    /// The most connections at a time; further ones wait.
     pub max_connections: usize,
-    /// How many of them one address may have, and how many handshakes; further ones are refused. `None`
-    /// is an eighth of all.
+    /// The most connections, and the most handshakes, per address; further ones are refused. `None` is an eighth of
+    /// all.
     pub max_connections_per_address: Option<usize>,
-    /// How long a connection may move nothing.
+    /// How long a connection may be idle.
     pub idle_timeout: Duration,
-    /// How long a client may read nothing of what is sent to it.
+    /// How long a client may leave sent data unread.
     pub write_timeout: Duration,
     /// How long a handshake may take.
     pub handshake_timeout: Duration,
-    /// Where ticket keys and one-time keys survive a restart; nowhere without.
+    /// The directory where ticket keys and one-time keys survive a restart; `None` to lose them.
     pub state: Option<PathBuf>,
-    /// Where the key of that directory is; in the runtime directory without.
+    /// The key of that directory; `None` for one in the runtime directory.
     pub state_key: Option<KeySource>,
-    /// The directory of a witness, which notices a state that was put back; nothing does without.
+    /// The directory of a witness, which detects a state that was rolled back; `None` for no such check.
     pub state_witness: Option<PathBuf>,
 }
 
-/// How clients are answered.
+/// How the server answers clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// With what they send.
+    /// Send their data back.
     Echo,
-    /// With a page about their connection.
+    /// Answer HTTP with a page about the connection.
     Http,
 }
 
-/// Whether clients are asked for certificates.
+/// Whether a server asks clients for certificates.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ClientCertificates {
     /// No.
     #[default]
     No,
-    /// Those who have none are welcome too.
+    /// Accept clients that have none.
     Ask,
-    /// Those who have none are refused.
+    /// Refuse clients that have none.
     Require,
 }
 
-/// The tickets that a server gives.
+/// The tickets that a server issues.
 #[derive(Debug, Clone, Copy)]
 pub struct Tickets {
-    /// How many after a full handshake, for clients that don't ask for a number; 0 for none at all.
+    /// How many after a full handshake, for clients that don't ask for a number; 0 disables tickets.
     pub count: u8,
     /// How long each lives.
     pub lifetime: Duration,
 }
 
-/// A client.
+/// Options of the client.
 #[derive(Debug, Clone)]
 pub struct ConnectOptions {
-    /// What both sides can be told.
+    /// Options of both sides.
     pub common: Common,
-    /// To which name or address.
+    /// The name or address of the server.
     pub host: String,
-    /// And to which port.
+    /// The port of the server.
     pub port: u16,
-    /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system can.
+    /// Send the first flight with the SYN (TCP Fast Open, RFC 7413) where the system supports it.
     pub tcp_fast_open: bool,
-    /// The name that the server's certificate must have; `host` without it.
+    /// The name that the server's certificate must have; `None` for `host`.
     pub server_name: Option<String>,
     /// The SHA-256 of the only certificate to accept.
     pub fingerprint: Option<[u8; 32]>,
-    /// Accept whatever certificate there is.
+    /// Accept any certificate.
     pub insecure_accept_any_certificate: bool,
-    /// Where sessions are kept.
+    /// The directory where sessions are kept.
     pub sessions: Option<PathBuf>,
-    /// The key under which they are wrapped: 32 bytes, or as many in hexadecimal.
+    /// The file of the key that wraps them: 32 bytes, raw or as 64 hexadecimal digits.
     pub sessions_key: Option<PathBuf>,
-    /// How many tickets to ask for in a full handshake.
+    /// How many tickets to request in a full handshake.
     pub tickets: u8,
-    /// What is sent as early data.
+    /// The file to send as early data.
     pub early_data_file: Option<PathBuf>,
-    /// Whether the server ends the connection, and not the end of standard input.
+    /// Leave it to the server to end the connection, instead of ending it with standard input.
     pub keep_open: bool,
-    /// Many connections instead of one.
+    /// Make many connections instead of one.
     pub load: Option<Load>,
 }
 
-/// Many connections, to measure.
+/// Many connections to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// How many.
+    /// How many in all.
     pub count: usize,
     /// How many at a time.
     pub parallel: usize,
@@ -208,14 +208,14 @@ pub struct Load {
 /// How the connections of a load begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LoadMode {
-    /// Certificates each time.
+    /// With certificates each time.
     Full,
-    /// A ticket and a key exchange.
+    /// With a ticket and a key exchange.
     PskDhe,
-    /// A ticket alone; no forward secrecy.
+    /// With a ticket alone; no forward secrecy.
     PskOnly,
-    /// Replayable early data.
+    /// With replayable early data.
     ZeroRtt,
-    /// Forward-secret early data.
+    /// With forward-secret early data.
     ZeroRttFs,
 }

@@ -1,4 +1,4 @@
-//! Keys that were agreed outside of TLS.
+//! Keys agreed outside of TLS.
 
 use tessera::resume::{Carrier, ExternalPsk, ImportablePsk};
 use tessera::wire::CipherSuite;
@@ -8,7 +8,7 @@ use tessera_kit::{ProgramError, SettingFile};
 use crate::by_option::by_option;
 use crate::options::{PskHash, PskOptions};
 
-/// All PSKs that were asked for, ready for use.
+/// Loads all PSKs of the options, ready for use.
 pub(crate) fn load(options: &PskOptions) -> Result<Vec<ExternalPsk>, ProgramError> {
     let mut keys = options.keys.clone();
     for path in &options.files {

@@ -1,4 +1,4 @@
-//! Reading without a buffer that waits, and without a copy that stays.
+//! Reading without a buffer per idle connection, and without copies left in memory.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -9,8 +9,7 @@ use std::task::{Poll, ready};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use zeroize::optimization_barrier;
 
-/// Plaintext that was received or is to be sent; wiped when it is dropped. It never grows: a vector that
-/// does leaves a copy behind.
+/// Plaintext received or to be sent; wiped on drop. It never grows: a growing vector leaves a copy behind.
 #[derive(Default)]
 pub(crate) struct Plaintext(Vec<u8>);
 
@@ -34,17 +33,17 @@ impl Drop for Plaintext {
     }
 }
 
-/// As `Zeroize` does, but not byte by byte, which would cost as much as decrypting.
+/// Like `Zeroize`, but not byte by byte, which would cost as much as decrypting.
 pub(crate) fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     optimization_barrier(bytes);
 }
 
-/// Receives what is there, as soon as there is something, at most [`ROOM`]; nothing at the end. While it
-/// waits it holds no buffer: idle connections are many.
+/// Receives what is available, at most [`ROOM`] bytes; empty at the end. It holds no buffer while it waits: most
+/// connections are idle.
 pub(crate) async fn receive<R: AsyncRead + Unpin>(reader: &mut R) -> io::Result<Plaintext> {
     poll_fn(|cx| {
-        // Where it stays: nothing is left on the stack.
+        // Read in place, so that no copy stays on the stack.
         let mut bytes = Vec::with_capacity(ROOM);
         ready!(pin!(reader.read_buf(&mut bytes)).poll(cx))?;
         Poll::Ready(Ok(Plaintext::new(bytes)))

@@ -13,8 +13,7 @@ use tessera_webpki::{Algorithms, KnownChains};
 
 use crate::options::ConnectOptions;
 
-/// How servers are judged, with a name for it: sessions of one way are not used in another, since a
-/// resumption doesn't ask again.
+/// How servers are verified, with a name: a resumption doesn't verify again, so sessions must not cross kinds of trust.
 pub(crate) struct Trust {
     pub(crate) verifier: Arc<dyn PeerVerifier>,
     pub(crate) name: String,
@@ -41,7 +40,7 @@ pub(crate) fn of_servers(options: &ConnectOptions) -> Result<Trust, ProgramError
     Ok(Trust { verifier, name })
 }
 
-/// Refuses with an advice.
+/// Adds advice to a rejection.
 struct Explained(KnownChains);
 
 impl PeerVerifier for Explained {
@@ -68,7 +67,7 @@ impl PeerVerifier for Explained {
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         match self.0.verify(question) {
             Reply::Now(Err(mut rejected)) => {
-                // webpki says so too where another root has the issuer's name.
+                // webpki returns the second also where another root has the issuer's name.
                 let unknown =
                     [AlertDescription::UNKNOWN_CA, AlertDescription::UNSUPPORTED_CERTIFICATE];
                 let advice = if unknown.contains(&rejected.alert) {
@@ -94,7 +93,7 @@ impl PeerVerifier for Explained {
     }
 }
 
-/// Accepts one certificate, whatever names and dates are in it.
+/// Accepts one certificate, whatever its names and dates.
 struct Pinned {
     wanted: String,
 }
@@ -121,7 +120,7 @@ impl PeerVerifier for Pinned {
     }
 }
 
-/// Accepts everybody who has the key of some certificate: whoever stands between can be anybody.
+/// Accepts any certificate whose key the server proves; this does not stop an attacker on the path.
 struct AnyCertificate;
 
 impl PeerVerifier for AnyCertificate {
@@ -139,7 +138,7 @@ impl PeerVerifier for AnyCertificate {
     }
 }
 
-/// Accepts nobody by a certificate: for clients that name PSKs.
+/// Rejects all certificates: for clients that use PSKs.
 struct NoCertificate;
 
 impl PeerVerifier for NoCertificate {
@@ -173,7 +172,7 @@ fn fingerprint_of(question: &VerifyPeer) -> String {
     question.chain.first().map(|der| fingerprint(der)).unwrap_or_default()
 }
 
-/// Those that sign handshakes, and those that only stand in chains, which nobody looks at here.
+/// Signature schemes of handshakes, and those that only occur in chains, which are not verified here.
 const SCHEMES: &[SignatureScheme] = &[
     SignatureScheme::ECDSA_SECP256R1_SHA256,
     SignatureScheme::ED25519,

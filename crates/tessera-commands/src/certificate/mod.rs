@@ -25,16 +25,16 @@ pub(crate) fn load(files: &CertificateFiles) -> Result<Credential, ProgramError>
     credential::load(certificate, SettingFile { setting: "--key", path: key })
 }
 
-/// A certificate that this program made.
+/// A certificate made by this program.
 pub(crate) struct Fresh {
     pub(crate) credential: Credential,
     pub(crate) pem: String,
-    /// It stays the same over restarts.
+    /// Whether it survives restarts.
     pub(crate) is_kept: bool,
 }
 
-/// Makes a self-signed certificate for these names, which doesn't end. With a state it is made once: clients that
-/// trusted it come back to the next server.
+/// Makes a self-signed certificate for these names, which doesn't expire. With a state directory it is made once, so
+/// that clients that trust it accept the next server too.
 pub(crate) fn make(
     names: &[String],
     listen: IpAddr,
@@ -61,10 +61,10 @@ pub(crate) fn make(
     Ok(Fresh { is_kept: true, ..made })
 }
 
-/// In the directory of the state, with its private key.
+/// The file in the state directory; it holds the private key too.
 const KEPT: &str = "certificate.pem";
 
-/// The certificate that an earlier server made, if it is for these names.
+/// Loads the certificate of an earlier server, if it is for these names.
 fn kept(path: &Path, title: &str) -> Result<Option<Fresh>, ProgramError> {
     let text = match files::read_path(path, MAX_LEN) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -105,10 +105,10 @@ fn unusable(path: &Path, why: &dyn Display) -> ProgramError {
     ProgramError::in_file(path, format_args!("{why}; {what}"))
 }
 
-/// Of the certificate; its key follows.
+/// Ends the certificate; the key follows.
 const END: &str = "-----END CERTIFICATE-----";
 
-/// More than a certificate with as many names as fit a command line.
+/// Larger than a certificate with as many names as fit on a command line.
 const MAX_LEN: usize = 4 * 1024 * 1024;
 
 #[cfg(not(feature = "self-signed"))]
@@ -120,7 +120,7 @@ fn generate(_: Vec<String>) -> Result<(Fresh, zeroize::Zeroizing<String>), Progr
 }
 
 impl Fresh {
-    /// Writes the certificate, for those who shall trust it.
+    /// Writes the certificate, for clients to trust.
     pub(crate) fn write(&self, path: &Path) -> Result<(), ProgramError> {
         let written = fs::write(path, &self.pem);
         let file = SettingFile { setting: "--write-certificate", path };

@@ -1,4 +1,4 @@
-//! Makes certificates.
+//! Generates self-signed certificates.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::Fresh;
 
-/// A new certificate, and its key as PEM.
+/// Generates a certificate, and its key as PEM.
 pub(super) fn generate(names: Vec<String>) -> Result<(Fresh, Zeroizing<String>), ProgramError> {
     let first = names.first().cloned().unwrap_or_default();
     let failed = |error: rcgen::Error| {

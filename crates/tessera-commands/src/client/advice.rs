@@ -8,8 +8,7 @@ use tessera_kit::ProgramError;
 
 use crate::options::ConnectOptions;
 
-/// Why there is no connection, what may help, and what else is to be known. `silent` is a server from which
-/// nothing came.
+/// Describes why there is no connection, and what may help. `silent`: the server sent nothing.
 pub(super) fn failed(
     options: &ConnectOptions,
     error: &io::Error,
@@ -20,7 +19,7 @@ pub(super) fn failed(
     let advice = match of_engine {
         _ if silent && is_end(error, of_engine) => Some(SILENT),
         Some(error) => advice(error),
-        // With TCP Fast Open such errors come this late.
+        // With TCP Fast Open, connection errors surface only here.
         None => of_network(error.kind()),
     };
     let advice = advice.map_or_else(String::new, |advice| format!("; {advice}"));
@@ -34,12 +33,12 @@ fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
         || matches!(of_engine, Some(Error::Truncated))
 }
 
-/// A server that closes without a word.
+/// For a server that closes without sending anything.
 const SILENT: &str = "the server closed before it said anything: it may refuse this address for a while, \
     as `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
     a proxy without a server behind it";
 
-/// Why TCP found no server.
+/// Explains why TCP could not reach the server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::ConnectionRefused => "nobody listens there: check host and port",

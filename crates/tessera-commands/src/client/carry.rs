@@ -1,4 +1,4 @@
-//! Standard input goes to the server, and what the server sends goes to standard output.
+//! Carries standard input to the server, and the server's data to standard output.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IsTerminal};
@@ -18,18 +18,18 @@ use crate::receive::{Plaintext, receive};
 
 type Stream = ClientStream<Counted<FastOpenStream>>;
 
-/// What a connection carries, and how.
+/// Carries data between a connection and standard input and output.
 pub(super) struct Carrier<'a> {
     pub(super) stream: &'a mut Stream,
     pub(super) report: &'a Report,
-    /// After the end of standard input, the server ends the connection.
+    /// Leave it to the server to end the connection after the end of standard input.
     pub(super) keep_open: bool,
-    /// What the server sends is not shown.
+    /// Discard what the server sends.
     pub(super) silent: bool,
 }
 
 impl Carrier<'_> {
-    /// Carries until both directions have ended. A server that has ended its own may go on reading (RFC
+    /// Carries data until both directions have ended. A server that has closed its direction may go on reading (RFC
     /// 8446 §6.1).
     ///
     /// `first` is sent before standard input.
@@ -47,7 +47,7 @@ impl Carrier<'_> {
                     self.send(&mut output, &read, &mut open).await?;
                     if read.is_empty() {
                         open.sending = false;
-                        // All of it is with the system then: a goodbye that fails loses nothing.
+                        // Flushed: the system has everything, so a close_notify that fails loses nothing.
                         self.push(&mut output, &mut open, |stream, cx| stream.poll_flush(cx)).await?;
                         if !self.keep_open {
                             let _ = self.stream.shutdown().await;
@@ -73,7 +73,7 @@ impl Carrier<'_> {
         Ok(())
     }
 
-    /// Writes or flushes, and receives meanwhile: two peers that only wrote would wait for each other.
+    /// Writes or flushes, and receives meanwhile: two peers that only wrote would deadlock.
     async fn push<T>(
         &mut self,
         output: &mut Output,
@@ -96,7 +96,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// Shows what was received; nothing is the end of that direction.
+    /// Writes received data to standard output; empty data ends that direction.
     async fn show(
         &mut self,
         output: &mut Output,
@@ -106,7 +106,7 @@ impl Carrier<'_> {
         if read.is_empty() {
             open.receiving = false;
             if open.sending && io::stdin().is_terminal() {
-                // Nobody types for a server that has left, and what was typed was sent.
+                // The server has closed, so further input is pointless; earlier input was sent.
                 open.sending = false;
             } else if open.sending {
                 self.report.line(&"the server has ended its side; standard input goes on to it");
@@ -116,8 +116,8 @@ impl Carrier<'_> {
         if self.silent { Ok(()) } else { output.write(read).await }
     }
 
-    /// Why a write failed: what the server said before it closed counts for more than that it did. What it
-    /// sent until then is shown.
+    /// Explains a failed write: the alert that the server sent before it closed matters more than the close. Data that
+    /// it sent before is still shown.
     async fn explain(
         &mut self,
         output: &mut Output,
@@ -149,7 +149,7 @@ fn is_alert(error: &io::Error) -> bool {
     matches!(of_engine, Some(tessera::Error::AlertReceived(_)))
 }
 
-/// What has not ended.
+/// The directions that are still open.
 struct Directions {
     sending: bool,
     receiving: bool,
@@ -160,5 +160,5 @@ enum Moved<T> {
     Received(io::Result<Plaintext>),
 }
 
-/// How long a server's last words may take after a write has failed: they are here, or on the way.
+/// How long to wait, after a failed write, for what the server sent last: it has arrived or is in flight.
 const LAST_WORDS: Duration = Duration::from_secs(1);

@@ -18,20 +18,20 @@ use crate::options::{ConnectOptions, LoadMode};
 use crate::psk;
 use crate::trust::{self, Trust};
 
-/// A configuration, and what belongs to it.
+/// A configuration, and the stores that belong to it.
 pub(super) struct Configured {
     pub(super) config: Checked<ClientConfig>,
     server_name: String,
     port: u16,
     external_psks: Vec<ExternalPsk>,
-    /// Stands for everything that sessions must not cross.
+    /// Identifies everything that sessions must not cross.
     pub(super) scope: String,
-    /// What is known of servers' certificates; to be saved after the last handshake.
+    /// Cached certificates of servers; saved after the last handshake.
     pub(super) certificates: Option<KeptServers>,
 }
 
 impl Configured {
-    /// To the server.
+    /// Returns the destination that sessions are stored under.
     pub(super) fn destination(&self) -> Destination {
         Destination {
             server_name: self.server_name.clone(),
@@ -85,7 +85,7 @@ pub(super) fn configure(options: &ConnectOptions) -> Result<Configured, ProgramE
     }
     let scope = fingerprint(&scope);
     let certificates = match common.certificates_directory() {
-        // Tickets stand for a certificate of its own too: each has a cache.
+        // A ticket also vouches for the client's own certificate, so each certificate has its own cache.
         Some(directory) => {
             let at_a_time = options.load.map_or(1, |load| load.parallel.min(load.count));
             let (below, provider) = (Path::new(&scope), tessera_aws_lc::provider());

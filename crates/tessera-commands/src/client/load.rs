@@ -1,4 +1,4 @@
-//! Many connections, one after the other on each of several tasks.
+//! Many connections: several tasks, each with one connection after the other.
 
 use std::fs;
 use std::io;
@@ -27,14 +27,14 @@ use crate::by_option::start_by_option;
 use crate::options::{ConnectOptions, Load, LoadMode};
 use crate::receive::receive;
 
-/// What all tasks of a load share.
+/// State shared by all tasks of a load.
 struct Run {
     options: ConnectOptions,
     load: Load,
     connector: Connector,
     destination: Box<dyn Fn() -> Destination + Send + Sync>,
     early_data: Vec<u8>,
-    /// How many connections were begun.
+    /// How many connections were started.
     begun: AtomicUsize,
     outcome: Mutex<Outcome>,
     progress: ProgressBar,
@@ -95,7 +95,7 @@ async fn measure(
     }
     tokio::select! {
         () = async { while tasks.join_next().await.is_some() {} } => (),
-        // What is done counts.
+        // The connections that are done still count.
         () = asked => tasks.shutdown().await,
     }
     let total = started.elapsed();
@@ -115,11 +115,11 @@ async fn measure(
 }
 
 impl Run {
-    /// Makes the sessions with which the measured connections begin.
+    /// Fills the pool with the sessions that the measured connections start from.
     async fn fill(&self, pool: &Pool) -> Result<(), ProgramError> {
         while pool.len() < self.load.parallel {
             let before = pool.len();
-            // Each of these is a full handshake: a session that is taken brings only one.
+            // Each is a full handshake: a resumption spends a session and brings only one.
             let mut stream = self.stream(false).await?;
             let done = async {
                 stream.handshake().await?;
@@ -153,7 +153,7 @@ impl Run {
         started.map_err(|error| start_by_option(&error))
     }
 
-    /// Connects until there were enough.
+    /// Connects until enough connections were started.
     async fn work(&self) {
         while self.begun.fetch_add(1, Ordering::Relaxed) < self.load.count {
             let result = self.connect().await;
@@ -180,15 +180,15 @@ impl Run {
             match stream.handshake_with_early_data(&self.early_data).await {
                 EarlyData::NotSent(result) => result.map_err(failed)?,
                 EarlyData::Failed { error, .. } => return Err(failed(error)),
-                // What became of it is counted below; a measurement sends nothing again.
+                // The outcome is counted below; a measurement never resends.
                 _ => (),
             }
         } else {
             stream.handshake().await.map_err(failed)?;
         }
         let latency = started.elapsed();
-        // A server that has answered may be gone: what it sent before is here, and the ticket comes on the
-        // way to its goodbye.
+        // The server may have answered and gone: its answer is here already, and the ticket arrives before its
+        // close_notify.
         let _ = stream.shutdown().await;
         while !receive(&mut stream).await.map_err(failed)?.is_empty() {}
         let facts = stream.facts();
@@ -211,13 +211,13 @@ struct Connection {
     latency: Duration,
     resumed: bool,
     early_data_accepted: bool,
-    /// It began as the mode says.
+    /// The connection began as the mode requires.
     as_asked: bool,
-    /// The server took data of the SYN.
+    /// The server accepted data in the SYN.
     begun_in_syn: bool,
 }
 
-/// On a terminal; nothing elsewhere.
+/// A progress bar on a terminal, otherwise a hidden one.
 fn progress(count: usize) -> ProgressBar {
     let bar = ProgressBar::new(count as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len}, {per_sec}, {eta} left") {
@@ -226,6 +226,5 @@ fn progress(count: usize) -> ProgressBar {
     bar
 }
 
-/// What is sent early, where nothing else is named: servers that echo send it back, those that speak
-/// HTTP answer.
+/// The default early data: an echo server returns it, an HTTP server answers it.
 const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";

@@ -20,11 +20,10 @@ use tokio::time::timeout;
 
 use crate::options::ConnectOptions;
 
-/// Connects: once, with standard input and output, or many times, to measure.
+/// Connects once with standard input and output, or many times to measure.
 ///
 /// # Errors
-/// If the options can't be as they are, or something fails on the way; of a load, if no connection
-/// came to be.
+/// If the options contradict each other, or a step fails; for a load, if no connection succeeded.
 pub fn connect(options: &ConnectOptions) -> Result<(), ProgramError> {
     runtime::run(async {
         match &options.load {
@@ -54,13 +53,13 @@ async fn dial(options: &ConnectOptions) -> Result<FastOpenStream, ProgramError> 
     });
     let timed_out = |_| Err(no_connection(options, &ErrorKind::TimedOut.into()));
     let socket = dialling.await.unwrap_or_else(timed_out)?;
-    // Without it only the answer is slower.
+    // If it fails, only answers are slower.
     let _ = socket.get_ref().set_nodelay(true);
     Ok(socket)
 }
 
-/// One address after the other, as `TcpStream::connect` does. One of which the kernel has a cookie is not
-/// tried before the first flight: it was there the last time.
+/// Tries one address after the other, as `TcpStream::connect` does. An address with a cookie in the kernel is not tried
+/// before the first flight: it answered last time.
 async fn open_fast(addresses: &[SocketAddr]) -> io::Result<FastOpenStream> {
     let mut result = Err(ErrorKind::AddrNotAvailable.into());
     for address in addresses {

@@ -33,12 +33,13 @@ pub(super) async fn run(options: &ConnectOptions) -> Result<(), ProgramError> {
     let mut configured = configure(options)?;
     let mut certificates = Certificates::new(configured.certificates.take());
     let result = connect(options, &configured, &mut certificates).await;
-    // What the server said after the handshake too; and where nothing came to be, its tickets are in no file meanwhile.
+    // Includes what the server sent after the handshake. If there was no connection, the file would otherwise lack the
+    // tickets that were taken out.
     let saved = certificates.save();
     result.and(saved)
 }
 
-/// What is known of servers' certificates, until it is saved.
+/// Cached certificates of servers, until they are saved.
 struct Certificates {
     kept: Option<KeptServers>,
     saved: Result<(), ProgramError>,
@@ -49,14 +50,14 @@ impl Certificates {
         Self { kept, saved: Ok(()) }
     }
 
-    /// Says what was refused.
+    /// Reports cache files that were refused.
     fn tell_of_refusal(&self, report: &Report) {
         if let Some(kept) = self.kept.as_ref().filter(|kept| kept.found().was_refused()) {
             report.tell(kept.found());
         }
     }
 
-    /// The handshake is complete, or the connection is over: what is known by now is for the next process.
+    /// Saves for the next process, when the handshake is complete or the connection is over.
     fn hand_on(&mut self) {
         if let Some(kept) = self.kept.as_ref().filter(|_| self.saved.is_ok()) {
             self.saved = kept.save();
@@ -123,14 +124,13 @@ async fn connect(
         () = asked => Ok(()),
     };
     if result.is_ok() {
-        // Whoever is gone needs no goodbye; sessions are stored here.
+        // The server may be gone, which is no error here. This also stores the sessions.
         let _ = stream.shutdown().await;
     } else if stream.is_handshake_complete() {
-        // A connection that failed has brought tickets too: without this the process would end before its other
-        // thread has stored them.
+        // A failed connection brought tickets too: wait for the thread that stores them before the process ends.
         let _ = timeout(TICKETS, stream.shutdown()).await;
     }
-    // Whoever ends the program before the server has answered must know it, too.
+    // Also for a user who ends the program before the server has answered.
     let executed = maybe_executed(stream.early_data());
     let result = match &executed {
         Some(_) if result.is_ok() && !stream.is_handshake_complete() => {
@@ -160,7 +160,7 @@ async fn connect(
     told
 }
 
-/// Tells of a connection that never was.
+/// Reports a connection that could not be made.
 fn no_connection(report: &Report, started: Instant, error: ProgramError) -> ProgramError {
     let socket = SocketFacts {
         total: started.elapsed(),
@@ -171,13 +171,13 @@ fn no_connection(report: &Report, started: Instant, error: ProgramError) -> Prog
     error
 }
 
-/// Takes the tickets of a connection that is of no more use: those that it had are worth nothing at this
-/// server, and the next connection shall have better ones.
+/// Receives the tickets of a connection that has failed: the old ones are worthless at this server, and the next
+/// connection should have better ones.
 async fn take_tickets(stream: &mut Stream) {
     if !stream.is_handshake_complete() {
         return;
     }
-    // A server that has nothing more to say ends its side after this one.
+    // A server with nothing left to send closes its direction in response.
     let _ = stream.shutdown().await;
     let _ = timeout(TICKETS, async {
         while receive(stream).await.is_ok_and(|received| !received.is_empty()) {}
@@ -185,10 +185,10 @@ async fn take_tickets(stream: &mut Stream) {
     .await;
 }
 
-/// How long tickets may take that the server sends without being asked.
+/// How long to wait for tickets that the server sends unasked.
 const TICKETS: Duration = Duration::from_secs(1);
 
-/// How the connection began, for facts, where that was asked for.
+/// Returns how the connection began, for facts, if the options ask for it.
 fn opening(
     options: &ConnectOptions,
     socket: &Counted<FastOpenStream>,
@@ -203,8 +203,7 @@ fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connec
     let setting = SettingFile { setting: "--sessions", path: directory };
     let failed = |error| ProgramError::output(setting, &error);
     fs::create_dir_all(directory).map_err(failed)?;
-    // A session remembers that its server was accepted: what was accepted in one way is not used in
-    // another.
+    // A session remembers that its server was accepted; it must not be used under another kind of trust.
     let below = directory.join(&configured.scope);
     let store = match &options.sessions_key {
         None => FileSessionStore::open(below),
@@ -217,7 +216,7 @@ fn connector(options: &ConnectOptions, configured: &Configured) -> Result<Connec
     Ok(connector.with_sessions(Arc::new(store.map_err(failed)?)))
 }
 
-/// Shakes hands, with early data; returns what of it is still to be sent.
+/// Completes the handshake with early data, and returns the part of it that is still to be sent.
 async fn shake_hands(
     stream: &mut Stream,
     early_data: &[u8],
@@ -246,7 +245,7 @@ async fn shake_hands(
     }
 }
 
-/// What whoever tries again should know of early data.
+/// Returns the warning about early data that a user needs before trying again.
 fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
     if outcome.may_be_sent_again() {
         return None;

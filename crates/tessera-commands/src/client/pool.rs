@@ -1,11 +1,11 @@
-//! The sessions of a load: each connection takes one, and its ticket brings the next.
+//! The sessions of a load: each connection takes one, and its ticket becomes the next.
 
 use std::sync::{Mutex, PoisonError};
 
 use tessera::resume::ClientSession;
 use tessera_tokio::SessionStore;
 
-/// Sessions with the one server of a load.
+/// Sessions with the server of a load.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<Vec<ClientSession>>);
 

@@ -1,7 +1,7 @@
-//! Standard input and output, without buffers that keep what went through.
+//! Standard input and output without buffers that retain data.
 //!
-//! The standard library's and tokio's own copy everything into buffers that are never wiped. A thread for
-//! each direction reads and writes the files themselves.
+//! The standard library and tokio copy everything into buffers that are never wiped. Here a thread per direction reads
+//! or writes the file itself.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -21,12 +21,12 @@ impl Input {
     pub(super) fn open() -> io::Result<Self> {
         let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let (sender, receiver) = mpsc::channel(1);
-        // A read can't be called off: the thread ends with the process, and nobody waits for it.
+        // A blocking read can't be cancelled: the thread is not joined, and ends with the process.
         std::thread::Builder::new().name("stdin".to_owned()).spawn(move || read(file, &sender))?;
         Ok(Self(receiver))
     }
 
-    /// What comes next; nothing at the end. A future that is dropped loses nothing.
+    /// Reads the next data; empty at the end. Cancel safe.
     pub(super) async fn read(&mut self) -> io::Result<Plaintext> {
         self.0.recv().await.unwrap_or_else(|| Ok(Plaintext::default()))
     }
@@ -64,7 +64,7 @@ impl Output {
         Ok(Self(sender))
     }
 
-    /// Writes all of it.
+    /// Writes all of `data`.
     pub(super) async fn write(&mut self, data: Plaintext) -> io::Result<()> {
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
         let (done, written) = oneshot::channel();

@@ -12,23 +12,23 @@ use tessera_kit::report::Fact;
 
 use crate::options::{ConnectOptions, Load, LoadMode};
 
-/// What became of the connections.
+/// The results of all connections.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// From the beginning of the TCP connection to the end of the handshake, in microseconds.
+    /// From the start of the TCP connection to the end of the handshake, in microseconds.
     pub(super) latencies: Vec<u64>,
     pub(super) resumed: usize,
     pub(super) early_data_accepted: usize,
-    /// How many began in another way than the mode says.
+    /// How many did not begin as the mode requires.
     pub(super) not_as_asked: usize,
-    /// The server took data of the SYN.
+    /// How many had data accepted in the SYN.
     pub(super) begun_in_syn: usize,
     /// How certificates travelled.
     pub(super) certificates: ClientSums,
     pub(super) errors: BTreeMap<String, usize>,
 }
 
-/// The result of a load, for people and for programs. Times are in microseconds.
+/// The result of a load, as text and as JSON. Times are in microseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     #[serde(serialize_with = "LoadMode::serialize_name")]
@@ -39,9 +39,9 @@ pub(super) struct Summary {
     resumed: usize,
     early_data_accepted: usize,
     not_as_asked: usize,
-    /// The server took data of the SYN; `None` where nobody asked for TCP Fast Open.
+    /// How many had data accepted in the SYN; `None` without TCP Fast Open.
     begun_in_syn: Option<usize>,
-    /// How certificates travelled; `None` where they are not cached.
+    /// How certificates travelled; `None` if they are not cached.
     own_certificates_cached: Option<u64>,
     own_certificates_whole: Option<u64>,
     /// Why these were not cached.
@@ -52,7 +52,7 @@ pub(super) struct Summary {
     certificate_bytes_saved: Option<u64>,
     total_micros: u64,
     handshakes_per_second: f64,
-    /// From the beginning of the TCP connection to the end of the handshake.
+    /// From the start of the TCP connection to the end of the handshake.
     median_micros: Option<u64>,
     p95_micros: Option<u64>,
     p99_micros: Option<u64>,
@@ -104,7 +104,7 @@ impl Summary {
         }
     }
 
-    /// Whether the load did what it should: a measurement of something else is none.
+    /// Fails unless every connection began as the mode requires: otherwise the load measured something else.
     pub(super) fn verdict(&self) -> Result<(), ProgramError> {
         let Self { completed, failed, not_as_asked, .. } = self;
         if *failed > 0 {
@@ -123,7 +123,7 @@ impl Summary {
 }
 
 impl LoadMode {
-    /// As the command line has it.
+    /// The mode's name on the command line.
     fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -163,12 +163,12 @@ impl LoadMode {
     }
 }
 
-/// The smallest value that this share of all doesn't exceed.
+/// Returns the smallest value that at least this percentage of all values don't exceed.
 fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     sorted.get((sorted.len() * percent).div_ceil(100).saturating_sub(1)).copied()
 }
 
-/// A table.
+/// As a table.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.completed.max(1) as f64;
@@ -194,7 +194,7 @@ impl fmt::Display for Summary {
             row("begun in the SYN", share(count))?;
         }
         let own = [self.own_certificates_cached, self.own_certificates_whole];
-        // A client without one has none to send.
+        // A client without a certificate has none to send.
         let [own_cached, own_whole] =
             if own.iter().flatten().sum::<u64>() > 0 { own } else { [None; 2] };
         let certificates = [

@@ -1,4 +1,4 @@
-//! What is known of clients' certificates: told, saved, and forgotten when trust changes.
+//! The cache of clients' certificates: reported, saved, and cleared when trust changes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,42 +12,41 @@ use tessera_kit::report::{Fact, Report};
 use tokio::task::spawn_blocking;
 use tokio::time::interval;
 
-/// A server's cache of certificates, with its owner's report.
+/// A server's cache of certificates, and the report on it.
 pub(super) struct Certificates {
     kept: Arc<KeptClients>,
     report: Arc<Report>,
-    /// What was told last.
+    /// The sums reported last.
     told: Mutex<CacheSums>,
 }
 
 impl Certificates {
-    /// Tells what was found.
+    /// Reports what the cache contained at the start.
     pub(super) fn new(kept: Arc<KeptClients>, report: Arc<Report>) -> Self {
         report.tell(kept.found());
         let told = Mutex::new(kept.metrics().into());
         Self { kept, report, told }
     }
 
-    /// Tells what it did from time to time, and saves it, so that little is lost where the server doesn't end
-    /// properly.
+    /// Reports and saves the cache at intervals, so that a server that is killed loses little.
     pub(super) async fn keep(self: Arc<Self>) {
         let mut interval = interval(PAUSE);
         let (mut saved, mut trouble) = (self.kept.metrics(), None);
         for round in 1_u64.. {
             interval.tick().await;
             self.tell_news();
-            // Tickets of resumptions are in no sum that is told.
+            // Tickets of resumptions are in none of the reported sums.
             let now = self.kept.metrics();
             if round % SAVED_EACH != 0 || now == saved {
                 continue;
             }
             let kept = self.kept.clone();
-            // It may wait for a disk.
+            // May block on the disk.
             let result = spawn_blocking(move || kept.save()).await;
             let failed = result.ok().and_then(Result::err).map(|error| error.to_string());
             match failed.map(|error| NotSaved { error }) {
                 None => (saved, trouble) = (now, None),
-                // Once, while it is the same.
+                // Report a failure once, not at every attempt.
                 Some(failed) if trouble.as_ref() != Some(&failed) => {
                     self.report.tell(&failed);
                     trouble = Some(failed);
@@ -57,7 +56,7 @@ impl Certificates {
         }
     }
 
-    /// Tells, if it did anything that was not told.
+    /// Reports the sums if they have changed.
     pub(super) fn tell_news(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.sums();
@@ -67,7 +66,7 @@ impl Certificates {
         }
     }
 
-    /// Clients that were accepted otherwise are forgotten: their certificates are offered to nobody any more.
+    /// Forgets clients accepted under other trust: their certificates are never offered again.
     pub(super) fn trust_only(&self, authentication: &ClientAuthentication) {
         let verifier = match authentication {
             ClientAuthentication::Optional(verifier) | ClientAuthentication::Required(verifier) => {
@@ -85,7 +84,7 @@ impl Certificates {
     }
 }
 
-/// The certificates could not be saved. The server goes on.
+/// The certificates could not be saved. The server continues.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct NotSaved {
     error: String,
@@ -102,8 +101,8 @@ impl fmt::Display for NotSaved {
     }
 }
 
-/// How long it waits between two lines.
+/// The interval between two lines.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// It is saved each time after so many of these: five minutes.
+/// Saves once per this many intervals: five minutes.
 const SAVED_EACH: u64 = 30;

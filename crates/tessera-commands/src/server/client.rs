@@ -1,4 +1,4 @@
-//! A client's stream, with what was learned on the way.
+//! A client's stream, and what is known of it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::receive::receive;
 
-/// A client's stream, with what was learned on the way.
+/// A client's stream, and what is known of it.
 pub(super) struct Client {
     pub(super) stream: ServerStream<ClientSocket>,
     pub(super) ending: Ending,
@@ -29,8 +29,8 @@ impl Client {
         Self { stream, ending, address, started: Instant::now(), handshake: None }
     }
 
-    /// Shakes hands. Early data is answered before the handshake is complete: both answers do no more
-    /// when they are given twice.
+    /// Completes the handshake, unless early data was accepted, which is answered before. Neither answer does more when
+    /// it is given twice.
     pub(super) async fn handshake(&mut self) -> io::Result<()> {
         self.stream.writable().await?;
         if self.stream.facts().early_data != EarlyDataStatus::Accepted {
@@ -40,29 +40,29 @@ impl Client {
         Ok(())
     }
 
-    /// Says goodbye first, and waits a moment for the client's: what comes to a closed socket resets the
+    /// Sends close_notify, and waits a moment for the client's: data that arrives at a closed socket resets the
     /// connection, and the client may lose what it has not read yet.
     pub(super) async fn leave(&mut self) -> io::Result<()> {
         let left = self.stream.shutdown().await;
-        // After an answer to early data that was when the handshake was completed.
+        // If early data was answered, this completed the handshake.
         self.note_handshake();
         left?;
         until_its_end(&mut self.stream).await
     }
 
-    /// Notes when the handshake was complete.
+    /// Notes the time at which the handshake was complete.
     pub(super) fn note_handshake(&mut self) {
         if self.handshake.is_none() && self.stream.is_handshake_complete() {
             self.handshake = Some(self.started.elapsed());
         }
     }
 
-    /// Why the server's limits ended it, if they did.
+    /// Returns which limit of the server ended it, if one did.
     pub(super) fn timed_out(&self) -> Option<TimedOut> {
         self.stream.get_ref().timed_out()
     }
 
-    /// Tells about the connection, which has ended.
+    /// Reports the connection, which has ended.
     pub(super) fn tell(&self, result: io::Result<()>, report: &Report) {
         let why = |error: io::Error| {
             self.timed_out().map_or_else(|| error.to_string(), |it| it.to_string())
@@ -70,12 +70,12 @@ impl Client {
         report.tell(&self.facts(result.err().map(why)));
     }
 
-    /// What is known until now.
+    /// Returns what is known so far.
     pub(super) fn facts(&self, error: Option<String>) -> ConnectionFacts {
         let counted = self.stream.get_ref();
         let socket = SocketFacts {
             address: Some(self.address),
-            // Null where it began as usual.
+            // Null if it began without Fast Open.
             fast_open: syn_data_was_taken(counted.get_ref())
                 .and_then(|was_taken| was_taken.then_some("taken")),
             syn_bytes: None,
@@ -89,7 +89,7 @@ impl Client {
     }
 }
 
-/// Waits a moment for the end of a client that was told of the server's. What it sends until then is lost.
+/// Waits a moment for the close of a client that has received the server's. What it sends until then is lost.
 pub(super) async fn until_its_end(reader: &mut (impl AsyncRead + Unpin)) -> io::Result<()> {
     let read = async {
         while !receive(reader).await?.is_empty() {}

@@ -17,7 +17,7 @@ use crate::certificate::{self, Fresh};
 use crate::options::{Answer, ClientCertificates, ServeOptions};
 use crate::psk;
 
-/// A configuration, and the certificate that was made for it.
+/// A configuration, and the certificate made for it.
 pub(super) struct Configured {
     pub(super) config: Checked<ServerConfig>,
     /// Without what came from files that may change.
@@ -25,7 +25,7 @@ pub(super) struct Configured {
     pub(super) fresh: Option<Fresh>,
 }
 
-/// The configuration again, with what its files hold now. A certificate that this program made stays.
+/// Rebuilds the configuration from the present files. A certificate made by this program stays.
 pub(super) fn configure_again(
     options: &ServeOptions,
     lasting: &ServerConfig,
@@ -35,7 +35,7 @@ pub(super) fn configure_again(
     config.checked().map_err(by_option)
 }
 
-/// What may change while the server runs.
+/// Loads what may change while the server runs.
 fn load_files(options: &ServeOptions, config: &mut ServerConfig) -> Result<(), ProgramError> {
     let common = &options.common;
     config.external_psks = psk::load(&common.psks)?;
@@ -140,5 +140,5 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
     })
 }
 
-/// As much as forward-secret early data.
+/// As much as for forward-secret early data.
 const MAX_REPLAYABLE_EARLY_DATA: u32 = 16 * 1024;

@@ -11,15 +11,15 @@ use super::shared::Shared;
 use super::{echo, http};
 use crate::options::Answer;
 
-/// Serves a client to its end, and tells about it.
+/// Serves a client to its end, and reports it.
 pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration, report: &Report) {
     let mut client = Client::new(accepted);
-    // Whoever has begun is served, also when the server ends: its limit for the last goodbyes ends this.
+    // A client that has begun is served even if the server ends; the limit on closing ends that.
     let begun = client.handshake().await;
     match how {
         Answer::Http if begun.is_ok() => {
             let client = Shared::new(client);
-            // In a place of its own: a task is as large as the largest of what it may do, and an echo is small.
+            // Boxed: a task is as large as its largest branch, and an echo is small.
             let result = Box::pin(http::answer(&client, idle)).await;
             if client.lock().timed_out() == Some(TimedOut::Idle) {
                 let _ = client.clone().shutdown().await;
@@ -32,7 +32,7 @@ pub(super) async fn serve(accepted: AcceptedClient, how: Answer, idle: Duration,
                 failed => failed,
             };
             if client.timed_out() == Some(TimedOut::Idle) {
-                // Nothing is missing: the client may know.
+                // The answer is complete: confirm that with close_notify.
                 let _ = client.stream.shutdown().await;
             }
             client.tell(result, report);

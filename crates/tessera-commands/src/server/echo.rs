@@ -1,4 +1,4 @@
-//! Sends back what comes.
+//! Echoes what clients send.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub(super) async fn answer(client: &mut Client) -> io::Result<()> {
         let received = tokio::select! {
             biased;
             received = receive(&mut client.stream) => received?,
-            // Who was not answered yet has something under way.
+            // A client without an answer has a request in flight.
             () = client.ending.begun(), if answered => return client.leave().await,
         };
         answered = true;

@@ -18,11 +18,11 @@ use super::client::until_its_end;
 use super::page;
 use super::shared::Shared;
 
-/// What is negotiated if nothing else was asked for, the best first (RFC 7301 §6, RFC 9113 §3.2).
+/// The protocols offered by default, in order of preference (RFC 7301 §6, RFC 9113 §3.2).
 pub(super) const PROTOCOLS: [&[u8]; 3] = [b"h2", b"http/1.1", b"http/1.0"];
 
-/// Serves a client until it has enough. The head of a request of HTTP/1.x may take about as long as nothing may
-/// move; in HTTP/2 each byte counts as a move, and the limits by address bound who sends few.
+/// Serves a client until it leaves. The head of an HTTP/1.x request may take about as long as the idle limit; in HTTP/2
+/// each byte resets that limit, and the limits by address bound clients that send slowly.
 pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     let (mut ending, is_h2) = {
         let client = client.lock();
@@ -30,7 +30,7 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     };
     let ending = async {
         ending.begun().await;
-        // hyper ends a connection at once from which it has read nothing: its request is under way.
+        // hyper closes a connection that it has read nothing from at once, although a request may be in flight.
         client.has_asked().await;
     };
     let service = {
@@ -57,7 +57,7 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     if let Some(io) = failure(&error) {
         return Err(io);
     }
-    // Who doesn't speak HTTP, or no longer, may know that nothing is missing.
+    // A client that doesn't speak HTTP still gets close_notify: nothing is missing.
     let ended = client.clone().shutdown().await;
     take_the_rest(client).await;
     if error.is_timeout() {
@@ -66,7 +66,7 @@ pub(super) async fn answer(client: &Shared, idle: Duration) -> io::Result<()> {
     ended
 }
 
-/// Drives a connection to its end. When the server ends, so does the connection once its requests are answered.
+/// Drives a connection to its end. When the server ends, the connection ends once its requests are answered.
 async fn serve<C: Future<Output = hyper::Result<()>>>(
     connection: C,
     shut_down: fn(Pin<&mut C>),
@@ -86,21 +86,21 @@ async fn serve<C: Future<Output = hyper::Result<()>>>(
     }
 }
 
-/// A client that was answered before all of its request was there may still send: what comes to a closed socket
-/// resets the connection, and the answer is lost with it (RFC 9112 §9.6).
+/// Reads what a client sends after an early answer: data that arrives at a closed socket resets the connection, and the
+/// answer is lost with it (RFC 9112 §9.6).
 async fn take_the_rest(client: &Shared) {
-    // It has its answer, and may end the connection as it likes.
+    // The client has its answer, and may end the connection in any way.
     let _ = until_its_end(&mut client.clone()).await;
 }
 
-/// hyper's timer runs between requests too: a connection that is idle there ends as any other, by its own
-/// limit.
+/// hyper's timer also runs between requests. It must be longer than the idle limit, so that idle connections end by
+/// that.
 fn longest_wait_for_a_head(idle: Duration) -> Option<Duration> {
     const YEAR: Duration = Duration::from_secs(366 * 24 * 3600);
     (idle < YEAR).then_some(idle + Duration::from_secs(1))
 }
 
-/// The failure of the connection, if it was one and not a client's way to speak HTTP.
+/// Returns the failure of the connection, if it is more than malformed HTTP.
 fn failure(error: &hyper::Error) -> Option<io::Error> {
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -140,7 +140,7 @@ async fn respond(
     };
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if request.method() == Method::HEAD {
-        // hyper leaves bodies out of HTTP/1.x alone.
+        // hyper drops bodies of HEAD responses in HTTP/1.x only.
         let body = std::mem::take(response.body_mut());
         if let Some(len) = body.size_hint().exact() {
             response.headers_mut().insert(CONTENT_LENGTH, len.into());
@@ -152,8 +152,8 @@ async fn respond(
     Ok(response)
 }
 
-/// Takes what a client brings along. HTTP/2 resets a stream that is answered before its request is complete, with
-/// NO_ERROR (RFC 9113 §8.1), which curl 7.88 takes for a failure.
+/// Reads a short request body. HTTP/2 resets a stream that is answered before its request is complete with NO_ERROR
+/// (RFC 9113 §8.1), which curl 7.88 treats as a failure.
 async fn discard(body: &mut Incoming) {
     if body.size_hint().lower() > MOST_DISCARDED {
         return;
@@ -166,8 +166,7 @@ async fn discard(body: &mut Incoming) {
     }
 }
 
-/// Whether a client of HTTP/1.0 wants the connection for further requests (RFC 9112 §9.3). hyper then says so
-/// in its answer.
+/// Whether a client of HTTP/1.0 wants to keep the connection (RFC 9112 §9.3). hyper then confirms that in its response.
 fn keeps_alive<B>(request: &Request<B>) -> bool {
     let options = request.headers().get_all(CONNECTION).into_iter();
     let mut options = options.filter_map(|it| it.to_str().ok()).flat_map(|it| it.split(','));
@@ -190,7 +189,7 @@ fn plain(status: StatusCode) -> Response<Full<Bytes>> {
     response
 }
 
-/// In bytes. Who brings more is answered at once.
+/// In bytes. A longer body is answered without being read.
 const MOST_DISCARDED: u64 = 16 * 1024;
 
 /// In bytes.

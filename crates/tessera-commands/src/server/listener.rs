@@ -1,4 +1,4 @@
-//! Listens, and gives each connection its task.
+//! Listens, and starts a task for each connection.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ use super::stores::Stores;
 use super::{connection, reload};
 use crate::options::ServeOptions;
 
-/// The listening socket that a supervisor handed over (sd_listen_fds(3)), if it did.
+/// Returns the listening socket passed by a supervisor (sd_listen_fds(3)), if any.
 pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
     let wrong = |what: &str| {
         ProgramError::settings(format!(
@@ -48,7 +48,7 @@ pub(super) async fn serve(
     options.check()?;
     let (stores, found) = Stores::new(options)?;
     let served = serve_with(options, inherited, &stores, found).await;
-    // However that ended: what was read from the state is nowhere else.
+    // On every outcome: what was read from the state exists only here.
     let closed = stores.close();
     served.and(closed)
 }
@@ -95,7 +95,7 @@ async fn serve_with(
     }
     let certificates = stores.certificates.clone();
     let certificates = certificates.map(|kept| Arc::new(Certificates::new(kept, report.clone())));
-    // A server whose address nobody can be told ends before a client connects.
+    // If the address can't be reported, end before a client connects.
     report.settle()?;
 
     let acceptor = Acceptor::new(config);
@@ -132,15 +132,15 @@ async fn serve_with(
     report.finish()
 }
 
-/// The library's, with what was asked for.
+/// Returns the library's limits, adapted to the options.
 fn limits(options: &ServeOptions) -> Limits {
-    // Some files are for others than clients.
+    // Reserve some files for other uses.
     let files = usize::try_from(open_files::raise()).unwrap_or(usize::MAX);
     let most = options.max_connections.min(files.saturating_sub(64));
     let mut limits = Limits::for_connections(most);
     if let Some(count) = options.max_connections_per_address {
-        // No address has all of them, where fewer files may be open than connections were asked for; and a
-        // larger share of connections is none of handshakes.
+        // Never more than the total, which a low limit of open files may have reduced; and a larger share of
+        // connections doesn't raise that of handshakes.
         limits.connections_per_address = count.min(most);
         limits.handshakes_per_address = count.min(limits.handshakes_per_address);
     }
@@ -171,17 +171,17 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
     })
 }
 
-/// The first thing that is told.
+/// The first fact: the server listens.
 #[derive(Serialize)]
 struct Listening {
     address: SocketAddr,
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     self_signed: bool,
-    /// For people alone: the fact that tells of the state names its directory.
+    /// For people only: the fact about the state names its directory.
     #[serde(skip)]
     is_kept: bool,
-    /// Whether data in SYNs is taken; `None` where nobody asked for it.
+    /// Whether data in SYNs is accepted; `None` if the options don't ask for it.
     fast_open: Option<&'static str>,
     /// Why it isn't.
     fast_open_lacks: Option<String>,
@@ -213,9 +213,8 @@ impl fmt::Display for Listening {
     }
 }
 
-/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
-/// usual.
+/// How many Fast Open clients may have an incomplete TCP handshake. Further ones begin without Fast Open.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
-/// How long what is under way at the end may take: handshakes, answers and goodbyes.
+/// How long handshakes, answers and closes in progress may take at the end.
 const GOODBYES: Duration = Duration::from_secs(10);

@@ -17,14 +17,15 @@ use tessera_kit::{ProgramError, runtime};
 
 use crate::options::ServeOptions;
 
-/// Serves until it is asked to end by Ctrl-C or SIGTERM. On SIGHUP it loads certificate, key, authorities,
-/// revocation lists and PSKs again, all or none.
+/// Serves until Ctrl-C or SIGTERM.
+///
+/// On SIGHUP it reloads certificate, key, authorities, revocation lists and PSKs, all or none.
 ///
 /// # Errors
-/// If the options can't be as they are, or the address can't be had. What goes wrong in a
-/// connection is told as its fact.
+/// If the options contradict each other, or the address can't be bound. Failures of single connections are reported as
+/// facts.
 pub fn serve(options: &ServeOptions) -> Result<(), ProgramError> {
-    // Before there are threads: it changes the environment.
+    // Before any thread starts: it changes the environment.
     let inherited = listener::inherited()?;
     runtime::run(listener::serve(options, inherited))
 }

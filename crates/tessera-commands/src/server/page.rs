@@ -6,14 +6,14 @@ use serde_json::Value;
 use tessera_kit::facts::ConnectionFacts;
 use tessera_kit::report::FactLine;
 
-/// All facts, for programs: the line of the report as it would be now.
+/// Returns all facts for programs: the report's line, as of now.
 pub(super) fn json(facts: &ConnectionFacts) -> String {
     let mut text = serde_json::to_string_pretty(&FactLine::new(facts)).unwrap_or_default();
     text.push('\n');
     text
 }
 
-/// The facts, for people.
+/// Returns the facts for people.
 pub(super) fn html(facts: &ConnectionFacts) -> String {
     let verdict = if facts.post_quantum {
         "Who records this connection can't read it with a quantum computer."
@@ -46,7 +46,7 @@ pub(super) fn html(facts: &ConnectionFacts) -> String {
     )
 }
 
-/// What stands on the page, in this order.
+/// The facts on the page, in order.
 const LABELS: &[(&str, &str)] = &[
     ("version", "Version"),
     ("suite", "Cipher suite"),

@@ -1,4 +1,4 @@
-//! What the limits did, for the server's owner.
+//! What the limits refused, reported to the server's owner.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,11 +9,11 @@ use tessera_kit::report::{Fact, Report};
 use tessera_tokio::{Counts, ServerCounts};
 use tokio::time::interval;
 
-/// Tells what the limits did.
+/// Reports what the limits refused.
 pub(super) struct Refusals {
     counts: ServerCounts,
     report: Arc<Report>,
-    /// What was told last.
+    /// The sums reported last.
     told: Mutex<LimitSums>,
 }
 
@@ -23,7 +23,7 @@ impl Refusals {
         Self { counts, report, told }
     }
 
-    /// Tells from time to time: who attacks shall not write the report.
+    /// Reports at intervals: an attacker must not be able to flood the report.
     pub(super) async fn tell(self: Arc<Self>) {
         let mut interval = interval(PAUSE);
         loop {
@@ -32,7 +32,7 @@ impl Refusals {
         }
     }
 
-    /// Tells, if they did anything that was not told.
+    /// Reports the sums if they have changed.
     pub(super) fn tell_news(&self) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let now = LimitSums::new(&self.counts.now());
@@ -43,7 +43,7 @@ impl Refusals {
     }
 }
 
-/// Connections that the limits refused or ended, since the server began.
+/// Connections refused or ended by limits since the server began.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct LimitSums {
     refused_connections_of_address: u64,
@@ -92,5 +92,5 @@ impl fmt::Display for LimitSums {
     }
 }
 
-/// How long it waits between two lines.
+/// The interval between two lines.
 const PAUSE: Duration = Duration::from_secs(10);

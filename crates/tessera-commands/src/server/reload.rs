@@ -1,4 +1,4 @@
-//! Certificate, authorities, revocation lists and PSKs, loaded again on SIGHUP.
+//! Reloads certificate, authorities, revocation lists and PSKs on SIGHUP.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::task::spawn_blocking;
 
 use super::certificates::Certificates;
 
-/// Loads the files again whenever somebody asks, and tells what came of it.
+/// Reloads the files on each request, and reports the result.
 pub(super) async fn on(
     mut hangups: Hangups,
     live: Arc<LiveConfig<Acceptor>>,
@@ -40,17 +40,17 @@ pub(super) async fn on(
     }
 }
 
-/// The files were loaded, and count for whoever comes from now on.
+/// The files were reloaded, and apply to new connections.
 #[derive(Serialize)]
 struct Reloaded {
-    /// How many configurations there have been, this one included.
+    /// How many configurations were loaded, this one included.
     generation: u64,
     /// The SHA-256 of the server's certificate.
     fingerprint: Option<String>,
     certificate_changed: bool,
     /// The sessions of clients with certificates have ended.
     ended_sessions_of_certificates: bool,
-    /// Sessions that began with a PSK which is gone, or has another secret, have ended.
+    /// Sessions from a PSK that is gone or has another secret have ended.
     ended_sessions_of_psks: bool,
 }
 
@@ -88,14 +88,14 @@ impl fmt::Display for Reloaded {
     }
 }
 
-/// Nothing has changed.
+/// The reload failed, and nothing has changed.
 #[derive(Serialize)]
 struct ReloadFailed {
-    /// Of the configuration that goes on.
+    /// That of the configuration still in use.
     generation: u64,
     /// How many reloads have failed since the beginning.
     failures: u64,
-    /// The file that is to be looked at, where it is one file's fault.
+    /// The file at fault, if it is a single one.
     file: Option<String>,
     line: Option<usize>,
     reason: String,

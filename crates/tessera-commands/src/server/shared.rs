@@ -1,4 +1,4 @@
-//! A client whose stream is with hyper, while its facts are asked for.
+//! A client whose stream hyper drives while handlers read its facts.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -10,15 +10,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::client::Client;
 
-/// A client, shared by the HTTP server and those who answer.
+/// A client, shared by the HTTP server and the handlers.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Mutex<Inner>>);
 
 pub(super) struct Inner {
     client: Client,
-    /// Both sides change their keys before anything more is written.
+    /// Change the keys of both sides before the next write.
     changes_keys: bool,
-    /// Something was read of it.
+    /// Something was read from it.
     has_asked: bool,
 }
 
@@ -27,12 +27,12 @@ impl Shared {
         Self(Arc::new(Mutex::new(Inner { client, changes_keys: false, has_asked: false })))
     }
 
-    /// Waits until something was read of it, in the task that reads: nobody else is woken.
+    /// Waits until something was read. Only the task that reads may call this: no other task is woken.
     pub(super) async fn has_asked(&self) {
         poll_fn(|_| if self.lock().has_asked { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
-    /// Nobody waits with it: no poll of the stream blocks.
+    /// Never waits long: no poll of the stream blocks.
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -46,8 +46,7 @@ impl Inner {
 
     fn poll_change_keys(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.changes_keys {
-            // What stood before it has left: the change is made with the first poll, and what it says
-            // leaves with the answer.
+            // Flushed: the first poll makes the change, and the KeyUpdate leaves with the answer.
             ready!(Pin::new(&mut self.client.stream).poll_flush(cx))?;
             self.changes_keys = false;
             if let Poll::Ready(changed) = pin!(self.client.stream.update_keys(true)).poll(cx) {
@@ -105,7 +104,7 @@ impl AsyncWrite for Shared {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut client = self.lock();
         let ended = Pin::new(&mut client.stream).poll_shutdown(cx);
-        // After an answer to early data that is when the handshake is completed.
+        // If early data was answered, this completes the handshake.
         client.note_handshake();
         ended
     }

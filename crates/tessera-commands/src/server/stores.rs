@@ -1,4 +1,4 @@
-//! What the server keeps between connections: ticket keys, one-time keys, tickets that were used.
+//! What the server keeps between connections: ticket keys, one-time keys, used tickets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ pub(super) struct Stores {
     pub(super) ring: Arc<RotatingRing>,
     pub(super) vault: Arc<MemoryVault>,
     pub(super) register: Arc<MemoryRegister>,
-    /// Ring and vault, where they survive the process.
+    /// Ring and vault, if they survive the process.
     state: Option<Arc<ServerState>>,
-    /// What is known of clients' certificates, where that is wanted.
+    /// Cached certificates of clients, if enabled.
     pub(super) certificates: Option<Arc<KeptClients>>,
 }
 
 impl Stores {
-    /// New ones, or those of the state, with what was found there.
+    /// Creates the stores, or opens those of the state directory and returns what it found there.
     pub(super) fn new(options: &ServeOptions) -> Result<(Self, Option<StateFound>), ProgramError> {
         let rotation = Rotation { issue_for: 2 * ROTATION, open_for: options.tickets.lifetime };
         let register = Arc::new(MemoryRegister::new(CAPACITY, unix()));
@@ -60,7 +60,7 @@ impl Stores {
         Ok((Self { ring, vault, register, state, certificates }, Some(found)))
     }
 
-    /// Changes keys in time, and forgets what has expired.
+    /// Rotates keys in time, and removes expired entries.
     pub(super) async fn keep(self, report: Arc<Report>) {
         let mut told = None;
         loop {
@@ -70,7 +70,7 @@ impl Stores {
                 self.vault.purge(unix());
                 continue;
             };
-            // It may wait for a disk.
+            // May block on the disk.
             let kept = spawn_blocking(move || state.keep(unix())).await;
             let trouble = kept.ok().and_then(Result::err).map(StateTrouble::new);
             if let Some(trouble) = trouble.as_ref().filter(|it| told.as_ref() != Some(*it)) {
@@ -80,7 +80,7 @@ impl Stores {
         }
     }
 
-    /// Hands what survives the process to the next one.
+    /// Writes the state for the next process.
     pub(super) fn close(&self) -> Result<(), ProgramError> {
         let saved = self.certificates.as_ref().map_or(Ok(()), |kept| kept.save());
         let Some(state) = &self.state else { return saved };
@@ -91,7 +91,7 @@ impl Stores {
     }
 }
 
-/// The state could not be written. The server goes on.
+/// The state could not be written. The server continues.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct StateTrouble {
     error: String,
@@ -118,11 +118,11 @@ impl fmt::Display for StateTrouble {
     }
 }
 
-/// How many secrets, or used tickets, there may be; each takes some hundred bytes when it is there.
+/// The most secrets, or used tickets; each takes some hundred bytes.
 const CAPACITY: usize = 1_000_000;
 
-/// How long one ticket key seals alone.
+/// How long a ticket key is used for sealing.
 const ROTATION: Duration = Duration::from_secs(3600);
 
-/// One-time keys that nobody used are destroyed this often.
+/// How often unused one-time keys that have expired are destroyed.
 const PURGE: Duration = Duration::from_secs(60);
