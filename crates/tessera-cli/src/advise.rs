@@ -1,4 +1,4 @@
-//! `tessera advise`: from facts and measurements to words.
+//! `tessera advise`: advice from facts and measurements.
 
 use std::fs;
 use std::io::Write;
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: AdviseArguments) -> Result<(), ProgramError> {
         None => evidence,
     };
     if itself {
-        // What would be ignored is refused.
+        // Reject options that would be ignored.
         given.only(&[], "--evidence").map_err(|error| wrong(&error))?;
         return write(&evidence.for_advice().to_json().map_err(|error| wrong(&error))?);
     }

@@ -15,7 +15,7 @@ pub(crate) fn write(shell: Shell) -> Result<(), ProgramError> {
     clap_complete::generate(shell, &mut command, "tessera", &mut script);
     let mut stdout = io::stdout();
     match stdout.write_all(&script).and_then(|()| stdout.flush()) {
-        // Whoever has seen enough needs no word about it.
+        // A reader that closes the pipe has seen enough: no error.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(ProgramError::failed("standard output", error))
         }
@@ -23,7 +23,7 @@ pub(crate) fn write(shell: Shell) -> Result<(), ProgramError> {
     }
 }
 
-/// The command without what its help doesn't show, which a shell would offer.
+/// Returns the command without hidden items, which a shell would otherwise offer.
 fn visible(command: &Command) -> Command {
     let parts = command.get_subcommands().filter(|part| !part.is_hide_set()).map(visible);
     let copy = Command::new(command.get_name().to_owned())

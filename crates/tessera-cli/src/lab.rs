@@ -28,7 +28,7 @@ pub(crate) fn run(experiment: Lab) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error @ LabError::Options(_)) => failed(&error, WRONG_OPTIONS),
-        // Whoever read the table has seen enough, and needs no word about it.
+        // A reader that closes the pipe has seen enough: no error.
         Err(LabError::System { source, .. }) if source.kind() == ErrorKind::BrokenPipe => {
             ExitCode::from(FAILED)
         }
@@ -43,7 +43,7 @@ fn endpoint_ended(result: std::io::Result<()>) -> ExitCode {
     }
 }
 
-/// Something went wrong while the program ran.
+/// The program failed while it ran.
 const FAILED: u8 = 1;
-/// The options can't be as they are; the same code as for those that don't parse.
+/// The options contradict each other; the same code as for a parse error.
 const WRONG_OPTIONS: u8 = 2;

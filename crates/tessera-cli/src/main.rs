@@ -21,7 +21,7 @@ use crate::arguments::Sepp;
 use crate::arguments::TunnelTask;
 use crate::arguments::{Arguments, Command};
 
-/// The lab reads from it what a connection holds.
+/// The lab reads the memory of a connection from it.
 #[cfg(feature = "heap")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Keeps the secrets of connections in this process.
+/// Protects the secrets of connections in this process's memory.
 fn guard_memory() {
     if let Some(problem) = memory_guard::raise() {
         say(format_args!("warning: {problem}"));
@@ -97,7 +97,7 @@ fn failed(error: &dyn std::error::Error, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A line on standard error. Where it can't be written, the exit code still says what happened.
+/// Writes a line to standard error. If that fails, the exit code still shows the result.
 fn say(line: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

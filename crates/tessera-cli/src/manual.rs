@@ -1,4 +1,4 @@
-//! `tessera manual`: a page for each command, from the same text as its help.
+//! `tessera manual`: a page per command, from the text of its help.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use tessera_kit::{ProgramError, SettingFile};
 
 use crate::arguments::Arguments;
 
-/// Writes the pages into this directory, and makes it where there is none.
+/// Writes the pages into this directory, which it creates if necessary.
 pub(crate) fn write(directory: &Path) -> Result<(), ProgramError> {
     let setting = SettingFile { setting: "manual", path: directory };
     let written = fs::create_dir_all(directory).and_then(|()| {
@@ -22,7 +22,7 @@ pub(crate) fn write(directory: &Path) -> Result<(), ProgramError> {
     written.map_err(|error| ProgramError::output(setting, &error))
 }
 
-/// The page of a command, and those of its subcommands.
+/// Writes the page of a command, and those of its subcommands.
 fn write_all(command: &Command, above: &[&str], directory: &Path) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let parts: Vec<_> = command.get_subcommands().filter(|part| !part.is_hide_set()).collect();
@@ -55,7 +55,7 @@ fn page(command: &Command, related: &[&str]) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// What follows the options in the help: examples, which stand as they are, and sentences.
+/// Renders what follows the options in the help: examples verbatim, and sentences.
 fn last_words(text: &str) -> Roff {
     let mut roff = Roff::new();
     let (mut sentences, mut begun) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! What the libraries warn of, on standard error.
+//! Warnings of the libraries, on standard error.
 
 use std::fmt::Debug;
 
@@ -40,7 +40,7 @@ impl Subscriber for StandardError {
     fn exit(&self, _: &Id) {}
 }
 
-/// Shows the message of an event.
+/// Extracts the message of an event.
 struct Warning;
 
 impl Visit for Warning {

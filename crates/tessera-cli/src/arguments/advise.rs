@@ -15,15 +15,15 @@ Examples:
 What it doesn't know: devices with external PSKs and without certificates, budgets of bytes and of energy.
 docs/advise.md says what to do about these.";
 
-/// What to advise on, and by what.
+/// The subject of the advice, and its sources.
 #[derive(Args)]
 pub(crate) struct AdviseArguments {
     /// The facts of a deployment, as TOML: the options below are its keys
     #[arg(value_name = "FACTS.toml", value_hint = ValueHint::FilePath)]
     pub(crate) facts: Option<PathBuf>,
 
-    /// Measurements of your own: a directory with roaming.json, load.json or reconnect.json of `tessera lab`. What
-    /// ways protect, where these don't have it, is from the evidence that comes with the program
+    /// Your own measurements: a directory with roaming.json, load.json or reconnect.json of `tessera lab`. What they
+    /// don't cover of the protection of each way comes from the built-in evidence
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) results: Option<PathBuf>,
 
@@ -32,11 +32,11 @@ pub(crate) struct AdviseArguments {
     pub(crate) json: bool,
 
     /// Writes Table 6 of Lastre et al. (2025) instead: which way is acceptable, judged by what an adversary achieved.
-    /// Its costs are those at --round-trip, the one fact that it uses, or at 134 ms
+    /// Costs are for --round-trip, the only fact it uses, or for 134 ms
     #[arg(long, conflicts_with_all = ["facts", "evidence"])]
     pub(crate) table_6: bool,
 
-    /// Writes the evidence itself instead, as far as advice reads it, as JSON
+    /// Writes the evidence that advice is based on instead, as JSON
     #[arg(long, conflicts_with = "facts")]
     pub(crate) evidence: bool,
 
@@ -44,79 +44,79 @@ pub(crate) struct AdviseArguments {
     pub(crate) given: FactArguments,
 }
 
-/// The facts, as texts: `tessera_advise` reads them as it reads a file's. What begins with `-` is a negative number, and
-/// refused there.
+/// The facts as text: `tessera_advise` parses them as it parses those of a file. A value that begins with `-` is a
+/// negative number, which it rejects.
 #[derive(Args)]
 #[command(next_help_heading = "Facts")]
 pub(crate) struct FactArguments {
-    /// What the advice is for: own (default: a program of your own), tunnel (`tessera tunnel`) or sepp (`tessera sepp`); these have
-    /// less to choose
+    /// What the advice is for: own (default: a program of your own), tunnel (`tessera tunnel`) or sepp (`tessera
+    /// sepp`); the last two offer fewer choices
     #[arg(long, value_name = "WHAT")]
     application: Option<String>,
 
-    /// Between the two ends: 134ms. Needed
+    /// Round-trip time between the two ends: 134ms. Required
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     round_trip: Option<String>,
 
-    /// How often one connection comes back, on average: 4, 0.05. Needed
+    /// How often one connection is re-established, on average: 4, 0.05. Required
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     reconnections_per_hour: Option<String>,
 
-    /// How many connections may come back at once. Default: 1
+    /// How many connections may reconnect at once. Default: 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     connections: Option<String>,
 
-    /// How many requests wait for a connection that comes back. Default: 1
+    /// How many requests wait for a reconnection. Default: 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     waiting_requests: Option<String>,
 
-    /// What may go with a first flight: none (default), at-most-once, or repeatable (processing it many times does no
+    /// What a first flight may carry: none (default), at-most-once, or repeatable (processing it many times does no
     /// harm)
     #[arg(long, value_name = "WHICH")]
     early_requests: Option<String>,
 
-    /// Which data must stay closed to who steals keys later: always (default), after-handshake (not early data), or
+    /// Which data must stay secret if keys are stolen later: always (default), after-handshake (not early data), or
     /// not-needed
     #[arg(long, value_name = "WHICH")]
     forward_secrecy: Option<String>,
 
-    /// Whether recordings must stay closed to quantum computers: true (default) or false
+    /// Whether recordings must stay secret from quantum computers: true (default) or false
     #[arg(long, value_name = "BOOL")]
     post_quantum: Option<String>,
 
-    /// Whether each connection has to show certificates: true or false (default)
+    /// Whether each connection must present certificates: true or false (default)
     #[arg(long, value_name = "BOOL")]
     fresh_certificates: Option<String>,
 
-    /// What the other end speaks: tessera, stock (default: TLS 1.3 with tickets), or stock-without-tickets
+    /// What the other end supports: tessera, stock (default: TLS 1.3 with tickets), or stock-without-tickets
     #[arg(long, value_name = "WHAT")]
     peer_tls: Option<String>,
 
-    /// How many servers answer under one name. Default: 1
+    /// How many servers share one name. Default: 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     servers: Option<String>,
 
-    /// Whether a client comes back to the server that it left: true, or false (default: to any of them)
+    /// Whether a client returns to the server that it left: true, or false (default: to any of them)
     #[arg(long, value_name = "BOOL")]
     same_server: Option<String>,
 
-    /// What they share for one-time keys: none (default) or etcd
+    /// The store that they share for one-time keys: none (default) or etcd
     #[arg(long, value_name = "WHAT")]
     shared_store: Option<String>,
 
-    /// From a server to that store: 0.5ms
+    /// Round-trip time from a server to that store: 0.5ms
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     store_round_trip: Option<String>,
 
-    /// How much a server may hold for tickets: 64MiB. Default: no limit
+    /// How much memory a server may use for tickets: 64MiB. Default: no limit
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     ticket_memory: Option<String>,
 
-    /// How long the server may compute for one reconnection: 300us. Default: no limit
+    /// How much processor time the server may use for one reconnection: 300us. Default: no limit
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     server_processor: Option<String>,
 
-    /// The longest that a ticket may live: 2h. Default: 7d, TLS's limit
+    /// The longest ticket lifetime: 2h. Default: 7d, TLS's limit
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     longest_ticket_lifetime: Option<String>,
 
@@ -129,17 +129,17 @@ pub(crate) struct FactArguments {
     #[arg(long, value_name = "RISKS")]
     accept_risk: Option<String>,
 
-    /// What the link takes, where that is little enough to count: 20kbit/s. Default: no limit
+    /// The rate of the link, if it is low enough to matter: 20kbit/s. Default: no limit
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     bandwidth: Option<String>,
 
-    /// How many seconds of one request's waiting a second of processor is worth. Default: 1
+    /// How many seconds of one request's waiting a second of processor time is worth. Default: 1
     #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     processor_price: Option<String>,
 }
 
 impl FactArguments {
-    /// The facts that were given, with their keys.
+    /// Returns the facts that are set, with their keys.
     pub(crate) fn given(self) -> impl Iterator<Item = (&'static str, String)> {
         let facts = [
             ("application", self.application),

@@ -12,28 +12,28 @@ use super::values;
 
 #[derive(Args)]
 pub(crate) struct CommonArguments {
-    /// This side's certificate chain (PEM), its own certificate first.
+    /// The certificate chain (PEM), the end entity first.
     #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
     certificate: Option<PathBuf>,
 
-    /// The private key of the certificate (PEM); may be left out if it is in the same file.
+    /// The private key of the certificate (PEM), unless it is in the same file.
     #[arg(long, value_name = "FILE", requires = "certificate", help_heading = CERTIFICATES)]
     key: Option<PathBuf>,
 
-    /// The roots by which peers are judged (PEM).
+    /// The roots that peers' certificates must chain to (PEM).
     #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
     ca: Option<PathBuf>,
 
-    /// A PSK that both sides know. Other users of this machine can read it in the list of processes:
-    /// prefer --psk-file. May be repeated.
+    /// A PSK that both sides know. Other users of this machine can read it in the process list: prefer --psk-file. May
+    /// be repeated.
     #[arg(long, value_name = "IDENTITY:HEX", value_parser = NamedKey::parse, help_heading = PSKS)]
     psk: Vec<NamedKey>,
 
-    /// A file of PSKs, IDENTITY:HEX a line. May be repeated.
+    /// A file of PSKs, IDENTITY:HEX per line. May be repeated.
     #[arg(long, value_name = "FILE", help_heading = PSKS)]
     psk_file: Vec<PathBuf>,
 
-    /// The hash of the PSKs; the same at both sides.
+    /// The hash of the PSKs; must be the same on both sides.
     #[arg(long, value_name = "HASH", default_value = "sha256", help_heading = PSKS)]
     psk_hash: HashArgument,
 
@@ -41,13 +41,12 @@ pub(crate) struct CommonArguments {
     #[arg(long, help_heading = PSKS)]
     import_psks: bool,
 
-    /// What else both sides agreed on about the imported PSKs, such as who is client and who server.
+    /// The context that both sides agreed on for imported PSKs, such as which of them is the client.
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true,
           requires = "import_psks", help_heading = PSKS)]
     psk_context: String,
 
-    /// Uses PSKs, tickets included, without a key exchange (psk_ke). A PSK that is stolen later opens
-    /// everything.
+    /// Uses PSKs, tickets included, without a key exchange (psk_ke). A PSK that is stolen later decrypts everything.
     #[arg(long, help_heading = PSKS)]
     psk_only_without_forward_secrecy: bool,
 
@@ -71,22 +70,22 @@ pub(crate) struct CommonArguments {
     #[arg(long, help_heading = EARLY_DATA)]
     forward_secret_early_data: bool,
 
-    /// Early data as in RFC 8446. A ticket key that is stolen later opens it, and it may be replayed at
-    /// servers that don't know of each other.
+    /// Early data as in RFC 8446. A ticket key that is stolen later decrypts it, and it can be replayed to servers that
+    /// share no state.
     #[arg(long, help_heading = EARLY_DATA)]
     replayable_early_data_without_forward_secrecy: bool,
 
-    /// Appends the secrets of connections to this file (SSLKEYLOGFILE format), for Wireshark. The file is
-    /// enough to read the connections.
+    /// Appends the secrets of connections to this file (SSLKEYLOGFILE format), for Wireshark. The file suffices to
+    /// decrypt the connections.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     key_log: Option<PathBuf>,
 
-    /// Appends facts to this file as JSON, one object a line, as docs/facts.md lists them; `-` is standard
-    /// output, which then has nothing else.
+    /// Appends facts to this file as JSON, one object per line, as docs/facts.md lists them; `-` is standard output,
+    /// which then has nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     json: Option<PathBuf>,
 
-    /// No lines about connections for people.
+    /// Prints no lines about connections for people.
     #[arg(long, short, help_heading = OUTPUT)]
     quiet: bool,
 }
@@ -129,7 +128,7 @@ impl From<CommonArguments> for Common {
                 replayable_without_forward_secrecy: arguments
                     .replayable_early_data_without_forward_secrecy,
             },
-            // Each side explains it with words of its own.
+            // Each side documents it differently, and sets it itself.
             cache_certificates: None,
             key_log: arguments.key_log,
             json: arguments.json,

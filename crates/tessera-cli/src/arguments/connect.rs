@@ -27,67 +27,64 @@ Exit codes: 0 all went well, 1 something failed, 2 the options can't be as they 
 
 #[derive(Args)]
 pub(crate) struct ConnectArguments {
-    /// The server; 443 where no port is named.
+    /// The server; the default port is 443.
     #[arg(value_name = "HOST:PORT", value_parser = server)]
     server: Server,
 
-    /// The name that the server's certificate must have, and that the server is told; HOST by default.
+    /// The name that the server's certificate must have, also sent as SNI; HOST by default.
     #[arg(long, value_name = "NAME", help_heading = "Certificates")]
     server_name: Option<String>,
 
-    /// Accepts this certificate alone: its SHA-256, as `tessera serve` prints it.
+    /// Accepts only the certificate with this SHA-256, as `tessera serve` prints it.
     #[arg(long, value_name = "SHA256", value_parser = fingerprint, conflicts_with = "ca",
           help_heading = "Certificates")]
     fingerprint: Option<[u8; 32]>,
 
-    /// Accepts any certificate: an attacker on the path can pretend to be the server.
+    /// Accepts any certificate: an attacker on the path can impersonate the server.
     #[arg(long, conflicts_with_all = ["ca", "fingerprint"], help_heading = "Certificates")]
     insecure_accept_any_certificate: bool,
 
-    /// Keeps servers' certificates in this directory, so that a full handshake with a server that was visited before
-    /// sends 44 bytes in place of a chain, in both directions, where the server does the same. Everything else of the
-    /// handshake stays, and every certificate is judged each time. The server's is cached with --certificate or
-    /// without. A connection that comes back with a session sends no certificates, and needs none: with --count, only
-    /// --mode full measures what caching saves. The directory is private: it tells where a client was. It has a part
-    /// for each --ca and each certificate of the client's own, and may be that of --sessions. Clients that run at a time
-    /// may share one. Each takes the one-time tickets that it is going to send, and writes what it learned when its
-    /// handshake is complete, and again at its end; one that is killed before has lost these. A connection leaves two
-    /// tickets; those that ran at a time leave eight to the next; who finds none sends its own certificate whole.
+    /// Caches servers' certificates in this directory. A full handshake with a known server then sends 44 bytes in
+    /// place of each chain, if the server caches too. The rest of the handshake is unchanged, and every certificate is
+    /// verified each time. The server's is cached with or without --certificate. A resumption sends no certificates:
+    /// with --count, only --mode full measures what caching saves. The directory is private: it reveals which servers a
+    /// client visited. It has a part for each --ca and each client certificate, and may be that of --sessions.
+    /// Concurrent clients may share one. Each takes the one-time tickets that it may send, and writes what it learned
+    /// when its handshake is complete and again at its end; a client killed before that loses them. A connection leaves
+    /// two tickets; concurrent ones leave eight to the next; a client without a ticket sends its own certificate whole.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Certificates")]
     cache_certificates: Option<PathBuf>,
 
-    /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server
-    /// on; where the system, the server or the network don't take it, connections begin as usual. The
-    /// server, and whoever sees the path, recognise this machine by a cookie that the kernel keeps: see
-    /// docs/fast-open.md. Early data may be executed although the server seems to refuse the connection;
-    /// the program says so.
+    /// Sends the first flight with TCP's SYN (TCP Fast Open, RFC 7413), from the second connection to a server on. If
+    /// the system, the server or the network doesn't support it, connections begin without it. The server and observers
+    /// on the path recognise this machine by a cookie that the kernel keeps: see docs/fast-open.md. Early data may be
+    /// executed although the server seems to refuse the connection; the program reports this.
     #[arg(long)]
     tcp_fast_open: bool,
 
-    /// Keeps sessions in this directory, for this and later runs to come back with.
+    /// Keeps sessions in this directory, for this and later runs to resume.
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "count")]
     sessions: Option<PathBuf>,
 
-    /// Wraps these sessions under the key in this file: 32 random bytes, raw or as 64 hexadecimal digits. A
-    /// deleted session stays on the disk for a while; without the key it opens nothing. So the key lies
-    /// elsewhere: in memory, such as below $XDG_RUNTIME_DIR, where it ends with the login and the sessions
-    /// with it, or in a credential of systemd's ($CREDENTIALS_DIRECTORY). Sessions that were kept without it, or
-    /// under another key, are removed.
+    /// Wraps these sessions under the key in this file: 32 random bytes, raw or as 64 hexadecimal digits. A deleted
+    /// session stays on the disk for a while; without the key it is useless. So keep the key elsewhere: in memory, such
+    /// as below $XDG_RUNTIME_DIR, where it ends with the login and the sessions with it, or in a systemd credential
+    /// ($CREDENTIALS_DIRECTORY). Sessions stored without it, or under another key, are removed.
     #[arg(long, value_name = "FILE")]
     sessions_key: Option<PathBuf>,
 
-    /// How many tickets to ask for in a full handshake (RFC 9149).
+    /// How many tickets to request in a full handshake (RFC 9149).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=32))]
     tickets: Option<u8>,
 
-    /// Sends what is in this file as early data, if there is a ticket for it in --sessions, and otherwise
-    /// after the handshake. Where the server refuses it, and says that nobody executed it, it is sent again;
-    /// where it, or a prefix of it, may have been executed, the program says so and ends with 1.
+    /// Sends this file as early data if --sessions has a ticket for it, and otherwise after the handshake. If the
+    /// server rejects it and states that it was not executed, it is sent again; if it, or a prefix of it, may have been
+    /// executed, the program reports that and exits with 1.
     #[arg(long, value_name = "FILE", help_heading = "Early data")]
     early_data: Option<PathBuf>,
 
-    /// After the end of standard input, waits for the server to end the connection. Without it standard
-    /// input ends this side; what the server still sends is shown either way.
+    /// After the end of standard input, waits for the server to end the connection. By default, standard input ends
+    /// this side; what the server still sends is shown either way.
     #[arg(long, conflicts_with = "count")]
     keep_open: bool,
 
@@ -118,16 +115,16 @@ pub(crate) struct ConnectArguments {
 /// How the connections of a load begin.
 #[derive(Clone, Copy, ValueEnum)]
 enum ModeArgument {
-    /// Certificates each time.
+    /// With certificates each time.
     Full,
-    /// A ticket and a key exchange.
+    /// With a ticket and a key exchange.
     PskDhe,
-    /// A ticket alone; no forward secrecy.
+    /// With a ticket alone; no forward secrecy.
     PskOnly,
-    /// Early data as in RFC 8446; no forward secrecy for it.
+    /// With early data as in RFC 8446; no forward secrecy for it.
     #[value(name = "0rtt")]
     ZeroRtt,
-    /// Forward-secret early data.
+    /// With forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
 }
@@ -177,7 +174,7 @@ struct Server {
     port: u16,
 }
 
-/// `HOST`, `HOST:PORT`, `[IPv6]:PORT` or an IPv6 address alone.
+/// Parses `HOST`, `HOST:PORT`, `[IPv6]:PORT` or a bare IPv6 address.
 fn server(text: &str) -> Result<Server, String> {
     const RIGHT: &str = "a server is HOST:PORT, such as localhost:4433 or [::1]:4433";
     if text.parse::<std::net::Ipv6Addr>().is_ok() {
@@ -197,7 +194,7 @@ fn server(text: &str) -> Result<Server, String> {
     Ok(Server { host: host.to_owned(), port })
 }
 
-/// 64 hexadecimal digits, with colons between them or without.
+/// Parses 64 hexadecimal digits, with or without colons.
 fn fingerprint(text: &str) -> Result<[u8; 32], String> {
     const RIGHT: &str = "a fingerprint is a SHA-256: 64 hexadecimal digits";
     let digits: Vec<u32> = text

@@ -27,7 +27,7 @@ use self::serve::ServeArguments;
 #[cfg(feature = "tunnel")]
 pub(crate) use self::tunnel::{Task as TunnelTask, Tunnel};
 
-/// Examples of the commands that this program has.
+/// Returns examples of the commands that this build has.
 fn examples() -> String {
     const ALL: &[(bool, &str)] = &[
         (
@@ -61,7 +61,7 @@ fn examples() -> String {
     lines.fold("Examples:".to_owned(), |text, (_, line)| text + "\n  " + line)
 }
 
-/// Examples of a command that has a demonstration, if this program has it.
+/// Returns examples of a command, with its demonstration if this build has it.
 #[cfg(any(feature = "sepp", feature = "tunnel"))]
 fn examples_with_demo(demo: &str, others: &str) -> String {
     format!("Examples:\n{}{others}", if cfg!(feature = "demo") { demo } else { "" })
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// What the program does.
+/// The commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Listens for TLS 1.3 clients: echoes, or answers HTTP, and reports the facts of each connection.
@@ -91,8 +91,8 @@ pub(crate) enum Command {
     #[command(arg_required_else_help = true, after_help = connect::EXAMPLES)]
     Connect(Box<ConnectArguments>),
 
-    /// Carries any TCP protocol through two small processes: mutual TLS 1.3, whose new connections need no round
-    /// trip of their own and are never executed twice.
+    /// Carries any TCP protocol through two small processes: mutual TLS 1.3, whose new connections need no extra round
+    /// trip and are never executed twice.
     #[cfg(feature = "tunnel")]
     #[command(
         arg_required_else_help = true,
@@ -145,10 +145,10 @@ Examples:
         experiment: Lab,
     },
 
-    /// Says which way of reconnecting fits a deployment, each reason with its measured cost.
+    /// Recommends a way of reconnecting for a deployment, with a measured cost for each reason.
     ///
-    /// Facts rule ways out. Of the others the safest is the answer, and one that is less safe only where what it saves
-    /// was measured, and is more than the uncertainty of the measurement. docs/advise.md has the rules.
+    /// Facts rule ways out. Of the rest, the safest is recommended; a less safe one only if its saving was measured and
+    /// exceeds the uncertainty of the measurement. docs/advise.md has the rules.
     #[command(arg_required_else_help = true, after_help = advise::EXAMPLES)]
     Advise(Box<AdviseArguments>),
 
@@ -168,7 +168,7 @@ Examples:
         shell: Shell,
     },
 
-    /// Writes the manual pages into a directory: one for each command.
+    /// Writes the manual pages into a directory, one per command.
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -177,7 +177,7 @@ Examples:
   tessera manual /tmp/pages                 then: man -l /tmp/pages/tessera.1"
     )]
     Manual {
-        /// Where to; it is made where there is none.
+        /// The directory; it is created if it does not exist.
         #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
         directory: PathBuf,
     },

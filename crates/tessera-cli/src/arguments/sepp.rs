@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Subcommand, ValueHint};
 
-/// What `tessera sepp` does.
+/// The commands of `tessera sepp`.
 #[derive(Subcommand)]
 pub(crate) enum Sepp {
-    /// Runs the SEPP of a file.
+    /// Runs the SEPP that a file configures.
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -27,8 +27,8 @@ Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it
         file: PathBuf,
     },
 
-    /// Checks a file as `run` does, with all files that it names, and shows what it would do. Nothing is
-    /// listened at, and nobody is connected to.
+    /// Checks a file as `run` does, with all files that it names, and shows what it would do. It doesn't listen or
+    /// connect.
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -44,9 +44,9 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't b
         file: PathBuf,
     },
 
-    /// Shows in a few seconds what a SEPP does: three operators on loopback, a registration from abroad,
-    /// connections that are lost and come back, somebody on the path who replays, and an operator that tries what
-    /// it must not. It ends by itself.
+    /// Demonstrates a SEPP in a few seconds: three operators on loopback, a registration from abroad, connections that
+    /// are lost and return, an attacker on the path that replays, and an operator that exceeds its rights. It ends by
+    /// itself.
     #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
@@ -55,7 +55,7 @@ Examples:
 
 Exit codes: 0 everything came out as it must, 1 something did not, or something failed.")]
     Demo {
-        /// One JSON object a line instead of the trace.
+        /// Prints one JSON object per line instead of the trace.
         #[arg(long)]
         json: bool,
     },

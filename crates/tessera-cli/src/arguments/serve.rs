@@ -11,7 +11,7 @@ use tessera_kit::KeySource;
 use super::common::CommonArguments;
 use super::values;
 
-/// Where the program makes no certificate, all examples need one.
+/// Where this build can't make a certificate, all examples need one.
 pub(crate) fn examples() -> String {
     let needs = "Without --psk-file every server needs --certificate and --key.\n\n";
     format!("{}{EXAMPLES}", if cfg!(feature = "demo") { "" } else { needs })
@@ -42,40 +42,39 @@ Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {
-    /// Where to listen: an address or a name with a port, or a port alone, which only this machine can
-    /// reach. Port 0 takes a free one.
+    /// The address to listen on: an address or a name with a port, or a bare port, which only this machine can reach.
+    /// Port 0 picks a free one.
     #[arg(long, value_name = "[ADDRESS:]PORT", default_value = "127.0.0.1:4433",
           value_parser = values::address)]
     listen: SocketAddr,
 
-    /// Takes a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data is here half a round
-    /// trip after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; without it connections
-    /// begin as usual. Clients show a cookie, which links their connections for whoever sees the path, and a
-    /// SYN may be delivered twice: see docs/fast-open.md.
+    /// Accepts a client's first bytes with its SYN (TCP Fast Open, RFC 7413): early data arrives half a round trip
+    /// after the client began. Needs 2 in the sysctl net.ipv4.tcp_fastopen; otherwise connections begin without it.
+    /// Clients send a cookie, which links their connections for observers on the path, and a SYN may be delivered
+    /// twice: see docs/fast-open.md.
     #[arg(long)]
     tcp_fast_open: bool,
 
-    /// Answers HTTP/2 and HTTP/1.1 with a page about the connection, also as /facts.json; /keyupdate changes the
-    /// keys first. Without --alpn it negotiates h2, http/1.1 or http/1.0. Without --http the server sends back
-    /// what comes.
+    /// Answers HTTP/2 and HTTP/1.1 with a page about the connection, also as /facts.json; /keyupdate changes the keys
+    /// first. Without --alpn it negotiates h2, http/1.1 or http/1.0. Without --http the server echoes.
     #[arg(long)]
     http: bool,
 
-    /// Keeps clients' certificates in this directory, so that a full handshake with a client that was here before sends
-    /// 44 bytes in place of a chain, in both directions, where the client does the same. Everything else of the
-    /// handshake stays, and every certificate is judged each time. The server's own is cached at clients with client
-    /// certificates or without. The directory is this server's alone, and private: it tells who was here. It is written
-    /// every five minutes if something has changed, and at the end: a server that is killed has lost what came since,
-    /// and the certificates of these clients travel whole once more.
+    /// Caches clients' certificates in this directory. A full handshake with a known client then sends 44 bytes in
+    /// place of each chain, if the client caches too. The rest of the handshake is unchanged, and every certificate is
+    /// verified each time. Clients cache the server's own with or without client certificates. The directory belongs to
+    /// this server alone, and is private: it reveals which clients connected. It is written every five minutes if it
+    /// has changed, and at the end: a server that is killed loses later entries, and these clients send their
+    /// certificates whole once more.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Certificates")]
     cache_certificates: Option<PathBuf>,
 
-    /// A name or address for the certificate that is made where none is given. May be repeated.
+    /// A name or address for the certificate that the server makes without --certificate. May be repeated.
     #[arg(long, value_name = "NAME", conflicts_with = "certificate", hide = !cfg!(feature = "demo"),
           value_parser = clap::builder::NonEmptyStringValueParser::new(), help_heading = "Certificates")]
     name: Vec<String>,
 
-    /// Writes the certificate that is made to this file (PEM), for clients that shall trust it.
+    /// Writes the certificate that the server makes to this file (PEM), for clients to trust.
     #[arg(
         long,
         value_name = "FILE",
@@ -85,7 +84,7 @@ pub(crate) struct ServeArguments {
     )]
     write_certificate: Option<PathBuf>,
 
-    /// Asks clients for a certificate that --ca accepts; those who have none are welcome too.
+    /// Asks clients for a certificate that --ca accepts; clients without one are accepted too.
     #[arg(long, requires = "ca", help_heading = "Certificates")]
     ask_client_certificate: bool,
 
@@ -98,39 +97,39 @@ pub(crate) struct ServeArguments {
     )]
     require_client_certificate: bool,
 
-    /// Revocation lists (PEM) for clients' certificates. May be repeated. Every certificate between a client
-    /// and its root then needs a current list that doesn't name it.
+    /// Revocation lists (PEM) for clients' certificates. May be repeated. Every certificate between a client and its
+    /// root then needs a current list that doesn't contain it.
     #[arg(long, value_name = "FILE", requires = "ca", help_heading = "Certificates")]
     crl: Vec<PathBuf>,
 
-    /// How many tickets a full handshake gives at most; 0 turns resumption off.
+    /// How many tickets a full handshake issues at most; 0 disables resumption.
     #[arg(long, value_name = "N", default_value_t = 2,
           value_parser = clap::value_parser!(u8).range(..=32))]
     tickets: u8,
 
-    /// How long a ticket lives: 24h, or a number of seconds; at most 7d.
+    /// The lifetime of a ticket: 24h, or a number of seconds; at most 7d.
     #[arg(long, value_name = "TIME", default_value = "24h",
           value_parser = |text: &str| values::time(text, ["1s", "7d"]))]
     ticket_lifetime: Duration,
 
-    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients
-    /// nothing; and, where none is given, the certificate that is made, with its key. Ended by a signal other than Ctrl-C and SIGTERM, the one-time keys are lost: clients resume,
-    /// and their early data is refused once. One server, one directory; no backups of it.
+    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients nothing; and,
+    /// without --certificate, the certificate that the server makes, with its key. If a signal other than Ctrl-C and
+    /// SIGTERM ends the server, the one-time keys are lost: clients resume, and their early data is rejected once. Each
+    /// server needs its own directory; don't back it up.
     #[arg(long, value_name = "DIR", help_heading = STATE)]
     state: Option<PathBuf>,
 
-    /// The key of that directory: a file that only its owner can read, with 32 bytes or 64 hexadecimal
-    /// digits (`openssl rand -hex 32`), or a credential of the service (systemd.exec(5)). Without it the
-    /// server makes a key at each start and keeps it below $RUNTIME_DIRECTORY, /run/tessera (root) or
-    /// $XDG_RUNTIME_DIR, or where those two are no tmpfs (containers) in /dev/shm: the state then ends with
-    /// the power, or the container.
+    /// The key of that directory: a file that only its owner can read, with 32 bytes or 64 hexadecimal digits (`openssl
+    /// rand -hex 32`), or a credential of the service (systemd.exec(5)). By default the server makes a key at each
+    /// start and keeps it below $RUNTIME_DIRECTORY, /run/tessera (root) or $XDG_RUNTIME_DIR, or if those two are no
+    /// tmpfs (containers) in /dev/shm: the state then ends with the power, or the container.
     #[arg(long, value_name = "FILE|credential:NAME", requires = "state", help_heading = STATE,
           value_parser = values::state_key)]
     state_key: Option<KeySource>,
 
-    /// Notices with this directory where the state was put back as it was earlier (from a backup), which brings
-    /// one-time keys back that were taken: with --state-key nothing else does. It belongs on another file system,
-    /// that isn't put back with it. Where it doesn't know the state, one-time keys are destroyed: clients resume.
+    /// Detects with this directory that the state was rolled back (from a backup), which would bring used one-time keys
+    /// back: with --state-key nothing else detects that. It belongs on another file system, which isn't rolled back
+    /// together with the state. If it doesn't recognise the state, one-time keys are destroyed: clients resume.
     #[arg(long, value_name = "DIR", requires = "state_key", help_heading = STATE)]
     state_witness: Option<PathBuf>,
 
@@ -139,23 +138,23 @@ pub(crate) struct ServeArguments {
           value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
     handshake_timeout: Duration,
 
-    /// How many connections there may be at a time; others wait.
+    /// The most connections at a time; further ones wait.
     #[arg(long, value_name = "N", default_value_t = 100_000, help_heading = LIMITS,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections: usize,
 
-    /// How many of them, and how many handshakes, one address may have, which is an IPv4 address or an
-    /// IPv6 network of 64 bits; further ones are refused. An eighth of all by default.
+    /// The most connections, and the most handshakes, per address, which is an IPv4 address or an IPv6 network of 64
+    /// bits; further ones are refused. An eighth of all by default.
     #[arg(long, value_name = "N", help_heading = LIMITS,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     max_connections_per_address: Option<usize>,
 
-    /// Ends a connection on which nothing moves for so long.
+    /// Ends a connection that is idle for this long.
     #[arg(long, value_name = "TIME", default_value = "5m", help_heading = LIMITS,
           value_parser = |text: &str| values::time(text, ["1ms", "7d"]))]
     idle_timeout: Duration,
 
-    /// Ends a connection whose client doesn't read what is sent to it for so long.
+    /// Ends a connection whose client leaves sent data unread for this long.
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = LIMITS,
           value_parser = |text: &str| values::time(text, ["1ms", "1h"]))]
     write_timeout: Duration,

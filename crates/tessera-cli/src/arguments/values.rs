@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera_kit::KeySource;
 
-/// A time within bounds, both included; without a unit in seconds.
+/// Parses a time within bounds, both included; without a unit in seconds.
 pub(crate) fn time(text: &str, [least, most]: [&str; 2]) -> Result<Duration, String> {
     let bound = |text| with_unit(text).map(|(bound, _)| bound);
     match with_unit(text) {
@@ -20,7 +20,7 @@ pub(crate) fn time(text: &str, [least, most]: [&str; 2]) -> Result<Duration, Str
     }
 }
 
-/// A number and its unit, which is seconds where there is none.
+/// Parses a number and its unit, seconds by default.
 pub(super) fn with_unit(text: &str) -> Option<(Duration, &str)> {
     let (number, unit) = split(text);
     let in_a_second = match unit {
@@ -36,12 +36,13 @@ pub(super) fn with_unit(text: &str) -> Option<(Duration, &str)> {
     Some((duration, unit))
 }
 
-/// A file, or a credential by its name.
+/// Parses a file, or a credential by its name.
 pub(crate) fn state_key(text: &str) -> Result<KeySource, &'static str> {
     KeySource::try_from(text.to_owned())
 }
 
-/// Where to listen. A port alone is this machine's: others can't reach it, and whoever wants that says so.
+/// Parses the address to listen on. A bare port is on loopback: other machines reach the server only if the option
+/// names an address.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     const RIGHT: &str = "a port, such as 4433 (this machine alone), or an address with a port, such as \
                          0.0.0.0:443, [::]:443 or localhost:4433";
@@ -65,7 +66,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     first.copied().ok_or_else(|| format!("{host}: this name has no address"))
 }
 
-/// An application protocol (RFC 7301 §3.1).
+/// Parses an application protocol (RFC 7301 §3.1).
 pub(crate) fn protocol(text: &str) -> Result<String, String> {
     match text.len() {
         1..=255 => Ok(text.to_owned()),
@@ -73,7 +74,7 @@ pub(crate) fn protocol(text: &str) -> Result<String, String> {
     }
 }
 
-/// The number in front, and what follows it.
+/// Splits off the leading number.
 pub(super) fn split(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     text.split_at(end)

@@ -128,7 +128,7 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
     assert_eq!(evidence["cells"].as_array().unwrap().len(), 2, "costs of no other machine");
     assert!(evidence["protections"].as_array().unwrap().len() > 10, "attacks of everywhere");
 
-    // Of another distance it says nothing, and of too few samples little.
+    // It has no data on other distances, and little on few samples.
     let far = ["--round-trip", "134ms", "--reconnections-per-hour", "4", "--results", &results];
     let told = refused(&far);
     assert!(told.contains("it was measured at 0 ms alone"), "{told}");

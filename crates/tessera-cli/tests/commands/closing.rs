@@ -1,4 +1,4 @@
-//! Ends that close, or don't read, in ways of their own.
+//! Ends that close or stop reading in unusual ways.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener as StdListener};
@@ -30,7 +30,7 @@ fn config(pki: &Pki) -> ServerConfig {
     ServerConfig::new(tessera_aws_lc::provider(), vec![credential])
 }
 
-/// Serves one client on a thread of its own.
+/// Serves one client on its own thread.
 fn serve<T: Send + 'static, F: Future<Output = T>>(
     config: ServerConfig,
     serve: impl FnOnce(Acceptor, TcpStream) -> F + Send + 'static,
@@ -65,11 +65,11 @@ fn connect_goes_on_writing_after_the_server_has_closed_its_side() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The server has closed its side when its last words are here.
+    // The server has closed its direction when its last data arrives.
     let mut words = [0; 10];
     child.stdout.as_mut().unwrap().read_exact(&mut words).unwrap();
     assert_eq!(&words, b"last words");
-    // Nobody says when the client has seen the end as well; it says so itself.
+    // Only the client knows when it has seen the end; it reports that itself.
     let mut told = String::new();
     let mut errors = child.stderr.take().unwrap();
     while !told.contains("has ended its side") {
@@ -82,8 +82,8 @@ fn connect_goes_on_writing_after_the_server_has_closed_its_side() {
     assert_eq!(server.join().unwrap().unwrap(), 1_000_000);
 }
 
-/// A socket that is closed with unread bytes as soon as its owner has nothing more to say: the peer's
-/// connection is reset.
+/// A socket that closes with unread bytes as soon as its owner has nothing left to send, which resets the peer's
+/// connection.
 struct Abrupt {
     socket: TcpStream,
     over: bool,
@@ -160,15 +160,14 @@ fn serve_ends_connections_whose_client_does_not_read() {
     runtime.block_on(async {
         let socket = TcpStream::connect(&server.address).await.unwrap();
         let mut stream = connector.connect(destination, socket).await.unwrap();
-        // What it sends back is never read, so it stops reading itself.
+        // The client's output is never read, so the client stops reading.
         while stream.write_all(&[7; 65536]).await.is_ok() {}
     });
     let told = server.next();
     assert_eq!(told["error"], "the peer didn't read for too long", "{told}");
 }
 
-/// `tessera connect` that is ended by Ctrl-C after its flight; the server in its place reads, and never
-/// answers.
+/// Runs `tessera connect` and ends it by Ctrl-C after its flight; the server in its place reads, and never answers.
 pub(crate) fn ended_before_the_answer(address: &str, options: &[&str]) -> Output {
     let listener = StdListener::bind(address).unwrap();
     let child = tessera()
@@ -185,7 +184,7 @@ pub(crate) fn ended_before_the_answer(address: &str, options: &[&str]) -> Output
     child.wait_with_output().unwrap()
 }
 
-/// Whoever ends the program while a flight is on its way must know that it may be executed.
+/// A user who ends the program while a flight is in transit must learn that it may be executed.
 #[test]
 fn connect_that_is_ended_before_the_answer_tells_what_may_have_been_executed() {
     let directory = Directory::new();

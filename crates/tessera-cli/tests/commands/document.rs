@@ -1,11 +1,11 @@
-//! `docs/facts.md`, read, and lines held against it. Every line that a test of this program reads is.
+//! Parses `docs/facts.md`, and checks every fact that the tests of this program read against it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-/// What the document says.
+/// The document.
 pub(crate) static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/facts.md");
     Document::read(&std::fs::read_to_string(path).unwrap())
@@ -16,7 +16,7 @@ pub(crate) struct Document(BTreeMap<String, Vec<Field>>);
 
 struct Field {
     name: String,
-    /// What it may be.
+    /// The kinds of value that it may have.
     kinds: Vec<Kind>,
 }
 
@@ -59,7 +59,7 @@ impl Document {
         Self(events)
     }
 
-    /// Reads a line, which must be as the document says.
+    /// Parses a line, which must match the document.
     pub(crate) fn parse(&self, line: &str) -> Value {
         let value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
         self.check(&value).unwrap_or_else(|wrong| panic!("docs/facts.md: {wrong}: {line}"));
@@ -69,7 +69,7 @@ impl Document {
         value
     }
 
-    /// What of a fact is not as it says.
+    /// Returns how a fact deviates from the document.
     pub(crate) fn check(&self, fact: &Value) -> Result<(), String> {
         let told = fact.as_object().ok_or("not an object")?;
         let fields = self.fields(told)?;
@@ -91,8 +91,8 @@ impl Document {
         self.0.get(event).ok_or(format!("the event {event} is not documented"))
     }
 
-    /// What no fact was: events, and of each field each kind and each value that it may have, as
-    /// `EVENT`, `EVENT.FIELD TYPE`.
+    /// Returns what no fact has shown: events, and for each field each kind and value that it may have, as `EVENT`,
+    /// `EVENT.FIELD TYPE`.
     pub(crate) fn unseen(&self, facts: &[Value]) -> BTreeSet<String> {
         let mut unseen = BTreeSet::new();
         for (event, fields) in &self.0 {
@@ -114,7 +114,7 @@ impl Document {
 }
 
 impl Field {
-    /// A row of a table.
+    /// Parses a row of a table.
     fn read(line: &str) -> Option<Self> {
         let cells: Vec<_> = line.strip_prefix("| `")?.split(" | ").collect();
         let [name, kinds, _] = cells[..] else { panic!("a row has three cells: {line}") };
@@ -126,7 +126,7 @@ impl Field {
         Self { name: self.name.clone(), kinds: self.kinds.clone() }
     }
 
-    /// As what this is one of its values.
+    /// Returns the kind that matches this value.
     fn kind(&self, value: &Value) -> Option<&Kind> {
         self.kinds.iter().find(|kind| kind.has(value))
     }

@@ -1,4 +1,4 @@
-//! TCP Fast Open at both ends, in network namespaces with sysctls of their own.
+//! TCP Fast Open at both ends, in network namespaces with their own sysctls.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,7 @@ use super::program::tessera;
 const SERVE: [&str; 6] =
     ["--forward-secret-early-data", "--groups", "x25519", "--tickets", "3", "--tcp-fast-open"];
 
-/// A link; none only where the machine allows none to a user who is not root.
+/// Makes a link; `None` only if the machine forbids it to a user other than root.
 fn link(server: u32) -> Option<Link> {
     let link = Link::open(LinkKind::Auto, &LinkParameters::default()).unwrap();
     if let Some(reason) = link.fallback_reason() {
@@ -30,7 +30,7 @@ fn link(server: u32) -> Option<Link> {
     Some(link)
 }
 
-/// `tessera serve` at its end of a link; ended with this value.
+/// `tessera serve` at its end of a link; ends when it is dropped.
 struct Server {
     child: Child,
     told: BufReader<ChildStdout>,
@@ -56,7 +56,7 @@ impl Server {
         DOCUMENT.parse(&line)
     }
 
-    /// Runs `tessera connect` at the other end; its exit code, facts and words.
+    /// Runs `tessera connect` at the other end, and returns its exit code, facts and standard error.
     fn connect(&self, link: &Link, options: &[&str]) -> (Option<i32>, Value, String) {
         let address = self.listening["address"].as_str().unwrap();
         let fingerprint = self.listening["fingerprint"].as_str().unwrap();
@@ -106,7 +106,7 @@ fn early_data_travels_in_the_syn_and_both_ends_say_so() {
     let facts = server.next();
     assert_eq!((&facts["fast_open"], &facts["early_data"]), (&"taken".into(), &"accepted".into()));
 
-    // Many of them, and each of the measured ones has a cookie.
+    // With many connections, each of the measured ones has a cookie.
     let (code, load, words) = server.connect(&link, &["--count", "20", "--mode", "0rtt-fs"]);
     assert_eq!(code, Some(0), "{words} {facts}");
     assert_eq!((&load["begun_in_syn"], &load["failed"]), (&20.into(), &0.into()), "{load}");

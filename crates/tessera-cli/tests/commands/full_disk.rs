@@ -8,7 +8,7 @@ use tessera_test_peers::Directory;
 
 use crate::program::{Server, connect, run, signal, stderr, tessera};
 
-/// `/dev/full` is a disk without room.
+/// `/dev/full` behaves like a full disk.
 #[test]
 fn facts_that_can_not_be_written_are_an_error() {
     let full = |arguments: &[&str]| {
@@ -23,7 +23,7 @@ fn facts_that_can_not_be_written_are_an_error() {
     full(&connect);
     full(&[&connect[..], &["--count", "2", "--mode", "full"]].concat());
 
-    // Nor is a table for people lost in silence, or the exit code with the words that say why.
+    // Nor does a failure to write the table for people, or the error, go unnoticed.
     let shell = |line: &str| {
         let mut shell = Command::new("sh");
         shell.args(["-c", line, "sh", env!("CARGO_BIN_EXE_tessera")]);
@@ -37,10 +37,10 @@ fn facts_that_can_not_be_written_are_an_error() {
     assert_eq!(shell("$1 serve --listen 192.0.2.1:1 2>/dev/full"), Some(1));
 }
 
-/// Its facts come and go with the room; its clients do not notice.
+/// Facts are lost while the disk is full; clients do not notice.
 #[test]
 fn a_disk_that_fills_up_stops_no_connection_of_serve() {
-    // A file that may be so large, which to its writer is a disk without room.
+    // A limit on the file's size looks like a full disk to the writer.
     let directory = Directory::new();
     let facts = directory.path("facts");
     let line = "ulimit -f 4; trap '' XFSZ; exec \"$0\" serve --listen 127.0.0.1:0 --json \"$1\"";

@@ -1,4 +1,4 @@
-//! Peers that mean no good, and the end.
+//! Hostile peers, and the end of the server.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -90,7 +90,7 @@ fn serve_lets_clients_wait_where_there_is_no_room() {
     assert!(server.next()["error"].is_string());
 }
 
-/// `tessera connect`, which waits for input.
+/// Starts `tessera connect`, which waits for input.
 fn client_of(server: &Server) -> std::process::Child {
     crate::program::tessera()
         .args(["connect", &server.address, "--fingerprint", &server.fingerprint])
@@ -115,7 +115,7 @@ fn signals_end_serve_gracefully() {
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
         let facts: serde_json::Value = serde_json::from_str(&told).unwrap();
         assert_eq!(facts["error"], serde_json::Value::Null);
-        // The client was told: this is no truncation.
+        // The client received close_notify: this is no truncation.
         assert_eq!(client.wait().unwrap().code(), Some(0));
     }
 }
@@ -125,12 +125,12 @@ fn serve_keeps_room_for_others_and_tells_what_it_refused() {
     let server = Server::start(&["--http", "--max-connections-per-address", "3"]);
     let mut silent: Vec<_> =
         (0..30).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
-    // Three have a place; the others hear it at once.
+    // Three connections are accepted; the others are refused at once.
     for socket in &mut silent[3..] {
         assert!(!matches!(socket.read(&mut [0]), Ok(1..)));
     }
     assert!(!server.connect(&["--fingerprint", &server.fingerprint], "hello").status.success());
-    // Only processes of this machine have that address, and it is another one.
+    // A different address, which only processes of this machine have.
     let mut other = std::process::Command::new("openssl");
     other.args(["s_client", "-quiet", "-bind", "127.0.0.2:0", "-connect", &server.address]);
     let output = crate::program::run(&mut other, "GET / HTTP/1.0\r\n\r\n");
@@ -144,11 +144,11 @@ fn serve_keeps_room_for_others_and_tells_what_it_refused() {
 
 #[test]
 fn serve_ends_connections_on_which_nothing_moves() {
-    // Longer than a busy machine keeps a client waiting in the middle of its handshake.
+    // Longer than a busy machine delays a client in the middle of its handshake.
     let server = Server::start(&["--idle-timeout", "2s"]);
     let mut child = client_of(&server);
     let told = server.next();
     assert_eq!(told["error"], "the connection was idle for too long", "{told}");
-    // It was told properly: nothing is missing.
+    // The client received close_notify: nothing is missing.
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }

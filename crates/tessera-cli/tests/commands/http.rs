@@ -36,7 +36,7 @@ fn serve_answers_http_requests_and_closes_the_connection() {
         (&format!("GET / HTTP/1.0\r\nX: {}", "x".repeat(20_000)), "431"),
     ] {
         let response = ask(request);
-        // A request of HTTP/1.0 has an answer of HTTP/1.0; what is none has one of the highest version.
+        // An HTTP/1.0 request gets an HTTP/1.0 response; anything malformed gets one of the highest version.
         let (version, rest) = response.split_once(' ').unwrap();
         assert!(version.starts_with("HTTP/1.") && rest.starts_with(status), "{response}");
     }
@@ -46,7 +46,7 @@ fn serve_answers_http_requests_and_closes_the_connection() {
     assert_eq!(two.matches("HTTP/1.1 200 OK").count(), 2);
     let new_keys = ask("GET /keyupdate HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n");
     assert_eq!(new_keys.matches(" 200 OK\r\n").count(), 2);
-    // Who asks in HTTP/1.0 for the connection to be kept is told one thing (RFC 9112 §9.3).
+    // A client that asks to keep an HTTP/1.0 connection gets one answer about it (RFC 9112 §9.3).
     let kept = "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n";
     let kept = ask(&format!("{kept}{kept}GET / HTTP/1.0\r\n\r\n"));
     assert_eq!(kept.matches("HTTP/1.0 200 OK\r\n").count(), 3, "{kept}");
@@ -64,7 +64,7 @@ fn a_browser_shows_the_page_of_serve() {
     }
 }
 
-/// A server with a certificate for localhost, and the URL of a page of it.
+/// Starts a server with a certificate for localhost, and returns the URL of its pages.
 fn certified(options: &[&str]) -> (Pki, Server, impl Fn(&str) -> String) {
     let pki = Pki::new(P256);
     let [certificate, key] = ["server.pem", "server.key"].map(|it| pki.path(it));
@@ -101,8 +101,8 @@ fn curl_is_told_in_h2_what_it_may_not() {
         curl(&[&own, arguments].concat())
     };
     assert_eq!(status(&[&url("/nothing")]), "404");
-    // A short body is taken before the answer: of HTTP/2 curl 7.88 takes RST_STREAM with NO_ERROR (RFC 9113 §8.1)
-    // for a failure. A long one is not, and whoever still sends it gets the answer.
+    // A short body is read before the answer: curl 7.88 treats RST_STREAM with NO_ERROR in HTTP/2 (RFC 9113 §8.1) as a
+    // failure. A long one is not read, and a client that is still sending it gets the answer.
     assert_eq!(status(&["--data", "abc", &url("/")]), "405");
     let much = pki.directory.write("much", vec![b'x'; 1 << 20]);
     let much = ["--http1.1", "--data-binary", &format!("@{much}"), &url("/")];
@@ -131,7 +131,7 @@ fn h2load_has_all_its_requests_answered() {
     }
 }
 
-/// What moves is not idle, and yet ends: whoever drips has no place for ever.
+/// A slow client is not idle, but its time is limited: dripping doesn't hold a place.
 #[test]
 fn the_head_of_a_request_that_drips_ends_with_its_time() {
     let server = Server::start(&["--http", "--idle-timeout", "1s"]);
@@ -139,7 +139,7 @@ fn the_head_of_a_request_that_drips_ends_with_its_time() {
     let mut client = openssl::s_client(address, &["-quiet"]);
     client.tell("GET / HTTP/1.1\r\n");
     let told = loop {
-        // It ends with its connection, of which the server may tell a moment later.
+        // The connection ends with it; the server may report it a moment later.
         let _ = client.try_to_tell("X: y\r\n");
         if let Some(told) = server.next_within(Duration::from_millis(300)) {
             break told;

@@ -56,7 +56,7 @@ fn connect_count_fails_where_the_server_gives_no_tickets() {
     assert!(stderr(&output).contains("--mode full"), "{}", stderr(&output));
 }
 
-/// A server that answers and closes first is gone before the client's goodbye: the ticket is there.
+/// A server that answers and closes first is gone before the client's close_notify: the ticket has arrived.
 #[test]
 fn connect_count_goes_on_where_the_server_closes_first() {
     let server = Server::start(&[

@@ -15,12 +15,12 @@ fn stdout(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each command with its help, from `tessera` itself on, as the help names them.
+/// Collects each command with its help, recursively from `tessera`, by the names in the help.
 fn commands(path: &[&str], all: &mut Vec<(String, String)>) {
     let help = stdout(&[path, &["--help"]].concat());
     let named = help.split_once("\nCommands:\n").map_or("", |(_, named)| named);
     let named = named.split("\n\n").next().unwrap_or_default();
-    // What is indented more goes on with what a command does.
+    // Lines with more indentation continue a description.
     let named = named.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     for name in named {
         if !name.is_empty() && name != "help" {
@@ -30,9 +30,9 @@ fn commands(path: &[&str], all: &mut Vec<(String, String)>) {
     all.push(([&["tessera"], path].concat().join("-"), help));
 }
 
-/// The long options that stand at the beginning of a line of the help.
+/// Returns the long options at the beginning of a line of the help.
 fn options(help: &str) -> impl Iterator<Item = &str> {
-    // What explains them may begin with one too, and stands further in.
+    // Descriptions may begin with an option too, but are indented further.
     let lines = help.lines().filter(|line| !line.starts_with("          "));
     let lines = lines.map(|line| line.trim_start().trim_start_matches("-q, "));
     let words = lines.filter(|line| line.starts_with("--"));
@@ -86,7 +86,7 @@ fn pages_that_can_not_be_written_are_an_error_with_the_reason() {
     assert_eq!(completions.status().unwrap().code(), Some(1));
 }
 
-/// What bash offers after these words.
+/// Returns what bash offers after these words.
 fn offered(words: &str) -> Vec<String> {
     let script = format!(
         "source <(\"$0\" completions bash) && COMP_WORDS=({words}) && COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) \
@@ -110,7 +110,7 @@ fn bash_completes_commands_options_and_values() {
     ] {
         assert_eq!(offered(words), [expected], "{words}");
     }
-    // What the help doesn't show.
+    // Hidden commands are not offered.
     assert_eq!(offered("tessera lab endp"), [""]);
     let site = if cfg!(feature = "lab") { "sites" } else { "" };
     assert_eq!(offered("tessera lab si"), [site]);
@@ -123,7 +123,7 @@ fn other_shells_have_completions_of_every_command() {
         for word in ["serve", "tunnel", "sessions-key"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
-        // What the help of the hidden commands begins with.
+        // The descriptions of the hidden commands begin with this.
         assert!(!script.contains("One end of"), "{shell}");
     }
 }

@@ -56,7 +56,7 @@ fn s_client_resumes_a_session_of_serve() {
     assert_eq!(server.next()["psk"], "resumption");
 }
 
-/// `openssl s_server` that answers each line in reverse.
+/// Starts `openssl s_server`, which answers each line in reverse.
 pub(crate) fn s_server(pki: &Pki, options: &[&str]) -> (Process, String) {
     let (certificate, key) = (pki.path("server.pem"), pki.path("server.key"));
     let own = ["-rev", "-cert", &certificate, "-key", &key];
@@ -86,7 +86,7 @@ fn connect_reaches_s_server_with_a_psk() {
     let named = format!("{IDENTITY}:{KEY}");
     let told = facts(&connect(&[&address, "--psk", &named, "--json", "-"], "abc\n"));
     assert_eq!(told["psk"], "external");
-    // It goes on after a client that can't be served.
+    // It continues after a client that can't be served.
     std::thread::sleep(Duration::from_millis(10));
     let wrong = format!("{IDENTITY}:{}", "00".repeat(16));
     assert_eq!(connect(&[&address, "--psk", &wrong], "").status.code(), Some(1));

@@ -1,4 +1,4 @@
-//! The programs, started and talked to.
+//! Starts the programs, and talks to them.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -14,12 +14,12 @@ pub(crate) fn tessera() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tessera"))
 }
 
-/// `tessera serve` on a free port, as it was just started.
+/// `tessera serve` on a free port, just started.
 pub(crate) struct Started {
     pub(crate) child: Child,
-    /// Its standard output, of which the first line was read.
+    /// Its standard output, after the first line.
     pub(crate) stdout: BufReader<ChildStdout>,
-    /// What the first line was.
+    /// The first line.
     pub(crate) listening: Value,
     pub(crate) address: String,
     pub(crate) fingerprint: String,
@@ -51,16 +51,16 @@ pub(crate) fn signal(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
 }
 
-/// Puts a pipe in the place of a file.
+/// Replaces a file by a pipe.
 pub(crate) fn replace_by_pipe(path: &str) {
     std::fs::remove_file(path).unwrap();
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// A server whose facts are read, ended with this value.
+/// A server whose facts are read; ends when it is dropped.
 pub(crate) struct Server {
     child: Child,
-    /// What it tells; read at once, since it leaves out what has no room.
+    /// Its facts; read at once, since it drops those that don't fit.
     told: Receiver<String>,
     pub(crate) listening: Value,
     pub(crate) address: String,
@@ -92,12 +92,12 @@ impl Server {
         self.address.rsplit_once(':').unwrap().1
     }
 
-    /// The facts of the next connection that ended.
+    /// Returns the facts of the next connection that ended.
     pub(crate) fn next(&self) -> Value {
         self.next_within(Duration::from_secs(20)).unwrap()
     }
 
-    /// The same, if one ends in time.
+    /// As [`Server::next`], if one ends in time.
     pub(crate) fn next_within(&self, patience: Duration) -> Option<Value> {
         let line = self.told.recv_timeout(patience).ok()?;
         Some(DOCUMENT.parse(&line))
@@ -108,7 +108,7 @@ impl Server {
         connect(&[&[self.address.as_str()], options].concat(), input)
     }
 
-    /// The same, trusting its certificate; gives the facts, which it must have.
+    /// As [`Server::connect`], trusting the server's certificate; returns the facts, which must exist.
     pub(crate) fn facts(&self, options: &[&str]) -> Value {
         let trust = ["--json", "-", "--fingerprint", &self.fingerprint];
         facts(&self.connect(&[&trust, options].concat(), "hello\n"))
@@ -118,14 +118,14 @@ impl Server {
         signal(&self.child, name);
     }
 
-    /// Asks it to end; what it told since, line by line.
+    /// Ends the server; returns the lines since the last one read.
     pub(crate) fn end(mut self) -> Vec<Value> {
         self.signal("-TERM");
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         self.told.iter().map(|line| DOCUMENT.parse(&line)).collect()
     }
 
-    /// Waits for its end; what it told since, and its exit code.
+    /// Waits for the server's end; returns the lines since the last one read, and its exit code.
     pub(crate) fn wait(mut self) -> (String, Option<i32>) {
         let code = self.child.wait().unwrap().code();
         (self.told.iter().collect(), code)
@@ -154,15 +154,15 @@ pub(crate) fn run(command: &mut Command, input: &str) -> Output {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
-    // Beside reading: a program that waits for its output to be read doesn't read its input. And
-    // whoever refuses its options doesn't read at all.
+    // In another thread: a program that waits for its output to be read doesn't read its input. A program that rejects
+    // its options doesn't read at all.
     let writing = std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap();
     output
 }
 
-/// The facts that a successful connection told.
+/// Returns the facts that a successful connection reported.
 pub(crate) fn facts(output: &Output) -> Value {
     assert!(output.status.success(), "{}", stderr(output));
     DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap())
@@ -172,7 +172,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Certificates of a kind, made by OpenSSL: an authority, a server and a client.
+/// Certificates of one kind, made by OpenSSL: an authority, a server and a client.
 pub(crate) struct Pki {
     pub(crate) directory: Directory,
 }
@@ -190,7 +190,7 @@ impl Pki {
         pki
     }
 
-    /// A certificate of the authority's: `NAME.pem` with `NAME.key`, whose subject is the name.
+    /// Issues a certificate of the authority: `NAME.pem` with `NAME.key`, whose subject is the name.
     pub(crate) fn issue(&self, name: &str, names: &str, kind: &[&str]) {
         let (key, certificate) =
             (self.path(&format!("{name}.key")), self.path(&format!("{name}.pem")));

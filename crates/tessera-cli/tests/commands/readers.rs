@@ -1,4 +1,4 @@
-//! Who reads what a server tells, or doesn't.
+//! Readers of a server's facts, and readers that stop.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::document::DOCUMENT;
 use crate::program::{Started, connect, facts, serve, signal};
 
-/// A server whose facts are read when the test likes.
+/// A server whose facts the test reads when it chooses.
 struct ReportingServer {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
@@ -24,7 +24,7 @@ impl ReportingServer {
         Self { child, stdout: Some(stdout), address, fingerprint }
     }
 
-    /// A client that is no client: it makes the server tell something.
+    /// Connects without TLS, which makes the server report something.
     fn bother(&self) {
         let mut socket = TcpStream::connect(&self.address).unwrap();
         socket.write_all(b"nonsense").unwrap();
@@ -32,7 +32,7 @@ impl ReportingServer {
         let _ = socket.read_to_end(&mut Vec::new());
     }
 
-    /// What it tells next.
+    /// Returns the next fact.
     fn next(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
@@ -69,13 +69,13 @@ fn a_pipe_of_facts_that_nobody_reads_stops_no_connection() {
     (0..MANY).for_each(|_| server.bother());
     server.serves();
 
-    // Nothing is lost that there was room for.
+    // No fact is lost while there was room.
     for _ in 0..MANY {
         assert!(server.next()["error"].is_string());
     }
     assert_eq!(server.next()["resumed"], false);
 
-    // Nor does it stop the end.
+    // Nor does a full pipe prevent the end.
     (0..MANY).for_each(|_| server.bother());
     server.end();
 }

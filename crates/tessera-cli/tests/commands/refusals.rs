@@ -1,4 +1,4 @@
-//! What goes wrong says what to do, with an exit code that says whose fault it is.
+//! Errors explain what to do, with an exit code that shows whether the options or the environment are at fault.
 
 use std::net::TcpListener;
 use tessera_test_peers::{Directory, openssl};
@@ -147,7 +147,7 @@ fn addresses_that_can_not_be_used_are_named_in_an_error() {
     );
     refused(&["serve", "--listen", ":4433"], 2, &["--listen", "0.0.0.0:4433"]);
     refused(&["serve", "--listen", "no.such.name.invalid:4433"], 2, &["no.such.name.invalid"]);
-    // A name of RFC 5737: no machine has it.
+    // An address of RFC 5737: no machine has it.
     refused(&["serve", "--listen", "192.0.2.1:4433"], 1, &["192.0.2.1:4433", "0.0.0.0:4433"]);
 }
 
@@ -196,7 +196,7 @@ fn options_that_contradict_each_other_are_refused_with_a_sentence() {
     serve(&["--idle-timeout", "1w"], &["--idle-timeout", "5m"]);
     serve(&["--write-timeout", "0"], &["--write-timeout", "1ms"]);
 
-    // Nobody listens there: nobody is asked.
+    // Nothing listens there: the options are rejected before a connection.
     let connect = |options: &[&str], advice: &[&str]| {
         refused(&[&["connect", "127.0.0.1:1"], options].concat(), 2, advice);
     };

@@ -1,4 +1,4 @@
-//! `tessera serve` is told by SIGHUP that its files have changed.
+//! `tessera serve` reloads its files on SIGHUP.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -20,7 +20,7 @@ use crate::program::{P256, Pki, Server, facts, replace_by_pipe, stderr, tessera}
 pub(crate) const LOCALHOST: &str = "subjectAltName=DNS:localhost,IP:127.0.0.1";
 pub(crate) const CLIENT: &str = "subjectAltName=DNS:client.example";
 
-/// A server whose certificate and key are copies that a test may spoil.
+/// A server with copies of certificate and key, which a test may change.
 pub(crate) struct Live {
     pub(crate) pki: Pki,
     pub(crate) files: Directory,
@@ -28,7 +28,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// With `{chain}`, `{key}` and the PKI's own files in the options.
+    /// Replaces `{chain}`, `{key}` and the PKI's own files in the options.
     pub(crate) fn start(options: &[&str]) -> Self {
         let (pki, files) = (Pki::new(P256), Directory::new());
         pki.issue("renewed", LOCALHOST, P256);
@@ -41,7 +41,7 @@ impl Live {
         Self { pki, files, server }
     }
 
-    /// Exchanges both files for those of this name.
+    /// Replaces both files by those of this name.
     pub(crate) fn renew(&self, name: &str) {
         fs::copy(self.pki.path(&format!("{name}.pem")), self.files.path("chain")).unwrap();
         fs::copy(self.pki.path(&format!("{name}.key")), self.files.path("key")).unwrap();
@@ -59,7 +59,7 @@ impl Live {
     }
 }
 
-/// What a server says to a SIGHUP.
+/// Returns what a server reports after a SIGHUP.
 pub(crate) fn reload(server: &Server) -> Value {
     server.signal("-HUP");
     server.next()
@@ -124,7 +124,7 @@ fn a_renewed_certificate_is_shown_after_sighup_and_old_connections_go_on() {
     talking.say("after");
     talking.end();
     assert_eq!(live.server.next()["error"], Value::Null);
-    // Nothing is different: nothing has changed.
+    // The same files: nothing has changed.
     assert_eq!(live.reload()["certificate_changed"], false);
 }
 
@@ -141,14 +141,14 @@ fn files_that_can_not_be_used_at_sighup_change_nothing_and_are_named() {
         fs::write(&chain, &whole_chain).unwrap();
         fs::write(&key, &whole_key).unwrap();
     };
-    // One of two files was exchanged.
+    // Only one of two files was replaced.
     fs::copy(live.pki.path("renewed.pem"), &chain).unwrap();
     check("key", "another certificate");
     fs::copy(live.pki.path("renewed.key"), &key).unwrap();
     check("key", "another certificate");
     for (file, whole) in [("chain", &whole_chain), ("key", &whole_key)] {
         let path = live.files.path(file);
-        // Half written, in every place that may be seen.
+        // Truncated at each place that a reader may meet.
         for len in [0, 1, 20, whole.len() / 2, whole.len() - 20] {
             fs::write(&path, &whole[..len]).unwrap();
             check(file, "");
@@ -211,8 +211,8 @@ fn a_certificate_that_can_not_be_used_at_the_start_ends_serve_with_2() {
     refused(&chain, &key, &["chain", "not the issuer of certificate 1"]);
 }
 
-/// Connects and is answered, again and again, until it is told to stop; says how often it was. Half of the
-/// connections resume.
+/// Connects and waits for the answer until `stop` is set; returns how often it succeeded. Half of the connections
+/// resume.
 fn load(address: std::net::SocketAddr, root: &str, stop: &AtomicBool) -> usize {
     let roots = SettingFile { setting: "a test's", path: Path::new(root) };
     let verifier = Arc::new(trust::roots(roots).unwrap());
@@ -246,7 +246,7 @@ fn resident(server: &Server) -> u64 {
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Every connection is served, whichever certificate it meets, and what was exchanged leaves nothing.
+/// Every connection is served, whichever certificate it meets, and replaced certificates don't stay in memory.
 #[test]
 fn a_thousand_certificates_are_exchanged_under_load_without_a_refusal() {
     let live = Live::start(&[]);

@@ -1,4 +1,4 @@
-//! Whom `tessera serve` trusts is exchanged by SIGHUP: what is withdrawn ends.
+//! SIGHUP replaces whom `tessera serve` trusts: sessions of withdrawn clients end.
 
 use std::fs;
 use std::process::Output;
@@ -10,7 +10,7 @@ use crate::openssl::s_client;
 use crate::program::{P256, Pki, RSA, Server, connect, facts, stderr};
 use crate::reload::{CLIENT, LOCALHOST, Live, assert_failed, reload};
 
-/// Comes back with the sessions of before, as a client with a certificate.
+/// Reconnects with the earlier sessions, as a client with a certificate.
 fn come_back(live: &Live, sessions: &str, early_data: bool) -> Output {
     let [root, certificate, key] =
         ["root.pem", "client.pem", "client.key"].map(|name| live.pki.path(name));
@@ -46,7 +46,7 @@ fn a_client_whose_authority_is_gone_does_not_resume() {
     assert_eq!((&told["psk"], &told["early_data"]), (&"forward-secret".into(), &"accepted".into()));
     live.server.next();
 
-    // The same again: nobody is withdrawn.
+    // The same files: no client is withdrawn.
     let told = live.reload();
     assert_eq!(told["ended_sessions_of_certificates"], false, "{told}");
     assert_eq!(facts(&come_back(&live, &sessions, true))["psk"], "forward-secret");
@@ -64,7 +64,7 @@ fn a_client_whose_authority_is_gone_does_not_resume() {
     assert!(told["error"].as_str().unwrap().contains("not accepted"), "{told}");
 }
 
-/// A revocation list of the authority's that has these certificates in it.
+/// Issues a revocation list of the authority with these certificates.
 fn revocation_list(pki: &Pki, revoked: &[&str], out: &str) {
     let directory = &pki.directory;
     let mut index = String::new();
@@ -113,7 +113,7 @@ fn a_client_that_a_new_list_revokes_does_not_resume_and_a_list_of_another_author
     assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], false);
     live.server.next();
 
-    // A later list that revokes nobody ends nothing.
+    // A later list without entries ends nothing.
     revocation_list(&live.pki, &[], &crl);
     assert_eq!(live.reload()["ended_sessions_of_certificates"], false);
     assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], true);
@@ -129,7 +129,7 @@ fn a_client_that_a_new_list_revokes_does_not_resume_and_a_list_of_another_author
     assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], true);
     live.server.next();
 
-    // Another's revocation ends the sessions of all, and everybody else begins anew.
+    // Another client's revocation ends all sessions; the other clients make full handshakes.
     revocation_list(&live.pki, &["other.pem"], &crl);
     assert_eq!(live.reload()["ended_sessions_of_certificates"], true);
     assert_eq!(facts(&come_back(&live, &sessions, false))["resumed"], false);

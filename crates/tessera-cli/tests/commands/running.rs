@@ -1,4 +1,4 @@
-//! A process with tunnels, and programs that use it.
+//! A process with tunnels, and programs that use them.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -26,7 +26,7 @@ impl Stage {
         Self { pki: Pki::new(P256), files: Directory::new() }
     }
 
-    /// A section of a server end.
+    /// Returns a section for a server end.
     pub(crate) fn server(&self, name: &str, backend: SocketAddr, more: &str) -> String {
         format!(
             "[server.{name}]\nlisten = \"127.0.0.1:0\"\nforward = \"{backend}\"\ncertificate = \"{}\"\nkey = \"{}\"\n\
@@ -37,7 +37,7 @@ impl Stage {
         )
     }
 
-    /// A section of a client end.
+    /// Returns a section for a client end.
     pub(crate) fn client(&self, name: &str, server: SocketAddr, more: &str) -> String {
         format!(
             "[client.{name}]\nlisten = \"127.0.0.1:0\"\nconnect = \"{server}\"\nserver-name = \"localhost\"\n\
@@ -54,12 +54,12 @@ impl Stage {
         self.files.write(name, text + &sections.concat())
     }
 
-    /// Where a process with the configuration of this name is asked for its metrics.
+    /// Returns the admin socket of the process with the configuration of this name.
     pub(crate) fn admin(&self, name: &str) -> String {
         self.files.path(&format!("{name}.sock"))
     }
 
-    /// What it answers for this path.
+    /// Returns its response for this path.
     pub(crate) fn ask(&self, name: &str, path: &str) -> String {
         let mut socket = std::os::unix::net::UnixStream::connect(self.admin(name)).unwrap();
         write!(socket, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -93,7 +93,7 @@ impl Running {
         Self { child, log }
     }
 
-    /// The next line with this in its message.
+    /// Returns the next line with this in its message.
     pub(crate) fn says(&self, text: &str) -> Value {
         let mut before = Vec::new();
         loop {
@@ -106,7 +106,7 @@ impl Running {
         }
     }
 
-    /// Where its ends listen: as many as are asked for, in the order of their names.
+    /// Returns where its ends listen, in the order of their names.
     pub(crate) fn addresses<const N: usize>(&self) -> [SocketAddr; N] {
         std::array::from_fn(|_| {
             self.says("listening")["address"].as_str().unwrap().parse().unwrap()
@@ -117,7 +117,7 @@ impl Running {
         signal(&self.child, name);
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Ends it, and waits until it has exited.
     pub(crate) fn end(mut self) -> ExitStatus {
         self.signal("-TERM");
         self.child.wait().unwrap()
@@ -131,7 +131,7 @@ impl Drop for Running {
     }
 }
 
-/// A backend that sends back what comes, with this before it.
+/// Starts a backend that echoes with this prefix.
 pub(crate) fn backend(before: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -151,7 +151,7 @@ fn answer(mut socket: TcpStream, before: &str) -> io::Result<()> {
     socket.shutdown(Shutdown::Write)
 }
 
-/// Connects, says a line, and returns the answer.
+/// Connects, sends a line, and returns the answer.
 pub(crate) fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
     let mut talk = Talk::begin(address)?;
     let answer = talk.ask(line)?;

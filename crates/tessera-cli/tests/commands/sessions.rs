@@ -1,4 +1,4 @@
-//! Coming back, in a process of its own each time.
+//! Reconnecting, from a new process each time.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -88,8 +88,8 @@ fn a_certificate_that_serve_makes_stays_in_its_state_and_clients_come_back() {
     assert!(told.contains(&kept) && told.contains("remove this file"), "{told}");
 }
 
-/// A session remembers that its server was accepted: what was accepted without looking must not open
-/// the door for those who look.
+/// A session remembers that its server was accepted: one accepted without verification must not be used by a client
+/// that verifies.
 #[test]
 fn connect_uses_a_session_only_under_the_trust_that_it_came_from() {
     let server = Server::start(&[]);
@@ -134,7 +134,7 @@ fn connect_sends_forward_secret_early_data() {
     }
 }
 
-/// Each side has to allow replayable early data by its name.
+/// Each side must allow replayable early data by its own option.
 #[test]
 fn connect_sends_replayable_early_data_only_where_both_sides_allow_it() {
     const RISKY: &str = "--replayable-early-data-without-forward-secrecy";

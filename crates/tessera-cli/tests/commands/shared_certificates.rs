@@ -1,4 +1,4 @@
-//! `--cache-certificates` where several use a directory, or somebody ends before his time, or the disk is full.
+//! `--cache-certificates` with concurrent users of a directory, killed processes, and full disks.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write, copy};
@@ -9,17 +9,17 @@ use crate::cached_certificates::{CACHED, Ends, found, none_is_cached, ways};
 use crate::document::DOCUMENT;
 use crate::program::{Server, facts, run, signal, stderr, tessera};
 
-/// A client that was not answered yet, and what its ClientHello has as `cached_certificates`.
+/// A client that waits for an answer, and what its ClientHello has as `cached_certificates`.
 struct Waiting {
     child: Child,
     socket: TcpStream,
-    /// The record of its hello.
+    /// The record of its ClientHello.
     sent: Vec<u8>,
     tickets: Vec<u8>,
 }
 
 impl Waiting {
-    /// Starts a client, and waits for its hello.
+    /// Starts a client, and waits for its ClientHello.
     fn start(ends: &Ends, silent: &TcpListener) -> Self {
         let address = silent.local_addr().unwrap().to_string();
         let mut command = tessera();
@@ -35,7 +35,7 @@ impl Waiting {
         Self { child, socket, sent: [&header[..], &hello].concat(), tickets }
     }
 
-    /// It is answered after all, and ends as it should.
+    /// Answers the client, which ends properly.
     fn go_on(mut self, server: &Server) {
         drop(self.child.stdin.take());
         let mut forth = TcpStream::connect(&server.address).unwrap();
@@ -58,7 +58,7 @@ impl Waiting {
     }
 }
 
-/// The extension that the client sends (docs/cached-handshakes.md, section 4).
+/// Returns the extension that the client sends (docs/cached-handshakes.md, section 4).
 fn tickets_in(hello: &[u8]) -> Vec<u8> {
     let at = hello
         .windows(4)
@@ -67,7 +67,7 @@ fn tickets_in(hello: &[u8]) -> Vec<u8> {
     body[2..2 + usize::from(body[1])].to_vec()
 }
 
-/// Ends that have met often enough to have as many tickets as they ever have one after the other: three.
+/// Returns ends that have met often enough to have the most tickets that sequential connections leave: three.
 fn met() -> (Ends, String) {
     let ends = Ends::new();
     let server = ends.serve();
@@ -77,11 +77,11 @@ fn met() -> (Ends, String) {
     (ends, address)
 }
 
-/// A ticket that may have been sent is never sent again; one that was not is there for the next connection.
+/// A ticket that may have been sent is never sent again; one that was not is kept for the next connection.
 #[test]
 fn tickets_are_sent_once_whatever_becomes_of_a_client() {
     let (ends, address) = met();
-    // Nobody listens.
+    // Nothing listens.
     for _ in 0..3 {
         let output = ends.run(&address, &[]);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
@@ -90,7 +90,7 @@ fn tickets_are_sent_once_whatever_becomes_of_a_client() {
     assert_eq!(ways(&ends.connect(&server)), CACHED);
     server.end();
 
-    // Somebody listens, and the client is killed before it is answered: it has lost what it sent alone.
+    // The client is killed before it is answered: it has lost only what it sent.
     let silent = TcpListener::bind(&address).unwrap();
     let sent = Waiting::start(&ends, &silent).kill();
     let (first, second) = sent.split_at(8);
@@ -106,7 +106,7 @@ fn tickets_are_sent_once_whatever_becomes_of_a_client() {
     assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
-/// Of three tickets the first client sends two, since it may be alone, and the second the other one.
+/// Of three tickets the first client sends two, since it may be alone, and the second the remaining one.
 #[test]
 fn clients_that_run_at_a_time_share_the_tickets() {
     let (ends, address) = met();
@@ -121,7 +121,7 @@ fn clients_that_run_at_a_time_share_the_tickets() {
     assert_eq!(distinct.len(), 4, "{all:x?}");
 }
 
-/// What each learns is added to what the others did: so there is a ticket for each the next time.
+/// Each client adds what it learned to that of the others, so each has a ticket the next time.
 #[test]
 fn clients_that_run_at_a_time_leave_tickets_for_all_to_the_next() {
     let ends = Ends::new();
@@ -136,11 +136,11 @@ fn clients_that_run_at_a_time_leave_tickets_for_all_to_the_next() {
     let told = server.end();
     let came = told.iter().filter(|fact| fact["event"] == "connection");
     let cached = came.filter(|fact| fact["peer_certificate"] == "cached").count();
-    // The server forgets the oldest where newer ones come first.
+    // The server forgets the oldest if newer ones arrive first.
     assert!(cached >= 4, "{told:?}");
 }
 
-/// Those that have no ticket send their certificates whole. What one address may not have is refused as ever.
+/// Clients without a ticket send their certificates whole. Limits per address apply as ever.
 #[test]
 fn a_thousand_connections_of_one_client_at_a_time_are_served() {
     let (ends, address) = met();
@@ -152,7 +152,7 @@ fn a_thousand_connections_of_one_client_at_a_time_are_served() {
     let (completed, failed) =
         (load["completed"].as_u64().unwrap(), load["failed"].as_u64().unwrap());
     assert!(completed >= 500 && completed + failed == 1000, "{load}");
-    // The two ends may take others of a thousand for the newest; after the next connection they agree.
+    // The two ends may disagree on the newest of a thousand; after the next connection they agree.
     ends.connect(&server);
     assert_eq!(ways(&ends.connect(&server)), CACHED);
     let told = server.end();
@@ -168,7 +168,7 @@ fn a_thousand_connections_of_one_client_at_a_time_are_served() {
     assert_eq!(came, completed + 2, "{sums}");
 }
 
-/// The server's file is that of its last save: who was learned since is unknown once.
+/// The server's file is that of its last save: clients learned since are unknown once.
 #[test]
 fn a_server_that_is_killed_has_what_it_saved_last() {
     let ends = Ends::new();
@@ -178,16 +178,16 @@ fn a_server_that_is_killed_has_what_it_saved_last() {
     server.end();
     let server = ends.serve_at(&address, &[]);
     assert_eq!(ways(&ends.connect(&server)), CACHED);
-    // Dropped, it is killed.
+    // Dropping the server kills it.
     drop(server);
     let server = ends.serve_at(&address, &[]);
     assert_eq!(found(&server), "kept");
-    // Its newest ticket is of after that; its own chain is in the certificate's file.
+    // The newest ticket is more recent than that save; the server's own chain is in the certificate's file.
     assert_eq!(ends.connect(&server)["peer_certificate"], "cached");
     assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
-/// Runs an end that can write no file any more, which to it is a full disk.
+/// Runs an end that can't extend files any more, which looks like a full disk.
 fn without_room(arguments: &[&str]) -> Command {
     let line = "ulimit -f 0; trap '' XFSZ; exec \"$0\" \"$@\"";
     let mut command = Command::new("bash");
@@ -207,13 +207,13 @@ fn a_full_disk_is_named_and_what_was_kept_is_kept() {
         assert!(!new.exists());
     };
     let kept = ["client", "server"].map(|end| fs::read(ends.file(end)).unwrap());
-    // Before it connects: tickets have to leave the file first.
+    // Before it connects: tickets must leave the file first.
     let options = ends.options();
     let options: Vec<_> = options.iter().map(String::as_str).collect();
     let client = &mut without_room(&[&["connect", &address], &options[..]].concat());
     told_of_room(&run(client, ""), "client", 2);
 
-    // A server learns of it when it saves.
+    // A server notices when it saves.
     let [root, own, key] = ["root.pem", "server.pem", "server.key"].map(|it| ends.pki.path(it));
     let directory = ends.directory("server");
     let mut options = vec!["serve", "--listen", &address, "--certificate", &own, "--key", &key];

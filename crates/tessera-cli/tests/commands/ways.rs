@@ -170,7 +170,7 @@ fn a_certificate_that_signed_itself_can_be_trusted() {
         let trust = ["--ca", &certificate, "--server-name", "localhost"];
         let output = server.connect(&trust, "hello");
         assert_eq!(output.stdout, b"hello", "{name}: {}", stderr(&output));
-        // Nobody else of that name.
+        // Another server of that name is rejected.
         let other = Server::start(&["--name", "localhost"]);
         let output = other.connect(&trust, "hello");
         assert_eq!(output.status.code(), Some(1), "{name}");

@@ -16,7 +16,7 @@ fn bithac(arguments: &[&str]) -> Output {
         .expect("starts")
 }
 
-/// A run with the emulated link; `None` only where the machine forbids it. As root nothing does.
+/// Runs with the emulated link; `None` only if the machine forbids it, which must not happen to root.
 fn report(arguments: &[&str]) -> Option<Value> {
     let output = bithac(&[arguments, &["--link", "tun", "--json", "-"]].concat());
     if !tessera_test_peers::has_link(&output) {
@@ -31,7 +31,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number")
 }
 
-/// Few cells and a fixed seed; everything that other programs may rely on.
+/// Few cells and a fixed seed; checks everything that other programs may rely on.
 #[test]
 fn the_bithac_report_has_the_bytes_of_every_layer_and_direction() {
     let ways = ["full", "cached", "cached-first", "cached-miss", "raw-keys", "psk-dhe", "0rtt-fs"];
@@ -71,7 +71,7 @@ fn the_bithac_report_has_the_bytes_of_every_layer_and_direction() {
     }
     assert_eq!(handshakes.len(), 2 * ways.len() * 2);
     let of = |way: &str| handshakes[&(("bytes".to_owned(), way.to_owned()), 1500)] as f64;
-    // An ECDSA signature has some bytes more or less.
+    // The length of an ECDSA signature varies by some bytes.
     let full = of("full");
     assert!(of("cached") < 0.34 * full && of("cached-first") < full + 16.0 + 6.0, "{handshakes:?}");
     assert!(
@@ -139,7 +139,7 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
         &journal,
     ];
     let Some(first) = report(&[&common[..], &["--mtu", "1500"]].concat()) else { return };
-    // As if it had been interrupted while a cell was written.
+    // As if interrupted while a cell was written.
     let kept = fs::read_to_string(&journal).expect("a journal");
     fs::write(&journal, format!("{kept}{{\"cell\":")).expect("writes");
     let both = report(&[&common[..], &["--mtu", "1500,576"]].concat()).expect("the link is there");

@@ -25,7 +25,7 @@ fn report(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output is the report alone")
 }
 
-/// How many samples there are, in ascending buckets.
+/// Returns how many samples there are; buckets must ascend.
 fn samples(histogram: &Value) -> u64 {
     let buckets = histogram.as_array().expect("buckets");
     let pair =
@@ -34,7 +34,7 @@ fn samples(histogram: &Value) -> u64 {
     buckets.iter().map(|bucket| pair(bucket).1).sum()
 }
 
-/// Whether the program counts what is on its heap.
+/// Whether the program measures its heap.
 const COUNTS: bool = cfg!(feature = "heap");
 
 fn check_memory(cell: &Value, users: f64, connections: f64) {
@@ -43,12 +43,12 @@ fn check_memory(cell: &Value, users: f64, connections: f64) {
     let (Some(open), Some(vault)) = (open, vault) else { return };
     // The connections are open.
     assert!(open > 1_000.0 * users, "{cell}");
-    // A key in a vault has at least a seed; and nothing else has a vault.
+    // A key in a vault takes at least a seed; the other options have no vault.
     let has_vault = cell["option"] == "e";
     assert!(if has_vault { vault > 32.0 * connections } else { vault == 0.0 }, "{cell}");
 }
 
-/// Three cells of the grid, and everything that other programs may rely on.
+/// Three cells of the grid; checks everything that other programs may rely on.
 #[test]
 fn the_report_of_loads_has_every_cell_and_every_field() {
     let rows = "--rows=c/psk-dhe/x25519/,e/0rtt-fs/none/x25519mlkem768";
@@ -117,7 +117,7 @@ fn the_report_of_loads_has_every_cell_and_every_field() {
     }
 }
 
-/// Each way is what it says: the client looks at each connection, and the server sees early data come early.
+/// Each way is what its name claims: the client checks each connection, and the server that early data is early.
 #[test]
 fn no_way_fails_in_a_storm() {
     let report = report(&["--storms", "2"]);
@@ -128,13 +128,13 @@ fn no_way_fails_in_a_storm() {
     for cell in cells {
         assert_eq!(cell["failed"], 0, "{cell}");
         assert_eq!(samples(&cell["first_accepted_us"]), 2, "{cell}");
-        // Whoever has no vault has nothing in it; a number below 0 would be none of bytes.
+        // Without a vault it must be 0; a negative number would not be one of bytes.
         let vault = cell["vault_bytes"].as_i64();
         assert_eq!(vault.map(|it| it > 0), COUNTS.then(|| cell["option"] == "e"), "{cell}");
     }
 }
 
-/// A file that goes away.
+/// A file that is removed on drop.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -150,7 +150,7 @@ fn an_interrupted_load_goes_on_where_it_stopped() {
     let path = file.0.to_str().expect("a path in UTF-8");
     let rows = ["--rows", "b/", "--resume", path, "--reconnections", "1"];
     let first = report(&[rows.as_slice(), &["--users", "2"]].concat());
-    // As if it had been interrupted while a cell was written.
+    // As if interrupted while a cell was written.
     let journal = fs::read(path).expect("a journal");
     fs::write(path, [journal.as_slice(), br#"{"option":"b","mo"#].concat()).expect("written");
     let second = report(&[rows.as_slice(), &["--users", "2,1"]].concat());
@@ -172,7 +172,7 @@ fn an_interrupted_load_goes_on_where_it_stopped() {
     assert!(stderr.contains("--resume") && stderr.contains("seed"), "{stderr}");
 }
 
-/// Keys that were used have left the vault, and used tickets are remembered: neither is the connections'.
+/// Used keys have left the vault, and used tickets are remembered: neither counts for the connections.
 #[cfg(feature = "heap")]
 #[test]
 fn an_open_connection_holds_as_much_however_many_keys_were_used() {
@@ -188,7 +188,7 @@ fn an_open_connection_holds_as_much_however_many_keys_were_used() {
     }
 }
 
-/// A process that dies takes its cell with it, and no other.
+/// A process that dies fails its own cell, and no other.
 #[test]
 fn a_load_goes_on_when_one_of_its_processes_was_killed() {
     let mut lab = Command::new(env!("CARGO_BIN_EXE_tessera"))
@@ -219,14 +219,14 @@ fn a_load_goes_on_when_one_of_its_processes_was_killed() {
     assert!(reason.contains("the server's process failed"), "{reason}");
 }
 
-/// A child of this process whose arguments end so.
+/// Returns the child of this process whose arguments end like this.
 fn child_with_arguments(parent: u32, arguments: &str) -> Option<u32> {
     let processes = fs::read_dir("/proc").expect("processes");
     let mut numbers =
         processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     numbers.find(|number| {
         let read = |what: &str| fs::read_to_string(format!("/proc/{number}/{what}"));
-        // The parent is the second number after the name, which may hold anything.
+        // The parent is the second field after the name, which may contain anything.
         let stat = read("stat").unwrap_or_default();
         let after_name = stat.rsplit_once(") ").map_or("", |(_, after)| after);
         after_name.split(' ').nth(1) == Some(&parent.to_string())
@@ -244,7 +244,7 @@ fn loads_that_cannot_be_are_refused_at_once() {
         (&["--rows", "f/"], ["--rows", "no cell"]),
         (&["--users", "1,5,1"], ["--users", "1 is there twice"]),
         (&["--storms", "7,7"], ["--storms", "7 is there twice"]),
-        // A load is measured alone.
+        // A load can't be shared.
         (&["--share", "1/2"], ["--share", "unexpected"]),
         (&["--json", "/nowhere/load.json"], ["--json", "directory"]),
     ] {

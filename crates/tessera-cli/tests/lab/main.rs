@@ -1,4 +1,4 @@
-//! `tessera lab` as users start it, and the results that are made with it.
+//! `tessera lab` as users start it, and the results made from its reports.
 
 mod bithac;
 mod load;

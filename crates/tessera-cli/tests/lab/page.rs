@@ -8,19 +8,19 @@ use serde_json::Value;
 use tessera_test_peers::Directory;
 use tessera_test_peers::chromium::{self, Shown};
 
-/// Shows a page of a file in a window as wide as this many pixels.
+/// Opens the page of a file in a window of this width in pixels.
 fn show(page: &str, width: u32) -> Shown {
     chromium::show(&format!("file://{page}"), width)
 }
 
-/// A report, and what a browser made of its page.
+/// A report, and its page as rendered by a browser.
 struct Report {
     json: Value,
     dom: String,
 }
 
 impl Report {
-    /// Runs an experiment and shows its page, of which nothing complains.
+    /// Runs an experiment and opens its page, which must not cause complaints.
     fn of(experiment: &str, arguments: &[&str]) -> Self {
         let directory = Directory::new();
         let (page, json) = (directory.path("report.html"), directory.path("report.json"));
@@ -63,7 +63,7 @@ fn a_browser_shows_every_row_of_the_reconnect_report() {
         let way = ["mode", "kx", "ticket_key", "continuation"].map(name).join("/");
         report.has(&format!("data-row=\"{way}@0\""), 1);
         report.has(&format!("data-verdict=\"{way}\""), 1);
-        // Latency, engine, bytes, and heap where it is counted.
+        // Latency, engine, bytes, and heap if it is measured.
         report.has(&format!("data-way=\"{way}\""), if cfg!(feature = "heap") { 4 } else { 3 });
     }
     report.is_in_its_page();
@@ -71,7 +71,7 @@ fn a_browser_shows_every_row_of_the_reconnect_report() {
 
 #[test]
 fn a_browser_shows_every_path_of_the_sites_report() {
-    // The distance between the sites is a link's.
+    // The distance between the sites is that of a link.
     let link = ["--link", "tun", "--rtt", "0", "--site-rtt", "30ms,5ms"];
     let report = Report::of("sites", &[&link[..], &["--with-guessing-site"]].concat());
     assert_eq!(report.rows().len(), 2 * 5);
@@ -82,7 +82,7 @@ fn a_browser_shows_every_path_of_the_sites_report() {
         report.has(&format!("data-way=\"{path}@0/{between}\""), 1);
         report.has(&format!("data-verdict=\"{path}\""), 1);
     }
-    // Whoever asks home cannot be sooner than whoever does not, and the page says so.
+    // Asking home cannot be faster than not asking, and the page states that.
     let answer = report.dom.split("data-answer=\"0\">").nth(1).expect("an answer");
     let answer = answer.split("</p>").next().expect("an answer");
     assert!(answer.contains("At none of the distances measured"), "{answer}");
@@ -116,7 +116,7 @@ fn a_browser_shows_every_setting_of_the_traffic_report() {
 
 #[test]
 fn a_browser_shows_every_cell_of_the_roaming_report() {
-    // A cell over a link is one that loopback can't have.
+    // A cell that needs an emulated link.
     let cells = "through=engine|endpoints,option=b|e,store=memory,suite=0x1301,kx=none,link=none|50ms,\
                  loss=0,congestion=0";
     let arguments = ["--link", "loopback", "--link-repetitions", "3", "--cells", cells];
@@ -140,8 +140,8 @@ fn a_browser_shows_every_cell_of_the_roaming_report() {
     report.is_in_its_page();
 }
 
-/// No page is ever wider than its room; found out by a script that the test adds. The room is
-/// set by a style, for windows have a smallest width.
+/// No page is ever wider than its room, as a script added by the test measures. A style sets the room, since windows
+/// have a minimum width.
 #[test]
 fn a_report_needs_no_sideways_scrolling_on_a_phone() {
     const MEASURE: &str =
@@ -173,7 +173,7 @@ fn a_report_needs_no_sideways_scrolling_on_a_phone() {
     }
 }
 
-/// A console that nobody hears would prove nothing.
+/// Checks that the browser's console is actually read.
 #[test]
 fn a_browsers_complaint_about_a_page_is_noticed() {
     let directory = Directory::new();

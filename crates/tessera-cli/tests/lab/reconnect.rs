@@ -22,7 +22,7 @@ fn report(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("standard output is the report alone")
 }
 
-/// Everything that other programs may rely on.
+/// Checks everything that other programs may rely on.
 #[test]
 fn the_reconnect_report_has_every_row_and_every_field() {
     let report = report(&["--link", "loopback", "--repetitions", "3", "--seed", "7"]);
@@ -102,29 +102,29 @@ fn check_verdicts(verdicts: &Value, [mode, kx, ticket_key, continuation]: [&str;
     };
     assert_eq!(verdicts["first_byte_fs"], first_byte, "{mode}");
     assert_eq!(verdicts["session_fs"], session, "{mode}");
-    // Each server's register lets a ticket in once; the adversary finds two of them.
+    // Each server's register accepts a ticket once; the adversary has two servers.
     let executions = if mode == "0rtt" { 2 } else { 1 };
     assert_eq!(verdicts["replay_executions"], executions, "{mode}");
     let weakest = [kx, ticket_key].contains(&"x25519");
     assert_eq!(verdicts["pq_confidentiality"], !weakest, "{mode} {kx} {ticket_key}");
 }
 
-/// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
+/// Whether the link is emulated. `false` only if the machine forbids it, which must not happen to root.
 fn has_link() -> bool {
     let probe = ["--link", "tun", "--rtt", "0", "--modes", "full", "--repetitions", "1"];
     tessera_test_peers::has_link(&reconnect(&probe))
 }
 
-/// When the first byte was at the server's application, in µs. The quickest: a busy machine delays some of
-/// them, and never a whole round trip in all.
+/// Returns when the first byte reached the server's application, in µs. The minimum: a busy machine delays some of
+/// them, but never all by a whole round trip.
 fn first_byte(row: &Value) -> f64 {
     let samples = row["samples"].as_array().expect("samples");
     let times = samples.iter().filter_map(|sample| sample["first_byte_us"].as_f64());
     times.min_by(f64::total_cmp).expect("a sample")
 }
 
-/// One round trip less, over the emulated link. How close it comes to replayable 0-RTT is measured, not
-/// tested: see the table of `lab reconnect`.
+/// One round trip less, over the emulated link. How close it comes to replayable 0-RTT is measured by `lab reconnect`,
+/// not tested.
 #[test]
 fn forward_secret_early_data_saves_a_round_trip() {
     let modes = ["--modes", "psk-dhe,0rtt,0rtt-fs", "--rtt", "33ms", "--repetitions", "5"];
@@ -146,8 +146,7 @@ fn forward_secret_early_data_saves_a_round_trip() {
     }
 }
 
-/// And another one where the first flight fits into a SYN: the request is there before anything could have
-/// come back.
+/// And another one if the first flight fits into a SYN: the request arrives before any answer could have.
 #[test]
 fn a_flight_that_fits_into_the_syn_saves_another_round_trip() {
     if !has_link() {
@@ -163,7 +162,7 @@ fn a_flight_that_fits_into_the_syn_saves_another_round_trip() {
         assert!(ordinary["fast_open"].is_null(), "{way}");
         assert_eq!(in_syn["fast_open"]["taken"], 3, "{way}");
         let flight = in_syn["first_flight"].as_u64().expect("bytes");
-        // What a SYN of 1,500 bytes has room for, with what Linux keeps for options.
+        // What a SYN of 1,500 bytes holds, after the room that Linux reserves for options.
         assert_eq!(in_syn["fast_open"]["bytes"], flight.min(1420), "{way}");
         let fits = ![&in_syn["kx"], &in_syn["ticket_key"]].contains(&&"x25519mlkem768".into());
         assert_eq!(flight <= 1420, fits, "{way}: {flight}");
@@ -172,7 +171,7 @@ fn a_flight_that_fits_into_the_syn_saves_another_round_trip() {
             assert!(saved >= 0.5 * 60_000.0, "{way}: saves {saved} µs of a round trip of 60 ms");
             assert!(first_byte(in_syn) < 60_000.0, "{way}: {}", first_byte(in_syn));
         }
-        // Its copies came in SYNs, too.
+        // Its copies arrived in SYNs, too.
         assert_eq!(in_syn["verdicts"], ordinary["verdicts"], "{way}");
     }
 }
@@ -185,7 +184,7 @@ fn loopback_rows_with_tcp_fast_open_are_refused() {
     assert!(stderr.contains("--tcp-fast-open"), "{stderr}");
 }
 
-/// What the link does to packets is in the report, for whoever repeats it.
+/// The report has the parameters of the link, so that a run can be repeated.
 #[test]
 fn a_link_with_bursts_and_congestion_is_in_the_report() {
     if !has_link() {
@@ -200,7 +199,7 @@ fn a_link_with_bursts_and_congestion_is_in_the_report() {
     assert_eq!(report["link"]["congestion_ms"], Value::Null);
 }
 
-/// An adversary that never finds a replay would prove nothing.
+/// Checks that the adversary does find replays if they are possible.
 #[test]
 fn without_a_register_every_replay_is_executed() {
     let modes = ["--modes", "0rtt-unguarded", "--link", "loopback", "--repetitions", "1"];

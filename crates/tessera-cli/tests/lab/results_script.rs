@@ -1,5 +1,5 @@
-//! `scripts/results`: what it takes for complete, and what it measures again. A script stands in for `tessera`, and
-//! measures nothing.
+//! `scripts/results`: what it considers complete, and what it measures again. A script replaces `tessera`, and measures
+//! nothing.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use tessera_test_peers::Directory;
 
-/// Writes down how it was called, and reports what lies in the directory of reports.
+/// Logs its arguments, and prints the report in the directory of reports.
 const TESSERA: &str = r#"#!/bin/sh
 echo "$*" >> "$TRACE"
 name=$2
@@ -25,7 +25,7 @@ done
 const NO_ETCD: &str = "the program `etcd` is not on PATH";
 const NO_EARLY_DATA: &str = "a SEPP sends no replayable early data";
 
-/// A place for a run: programs, and the reports that come out.
+/// A directory for a run: programs, and the resulting reports.
 struct Place {
     directory: Directory,
     has_etcd: bool,
@@ -33,11 +33,11 @@ struct Place {
     _alone: MutexGuard<'static, ()>,
 }
 
-/// A program that another thread's child has open while it is being written can't be started.
+/// A program that a child of another thread holds open for writing can't be started.
 static ALONE: Mutex<()> = Mutex::new(());
 
 impl Place {
-    /// Where all that is needed is there, and every report has all its cells.
+    /// Makes one with all prerequisites, where every report has all its cells.
     fn new() -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = Directory::new();
@@ -80,7 +80,7 @@ impl Place {
         fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("it is ours");
     }
 
-    /// What an experiment reports from now on: cells without numbers, for these reasons.
+    /// Sets what an experiment reports from now on: cells without numbers, for these reasons.
     fn reports(&self, name: &str, reasons: &[&str]) {
         let not_run: Vec<_> = reasons
             .iter()
@@ -119,14 +119,14 @@ impl Place {
         command.output().expect("starts")
     }
 
-    /// Runs it for the directory `results`; gives its exit code and what it said.
+    /// Runs it for the directory `results`; returns its exit code and output.
     fn ended(&self, quick: bool) -> (Option<i32>, String) {
         let output = self.run(quick, &[&self.directory.path("results")]);
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(said).expect("words"))
     }
 
-    /// How often `tessera lab NAME` was asked for its report since this was last asked.
+    /// Returns how often each `tessera lab NAME` was asked for its report since the last call.
     fn measured(&self) -> [usize; 4] {
         let path = self.directory.path("trace");
         let trace = fs::read_to_string(&path).unwrap_or_default();
@@ -193,7 +193,7 @@ fn a_paper_is_measured_as_often_as_it_is_asked_for() {
     assert!(asked(Some("10")).contains("--repetitions 10 "));
 }
 
-/// One reason before a thousand that are known: more than a pipe holds.
+/// One unknown reason among a thousand known ones: more than a pipe holds.
 #[test]
 fn a_run_with_cells_without_numbers_is_not_complete() {
     let place = Place::new();
@@ -205,7 +205,7 @@ fn a_run_with_cells_without_numbers_is_not_complete() {
     assert!(said.contains("cells of roaming have no numbers") && said.contains("the link failed"));
     assert!(place.has(".roaming.journal") && !place.has(".roaming.done"));
     assert_eq!(place.measured(), [1, 1, 1, 1]);
-    // Only what lacks numbers is measured again, and then all is there.
+    // Only what lacks numbers is measured again; then the results are complete.
     place.reports("roaming", &[NO_EARLY_DATA]);
     let (code, said) = place.ended(false);
     assert_eq!(code, Some(0), "{said}");

@@ -28,7 +28,7 @@ fn list<'a>(report: &'a Value, name: &str) -> &'a [Value] {
     report[name].as_array().expect(name)
 }
 
-/// The samples of a cell, one by one; what was not measured is absent.
+/// Returns the samples of a cell one by one; unmeasured fields are absent.
 fn samples(cell: &Value) -> Vec<Value> {
     let columns = cell["samples"].as_object().expect("columns");
     let count = list(&cell["samples"], "response_us").len();
@@ -39,14 +39,14 @@ fn samples(cell: &Value) -> Vec<Value> {
     (0..count).map(sample).collect()
 }
 
-/// The emulated link is there. `false` only where the machine forbids it; as root nothing does.
+/// Whether the link is emulated. `false` only if the machine forbids it, which must not happen to root.
 fn has_link() -> bool {
     let cells = "through=endpoints,option=b,suite=0x1301,link=none,loss=0";
     let probe = ["--link", "tun", "--cells", cells, "--link-repetitions", "1"];
     tessera_test_peers::has_link(&roaming(&probe))
 }
 
-/// What of a sample is there depends on what carried it.
+/// The fields of a sample depend on what carried it.
 fn check_sample(cell: &Value, sample: &Value) {
     let has = |field: &str| sample[field].as_f64().is_some();
     let fields = match cell["through"].as_str().expect("a kind") {
@@ -64,7 +64,7 @@ fn check_sample(cell: &Value, sample: &Value) {
     assert!(sample["first_byte_us"].as_f64() < sample["response_us"].as_f64(), "{sample}");
 }
 
-/// Three cells of the whole grid, one of each kind, and everything that other programs may rely on.
+/// Three cells of the grid, one of each kind; checks everything that other programs may rely on.
 #[test]
 fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
     let report = report(&["--sample", "3", "--seed", "10"]);
@@ -97,7 +97,7 @@ fn three_cells_of_the_roaming_grid_are_measured_or_say_why_not() {
     }
 }
 
-/// A link makes what waits for it no faster: round trips are what the modes promise.
+/// A link doesn't change the number of round trips: each mode needs as many as it should.
 #[test]
 fn over_a_link_early_data_saves_the_round_trip_that_it_should() {
     if !has_link() {
@@ -109,7 +109,7 @@ fn over_a_link_early_data_saves_the_round_trip_that_it_should() {
     assert_eq!(report["link"], "tun");
     assert_eq!(list(&report, "cells").len(), 2, "{}", report["not_run"]);
     for cell in list(&report, "cells") {
-        // TCP has one, and the way of the request is half of one.
+        // TCP has one, and the request's way is half of one.
         let least = if cell["option"] == "e" { 1.5 } else { 2.5 };
         let trips = &cell["round_trips"];
         assert!(trips["first_byte"].as_f64() >= Some(least), "{cell}");
@@ -143,7 +143,7 @@ fn a_roaming_cell_that_needs_a_link_says_so_on_loopback() {
     assert!(stderr.contains("no cell could be measured"), "{stderr}");
 }
 
-/// No program `etcd` is on this PATH.
+/// PATH has no program `etcd`.
 #[test]
 fn without_etcd_its_roaming_cells_are_not_run_and_the_others_are() {
     let cells = "through=engine,mode=0rtt-fs-psk,continuation=psk_ke,suite=0x1302";
@@ -160,14 +160,14 @@ fn without_etcd_its_roaming_cells_are_not_run_and_the_others_are() {
     assert_eq!(not_run["reason"], "the program `etcd` is not on PATH");
 }
 
-/// What was finished is found again, sample by sample, and the rest is measured.
+/// Finished cells are read back, sample by sample, and the rest is measured.
 #[test]
 fn an_interrupted_roaming_run_goes_on_where_it_stopped() {
     let directory = Directory::new();
     let journal = directory.path("cells.jsonl");
     let engine = |cells: &str| report(&["--resume", &journal, "--cells", cells]);
     let first = engine("through=engine,option=b,suite=0x1302");
-    // Interrupted while it wrote the next.
+    // Interrupted while it wrote the next cell.
     let written = fs::read_to_string(&journal).expect("a journal");
     fs::write(&journal, format!("{written}{{\"option\":\"b\",\"mo")).expect("writes");
 
@@ -177,7 +177,7 @@ fn an_interrupted_roaming_run_goes_on_where_it_stopped() {
     let lines = fs::read_to_string(&journal).expect("a journal").lines().count();
     assert_eq!(lines, 1 + 2, "which run it is, and two cells");
 
-    // Runs that divide the cells, whose journals are joined.
+    // Runs share the cells, and their journals are joined.
     let shares = ["1/2", "2/2"].map(|share| {
         let journal = directory.path(&share.replace('/', "-of-"));
         let cells = "through=engine,option=b";

@@ -1,5 +1,5 @@
-//! `tessera lab roaming` where something goes wrong around it: it is interrupted, its etcd ends, its disk is full, its
-//! journal is not what it was.
+//! `tessera lab roaming` with failures around it: it is interrupted, its etcd ends, its disk is full, its journal
+//! doesn't match.
 #![cfg(feature = "lab")]
 
 use std::fs;
@@ -21,8 +21,8 @@ fn roaming(arguments: &[&str]) -> Command {
 
 const ROAMING: [&str; 4] = ["lab", "roaming", "--link", "loopback"];
 
-/// The same, which a signal ends as it does from a terminal: whoever starts the tests may ignore signals (a shell's
-/// background jobs do), and what is ignored stays so in children.
+/// As above, but terminated by signals as from a terminal: the process that starts the tests may ignore signals (a
+/// shell's background jobs do), and children inherit that.
 fn interruptible(arguments: &[&str]) -> Command {
     let mut command = Command::new("python3");
     command.args(["-c", WITH_SIGNALS, env!("CARGO_BIN_EXE_tessera")]).args(ROAMING).args(arguments);
@@ -41,7 +41,7 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Starts it, and gives what it prints, line by line.
+/// Starts it, and returns its output, line by line.
 fn start(mut command: Command) -> (Child, BufReader<ChildStdout>) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("starts");
@@ -49,7 +49,7 @@ fn start(mut command: Command) -> (Child, BufReader<ChildStdout>) {
     (child, BufReader::new(stdout))
 }
 
-/// Reads lines up to one that begins so.
+/// Reads lines up to one that begins with this.
 fn until(stdout: &mut impl BufRead, begin: &str) {
     let found = stdout.lines().any(|line| line.expect("reads").starts_with(begin));
     assert!(found, "no line begins with {begin:?}");
@@ -61,7 +61,7 @@ fn signal(name: &str, target: &str) {
     assert!(sent.success(), "{name} {target}");
 }
 
-/// More cells than are measured before the test is done with them.
+/// More cells than are measured before the test ends.
 const MANY: [&str; 4] =
     ["--cells", "through=endpoints,link=none,loss=0,store=memory", "--link-repetitions", "2000"];
 
@@ -93,7 +93,7 @@ fn has_etcd() -> bool {
     found
 }
 
-/// What a terminal or a service manager sends to all processes of a group.
+/// A terminal or a service manager signals all processes of a group.
 #[test]
 fn signals_to_the_whole_group_leave_no_etcd_and_no_data_behind() {
     if !has_etcd() {
@@ -105,7 +105,7 @@ fn signals_to_the_whole_group_leave_no_etcd_and_no_data_behind() {
         let mut command = interruptible(&["--cells", cells, "--link-repetitions", "30"]);
         command.env("TMPDIR", directory.as_path()).process_group(0);
         let (mut child, mut stdout) = start(command);
-        // The first row: its etcd is there.
+        // After the first row, its etcd runs.
         until(&mut stdout, "e ");
         let left = || fs::read_dir(directory.as_path()).expect("is there").count();
         assert_eq!(left(), 1, "the data of etcd");
@@ -134,7 +134,7 @@ fn an_etcd_that_ends_at_once_is_the_reason_why_its_cells_are_not_run() {
     assert!(stderr.contains("`etcd` ended as soon as it was started: exit status: 3"), "{stderr}");
 }
 
-/// A file that may be so large is to its writer a disk without room.
+/// A limit on the file's size looks like a full disk to the writer.
 #[test]
 fn a_disk_that_is_full_leaves_the_last_report_whole() {
     let directory = Directory::new();
@@ -209,7 +209,7 @@ fn a_journal_that_was_changed_is_refused_with_the_line() {
     }
 }
 
-/// Names as tables have them find the same cells.
+/// Names as in the tables match the same cells.
 #[test]
 fn the_help_has_the_values_of_a_filter_and_tables_words_are_understood() {
     let help = run(&["--help"]);

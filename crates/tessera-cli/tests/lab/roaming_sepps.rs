@@ -13,7 +13,7 @@ fn roaming(arguments: &[&str]) -> Output {
         .expect("starts")
 }
 
-/// Three cells of the grid: one with a round trip of TLS, one without, and one that no SEPP has.
+/// Three cells of the grid: one with a round trip of TLS, one without, and one that SEPPs don't support.
 #[test]
 fn a_registration_goes_through_two_sepps_on_connections_that_come_back() {
     let cells = "through=sepp,link=none,store=memory,option=c|d|e";

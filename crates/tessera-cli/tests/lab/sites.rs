@@ -14,7 +14,7 @@ fn sites(arguments: &[&str]) -> Output {
         .expect("starts")
 }
 
-/// The rows by their path, and everything that other programs may rely on. No network is needed.
+/// The rows by their path; checks everything that other programs may rely on. No network is needed.
 #[test]
 fn the_sites_report_has_what_each_path_costs_and_what_the_adversary_gets() {
     let report = report(&["--link", "loopback"]);
@@ -29,7 +29,7 @@ fn the_sites_report_has_what_each_path_costs_and_what_the_adversary_gets() {
     assert_eq!(fastest(&by_path, "away-psk-dhe", "verdict_us"), None);
 }
 
-/// The distance is a link's: two processes in two namespaces, and what they say takes its time.
+/// Over a link: two processes in two namespaces, whose messages take its time.
 #[test]
 fn what_the_sites_say_to_each_other_takes_the_time_of_their_link() {
     let site_rtt_us = 20_000.0;
@@ -48,7 +48,7 @@ fn what_the_sites_say_to_each_other_takes_the_time_of_their_link() {
     assert!(fastest("away-psk-dhe", "first_byte_us") < Some(site_rtt_us), "it asks nobody");
 }
 
-/// A report with all paths, of the right form.
+/// Returns a report with all paths, after checking its form.
 fn report(link: &[&str]) -> Value {
     let arguments = ["--repetitions", "3", "--with-guessing-site", "--json", "-"];
     let output = sites(&[link, &arguments].concat());
@@ -60,7 +60,7 @@ fn report(link: &[&str]) -> Value {
     report
 }
 
-/// Its rows; each path was told what it should be, and the adversary got what it should.
+/// Returns its rows; checks what each path was told and what the adversary achieved.
 fn by_path(report: &Value, site_rtt_ms: f64) -> HashMap<&str, &Value> {
     let rows = report["rows"].as_array().expect("rows");
     let mut by_path = HashMap::new();
@@ -78,7 +78,7 @@ fn by_path(report: &Value, site_rtt_ms: f64) -> HashMap<&str, &Value> {
     assert_eq!(told_and_executed("away"), ("burned", Some(1)));
     assert_eq!(told_and_executed("away-home-silent"), ("unknown", Some(1)));
     assert_eq!(told_and_executed("away-psk-dhe"), ("-", Some(1)));
-    // An adversary that never finds a double execution would prove nothing.
+    // The adversary must find the double execution that the guessing site allows.
     assert_eq!(told_and_executed("away-guess"), ("burned", Some(2)));
     by_path
 }
@@ -88,7 +88,7 @@ fn fastest(by_path: &HashMap<&str, &Value>, path: &str, field: &str) -> Option<f
     samples.iter().filter_map(|sample| sample[field].as_f64()).reduce(f64::min)
 }
 
-/// The site that is wrong runs only where it is asked for.
+/// The guessing site runs only on request.
 #[test]
 fn the_sites_report_has_no_guessing_site_unless_asked_for() {
     let output = sites(&["--link", "loopback", "--repetitions", "1", "--site-rtt", "0,0"]);

@@ -21,7 +21,7 @@ fn traffic(arguments: &[&str]) -> Output {
         .expect("starts")
 }
 
-/// A run with the emulated link; `None` only where the machine forbids it. As root nothing does.
+/// Runs with the emulated link; `None` only if the machine forbids it, which must not happen to root.
 fn report(arguments: &[&str]) -> Option<Value> {
     let output = traffic(&[arguments, &["--link", "tun", "--json", "-"]].concat());
     if !tessera_test_peers::has_link(&output) {
@@ -32,7 +32,7 @@ fn report(arguments: &[&str]) -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("standard output is the report alone"))
 }
 
-/// A few settings and a fixed seed; everything that other programs may rely on.
+/// A few settings and a fixed seed; checks everything that other programs may rely on.
 #[test]
 fn the_traffic_report_has_every_flow_and_every_table() {
     let options = ["--rtt", "0,3ms", "--padding", "0,512", "--repetitions", "4", "--seed", "7"];
@@ -61,7 +61,7 @@ fn the_traffic_report_has_every_flow_and_every_table() {
     check_costs(report["costs"].as_array().expect("costs"));
 }
 
-/// What passed is what the engine sends in this option.
+/// Checks that the records are those that the engine sends in this option.
 fn check_flow(flow: &Value) {
     let option = flow["option"].as_str().expect("an option");
     assert!(OPTIONS.contains(&option), "{option}");
@@ -74,14 +74,14 @@ fn check_flow(flow: &Value) {
     assert_eq!(plaintext.len(), 4, "{flow}");
     assert!(records[0].0 > 0 && plaintext[0] == 0, "the ClientHello is first: {flow}");
     assert!(records.is_sorted_by_key(|(_, us)| us), "{flow}");
-    // Early data passes before anything comes back.
+    // Early data passes before any answer.
     let first_answer = records.iter().position(|(size, _)| *size < 0).expect("an answer");
     let has_early_data = ["d", "d'", "e"].contains(&option);
     assert_eq!(first_answer, if has_early_data { 3 } else { 1 }, "{flow}");
-    // At the client's end a round trip lies before the answer.
+    // At the client's end a round trip passes before the answer.
     let rtt_us = flow["rtt_ms"].as_f64().expect("a time") * 1e3;
     assert!((records[first_answer].1 - records[0].1) as f64 >= rtt_us, "{flow}");
-    // Each of the 13 exchanges has a record each way.
+    // Each of the 13 exchanges has a record in each direction.
     let sides = records.iter().map(|(size, _)| size.signum());
     assert!(sides.clone().filter(|side| *side > 0).count() > 13 + 2, "{flow}");
     assert!(sides.filter(|side| *side < 0).count() > 13 + 2, "{flow}");
@@ -92,7 +92,7 @@ fn check_flow(flow: &Value) {
     }
 }
 
-/// The accuracy is that of the matrix.
+/// Checks that the accuracy is that of the matrix.
 fn check_table(table: &Value) {
     let matrix: Vec<Vec<usize>> =
         serde_json::from_value(table["matrix"].clone()).expect("a matrix");
@@ -104,7 +104,7 @@ fn check_table(table: &Value) {
     assert!((number(&table["accuracy"]) - share).abs() < 1e-9, "{table}");
     let (low, high) = (number(&table["interval"][0]), number(&table["interval"][1]));
     assert!(0.0 <= low && low <= share && share <= high + 1e-9 && high <= 1.0, "{table}");
-    // A full handshake sends certificates, and psk_ke no key share: no machine is too busy to see that.
+    // Only a full handshake sends certificates, and psk_ke sends no key share, which is visible on any machine.
     let features = table["features"].as_str().expect("features");
     if features == "sizes" && table["padding"].is_null() {
         assert_eq!((matrix[0][0], matrix[1][1]), (4, 4), "{table}");
@@ -131,7 +131,7 @@ fn an_interrupted_recording_goes_on_where_it_stopped() {
     let journal = directory.path("flows.jsonl");
     let common = ["--padding", "0", "--repetitions", "2", "--resume", &journal];
     let Some(first) = report(&[&common[..], &["--rtt", "3ms"]].concat()) else { return };
-    // As if it had been interrupted while a setting was written.
+    // As if interrupted while a setting was written.
     let kept = fs::read_to_string(&journal).expect("a journal");
     fs::write(&journal, format!("{kept}{{\"rtt_ms\":")).expect("writes");
     let both = report(&[&common[..], &["--rtt", "3ms,0"]].concat()).expect("the link is there");

@@ -10,20 +10,21 @@ use tessera_link::LinkParameters;
 use super::experiment::GridArguments;
 use super::values;
 
-/// What the experiment is asked.
+/// The options of the experiment.
 #[derive(Args)]
 pub(crate) struct BithacArguments {
-    /// What is measured, separated by commas: bytes (one connection of each way and MTU), losses (the same with packets
-    /// lost, several connections each), times (24 cells), work (in memory, with chains of one to four certificates), hits
-    /// (the same with caches that know only some), memory (of up to 64 peers that are remembered, and of
-    /// very many clients; only if the program was built with `--features heap`).
+    /// What to measure, separated by commas: bytes (one connection of each way and MTU), losses (the same with packet
+    /// loss, several connections each), times (24 cells), work (in memory, with chains of one to four certificates),
+    /// hits (the same with caches that know only some peers), memory (of up to 64 remembered peers, and of very many
+    /// clients; only if the program was built with `--features heap`).
     #[arg(long, value_name = "PARTS", value_delimiter = ',', default_value = Part::DEFAULT, value_parser = part)]
     parts: Vec<Part>,
 
     /// The ways to connect, separated by commas: full, zlib, raw-keys, psk-dhe and 0rtt-fs; cached, which is
-    /// cached-first where neither end knows the other, and cached-miss where what they know is of no use; the same as
+    /// cached-first where neither end knows the other, and cached-miss where what they know is useless; the same as
     /// paper, paper-first and paper-miss in the forms of RFC 7924 and BiTHaC, and rfc7924 for the server's chain alone
-    /// (these over links alone); and known (in memory alone), whose chains come whole and are not checked again [default: all].
+    /// (these over links only); and known (in memory only), whose chains are sent whole and not verified again
+    /// [default: all].
     #[arg(long, value_name = "WAYS", value_delimiter = ',',
           hide_default_value = true, default_values_t = CertificateWay::ALL, value_parser = way)]
     ways: Vec<CertificateWay>,
@@ -39,18 +40,17 @@ pub(crate) struct BithacArguments {
           value_parser = clap::value_parser!(u16).range(96..))]
     mtu: Vec<u16>,
 
-    /// How likely packets are lost where losses are measured: percentages such as 1%, or numbers from 0 to 1,
-    /// separated by commas.
+    /// The loss rates of `losses`: percentages such as 1%, or numbers from 0 to 1, separated by commas.
     #[arg(long, value_name = "SHARES", value_delimiter = ',', default_value = "1%,5%", value_parser = values::share)]
     loss: Vec<f64>,
 
-    /// How many connections are measured for each cell of the times; one for bytes, a fifth as many for losses, ten times
-    /// as many in memory.
+    /// How many connections are measured for each cell of `times`; one for `bytes`, a fifth as many for `losses`, ten
+    /// times as many in memory.
     #[arg(long, value_name = "N", default_value_t = 20,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     repetitions: usize,
 
-    /// How many clients with P-256 certificates a server's cache remembers when memory is measured: a million take half a
+    /// How many clients with P-256 certificates a server's cache remembers for `memory`: a million take half a
     /// gigabyte.
     #[arg(long, value_name = "N", default_value_t = 1_000_000,
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

@@ -1,4 +1,4 @@
-//! What the experiments of `tessera lab` are asked alike.
+//! Options that the experiments of `tessera lab` share.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tessera_link::{Congestion, LinkKind, LinkParameters};
 
 use super::values;
 
-/// What the experiments have in common.
+/// Options that the experiments share.
 #[derive(Args)]
 pub(crate) struct CommonArguments {
     /// How many connections are measured for each row.
@@ -21,16 +21,16 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
     rtt: Option<Vec<Duration>>,
 
-    /// How likely a packet is lost: a percentage such as 1%, or a number from 0 to 1.
+    /// The packet loss: a percentage such as 1%, or a number from 0 to 1.
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = values::share)]
     loss: f64,
 
-    /// How many packets are lost in a row, in the mean; as many are lost as --loss says. 1 loses each by itself.
+    /// The mean number of packets lost in a row; the total stays that of --loss. 1 loses each independently.
     #[arg(long, value_name = "PACKETS", default_value = "1", value_parser = values::burst)]
     loss_burst: f64,
 
-    /// How long a packet waits for those of others, in the mean of an exponential distribution and in each
-    /// direction: a percentage of the round-trip time such as 5%, or a time with a unit. Packets stay in order.
+    /// How long a packet waits behind others: the mean of an exponential distribution, per direction, as a percentage
+    /// of the round-trip time such as 5%, or a time with a unit. Packets stay in order.
     #[arg(long, value_name = "MEAN", default_value = "0", value_parser = values::congestion)]
     congestion: Congestion,
 
@@ -38,7 +38,7 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = values::duration)]
     jitter: Duration,
 
-    /// What the link carries, such as 10mbit (kbit, mbit or gbit a second); unlimited by default.
+    /// The rate of the link, such as 10mbit (kbit, mbit or gbit per second); unlimited by default.
     #[arg(long, value_name = "RATE", value_parser = values::rate)]
     rate: Option<u64>,
 
@@ -47,7 +47,7 @@ pub(crate) struct CommonArguments {
           value_parser = clap::value_parser!(u16).range(576..))]
     mtu: u16,
 
-    /// Where the random numbers for loss, jitter and congestion start: the same seed loses the same packets.
+    /// The seed of the random numbers for loss, jitter and congestion: the same seed loses the same packets.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -60,8 +60,8 @@ pub(crate) struct CommonArguments {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
-    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one
-    /// file that needs no network. `-` is standard output.
+    /// Writes the report as a page to this file: plots, tables, verdicts and every sample, in one self-contained file.
+    /// `-` is standard output.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -92,14 +92,14 @@ impl From<CommonArguments> for Options {
     }
 }
 
-/// What experiments with a grid of cells have in common.
+/// Options that experiments with a grid of cells share.
 #[derive(Args)]
 pub(crate) struct GridArguments {
-    /// Remembers each finished cell in this file; a run with the same file and options goes on where it stopped.
+    /// Records each finished cell in this file; a run with the same file and options continues where it stopped.
     #[arg(long, value_name = "FILE")]
     pub(super) resume: Option<PathBuf>,
 
-    /// Where random numbers start: those of links, and of all that is drawn.
+    /// The seed of all random numbers, including those of links.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
 
@@ -116,7 +116,7 @@ pub(crate) struct GridArguments {
 /// How the link is made.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum LinkArgument {
-    /// Emulated where the machine allows it, loopback elsewhere.
+    /// Emulated if the machine allows it, otherwise loopback.
     Auto,
     /// The loopback interface; nothing is emulated.
     Loopback,
@@ -149,10 +149,10 @@ pub(crate) enum ModeArgument {
     /// Forward-secret early data.
     #[value(name = "0rtt-fs")]
     ZeroRttFs,
-    /// Early data under a one-time PSK; forward-secret only if both ends really delete it.
+    /// Early data under a one-time PSK; forward-secret only if both ends actually delete it.
     #[value(name = "0rtt-fs-psk")]
     ZeroRttFsPsk,
-    /// Replayable early data that no server remembers: what the adversary makes of it.
+    /// Replayable early data that no server remembers, to show what an adversary gains.
     #[value(name = "0rtt-unguarded")]
     ZeroRttUnguarded,
 }

@@ -8,25 +8,25 @@ use tessera_lab::{Destination, load};
 use super::experiment::{GridArguments, ModeArgument};
 use super::values;
 
-/// What the experiment is asked.
+/// The options of the experiment.
 #[derive(Args)]
 pub(crate) struct LoadArguments {
-    /// How many users come back again and again, separated by commas: a cell for each number
-    /// [default: 1,5,10,20,50,100,1000, and none where --storms is given].
+    /// How many users reconnect repeatedly, separated by commas: a cell for each number [default:
+    /// 1,5,10,20,50,100,1000, and none where --storms is given].
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
     users: Option<Vec<usize>>,
 
-    /// How many connections come back at once, separated by commas: a cell for each number
-    /// [default: 1000,10000, and none where --users is given].
+    /// How many connections reconnect at once, separated by commas: a cell for each number [default: 1000,10000, and
+    /// none where --users is given].
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = number())]
     storms: Option<Vec<usize>>,
 
-    /// How often each user connects again.
+    /// How often each user reconnects.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
     reconnections: usize,
 
-    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 33ms of users, from Seoul to
-    /// Tokyo and back, and 134ms of storms, from Seoul to Los Angeles].
+    /// Round-trip times, separated by commas, each with a unit: us, ms or s [default: 33ms for users, from Seoul to
+    /// Tokyo and back, and 134ms for storms, from Seoul to Los Angeles].
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
     rtt: Option<Vec<Duration>>,
 
@@ -39,7 +39,7 @@ pub(crate) struct LoadArguments {
     )]
     modes: Vec<ModeArgument>,
 
-    /// Only these rows of them, as the table names them, separated by commas [default: all].
+    /// Only these rows, by their names in the table, separated by commas [default: all].
     #[arg(long, value_name = "ROWS", value_delimiter = ',')]
     rows: Vec<String>,
 
@@ -47,7 +47,7 @@ pub(crate) struct LoadArguments {
     grid: GridArguments,
 }
 
-/// More connections have no ports.
+/// There are no ports for more connections.
 fn number() -> clap::builder::RangedU64ValueParser<usize> {
     clap::builder::RangedU64ValueParser::new().range(1..=50_000)
 }

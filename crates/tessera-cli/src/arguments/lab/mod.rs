@@ -24,15 +24,14 @@ use self::traffic::TrafficArguments;
 /// The experiments.
 #[derive(Subcommand)]
 pub(crate) enum Lab {
-    /// Measures what each way of reconnecting costs, and what it protects.
+    /// Measures the cost and the protection of each way of reconnecting.
     ///
-    /// A client and a server, two processes, connect over the kernel's TCP and an emulated link:
-    /// with full handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows
-    /// medians with 95 % confidence intervals; the report, as JSON or as a page with plots, has every
-    /// sample.
+    /// A client and a server, in two processes, connect over the kernel's TCP and an emulated link: with full
+    /// handshakes, with PSKs, with 0-RTT and with forward-secret 0-RTT. The table shows medians with 95 % confidence
+    /// intervals; the report, as JSON or as a page with plots, has every sample.
     ///
-    /// The emulated link needs root, or a system that lets users have namespaces. Without
-    /// them the lab reports so, and runs on loopback.
+    /// The emulated link needs root, or a system that allows user namespaces. Otherwise the lab reports this and runs
+    /// on loopback.
     #[command(after_help = "\
 Examples:
   tessera lab reconnect                                   all modes, at 0 and 33 ms; about a minute
@@ -48,17 +47,16 @@ Examples:
   tessera lab reconnect --json - | jq '.rows[].mode'      the report on standard output")]
     Reconnect(ReconnectArguments),
 
-    /// Two sites with the same ticket keys: what a client pays at the one that did not issue its ticket.
+    /// Measures what a client pays at a site that did not issue its ticket, where two sites share ticket keys.
     ///
-    /// Each site has one-time keys of its own. A flight that comes to the other site is not accepted
-    /// there: its key is burned at home, and only when home has acknowledged that the client is told that
-    /// it may send again. An adversary sends the recorded flight to both sites meanwhile; the request
-    /// must be executed once.
+    /// Each site has its own one-time keys. A flight that arrives at the other site is not accepted there: the home
+    /// site burns its key, and only after it has acknowledged that may the client send again. Meanwhile an adversary
+    /// sends the recorded flight to both sites; the request must be executed once.
     ///
-    /// The client and the sites are three processes, and the links between them are emulated as in `lab
-    /// reconnect`; loss, congestion, jitter, rate and mtu are those of the client's. The sites ask each other over
-    /// mutual TLS. The table shows medians; the report, as JSON or as a page with plots, has every
-    /// sample, and shows up to which distance of the sites early data at the wrong one pays.
+    /// The client and the sites are three processes. The links between them are emulated as in `lab reconnect`; loss,
+    /// congestion, jitter, rate and mtu are those of the client's link. The sites talk to each other over mutual TLS.
+    /// The table shows medians; the report, as JSON or as a page with plots, has every sample, and shows up to which
+    /// distance between the sites early data at the wrong one pays.
     #[command(after_help = "\
 Examples:
   tessera lab sites                              at 0 and 33 ms, with 20 ms between the sites
@@ -70,15 +68,15 @@ Examples:
   tessera lab sites --json - | jq '.rows[].path' the report on standard output")]
     Sites(SitesArguments),
 
-    /// Many users who connect again and again, and all connections of a server that come back at once.
+    /// Measures many users that reconnect repeatedly, and the fail-over of all connections of a server at once.
     ///
-    /// A client process with all users and a server process, at the two ends of an emulated link. Each user
-    /// connects, registers a roaming subscriber (13 exchanges), leaves, and comes again. A storm is a
-    /// fail-over: all connections had a server, which is replaced by another with the same ticket keys and
-    /// vault, and all come back at once with one request. Tickets are made beforehand.
+    /// A client process with all users and a server process run at the two ends of an emulated link. Each user
+    /// connects, registers a roaming subscriber (13 exchanges), leaves, and returns. A storm is a fail-over: a server
+    /// with all connections is replaced by another with the same ticket keys and vault, and all return at once with one
+    /// request. Tickets are made beforehand.
     ///
-    /// The table shows how long the first accepted request takes, the response and the registration, and what a
-    /// reconnection costs both processes; and how the server's processor time grows with the number of users.
+    /// The table shows how long the first accepted request, the response and the registration take, what a reconnection
+    /// costs both processes, and how the server's processor time grows with the number of users.
     #[command(after_help = "\
 Examples:
   tessera lab load                                  everything, at 134 ms; hours
@@ -89,13 +87,13 @@ Examples:
                                                     goes on where an earlier run stopped")]
     Load(LoadArguments),
 
-    /// What each way of reconnecting costs between two mobile networks: the evaluation of a paper, on real links.
+    /// Measures each way of reconnecting between two mobile networks: a paper's evaluation, on real links.
     ///
-    /// The grid has each option of the paper (Lastre et al., Sensors 2025, 25, 6144), (a) to (e), with two
-    /// suites, classical and post-quantum keys, and one-time keys in memory and in etcd: in memory, where only
-    /// the engine counts; over the kernel's TCP and emulated links between cities, with and without loss and
-    /// congestion; and through two SEPPs. Tickets are made beforehand. What can't be measured is in the
-    /// report with its reason: a link that the machine can't emulate, an etcd that isn't on PATH.
+    /// The grid has each option of the paper (Lastre et al., Sensors 2025, 25, 6144), (a) to (e), with two suites,
+    /// classical and post-quantum keys, and one-time keys in memory and in etcd: in memory, where only the engine
+    /// counts; over the kernel's TCP and emulated links between cities, with and without loss and congestion; and
+    /// through two SEPPs. Tickets are made beforehand. The report lists what could not be measured, with the reason: a
+    /// link that the machine can't emulate, an etcd that isn't on PATH.
     #[command(after_help = "\
 Examples:
   tessera lab roaming --cells through=engine        the engine alone; some minutes
@@ -108,16 +106,16 @@ Examples:
                                                     everything, in hours; goes on where it stopped")]
     Roaming(RoamingArguments),
 
-    /// What sizes and times of TLS records tell an observer on the path, with and without padding.
+    /// Measures what sizes and times of TLS records reveal to an observer on the path, with and without padding.
     ///
-    /// A client connects in each of six ways, full handshakes, PSKs and early data, and has one registration of
-    /// a roaming subscriber (13 exchanges) on each connection. An observer without keys sees when TLS records
-    /// pass at the client's end of the link, from which side they come, and how long they are. A decision
-    /// tree, grown on some connections, says of the others which way they were made; the tables show how often
-    /// it is right, by sizes, by times and by both, who is taken for whom, and what padding costs.
+    /// A client connects in six ways (full handshakes, PSKs and early data) and performs one registration of a roaming
+    /// subscriber (13 exchanges) on each connection. An observer without keys sees, at the client's end of the link,
+    /// when TLS records pass, in which direction, and how long they are. A decision tree, trained on some connections,
+    /// guesses the way of the others; the tables show how often it is right, by sizes, by times and by both, which ways
+    /// it confuses, and what padding costs.
     ///
-    /// The repetitions are connections of each way and setting. It needs the emulated link, as root or on a
-    /// system that lets users have namespaces.
+    /// The repetitions are connections per way and setting. The experiment needs the emulated link: root, or a system
+    /// that allows user namespaces.
     #[command(after_help = "\
 Examples:
   tessera lab traffic                                   at 0 and 33 ms, three paddings; about ten minutes
@@ -129,16 +127,17 @@ Examples:
   tessera lab traffic --json - | jq '.confusion.tables[] | [.padding, .features, .accuracy]'")]
     Traffic(TrafficArguments),
 
-    /// What two ends with certificates send and compute when they meet again: the evaluation of a paper on caching
+    /// Measures what two ends with certificates send and compute when they reconnect: a paper's evaluation of cached
     /// handshakes, in TLS 1.3.
     ///
-    /// Both ends have a chain of two certificates and connect in each of these ways: with both chains whole, compressed,
-    /// or named by hash (BiTHaC over RFC 8879); with raw public keys; with a ticket; and with forward-secret early
-    /// data. Bytes are counted by layer and direction, packet by packet, over links of three MTUs; times are measured
-    /// over links from 20 kbit/s to 100 Mbit/s; and what both ends compute, in memory, with chains of one to
-    /// four certificates.
+    /// Both ends have a chain of two certificates and connect in each of these ways: with both chains whole,
+    /// compressed, or named by hash (BiTHaC over RFC 8879); with raw public keys; with a ticket; and with
+    /// forward-secret early data. Bytes are counted by layer and direction, packet by packet, over links of three MTUs;
+    /// times are measured over links from 20 kbit/s to 100 Mbit/s; and the computation of both ends in memory, with
+    /// chains of one to four certificates.
     ///
-    /// It needs the emulated link, as root or on a system that lets users have namespaces; `--parts work,hits,memory` needs none.
+    /// It needs the emulated link: root, or a system that allows user namespaces; `--parts work,hits,memory` needs
+    /// neither.
     #[command(after_help = "\
 Examples:
   tessera lab bithac                                    bytes, work, hits and memory; some minutes
@@ -151,10 +150,10 @@ Examples:
   tessera lab bithac --json - | jq '.cells[] | [.way, .certificates, .samples[0].server.handshake]'")]
     Bithac(BithacArguments),
 
-    /// The tables and figures of papers' evaluations, made from the reports of roaming, load and traffic, or of bithac.
+    /// Makes the tables and figures of papers' evaluations from the reports of roaming, load and traffic, or of bithac.
     ///
-    /// A paper's numbers stand beside those of the reports. Without a file to write, all tables go to
-    /// standard output, as Markdown.
+    /// A paper's numbers are shown next to those of the reports. Without an output file, all tables go to standard
+    /// output, as Markdown.
     #[command(after_help = "\
 Examples:
   tessera lab results docs/results                                      all tables
@@ -177,8 +176,8 @@ pub(crate) struct ReconnectArguments {
     #[command(flatten)]
     common: CommonArguments,
 
-    /// The modes (ways to connect) to measure, separated by commas. 0rtt-unguarded is not in the
-    /// default: it shows what a replay does where no server remembers.
+    /// The modes (ways to connect) to measure, separated by commas. 0rtt-unguarded is not in the default: it shows what
+    /// a replay does if no server remembers tickets.
     #[arg(
         long,
         value_name = "MODES",
@@ -187,8 +186,8 @@ pub(crate) struct ReconnectArguments {
     )]
     modes: Vec<ModeArgument>,
 
-    /// Measures each way once more with TCP Fast Open (RFC 7413): the SYN carries the first flight, as much of
-    /// it as fits. Needs the emulated link.
+    /// Measures each way once more with TCP Fast Open (RFC 7413): the SYN carries as much of the first flight as fits.
+    /// Needs the emulated link.
     #[arg(long)]
     tcp_fast_open: bool,
 }
@@ -203,8 +202,8 @@ pub(crate) struct SitesArguments {
     #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = values::duration)]
     site_rtt: Option<Vec<Duration>>,
 
-    /// Also a site that says `burned` without having asked home. It is wrong: the adversary has a
-    /// request executed twice there.
+    /// Adds a site that reports `burned` without asking the home site. That is wrong: the adversary has a request
+    /// executed twice there.
     #[arg(long)]
     with_guessing_site: bool,
 }

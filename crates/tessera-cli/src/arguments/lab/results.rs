@@ -5,25 +5,26 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use tessera_lab::{Destination, results};
 
-/// Of what, and what is made.
+/// The input and output of `tessera lab results`.
 #[derive(Args)]
 pub(crate) struct ResultsArguments {
     /// The directory with the paper's reports, at least one of them: roaming.json, load.json and traffic.json, or
-    /// bithac.json and tls12.json. What is missing there is said; what no run writes is refused, and the cell named.
+    /// bithac.json and tls12.json. Missing ones are reported; a report that no run could have written is rejected, with
+    /// the name of the cell.
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
 
-    /// Of which paper.
+    /// The paper.
     #[arg(long, value_name = "PAPER", default_value = "roaming")]
     of: PaperArgument,
 
-    /// Writes a page with figures and tables to this file; `-` is standard output. Its links to the samples are to
-    /// the files that DIRECTORY has, beside it.
+    /// Writes a page with figures and tables to this file; `-` is standard output. It links to the samples in
+    /// DIRECTORY, which must be next to it.
     #[arg(long, value_name = "FILE")]
     page: Option<PathBuf>,
 
-    /// Makes the tables of this text anew: what stands between `<!-- table NAME -->` and `<!-- end of table -->`.
-    /// Its words stay.
+    /// Replaces the tables of this text: what is between `<!-- table NAME -->` and `<!-- end of table -->`. The rest
+    /// stays.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     markdown: Option<PathBuf>,
 }
@@ -38,7 +39,7 @@ impl From<ResultsArguments> for results::Options {
     }
 }
 
-/// A paper whose evaluation is measured again.
+/// A paper whose evaluation is repeated.
 #[derive(Clone, Copy, ValueEnum)]
 enum PaperArgument {
     /// On roaming (Lastre et al., Sensors 2025).

@@ -8,7 +8,7 @@ use tessera_link::LinkParameters;
 
 use super::experiment::GridArguments;
 
-/// What the experiment is asked.
+/// The options of the experiment.
 #[derive(Args)]
 pub(crate) struct RoamingArguments {
     /// How many reconnections are measured for each cell in memory, and through SEPPs without a link.
@@ -19,17 +19,18 @@ pub(crate) struct RoamingArguments {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = number())]
     link_repetitions: usize,
 
-    /// Only the cells that have all of these: FIELD=VALUE, separated by commas, and `|` between values of one
-    /// field; --help has all fields and values.
+    /// Only the cells that match all of these: FIELD=VALUE, separated by commas, with `|` between alternative values of
+    /// a field; --help lists all fields and values.
     #[arg(long, value_name = "FILTER", long_help = of_filters())]
     cells: Option<roaming::Filter>,
 
-    /// Only so many of these cells, drawn by the seed: in turn in memory, over links, and through SEPPs.
+    /// Only this many of these cells, drawn by the seed, alternating between memory, links and SEPPs.
     #[arg(long, value_name = "N", value_parser = number())]
     sample: Option<usize>,
 
-    /// Only the N-th of M parts of the cells, written N/M: runs with a journal each can divide them. Journals of one
-    /// program, machine and seed may then be joined: one's first line, and all lines of each but the first.
+    /// Only the N-th of M parts of the cells, written N/M, to divide them among runs with a journal each. Journals of
+    /// the same program, machine and seed can then be joined: the first line of one, and all lines but the first of
+    /// each.
     #[arg(long, value_name = "N/M")]
     share: Option<Share>,
 
@@ -41,7 +42,7 @@ pub(crate) struct RoamingArguments {
     report: Option<PathBuf>,
 }
 
-/// What the option takes, with the grid's own values.
+/// Returns the help of the option, with the values of the grid.
 fn of_filters() -> String {
     format!(
         "Only the cells that have all of these: FIELD=VALUE, separated by commas, and `|` between values of one field. \

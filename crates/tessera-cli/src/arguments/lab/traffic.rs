@@ -8,19 +8,19 @@ use tessera_lab::traffic;
 
 use super::experiment::CommonArguments;
 
-/// What the experiment is asked.
+/// The options of the experiment.
 #[derive(Args)]
 pub(crate) struct TrafficArguments {
     #[command(flatten)]
     common: CommonArguments,
 
-    /// To multiples of how many bytes both ends pad their records, separated by commas, each at most 16384: a
-    /// setting for each; 0 is no padding.
+    /// Padding settings, separated by commas: both ends pad records to multiples of this many bytes, at most 16384; 0
+    /// is no padding.
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "0,512,16384",
           value_parser = clap::value_parser!(u16).range(..=16_384))]
     padding: Vec<u16>,
 
-    /// Remembers the flows of each finished setting in this file; a run with the same file and options goes on where it
+    /// Records the flows of each finished setting in this file; a run with the same file and options continues where it
     /// stopped.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,

@@ -6,7 +6,7 @@ use tessera_link::Congestion;
 
 use crate::arguments::values::{positive, split, with_unit};
 
-/// A link's time, with a unit; zero needs none.
+/// Parses a time of a link, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     const RIGHT: &str = "a time is a number with a unit, such as 33ms, 500us or 1s";
     match with_unit(text) {
@@ -19,7 +19,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A share: a percentage, or a number from 0 to 1.
+/// Parses a share: a percentage, or a number from 0 to 1.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let (number, unit) = split(text);
     let share = match (positive(number), unit) {
@@ -32,7 +32,7 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "a share is a percentage such as 1%, or a number from 0 to 1".to_owned())
 }
 
-/// How long packets wait for those of others: a share of the round-trip time, or a time.
+/// Parses congestion: a share of the round-trip time, or a time.
 pub(crate) fn congestion(text: &str) -> Result<Congestion, String> {
     let (number, unit) = split(text);
     if positive(number) == Some(0.0) && matches!(unit, "" | "%") {
@@ -50,14 +50,14 @@ pub(crate) fn congestion(text: &str) -> Result<Congestion, String> {
     }
 }
 
-/// The mean length of a burst of losses, in packets.
+/// Parses the mean length of a burst of losses, in packets.
 pub(crate) fn burst(text: &str) -> Result<f64, String> {
     positive(text)
         .filter(|packets| (1.0..=10_000.0).contains(packets))
         .ok_or_else(|| "a burst is a number of packets from 1 to 10000, such as 3".to_owned())
 }
 
-/// A rate, in bits a second.
+/// Parses a rate, in bits per second.
 pub(crate) fn rate(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text);
     let factor = match unit {
@@ -111,7 +111,7 @@ mod tests {
         for none in ["0", "0%", "0ms"] {
             assert_eq!(congestion(none), Ok(Congestion::None), "{none}");
         }
-        // A number alone might be meant as either.
+        // Includes a bare number, which is ambiguous.
         for wrong in ["", "5", "0.05", "101%", "-1%", "61s", "ms", "%"] {
             assert!(congestion(wrong).is_err(), "{wrong}");
         }

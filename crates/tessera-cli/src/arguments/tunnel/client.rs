@@ -22,7 +22,7 @@ Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as
 
 #[derive(Args)]
 pub(crate) struct ClientArguments {
-    /// Where programs connect to.
+    /// The address for programs to connect to.
     #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
     listen: ListenAddress,
 
@@ -30,27 +30,25 @@ pub(crate) struct ClientArguments {
     #[arg(long, value_name = "HOST:PORT|unix:PATH")]
     connect: DialAddress,
 
-    /// The name that the server's certificate must have, and that the server is told; that of --connect by
-    /// default.
+    /// The name that the server's certificate must have, also sent as SNI; that of --connect by default.
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
 
-    /// Keeps sessions in this directory, so that early data goes with the first connection after a restart.
+    /// Keeps sessions in this directory, so that the first connection after a restart can carry early data.
     #[arg(long, value_name = "DIRECTORY", help_heading = CERTIFICATES)]
     sessions: Option<PathBuf>,
 
-    /// The key under which these sessions are wrapped.
+    /// The key that these sessions are wrapped under.
     #[arg(long, value_name = "FILE|credential:NAME", value_parser = key_source, requires = "sessions",
           help_heading = CERTIFICATES)]
     sessions_key: Option<KeySource>,
 
-    /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper,
-    /// and weaker against somebody who read the server's vault before (docs/0rtt-fs.md).
+    /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper, and
+    /// weaker against an attacker who read the server's vault before (docs/0rtt-fs.md).
     #[arg(long, value_name = "MODE", default_value = "psk_dhe_ke", help_heading = EARLY_DATA)]
     early_key_exchange: KeyExchangeArgument,
 
-    /// How many connections are kept ready, with the handshake done, for programs to come. They carry no early
-    /// data.
+    /// How many connections to keep ready for programs, with the handshake done. They carry no early data.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = EARLY_DATA)]
     spare: usize,
 

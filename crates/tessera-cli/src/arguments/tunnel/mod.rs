@@ -15,18 +15,18 @@ use tessera_tunnel::config::Tunnels;
 use self::client::ClientArguments;
 use self::server::ServerArguments;
 
-/// What `tessera tunnel` does.
+/// The commands of `tessera tunnel`.
 #[derive(Subcommand)]
 pub(crate) enum Tunnel {
-    /// The end beside a program: takes its plain connections, and carries each to a server end.
+    /// Runs the end near a program: accepts its plain connections, and carries each to a server end.
     #[command(arg_required_else_help = true, after_help = client::EXAMPLES)]
     Client(Box<ClientArguments>),
 
-    /// The end beside a backend: takes connections of client ends, and hands what is in them on.
+    /// Runs the end near a backend: accepts connections of client ends, and forwards their contents.
     #[command(arg_required_else_help = true, after_help = server::EXAMPLES)]
     Server(Box<ServerArguments>),
 
-    /// Runs all tunnels of a file.
+    /// Runs all tunnels that a file configures.
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -46,8 +46,8 @@ Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it
         file: PathBuf,
     },
 
-    /// Checks a file as `run` does, with all files that it names, and shows what it would do. Nothing is
-    /// listened at, and nobody is connected to.
+    /// Checks a file as `run` does, with all files that it names, and shows what it would do. It doesn't listen or
+    /// connect.
     #[command(
         arg_required_else_help = true,
         after_help = "\
@@ -63,8 +63,8 @@ Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't b
         file: PathBuf,
     },
 
-    /// Shows in a few seconds what a tunnel does: both ends on loopback, a toy of a database, and somebody on
-    /// the path who records first flights and sends them again. It ends by itself.
+    /// Demonstrates a tunnel in a few seconds: both ends on loopback, a toy database, and an attacker on the path that
+    /// records first flights and replays them. It ends by itself.
     #[cfg(feature = "demo")]
     #[command(after_help = "\
 Examples:
@@ -73,13 +73,13 @@ Examples:
 
 Exit codes: 0 nothing was executed twice, 1 something was, or something failed.")]
     Demo {
-        /// One JSON object a line instead of the trace.
+        /// Prints one JSON object per line instead of the trace.
         #[arg(long)]
         json: bool,
     },
 }
 
-/// What to do, without clap.
+/// The command, without clap's types.
 pub(crate) enum Task {
     Run(Source),
     Check(PathBuf),
@@ -110,7 +110,7 @@ impl From<Tunnel> for Task {
     }
 }
 
-/// The name of the one tunnel of `client` and `server`: in logs and metrics.
+/// The name of the one tunnel of `client` and `server`, in logs and metrics.
 const ON_COMMAND_LINE: &str = "tunnel";
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as
 
 #[derive(Args)]
 pub(crate) struct ServerArguments {
-    /// Where client ends connect to.
+    /// The address for client ends to connect to.
     #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
     listen: ListenAddress,
 
@@ -31,25 +31,25 @@ pub(crate) struct ServerArguments {
     #[arg(long, value_name = "HOST:PORT|unix:PATH")]
     forward: DialAddress,
 
-    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients
-    /// nothing. One server, one directory; no backups of it.
+    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients nothing. Each
+    /// server needs its own directory; don't back it up.
     #[arg(long, value_name = "DIRECTORY", help_heading = STATE)]
     state: Option<PathBuf>,
 
-    /// The key of that directory. Without it the server keeps one below $RUNTIME_DIRECTORY, /run/tessera (root)
-    /// or $XDG_RUNTIME_DIR, or where those two are no tmpfs (containers) in /dev/shm: the state ends with the
-    /// power, or the container.
+    /// The key of that directory. By default the server keeps one below $RUNTIME_DIRECTORY, /run/tessera (root) or
+    /// $XDG_RUNTIME_DIR, or if those two are no tmpfs (containers) in /dev/shm: the state ends with the power, or the
+    /// container.
     #[arg(long, value_name = "FILE|credential:NAME", value_parser = key_source, requires = "state",
           help_heading = STATE)]
     state_key: Option<KeySource>,
 
-    /// A directory on another file system, by which the server notices a state that was put back as it was
-    /// earlier. With --state-key nothing else does.
+    /// A directory on another file system, with which the server detects a state that was rolled back. With --state-key
+    /// nothing else detects that.
     #[arg(long, value_name = "DIRECTORY", requires = "state_key", help_heading = STATE)]
     state_witness: Option<PathBuf>,
 
-    /// Networks whose connections begin with a PROXY header (version 2), separated by commas; `unix` for Unix
-    /// sockets. From these it is required.
+    /// Networks whose connections begin with a PROXY header (version 2), separated by commas; `unix` for Unix sockets.
+    /// The header is then required.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',', help_heading = PROXY)]
     accept_proxy_from: Vec<Network>,
 
@@ -57,11 +57,11 @@ pub(crate) struct ServerArguments {
     #[arg(long, help_heading = PROXY)]
     send_proxy: bool,
 
-    /// With the client's identity, and the name of the flight that came early.
+    /// Adds to it the client's identity, and the name of the flight with the early data.
     #[arg(long, requires = "send_proxy", help_heading = PROXY)]
     send_proxy_identity: bool,
 
-    /// Dials the backend when the client's first byte is there, for clients with --spare.
+    /// Dials the backend only when the client's first byte arrives, for clients with --spare.
     #[arg(long)]
     wait_for_client: bool,
 
@@ -80,15 +80,15 @@ struct LimitArguments {
     #[command(flatten)]
     common: CommonLimits,
 
-    /// How many handshakes there may be at a time; others wait.
+    /// The most handshakes at a time; further ones wait.
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     limit_handshakes: Option<usize>,
 
-    /// How many of them one address may have; an eighth of all by default.
+    /// The most handshakes per address; an eighth of all by default.
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     limit_handshakes_per_address: Option<usize>,
 
-    /// How many new connections of one address there may be in a second; any number by default.
+    /// The most new connections per second and address; unlimited by default.
     #[arg(long, value_name = "N", help_heading = LIMITS)]
     limit_new_per_second_per_address: Option<u32>,
 }

@@ -1,4 +1,4 @@
-//! What both ends of a tunnel take.
+//! Options of both ends of a tunnel.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,24 +11,24 @@ use crate::arguments::values;
 
 #[derive(Args)]
 pub(super) struct SharedArguments {
-    /// This end's certificate chain (PEM), its own certificate first.
+    /// This end's certificate chain (PEM), the end entity first.
     #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
     pub(super) certificate: Option<PathBuf>,
 
-    /// The private key (PEM); may be left out if it is in the file of the certificate. Without a certificate
-    /// this end shows the raw public key of it.
+    /// The private key (PEM), unless it is in the file of the certificate. Without a certificate this end presents its
+    /// raw public key.
     #[arg(long, value_name = "FILE", help_heading = CERTIFICATES)]
     pub(super) key: Option<PathBuf>,
 
     #[command(flatten)]
     pub(super) peers: PeersArguments,
 
-    /// Whether data goes in the first flight: `fs`, forward-secret and accepted at most once, or `never`.
+    /// Whether the first flight carries data: `fs`, forward-secret and accepted at most once, or `never`.
     #[arg(long, value_name = "fs|never", default_value = "fs", help_heading = EARLY_DATA)]
     pub(super) early: EarlyArgument,
 
-    /// First flights in TCP's SYN (TCP Fast Open, RFC 7413): one round trip less, and a cookie that links this
-    /// machine's connections for whoever sees the path. See docs/fast-open.md.
+    /// Sends first flights in TCP's SYN (TCP Fast Open, RFC 7413): saves a round trip, and uses a cookie that links
+    /// this machine's connections for observers on the path. See docs/fast-open.md.
     #[arg(long, help_heading = EARLY_DATA)]
     pub(super) tcp_fast_open: bool,
 
@@ -44,10 +44,10 @@ pub(super) struct SharedArguments {
     process: ProcessArguments,
 }
 
-/// Who the other end may be.
+/// Which peers are accepted.
 #[derive(Args)]
 pub(super) struct PeersArguments {
-    /// The roots by which the other end's certificate is judged (PEM); at a client also `system`.
+    /// The roots that the other end's certificate must chain to (PEM); at a client also `system`.
     #[arg(long, value_name = "FILE", value_parser = anchors, help_heading = PEERS)]
     ca: Option<Anchors>,
 
@@ -55,20 +55,20 @@ pub(super) struct PeersArguments {
     #[arg(long, value_name = "FILE", requires = "ca", help_heading = PEERS)]
     crl: Vec<PathBuf>,
 
-    /// DNS names, one of which the other end's certificate has, separated by commas. At a client they stand
-    /// for the server's name.
+    /// DNS names, separated by commas; the other end's certificate must have one of them. At a client they replace the
+    /// server's name.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     names: Vec<String>,
 
-    /// URIs, one of which it has, separated by commas.
+    /// URIs, separated by commas; it must have one of them.
     #[arg(long, value_name = "URIS", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     uris: Vec<String>,
 
-    /// Whoever has a certificate of --ca may connect to this server.
+    /// Accepts every client with a certificate of --ca.
     #[arg(long, requires = "ca", help_heading = PEERS)]
     any_of_ca: bool,
 
-    /// Certificates by their SHA-256, separated by commas.
+    /// Accepts certificates by their SHA-256, separated by commas.
     #[arg(long, value_name = "SHA256", value_delimiter = ',', help_heading = PEERS)]
     fingerprints: Vec<String>,
 
@@ -83,47 +83,48 @@ pub(super) struct PeersArguments {
 
 #[derive(Args)]
 struct ProcessArguments {
-    /// Where metrics and health are served, for this machine's monitoring: /metrics, /healthz, /readyz.
+    /// Serves metrics and health to this machine's monitoring: /metrics, /healthz, /readyz.
     #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH", help_heading = PROCESS)]
     admin: Option<ListenAddress>,
 
-    /// How log lines look on standard error. By default text on a terminal, and JSON elsewhere.
+    /// The format of log lines on standard error. Text on a terminal by default, otherwise JSON.
     #[arg(long, value_name = "text|json", help_heading = PROCESS)]
     log: Option<LogFormat>,
 
-    /// How long connections may take to end when the process is asked to.
+    /// How long connections may take to end when the process shuts down.
     #[arg(long, value_name = "TIME", default_value = "30s", help_heading = PROCESS,
           value_parser = |text: &str| values::time(text, ["1ms", "1d"]))]
     drain: Duration,
 }
 
-/// What either end limits.
+/// Limits of both ends.
 #[derive(Args)]
 pub(super) struct CommonLimits {
-    /// How many connections there may be at a time; others wait. 10000 by default.
+    /// The most connections at a time; further ones wait. 10000 by default.
     #[arg(id = "limit_connections", long = "limit-connections", value_name = "N", help_heading = LIMITS)]
     pub(super) connections: Option<usize>,
 
-    /// How many of them one address may have. By default all of them at a client, and an eighth at a server.
+    /// The most connections per address. All of them by default at a client, an eighth at a server.
     #[arg(id = "limit_connections_per_address", long = "limit-connections-per-address", value_name = "N",
           help_heading = LIMITS)]
     pub(super) connections_per_address: Option<usize>,
 
-    /// How long a TLS handshake may take; 10s by default. At a server the PROXY header before it may take as long.
+    /// How long a TLS handshake may take; 10s by default. At a server the PROXY header before it may take as long
+    /// again.
     #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
           help_heading = LIMITS)]
     pub(super) handshake: Option<Duration>,
 
-    /// How long dialling may take, all addresses together; 5s by default.
+    /// How long dialling may take, over all addresses; 5s by default.
     #[arg(id = "limit_connect", long = "limit-connect", value_name = "TIME", value_parser = limit,
           help_heading = LIMITS)]
     pub(super) connect: Option<Duration>,
 
-    /// Ends a connection on which nothing moves for so long; 12h by default.
+    /// Ends a connection that is idle for this long; 12h by default.
     #[arg(id = "limit_idle", long = "limit-idle", value_name = "TIME", value_parser = limit, help_heading = LIMITS)]
     pub(super) idle: Option<Duration>,
 
-    /// Ends a connection whose reader doesn't read for so long; 30s by default.
+    /// Ends a connection whose reader reads nothing for this long; 30s by default.
     #[arg(id = "limit_write", long = "limit-write", value_name = "TIME", value_parser = limit, help_heading = LIMITS)]
     pub(super) write: Option<Duration>,
 }
@@ -140,7 +141,7 @@ pub(super) enum EarlyArgument {
     Never,
 }
 
-/// A file, or a credential by its name.
+/// Parses a file, or a credential by its name.
 pub(super) fn key_source(text: &str) -> Result<KeySource, String> {
     KeySource::try_from(text.to_owned()).map_err(str::to_owned)
 }
@@ -150,7 +151,7 @@ fn anchors(text: &str) -> Result<Anchors, String> {
     Ok(if text == "system" { Anchors::System } else { Anchors::File(text.into()) })
 }
 
-/// A time that a limit may be.
+/// Parses the time of a limit.
 fn limit(text: &str) -> Result<Duration, String> {
     values::time(text, ["1ms", "7d"])
 }

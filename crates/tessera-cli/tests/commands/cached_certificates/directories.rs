@@ -1,4 +1,4 @@
-//! The directories and files of caches: which are refused, and which are ignored.
+//! The directories and files of caches: which are rejected, and which are ignored.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -11,7 +11,7 @@ use super::{CACHED, Ends, connection, found, none_is_cached, ways};
 use crate::document::DOCUMENT;
 use crate::program::{run, stderr, tessera};
 
-/// What can't be read is ignored, and replaced; nobody is refused for it.
+/// Unreadable files are ignored and replaced; no connection is refused for them.
 #[test]
 fn files_that_are_damaged_or_newer_are_named_and_ignored() {
     let ends = Ends::new();
@@ -52,7 +52,7 @@ fn files_that_are_damaged_or_newer_are_named_and_ignored() {
     }
 }
 
-/// Runs an end with certificates in this directory, which must refuse it with this advice.
+/// Runs an end with certificates in this directory; it must refuse it with this advice.
 fn refused(end: &str, directory: &str, advice: &[&str]) {
     let address = if end == "connect" { "127.0.0.1:1" } else { "--listen=127.0.0.1:0" };
     let mut arguments = vec![end, address, "--cache-certificates", directory];
@@ -76,7 +76,7 @@ fn directories_where_others_can_write_are_refused() {
         refused(end, &directory, &["others may use it", "0777", "chmod go-w"]);
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "{end}");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
-        // Only root can give a directory away; others find one of root's.
+        // Only root can change the owner of a directory; other users use one of root's.
         let of_another = if user == 0 { directory.as_str() } else { "/usr" };
         if user == 0 {
             chown(&directory, Some(65_534), None).unwrap();
@@ -113,7 +113,7 @@ fn what_is_no_file_is_refused() {
     fs::create_dir(&file).unwrap();
     refused("serve", &ends.directory("server"), &["this is no file"]);
     fs::remove_dir(&file).unwrap();
-    // A pipe is not waited for.
+    // Opening a pipe must not block.
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
     refused("serve", &ends.directory("server"), &["this is no file"]);
 }
@@ -122,7 +122,7 @@ fn what_is_no_file_is_refused() {
 fn a_directory_that_can_not_be_written_is_refused_at_the_beginning() {
     let ends = Ends::new();
     ends.serve().end();
-    // Root writes wherever there is room, but not over a directory.
+    // Root can write regardless of permissions, but not over a directory.
     fs::create_dir(format!("{}/clients.new", ends.directory("server"))).unwrap();
     refused("serve", &ends.directory("server"), &["clients", "--cache-certificates"]);
 }

@@ -1,4 +1,4 @@
-//! `--cache-certificates`: chains travel once, also from one process to the next.
+//! `--cache-certificates`: chains are sent once, even across processes.
 
 mod directories;
 
@@ -13,7 +13,7 @@ use tessera_test_peers::Directory;
 use crate::openssl::{s_client, s_server};
 use crate::program::{P256, Pki, Server, connect, facts};
 
-/// Two ends that keep certificates, each in a directory of its own.
+/// Two ends that cache certificates, each in its own directory.
 pub(crate) struct Ends {
     pub(crate) pki: Pki,
     directory: Directory,
@@ -37,7 +37,7 @@ impl Ends {
         self.serve_trusting(&self.pki.path("root.pem"), listen, more)
     }
 
-    /// One that accepts clients by these authorities.
+    /// Starts a server that accepts clients by these authorities.
     pub(crate) fn serve_trusting(&self, ca: &str, listen: &str, more: &[&str]) -> Server {
         let [own, key] = ["server.pem", "server.key"].map(|it| self.pki.path(it));
         let directory = self.directory("server");
@@ -46,21 +46,21 @@ impl Ends {
         Server::listening(listen, &[&options, more].concat())
     }
 
-    /// One that asks for no certificates.
+    /// Starts a server that asks for no certificates.
     pub(crate) fn serve_asking_nobody(&self) -> Server {
         let [own, key] = ["server.pem", "server.key"].map(|it| self.pki.path(it));
         let options = ["--certificate", &own, "--key", &key, "--cache-certificates"];
         Server::start(&[&options[..], &[&self.directory("server")]].concat())
     }
 
-    /// A file with these authorities and others.
+    /// Writes a file with these authorities and others.
     pub(crate) fn trusting_another_too(&self) -> String {
         let other = Pki::new(P256);
         let roots = [&self.pki, &other].map(|pki| fs::read(pki.path("root.pem")).unwrap());
         self.pki.directory.write("both.pem", roots.concat())
     }
 
-    /// Of a client with a certificate of its own.
+    /// Returns the options of a client with a certificate.
     pub(crate) fn options(&self) -> Vec<String> {
         let [root, own, key] = ["root.pem", "client.pem", "client.key"].map(|it| self.pki.path(it));
         let directory = self.directory("client");
@@ -75,12 +75,12 @@ impl Ends {
         connect(&[&[address], &options[..], more].concat(), "hello\n")
     }
 
-    /// Gives the facts of such a client.
+    /// Runs such a client, and returns its facts.
     pub(crate) fn connect(&self, server: &Server) -> Value {
         facts(&self.run(&server.address, &["--json", "-"]))
     }
 
-    /// The server goes on with another certificate.
+    /// Changes the certificate of the running server.
     pub(crate) fn exchange_certificate(&self, server: &Server) {
         self.pki.issue("other", "subjectAltName=DNS:localhost,IP:127.0.0.1", P256);
         for end in ["pem", "key"] {
@@ -90,7 +90,7 @@ impl Ends {
         reload(server);
     }
 
-    /// The file of an end.
+    /// Returns the cache file of an end.
     pub(crate) fn file(&self, end: &str) -> PathBuf {
         let directory = PathBuf::from(self.directory(end));
         if end == "server" {
@@ -107,32 +107,32 @@ fn reload(server: &Server) {
     std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "reloaded").unwrap();
 }
 
-/// How both certificates travelled, as this end tells it: its own and the peer's.
+/// Returns how both certificates travelled, according to this end: its own and the peer's.
 pub(crate) fn ways(fact: &Value) -> [&str; 2] {
     ["own_certificate", "peer_certificate"].map(|name| fact[name].as_str().unwrap())
 }
 
 pub(crate) const CACHED: [&str; 2] = ["cached", "cached"];
 
-/// Why they were not cached.
+/// Returns why they were not cached.
 pub(crate) fn missed(fact: &Value) -> [&str; 2] {
     ["own_certificate_missed", "peer_certificate_missed"]
         .map(|name| fact[name].as_str().unwrap_or("-"))
 }
 
-/// Whether a certificate travelled without a cache.
+/// Whether both certificates travelled without a cache.
 pub(crate) fn none_is_cached(fact: &Value) -> bool {
     ways(fact).iter().all(|way| ["whole", "compressed"].contains(way))
 }
 
-/// What the server found when it began.
+/// Returns what the server found when it started.
 pub(crate) fn found(server: &Server) -> Value {
     let fact = server.next();
     assert_eq!(fact["event"], "certificate_cache", "{fact}");
     fact["found"].clone()
 }
 
-/// The server's next connection.
+/// Returns the fact of the server's next connection.
 fn connection(server: &Server) -> Value {
     std::iter::repeat_with(|| server.next()).find(|fact| fact["event"] == "connection").unwrap()
 }
@@ -185,7 +185,8 @@ fn certificates_are_known_again_after_the_server_was_restarted() {
     assert_eq!((ways(&client), ways(&connection(&second))), (CACHED, CACHED), "{client}");
 }
 
-/// Both ends say why: the server knows no ticket, or accepted the client by other authorities. To the client it is one.
+/// Both ends report why: the server doesn't know the ticket, or accepted the client under other authorities. The client
+/// sees one reason.
 #[test]
 fn a_server_that_does_not_know_a_client_any_more_says_why() {
     let ends = Ends::new();
@@ -204,7 +205,7 @@ fn a_server_that_does_not_know_a_client_any_more_says_why() {
     assert_eq!(missed(&connection(&server)), ["-", "unknown-ticket"]);
 }
 
-/// The client has met the server, and was not asked for a certificate.
+/// The client has met the server, which did not ask it for a certificate.
 #[test]
 fn a_client_that_has_no_ticket_says_so() {
     let ends = Ends::new();
@@ -227,12 +228,12 @@ fn a_server_that_changes_its_certificate_sends_the_new_one_whole_once() {
     let (client, of_server) = (ends.connect(&server), connection(&server));
     assert_eq!(missed(&client), ["-", "another-chain"], "{client}");
     assert_eq!(missed(&of_server), ["another-chain", "-"], "{of_server}");
-    // The client is the one that it was.
+    // The client is unchanged.
     assert_eq!(client["own_certificate"], "cached", "{client}");
     assert_eq!(ways(&ends.connect(&server)), CACHED);
 }
 
-/// Whoever was accepted by authorities of before is known no more.
+/// Clients accepted by the former authorities are forgotten.
 #[test]
 fn a_server_whose_authorities_change_forgets_its_clients() {
     let ends = Ends::new();
@@ -306,7 +307,7 @@ fn a_load_uses_what_is_cached_and_leaves_it_to_the_next_process() {
     );
 }
 
-/// A resumption takes a ticket and gives the next one, so that the full handshake after it is cached.
+/// A resumption uses a ticket and brings the next one, so the full handshake after it is cached.
 #[test]
 fn sessions_and_certificates_lie_in_one_directory() {
     let ends = Ends::new();

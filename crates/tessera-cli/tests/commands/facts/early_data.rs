@@ -1,4 +1,4 @@
-//! Scenes with early data: what becomes of it, and what the client is told.
+//! Scenes with early data: its outcome, and what the client reports.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, Server};
 
 impl Stage {
-    /// Of a client that keeps its sessions in a directory of this name.
+    /// Returns the options of a client that keeps its sessions in a directory of this name.
     fn early<'a>(&self, server: &'a Server, sessions: &'a str) -> Vec<&'a str> {
         let trust = ["--fingerprint", &server.fingerprint, "--sessions", sessions];
         [&[server.address.as_str(), EARLY], &trust[..]].concat()
@@ -19,7 +19,7 @@ impl Stage {
         let (sessions, data) = (self.path("accepted"), self.directory.write("data", "early"));
         let options = self.early(&server, &sessions);
         self.connect(&options, 0);
-        // A copy of a session is what no client should have.
+        // A copied session, which no correct client has.
         let copy = self.path("copy");
         copy_all(&sessions, &copy);
         for (sessions, told, code) in [(&sessions, "accepted", 0), (&copy, "rejected-used", 1)] {
@@ -30,7 +30,7 @@ impl Stage {
         self.end(server);
     }
 
-    /// A client that begins with a group that the server doesn't have, and is sent back.
+    /// The client begins with a group that the server doesn't have, and gets a HelloRetryRequest.
     pub(super) fn early_data_that_is_burned(&self) {
         let server = self.serve(&[EARLY, "--groups", "p-256,x25519"]);
         let (sessions, data) = (self.path("burned"), self.directory.write("data", "early"));
@@ -42,8 +42,7 @@ impl Stage {
         self.end(server);
     }
 
-    /// A server that was started anew knows none of its old tickets. The client takes the new ones, though
-    /// its request failed.
+    /// A restarted server knows none of its old tickets. The client takes the new ones, though its request failed.
     pub(super) fn early_data_that_nobody_knows_of(&self) {
         let pki = Pki::new(P256);
         let (own, key) = (pki.path("server.pem"), pki.path("server.key"));

@@ -1,4 +1,4 @@
-//! Every fact that `docs/facts.md` lists comes to be, and no other.
+//! The program reports every fact that `docs/facts.md` lists, and no other.
 
 mod early_data;
 
@@ -16,7 +16,7 @@ use crate::document::DOCUMENT;
 use crate::openssl::{s_client, s_server};
 use crate::program::{P256, Pki, Server, Started, connect, serve, signal, stderr};
 
-/// What no scene makes, with the reason. A fact that is added comes with a scene, or a line here.
+/// What no scene produces, with the reason. A new fact needs a scene, or a line here.
 const UNSEEN: &[(&str, &str)] = &[
     (
         "connection.continuation \"psk_ke\"",
@@ -37,7 +37,7 @@ const UNSEEN: &[(&str, &str)] = &[
     ("state_failed", "a disk fails under a running server, which looks at it once a minute"),
 ];
 
-/// What `fast_open.rs` makes, where the system allows it.
+/// What `fast_open.rs` produces, where the system allows it.
 const ELSEWHERE: [&str; 5] = [
     "listening.fast_open ",
     "listening.fast_open_lacks ",
@@ -46,7 +46,7 @@ const ELSEWHERE: [&str; 5] = [
     "load.begun_in_syn ",
 ];
 
-/// Makes every fact, in scenes that are as short as they can be.
+/// Produces every fact, in scenes as short as possible.
 #[test]
 fn every_documented_fact_is_told_as_documented() {
     let stage = Stage::default();
@@ -92,7 +92,7 @@ impl Stage {
         self.facts.borrow_mut().extend(server.end());
     }
 
-    /// Runs `tessera connect`, which tells one fact and ends with this code.
+    /// Runs `tessera connect`, which reports one fact and exits with this code.
     fn connect(&self, options: &[&str], code: i32) -> Value {
         let output = connect(&[&["--json", "-"], options].concat(), "hello");
         assert_eq!(output.status.code(), Some(code), "{options:?}: {}", stderr(&output));
@@ -153,7 +153,7 @@ impl Stage {
         let limits = told.iter().filter(|fact| fact["event"] == "limits");
         let counts: Vec<_> =
             limits.map(|fact| fact["refused_connections_of_address"].as_u64().unwrap()).collect();
-        // On a slow machine the first may be told before the second comes; none is told twice.
+        // On a slow machine the first may be reported before the second happens; none is reported twice.
         assert!(counts == [2] || counts == [1, 2], "{counts:?}");
         self.facts.borrow_mut().extend(told);
     }
@@ -186,7 +186,7 @@ impl Stage {
         reload(&server, "reloaded");
         fs::write(&psks, "no key").unwrap();
         reload(&server, "reload_failed");
-        // A line as it should be, of an identity that is too long to be imported.
+        // A well-formed line whose identity is too long to be imported.
         fs::write(&psks, format!("{}{KEY}", "x".repeat(70_000))).unwrap();
         reload(&server, "reload_failed");
         self.end(server);
@@ -201,12 +201,12 @@ impl Stage {
             let fact = server.next();
             assert_eq!((&fact["event"], &fact["found"]), (&"state".into(), &found.into()));
             self.facts.borrow_mut().push(fact);
-            // Dropped, it is killed.
+            // Dropping the server kills it.
             if found == "nothing" {
                 self.end(server);
             }
         }
-        // Then a witness knows it, and knows no other that has its place.
+        // Now the witness knows the state; it doesn't know another one in the same place.
         let witness = self.path("witness");
         let witnessed = [&options[..], &["--state-witness", &witness]].concat();
         for (options, found, old_copies) in [
@@ -237,13 +237,13 @@ impl Stage {
             assert_eq!(missed(&fact), [why, why], "{fact}");
             push(fact);
         }
-        // What the server told until then is read there.
+        // This reads what the server has reported so far.
         ends.exchange_certificate(&server);
         push(ends.connect(&server));
         let load = ["--json", "-", "--mode", "full", "--count", "2"];
         let output = ends.run(&server.address, &load);
         push(DOCUMENT.parse(str::from_utf8(&output.stdout).unwrap()));
-        // Neither compresses nor caches.
+        // OpenSSL neither compresses nor caches.
         let page = s_client(&server, &["-CAfile", &root, "-cert", &own, "-key", &key]);
         assert!(page.contains("200 OK"), "{page}");
         let address = server.address.clone();
@@ -264,7 +264,7 @@ impl Stage {
             self.facts.borrow_mut().extend(told);
         }
 
-        // It was replaced, and has nobody.
+        // A replaced server, which knows no clients.
         let server = ends.serve_at(&address, &[]);
         push(ends.connect(&server));
         self.end(server);
@@ -329,7 +329,7 @@ impl Stage {
         }
         self.end(server);
 
-        // What the server doesn't allow is not what was measured.
+        // The server doesn't allow the mode, so something else was measured.
         let server = self.serve(&[]);
         for (mode, advice) in [("psk-only", allowed[0]), ("0rtt", RISKY), ("0rtt-fs", EARLY)] {
             let (code, fact, told) = load(&server, mode);

@@ -1,4 +1,4 @@
-//! Clients that come back, each with sessions of its own, and what they sent first.
+//! Returning clients, each with its own sessions, and recordings of their first flights.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -21,19 +21,19 @@ pub(crate) struct Client {
     asked: u32,
 }
 
-/// What is asked for.
+/// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Service {
-    /// What was sent, back.
+    /// An echo.
     Echo,
-    /// A page, and then the end.
+    /// A page, after which the server closes.
     Http,
 }
 
-/// What became of the first flight of a connection that went well.
+/// What became of the first flight of a successful connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flight {
-    /// There was no ticket for it.
+    /// The client had no ticket for it.
     NotSent,
     Accepted,
     Rejected(Verdict),
@@ -53,7 +53,7 @@ impl Client {
         Self { connector: connector.with_sessions(sessions), service, number, asked: 0 }
     }
 
-    /// A new connection with one question, in the first flight where that can be, and its answer.
+    /// Connects with one question, in the first flight if possible, and returns the answer.
     pub(crate) async fn ask(&mut self, address: SocketAddr) -> io::Result<(Flight, Recording)> {
         self.asked += 1;
         let question = match self.service {
@@ -94,19 +94,19 @@ impl Client {
         if self.service == Service::Echo {
             stream.shutdown().await.map_err(|error| at("the goodbye", error))?;
         }
-        // Takes the tickets that come before the end.
+        // Receives the tickets that arrive before the end.
         stream.read_to_end(&mut Vec::new()).await.map_err(|error| at("the end", error))?;
         let recording = std::mem::take(&mut *recording.lock().unwrap());
         Ok((flight, recording))
     }
 }
 
-/// Where it went wrong.
+/// Adds the place to an error.
 fn at(place: &str, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{place}: {error}"))
 }
 
-/// Sends a recorded flight once more, and waits until the server has ended the connection.
+/// Replays a recorded flight, and waits until the server has ended the connection.
 pub(crate) fn replay(address: SocketAddr, recording: &[u8]) {
     let mut socket = std::net::TcpStream::connect(address).unwrap();
     socket.write_all(recording).unwrap();
@@ -117,7 +117,7 @@ pub(crate) fn replay(address: SocketAddr, recording: &[u8]) {
     assert!(!answer.is_empty(), "the server answers with its hello or an alert");
 }
 
-/// A socket that keeps what is written before anything is read.
+/// A socket that records what is written before the first read.
 struct Recorded {
     io: TcpStream,
     recording: Option<Arc<Mutex<Vec<u8>>>>,

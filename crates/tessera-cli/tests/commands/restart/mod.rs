@@ -1,5 +1,5 @@
-//! `tessera serve --state`, replaced while clients come back all the time: no client sees an error, and their
-//! early data is accepted. After a kill it is refused once, and nothing is executed twice.
+//! Replaces `tessera serve --state` while clients keep returning: no client sees an error, and their early data is
+//! accepted. After a kill it is rejected once, and nothing is executed twice.
 
 mod client;
 mod refusals;
@@ -18,12 +18,12 @@ use tokio::time::{MissedTickBehavior, interval};
 use client::{Client, Flight, Recording, Service, replay};
 use supervisor::{Supervisor, accepted};
 
-/// As many that one waits for a server while others come: 200 a second for half a second.
+/// Enough that one waits for a server while others arrive: 200 a second for half a second.
 const CLIENTS: u32 = 100;
 
 const RESTARTS: usize = 5;
 
-/// Connections: one second's.
+/// Connections per restart: one second's worth.
 const BETWEEN_RESTARTS: usize = 200;
 
 /// 200 connections a second.
@@ -33,7 +33,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-/// Clients that have been here.
+/// Returns clients that have connected before.
 async fn clients(supervisor: &Supervisor, service: Service, count: u32) -> Vec<Client> {
     let root = supervisor.pki.path("root.pem");
     let mut clients = Vec::new();
@@ -46,7 +46,7 @@ async fn clients(supervisor: &Supervisor, service: Service, count: u32) -> Vec<C
     clients
 }
 
-/// Connections at a steady pace.
+/// Connections at a steady rate.
 struct Load {
     over: Arc<AtomicBool>,
     begun: Arc<AtomicUsize>,
@@ -54,7 +54,7 @@ struct Load {
 }
 
 impl Load {
-    /// Whoever has its answer comes again when it is its turn.
+    /// Starts the load. A client that has its answer reconnects when its turn comes.
     fn begin(clients: Vec<Client>, address: SocketAddr) -> Self {
         let (over, begun) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
         let (ended, counter) = (over.clone(), begun.clone());
@@ -85,7 +85,7 @@ impl Load {
         Self { over, begun, flights }
     }
 
-    /// Waits until so many connections were begun.
+    /// Waits until this many connections were started.
     fn wait_for(&self, count: usize) {
         while self.begun.load(Ordering::Relaxed) < count && !self.flights.is_finished() {
             std::thread::sleep(PACE);
@@ -137,7 +137,7 @@ fn restarts_cost_clients_nothing(options: &'static [&'static str], service: Serv
     let flights = runtime.block_on(load.end());
     assert!(handed_on >= u64::from(CLIENTS), "{handed_on}");
 
-    // Whoever recorded them executes nothing with them, at this server or the ones before.
+    // An attacker who recorded the flights gets none executed, by this server or its predecessors.
     replay_all(supervisor.address(), &flights);
     let (status, facts) = supervisor.end("-TERM");
     assert!(status.success(), "{status}");
@@ -178,8 +178,8 @@ fn a_kill_costs_clients_a_round_trip_and_executes_nothing_twice() {
     let found = supervisor.start();
     assert_eq!(found["found"], "crashed", "{found}");
 
-    // It says that it lost their keys, and their clients know that they have sent since then: all whose
-    // handshake was short beside the new life, which began at the latest now. docs/0rtt-fs.md, section 10.
+    // The server reports that it lost their keys, and how long it has run. A client whose handshake was short compared
+    // with that knows that it sent its flight in this run, which began at the latest now. docs/0rtt-fs.md, section 10.
     let life = Instant::now();
     std::thread::sleep(Duration::from_millis(500));
     let mut lost = Vec::new();

@@ -1,4 +1,4 @@
-//! State directories that can't be used, as whoever starts the server meets them.
+//! State directories that can't be used, as the server's user sees them.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -11,7 +11,7 @@ use tessera_test_peers::Directory;
 use super::supervisor::RUNTIME_DIRECTORY;
 use crate::program::{run, signal, stderr, tessera};
 
-/// A state, and the directory in memory for its key.
+/// A state directory, and the directory in memory for its key.
 struct Place {
     files: Directory,
     runtime: Directory,
@@ -23,7 +23,7 @@ impl Place {
         Self { files: Directory::new(), runtime }
     }
 
-    /// One that a server left properly.
+    /// Makes one that a server left properly.
     fn left() -> Self {
         let place = Self::new();
         place.start(&[]).end();
@@ -42,7 +42,7 @@ impl Place {
         serve
     }
 
-    /// A server that starts, and what it found.
+    /// Starts a server, and returns what it found.
     fn start(&self, options: &[&str]) -> Running {
         let mut child = self.serve(options).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -51,7 +51,7 @@ impl Place {
         Running { child, found: found["found"].as_str().unwrap().to_owned() }
     }
 
-    /// One that refuses to; its words.
+    /// Starts a server that must refuse; returns its error.
     fn refuses(&self, options: &[&str]) -> String {
         refuses(&mut self.serve(options))
     }
@@ -118,7 +118,7 @@ fn a_state_that_is_damaged_newer_or_in_use_is_refused_with_its_remedy() {
     assert_eq!(place.start(&[]).found, "crashed");
 }
 
-/// It has read the one-time keys when it fails.
+/// The server fails after it has read the one-time keys.
 #[test]
 fn a_start_that_fails_half_way_costs_clients_nothing() {
     let place = Place::new();
@@ -128,7 +128,7 @@ fn a_start_that_fails_half_way_costs_clients_nothing() {
     let note = place.state("key-was");
     for options in [&["--state-key", key.as_str()][..], &[]] {
         place.start(options).end();
-        // It can be neither removed nor written.
+        // The note can be neither removed nor written.
         let _ = fs::remove_file(&note);
         fs::create_dir(&note).unwrap();
         let output = run(&mut place.serve(options), "");
@@ -148,7 +148,7 @@ fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
     fs::remove_file(&key).unwrap();
     let words = ["its key is gone", "RuntimeDirectoryPreserve=yes", AFRESH];
     tells(&place.refuses(&[]), &words);
-    // The machine was restarted, or it is another one.
+    // Simulates a reboot, or another machine.
     place.change("key-was", |note| note[5] ^= 1);
     assert_eq!(place.start(&[]).found, "key-gone");
     place.start(&[]).end();
@@ -186,12 +186,12 @@ fn the_key_of_a_state_is_taken_from_where_it_is_said_to_be() {
     let mut serve = place.serve(&["--state-key", "credential:gone"]);
     let told = refuses(serve.env("CREDENTIALS_DIRECTORY", place.files.as_path()));
     tells(&told, &["no such file"]);
-    // On a disk it would outlive the power.
+    // On a disk the key would survive a power loss.
     let mut serve = place.serve(&[]);
     tells(&refuses(serve.env(RUNTIME_DIRECTORY, "/proc")), &["on a disk", "--state-key"]);
 }
 
-/// What a user is told at the start.
+/// Returns what the server reports to its user at the start.
 fn warned(place: &Place, options: &[&str]) -> (String, String) {
     let mut child = place.serve(options);
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -214,7 +214,7 @@ fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
         let _ = fs::remove_dir_all(to);
         assert!(Command::new("cp").args(["-a", from, to]).status().unwrap().success());
     };
-    // Nobody warns where an old copy doesn't open.
+    // No warning where an old copy can't be opened.
     let (found, told) = warned(&place, &[]);
     assert!(found.contains(r#""old_copies":"refused""#) && told.is_empty(), "{found} {told}");
     fs::remove_dir_all(&state).unwrap();
@@ -255,13 +255,13 @@ fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
     tells(&told, &["--state-key"]);
 }
 
-/// Runs with the state's directory on a file system of its own.
+/// Runs with the state directory on its own file system.
 fn mounted(place: &Place, options: &str) -> Command {
     fs::create_dir(place.files.path("state")).unwrap();
     let script = r#"mount -t tmpfs -o mode=700 none "$1" && chmod "${0%,*}" "$1" && mount -o "remount,${0#*,}" "$1" && shift && exec "$@""#;
     let serve = place.serve(&[]);
     let mut command = Command::new("unshare");
-    // Root of a namespace of its own could not use what belongs to the peers' user.
+    // Root of a user namespace could not use files of the peers' user.
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         command.arg("--map-root-user");
     }

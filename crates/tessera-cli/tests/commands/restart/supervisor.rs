@@ -1,4 +1,4 @@
-//! What service managers do: holds the listening socket, and starts one server after the other with it.
+//! Acts as a service manager: holds the listening socket, and starts one server after the other with it.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
@@ -13,15 +13,15 @@ use tessera_test_peers::Directory;
 use crate::document::DOCUMENT;
 use crate::program::{P256, Pki, signal};
 
-/// Names the place for the key of a state.
+/// Names the directory for the key of a state.
 pub(crate) const RUNTIME_DIRECTORY: &str = "RUNTIME_DIRECTORY";
 
 pub(crate) struct Supervisor {
     socket: TcpListener,
     pub(crate) pki: Pki,
-    /// How the servers answer.
+    /// Selects the servers' answers.
     options: &'static [&'static str],
-    /// In memory, as a service manager's.
+    /// In memory, like a service manager's.
     runtime: Directory,
     files: Directory,
     running: Option<Running>,
@@ -48,9 +48,9 @@ impl Supervisor {
         self.socket.local_addr().unwrap()
     }
 
-    /// Starts a server, and waits until it has opened its state; what it found there.
+    /// Starts a server, waits until it has opened its state, and returns what it found there.
     pub(crate) fn start(&mut self) -> Value {
-        // The shell gives the socket its place, and its own process to the server.
+        // The shell moves the socket to its descriptor, and becomes the server.
         let script = r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@""#;
         let mut child = Command::new("sh")
             .args(["-c", script, "sh", env!("CARGO_BIN_EXE_tessera"), "serve"])
@@ -75,7 +75,7 @@ impl Supervisor {
         found
     }
 
-    /// Sends a signal, and waits for the end; what the server told.
+    /// Sends a signal, waits for the end, and returns what the server reported.
     pub(crate) fn end(&mut self, name: &str) -> (ExitStatus, Vec<Value>) {
         let Running { mut child, told } = self.running.take().expect("it was started");
         signal(&child, name);
@@ -92,7 +92,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// How many flights of these connections a server accepted.
+/// Returns how many flights of these connections a server accepted.
 pub(crate) fn accepted(told: &[Value]) -> usize {
     told.iter().filter(|fact| fact["early_data"] == "accepted").count()
 }

@@ -1,4 +1,4 @@
-//! Configurations that can't be: both commands say the same, with file, line, key and what to do.
+//! Invalid configurations: both commands report the same, with file, line, key and what to do.
 
 use super::world::World;
 use crate::program::{stderr, tessera};

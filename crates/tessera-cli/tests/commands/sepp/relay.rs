@@ -1,4 +1,4 @@
-//! From start to end.
+//! A SEPP from start to end.
 
 use super::world::{HOME, UDM, VISITED, World, answer_to, udm};
 use crate::program::tessera;
@@ -13,7 +13,7 @@ async fn two_processes_agree_relay_tell_and_part() {
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.ends_with(&answer_to("GET", AM_DATA)), "{answer}");
 
-    // Refused at home: the API is none of roaming. One line, and no more of the subscriber than the network.
+    // Rejected at home: the API is not one for roaming. One line, with no more of the subscriber than the network.
     let answer = world.request(&world.visited, "GET", UDM, "/nudr-dr/v1/imsi-999700000000001");
     assert!(answer.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{answer}");
     let told = home.says("a message was refused");
@@ -23,7 +23,7 @@ async fn two_processes_agree_relay_tell_and_part() {
     );
     assert!(!told.to_string().contains("imsi-999700000000001"), "{told}");
 
-    // Nobody is there. The peer isn't told why, and the log is.
+    // Nothing listens there. The reason is in the log, but not in the answer to the peer.
     let nobody = "amf.5gc.mnc070.mcc999.3gppnetwork.org";
     let answer = world.request(&world.visited, "GET", nobody, AM_DATA);
     assert!(answer.contains("TARGET_NF_NOT_REACHABLE") && !answer.contains("detail"), "{answer}");
@@ -58,7 +58,7 @@ async fn two_processes_agree_relay_tell_and_part() {
     assert_eq!(peers[0]["fqdn"], HOME);
     assert_eq!(peers[0]["association"]["plmns"], serde_json::json!(["999-70"]));
 
-    // An operator ends N32 with a peer, and begins it again.
+    // An operator ends N32 with a peer, and starts it again.
     let path = format!("/peers/{HOME}");
     assert!(world.ask(&world.visited, "GET", &path).contains("\"state\": \"established\""));
     assert!(world.ask(&world.visited, "POST", &format!("{path}/drain")).contains(" 202 "));
@@ -73,7 +73,7 @@ async fn two_processes_agree_relay_tell_and_part() {
     assert!(world.request(&world.visited, "GET", UDM, AM_DATA).contains(" 200 OK"));
     assert!(world.ask(&world.visited, "POST", "/peers/x.example.org/drain").contains(" 404 "));
 
-    // Whoever goes says so.
+    // A SEPP that shuts down ends N32 first.
     assert_eq!(visited.end().code(), Some(0));
     home.says("the association is terminated");
     assert_eq!(home.end().code(), Some(0));

@@ -1,4 +1,4 @@
-//! SIGHUP: all files again, or none.
+//! SIGHUP reloads all files, or none.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     };
     works();
 
-    // A key of another certificate, and no TOML, and a peer of nobody's anchor: all goes on as it was.
+    // A key of another certificate, invalid TOML, and a peer with an unknown anchor: the old configuration stays.
     let certificate = world.visited.pki.path("sepp.pem");
     let kept = fs::read(&certificate).unwrap();
     fs::copy(world.visited.pki.path("server.pem"), &certificate).unwrap();
@@ -43,7 +43,7 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     let metrics = world.ask(&world.visited, "GET", "/metrics");
     assert!(metrics.contains("sepp_reload_total{result=\"failed\"} 3\n"), "{metrics}");
 
-    // Another certificate of the same name, and what has to wait.
+    // Another certificate of the same name, and settings that need a restart.
     world.visited.pki.issue("sepp", &format!("subjectAltName=DNS:{}", world.visited.fqdn), P256);
     world.write(&world.visited, &good.replace("threads = 2", "threads = 3"));
     visited.signal("-HUP");
@@ -54,7 +54,7 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     let metrics = world.ask(&world.visited, "GET", "/metrics");
     assert!(metrics.contains("sepp_reload_total{result=\"ok\"} 1\n"), "{metrics}");
 
-    // A peer that leaves the configuration is nobody any more.
+    // A peer removed from the configuration is unknown.
     let without = good.split("[trust.home]").next().unwrap();
     world.write(&world.visited, without);
     visited.signal("-HUP");
@@ -65,12 +65,13 @@ async fn a_reload_takes_all_of_the_files_or_none() {
     assert_eq!(home.end().code(), Some(0));
 }
 
-/// Opening a pipe waits for its other end: one in the place of a file would block this reload and all later ones.
+/// Opening a pipe blocks until its other end is opened: a pipe in place of a file would block this reload and all later
+/// ones.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
     let world = World::new();
     let [home, visited] = world.start(udm().await);
-    // A SEQUENCE, as far as anybody looks at a response before a handshake.
+    // A SEQUENCE; nothing reads more of a response before a handshake.
     let staple = world.files.write("staple", "0\0");
     let good = world.text(&world.visited, &world.home, "");
     let with_staple = good.replace("[listen]", &format!("ocsp = \"{staple}\"\n[listen]"));

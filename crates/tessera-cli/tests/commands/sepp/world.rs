@@ -1,4 +1,4 @@
-//! Two operators, each with a SEPP in a process of its own, and the home network's function.
+//! Two operators, each with a SEPP in its own process, and the home network's function.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// Both configurations as they are at first.
+    /// Returns the initial configuration of an operator.
     pub(crate) fn text(&self, own: &Operator, other: &Operator, more: &str) -> String {
         let admin = self.admin(own);
         let file = |name: &str| own.pki.path(name);
@@ -84,7 +84,7 @@ impl World {
         self.files.write(&format!("{}.toml", own.name), text)
     }
 
-    /// Starts the SEPPs of both, the home network's with this function.
+    /// Starts both SEPPs; the home network's uses this function.
     pub(crate) fn start(&self, udm: SocketAddr) -> [Running; 2] {
         let hosts = format!("[sbi]\nhosts = {{ \"{UDM}\" = \"{udm}\" }}\n");
         let home = self.write(&self.home, &self.text(&self.home, &self.visited, &hosts));
@@ -104,7 +104,7 @@ impl World {
         self.files.path(&format!("{}.sock", own.name))
     }
 
-    /// What operators are answered.
+    /// Returns what the admin socket answers.
     pub(crate) fn ask(&self, own: &Operator, method: &str, path: &str) -> String {
         let mut socket = UnixStream::connect(self.admin(own)).unwrap();
         write!(socket, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
@@ -113,7 +113,7 @@ impl World {
         text
     }
 
-    /// What an own network function of this operator is answered.
+    /// Returns what a network function of this operator is answered.
     pub(crate) fn request(&self, own: &Operator, method: &str, target: &str, path: &str) -> String {
         let mut socket = TcpStream::connect(("127.0.0.1", own.sbi)).unwrap();
         write!(
@@ -128,7 +128,7 @@ impl World {
     }
 }
 
-/// A network function that tells what it was asked.
+/// Starts a network function that answers with the request it received.
 pub(crate) async fn udm() -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -153,7 +153,7 @@ pub(crate) async fn udm() -> SocketAddr {
     address
 }
 
-/// AccessAndMobilitySubscriptionData (TS 29.503) that has what was asked.
+/// Returns an AccessAndMobilitySubscriptionData (TS 29.503) that contains the request.
 pub(crate) fn answer_to(method: &str, path: &str) -> String {
     format!(r#"{{"sharedAmDataIds":["{method} {path}"]}}"#)
 }

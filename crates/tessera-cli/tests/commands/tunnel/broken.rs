@@ -1,9 +1,9 @@
-//! Files that can't be as they are: exit code 2, which one, and what to do.
+//! Invalid files: exit code 2, the file's name, and what to do.
 
 use crate::program::{run, stderr, tessera};
 use crate::running::{Stage, backend};
 
-/// What both `check` and `run` say of a file that neither takes.
+/// Returns what both `check` and `run` report of a file that they reject.
 fn refused(file: &str) -> String {
     let [checked, ran] = ["check", "run"].map(|command| {
         let output = run(tessera().args(["tunnel", command, file]), "");

@@ -1,4 +1,4 @@
-//! Where `/run` is no memory, as in most containers: a state's key lies in `/dev/shm`, or `check` reports that it can't.
+//! With `/run` on disk, as in most containers, a state's key is in `/dev/shm`, or `check` reports that it can't be.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::program::{run, stderr, tessera};
 use crate::running::{Running, Stage, backend};
 
-/// `tessera tunnel` with a file system that is no memory at `/run`, and with what this script makes of the rest.
+/// Runs `tessera tunnel` with `/run` on disk, after this script has prepared the rest.
 fn in_container(script: &str, arguments: [&str; 2]) -> Command {
     let program = tessera();
     let mut command = Command::new("unshare");
@@ -21,7 +21,7 @@ fn in_container(script: &str, arguments: [&str; 2]) -> Command {
     command
 }
 
-/// What `check` and `run` write where neither takes the file.
+/// Returns what `check` and `run` write about a file that they reject.
 #[track_caller]
 fn refused(script: &str, file: &str) -> String {
     let [checked, ran] = ["check", "run"].map(|command| {
@@ -64,7 +64,7 @@ fn a_key_goes_to_shared_memory_where_only_its_user_can_enter() {
         let written = refused(&format!("{SHARED_MEMORY} && {what}"), &file);
         assert!(written.contains("/dev/shm/tessera-0") && written.contains(error), "{written}");
     }
-    // Everybody may rename what is there.
+    // Any user may rename files there.
     let written = refused("mount -t tmpfs -o mode=777 none /dev/shm", &file);
     assert!(written.contains("/run/tessera"), "{written}");
     // The second one is another container: its shared memory is new, and the machine's boot the same.

@@ -20,7 +20,7 @@ fn two_tunnels_of_a_file_carry_each_its_own() {
         assert_eq!(ask(a, &line).unwrap(), format!("one: {line}"));
         assert_eq!(ask(b, &line).unwrap(), format!("two: {line}"));
     }
-    // The first connection brings what the others use.
+    // The first connection brings the tickets that the others use.
     let metrics = stage.ask("servers", "/metrics");
     let accepted = |tunnel: &str, count: u32| {
         let name = "tessera_tunnel_early_data_total";
@@ -67,7 +67,7 @@ fn a_process_that_ends_lets_connections_end_and_cuts_the_rest() {
     assert_eq!(talk.ask("before").unwrap(), "before");
     client.signal("-TERM");
     client.says("asked to end");
-    // There is a second for it.
+    // The connection has a second to end.
     assert_eq!(talk.ask("meanwhile").unwrap(), "meanwhile");
     client.says("ended");
     assert!(talk.ask("afterwards").is_err());
@@ -98,7 +98,7 @@ fn a_supervisor_hears_when_a_process_is_ready_reloads_and_ends() {
         server.signal("-HUP");
         assert!(hears("RELOADING=1").contains("MONOTONIC_USEC="));
         hears("READY=1");
-        // One that fails is over too.
+        // A failed reload ends with READY=1 too.
         std::fs::write(&file, "").unwrap();
     }
     server.signal("-TERM");

@@ -1,4 +1,4 @@
-//! `docs/tunnel.md` has every key, and no other.
+//! `docs/tunnel.md` lists every key, and no other.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::program::{run, tessera};
 
 const PAGE: &str = include_str!("../../../../../docs/tunnel.md");
 
-/// The keys of a table under this heading, up to the next heading of the same kind.
+/// Returns the keys of the table under this heading, up to the next heading of the same level.
 fn documented(heading: &str) -> BTreeSet<String> {
     let (_, rest) = PAGE.split_once(&format!("\n### `[{heading}]`\n")).unwrap();
     let section = rest.split("\n### ").next().unwrap().split("\n## ").next().unwrap();
@@ -15,7 +15,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
     keys.collect()
 }
 
-/// The options of a command, which are keys.
+/// Returns the options of a command, which are keys.
 fn options(command: &str) -> BTreeSet<String> {
     let output = run(tessera().args(["tunnel", command, "--help"]), "");
     let help = String::from_utf8(output.stdout).unwrap();
@@ -32,7 +32,7 @@ fn every_option_is_a_key_that_the_page_has_and_every_key_but_those_of_fleets_an_
         assert!(options.len() > 15, "{options:?}");
         let mut keys = documented(heading);
         if command == "client" {
-            // They are explained at the server.
+            // They are documented at the server.
             keys.extend(documented("server.NAME"));
         }
         let missing: Vec<_> = options.difference(&keys).filter(|key| *key != "help").collect();

@@ -1,4 +1,4 @@
-//! SIGHUP: all files again, or none.
+//! SIGHUP reloads all files, or none.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn a_reload_takes_all_of_the_files_or_none() {
     let [entrance, _] = client.addresses();
     assert_eq!(ask(entrance, "one").unwrap(), "one");
 
-    // Only the second tunnel's file is broken; the first one's is another.
+    // Only the second tunnel's file is broken; the first one's has changed.
     let (certificate, key) = (stage.pki.path("server.pem"), stage.pki.path("server.key"));
     let kept = fs::read(&certificate).unwrap();
     stage.pki.issue("other", "subjectAltName=DNS:localhost", P256);
@@ -42,7 +42,7 @@ fn a_reload_takes_all_of_the_files_or_none() {
     assert_eq!(told["file"], file);
     assert_eq!(ask(entrance, "three").unwrap(), "three");
 
-    // Now all of it; what can't change is named, and stays.
+    // All valid; settings that can't change are reported, and stay.
     let moved = other.replace("127.0.0.1:0", "127.0.0.1:1");
     stage.write("server", &[&moved, &good[1]]);
     server.signal("-HUP");
@@ -103,7 +103,8 @@ fn a_server_that_is_not_named_any_more_is_refused_after_a_reload() {
     assert_eq!(client.end().code(), Some(0));
 }
 
-/// Opening a pipe waits for its other end: one in the place of a file would block this reload and all later ones.
+/// Opening a pipe blocks until its other end is opened: a pipe in place of a file would block this reload and all later
+/// ones.
 #[test]
 fn a_pipe_in_the_place_of_a_file_fails_one_reload_and_no_later_one() {
     let stage = Stage::new();

@@ -1,4 +1,4 @@
-//! A server end that is replaced while programs use it.
+//! A server end is replaced while programs use it.
 
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::running::{Running, Stage, ask, backend};
 
-/// The shell gives the socket its place, and its own process to the server.
+/// The shell moves the socket to its descriptor, and becomes the server.
 const HAND_OVER: &str =
     r#"exec 3<&0 0</dev/null; LISTEN_FDS=1 LISTEN_PID=$$ LISTEN_FDNAMES=a exec "$@""#;
 
@@ -64,7 +64,7 @@ fn a_clean_restart_with_an_inherited_socket_costs_no_program_anything() {
     for program in programs {
         program.join().unwrap();
     }
-    // Nothing went wrong that nobody saw.
+    // No failure went unseen.
     let metrics = stage.ask("client", "/metrics");
     let reset = "outcome=\"reset_by_verdict\"} 0\n";
     assert!(metrics.contains(reset), "{metrics}");
@@ -87,7 +87,7 @@ fn a_state_is_there_again_after_a_start_that_failed() {
     assert_eq!(ask(entrance, "one").unwrap(), "one");
     assert_eq!(server.end().code(), Some(0));
 
-    // One that can't listen, and one whose certificate is broken.
+    // A tunnel that can't listen, and one whose certificate is broken.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let busy = section.replace("127.0.0.1:0", &taken.local_addr().unwrap().to_string());
     let garbage = stage.files.write("garbage.pem", "garbage\n");
@@ -97,7 +97,7 @@ fn a_state_is_there_again_after_a_start_that_failed() {
         assert_eq!(failed.child.wait().unwrap().code(), Some(code));
     }
 
-    // What was there is there again.
+    // All earlier tunnels are back.
     let moved = section.replace("127.0.0.1:0", &address.to_string());
     let server = Running::start(&stage.write("server", &[&moved]));
     let told = server.says("state in ");
