@@ -1,4 +1,4 @@
-//! What compression saves in a full handshake, in bytes.
+//! How many bytes compression saves in a full handshake.
 //!
 //! ```text
 //! cargo run -p tessera-compression --example compress --features brotli
@@ -17,7 +17,7 @@ fn main() {
     println!("compressed: {compressed} bytes, {} less", whole - compressed);
 }
 
-/// The length of a server's flight, where both ends have the codecs of this crate or none.
+/// Returns the length of a server's flight, with the codecs of this crate at both ends or without.
 fn flight(compressed: bool) -> usize {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let key = PrivateKey::Signs(Arc::new(NullSigner));
@@ -31,7 +31,7 @@ fn flight(compressed: bool) -> usize {
     pair.server_output.as_slice().len()
 }
 
-/// Like a chain of two certificates: names and object identifiers that repeat, and keys and signatures
+/// Returns data like a chain of two certificates: names and object identifiers that repeat, and keys and signatures
 /// that don't.
 fn chain() -> Vec<Vec<u8>> {
     let names = b"\x06\x03\x55\x04\x0aExample Certification Authority, OCSP http://ca.example/";
@@ -40,7 +40,7 @@ fn chain() -> Vec<Vec<u8>> {
     mixed.chunks(1200).map(<[u8]>::to_vec).collect()
 }
 
-/// A third of the bytes is noise.
+/// Every third byte is noise.
 fn pick((at, (name, noise)): (usize, (&u8, u8))) -> u8 {
     if at / 100 % 3 == 2 { noise } else { *name }
 }

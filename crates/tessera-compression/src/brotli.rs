@@ -9,8 +9,8 @@ use crate::memory::Memory;
 
 /// Certificates compressed with Brotli.
 ///
-/// Its decoder sizes its window by what a peer announces: for the time of decoding up to 16 MiB, of
-/// which no more is touched than the certificates are long.
+/// The decoder sizes its window by the peer's header: up to 16 MiB while it decodes, of which it touches no more than
+/// the length of the certificates.
 #[derive(Default)]
 pub struct Brotli {
     made: Memory,
@@ -41,7 +41,7 @@ impl CertificateCompression for Brotli {
         body: &mut [u8],
     ) -> Result<usize, CertificateNotDecoded> {
         let alloc = StandardAlloc::default;
-        // Strict: without the large windows that are not RFC 7932's.
+        // Strict: rejects large windows, which are not part of RFC 7932.
         let mut state = BrotliState::new_strict(alloc(), alloc(), alloc());
         let (mut to_read, mut read) = (compressed.len(), 0);
         let (mut room, mut written, mut total) = (body.len(), 0, 0);
@@ -55,7 +55,7 @@ impl CertificateCompression for Brotli {
             &mut total,
             &mut state,
         );
-        // Nothing may follow the stream.
+        // Trailing data is an error.
         match result {
             BrotliResult::ResultSuccess if to_read == 0 => Ok(written),
             _ => Err(CertificateNotDecoded),
@@ -63,8 +63,8 @@ impl CertificateCompression for Brotli {
     }
 }
 
-/// The quality that compresses best: it is done once for a chain.
+/// The best compression: each chain is compressed only once.
 const BEST: i32 = 11;
 
-/// A window of 256 KiB: longer chains are not read.
+/// A window of 256 KiB: the engine accepts no longer chains.
 const WINDOW_BITS: i32 = 18;

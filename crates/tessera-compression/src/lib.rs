@@ -1,8 +1,8 @@
 //! Compressed certificates (RFC 8879) for Tessera, in both directions.
 //!
-//! A certificate chain is most of what a server sends in a full handshake. [`Zlib`] and, with the
-//! feature `brotli`, `Brotli` implement [`tessera::auth::CertificateCompression`]; put them into the
-//! configuration of a client or a server:
+//! A certificate chain is most of what a server sends in a full handshake. [`Zlib`] and, with the feature `brotli`,
+//! `Brotli` implement [`tessera::auth::CertificateCompression`]; put them into the configuration of a client or a
+//! server:
 //!
 //! ```
 //! # fn configure(config: &mut tessera::ServerConfig) {
@@ -10,12 +10,11 @@
 //! # }
 //! ```
 //!
-//! Safari offers zlib, Chromium Brotli. OpenSSL has both from version 3.2, Debian's 3.0 has neither.
+//! Safari offers zlib, Chromium Brotli. OpenSSL supports both from version 3.2; Debian's 3.0 supports neither.
 //!
-//! Each remembers the last 64 chains that it compressed, before and after: a server compresses a chain
-//! once, not at every handshake. Give all connections the same configuration, or configurations with
-//! the same values of these types. Nothing that a peer sends is remembered, and what a peer sends is
-//! decompressed into no more than the length that the engine allows (128 KiB).
+//! Each caches the last 64 chains that it compressed, before and after, so that a server compresses a chain once, not
+//! at every handshake. Use the same configuration for all connections, or configurations that share the values of these
+//! types. Data from peers is never cached, and is decompressed to at most the length that the engine allows (128 KiB).
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "brotli")]
@@ -31,7 +30,7 @@ use std::sync::Arc;
 
 use tessera::auth::CertificateCodecFactory;
 
-/// All algorithms of this crate, those that compress best first.
+/// Returns all algorithms of this crate, best compression first.
 pub fn codecs() -> Vec<Arc<dyn CertificateCodecFactory>> {
     vec![
         #[cfg(feature = "brotli")]

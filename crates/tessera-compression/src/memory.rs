@@ -1,23 +1,22 @@
-//! What was compressed already.
+//! The cache of compressed chains.
 
 use std::sync::{PoisonError, RwLock};
 
-/// The chains that were compressed last, before and after. Whoever needs one that is there waits for
-/// nobody.
+/// The chains compressed last, before and after. A lookup that hits doesn't wait for a compression.
 #[derive(Default)]
 pub(crate) struct Memory(RwLock<Vec<Compressed>>);
 
 struct Compressed {
     body: Vec<u8>,
-    /// `None` if it became no shorter.
+    /// `None` if compression did not make it shorter.
     compressed: Option<Vec<u8>>,
 }
 
-/// How many chains are remembered.
+/// The size of the cache, in chains.
 const CHAINS: usize = 64;
 
 impl Memory {
-    /// The compressed form of `body`, remembered or made by `compress`, if it is the shorter one.
+    /// Returns the compressed form of `body`, cached or made by `compress`, if it is shorter.
     pub(crate) fn shorter(
         &self,
         body: &[u8],
@@ -28,7 +27,7 @@ impl Memory {
         }
         let compressed = compress(body).filter(|made| made.len() + HEADER_LEN < body.len());
         let mut chains = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Another connection may have been faster.
+        // Another connection may have added it meanwhile.
         if !chains.iter().any(|known| known.body == body) {
             if chains.len() == CHAINS {
                 chains.remove(0);
@@ -44,7 +43,7 @@ impl Memory {
     }
 }
 
-/// What CompressedCertificate adds: the algorithm and two lengths (RFC 8879 §4).
+/// The overhead of CompressedCertificate: the algorithm and two lengths (RFC 8879 §4).
 const HEADER_LEN: usize = 2 + 3 + 3;
 
 #[cfg(test)]
@@ -69,7 +68,7 @@ mod tests {
     fn a_compressed_certificate_counts_only_if_it_is_shorter() {
         let memory = Memory::default();
         assert_eq!(memory.shorter(&[7; 100], |_| Some(vec![1; 92])), None);
-        // Remembered too.
+        // That compression didn't help is cached too.
         assert_eq!(memory.shorter(&[7; 100], |_| unreachable!()), None);
         assert_eq!(memory.shorter(&[8; 100], |_| Some(vec![1; 91])), Some(vec![1; 91]));
         assert_eq!(memory.shorter(&[9; 100], |_| None), None);

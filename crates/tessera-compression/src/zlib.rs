@@ -32,12 +32,12 @@ impl CertificateCompression for Zlib {
             | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
         let mut state = Box::<DecompressorOxide>::default();
         match decompress(&mut state, compressed, body, 0, flags) {
-            // Nothing may follow the checksum.
+            // Trailing data after the checksum is an error.
             (TINFLStatus::Done, read, written) if read == compressed.len() => Ok(written),
             _ => Err(CertificateNotDecoded),
         }
     }
 }
 
-/// The level that compresses best: it is done once for a chain.
+/// The best compression: each chain is compressed only once.
 const BEST: u8 = 9;

@@ -1,4 +1,4 @@
-//! What the codecs make of chains, and of what a peer might send in their place.
+//! Chains through the codecs, and hostile input.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tessera::auth::{
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::Zlib;
 
-/// A codec of each algorithm, as a client's connection has it.
+/// Returns a codec of each algorithm, as a client's connection has it.
 fn codecs() -> Vec<Box<dyn CertificateCodec>> {
     tessera_compression::codecs().into_iter().map(codec).collect()
 }
@@ -32,7 +32,7 @@ fn encoded(codec: &mut Box<dyn CertificateCodec>, body: &[u8]) -> Option<Vec<u8>
     Some(encoded.encoded)
 }
 
-/// Like a Certificate: much that repeats, and keys and signatures that don't.
+/// Returns data like a Certificate: much that repeats, and keys and signatures that don't.
 fn body(len: usize) -> Vec<u8> {
     let mut state = 1u64;
     let noise = core::iter::repeat_with(move || {
@@ -59,7 +59,7 @@ fn decode(
     let mut body = vec![0xaa; len];
     let algorithm = codec.offers()[0];
     let decoded = codec.decode(algorithm, encoded, &mut body)?;
-    // Compression knows no chains.
+    // Compression yields a body, never a known chain.
     assert!(matches!(decoded, Decoded::Body(_)), "{decoded:?}");
     if let Decoded::Body(written) = decoded {
         body.truncate(written);
@@ -75,7 +75,7 @@ fn compressed_certificates_are_decompressed_to_what_they_were() {
             let encoded = encode(codec, &body);
             assert!(encoded.len() < len);
             assert_eq!(decode(codec, &encoded, len), Ok(body.clone()));
-            // Once more, from memory.
+            // Once more, from the cache.
             assert_eq!(encode(codec, &body), encoded);
         }
     }
@@ -104,7 +104,7 @@ fn no_more_is_decompressed_than_there_is_room_for() {
         for room in [0, 1, 500, 999] {
             assert_eq!(decode(codec, &encoded, room), Err(CertificateNotDecoded), "{room}");
         }
-        // Less than announced is told by the length, which the engine compares.
+        // A shorter body shows by its length, which the engine compares.
         assert_eq!(decode(codec, &encoded, 1001), Ok(body(1000)));
     }
 }
@@ -124,7 +124,7 @@ fn a_compressed_stream_that_is_cut_or_followed_by_more_is_refused() {
     }
 }
 
-/// No input makes a decoder panic, or write what zlib's checksum doesn't vouch for.
+/// No input makes a decoder panic, or produce output that zlib's checksum doesn't match.
 #[test]
 fn flipped_bits_make_no_decoder_panic() {
     for codec in &mut codecs() {
@@ -135,7 +135,7 @@ fn flipped_bits_make_no_decoder_panic() {
             flipped[bit / 8] ^= 1 << (bit % 8);
             let decoded = decode(codec, &flipped, 1000);
             if codec.offers() == [CertificateCompressionAlgorithm::ZLIB] {
-                // Some bits pad, and the level in the header says nothing to a decoder.
+                // Some bits are padding, and decoders ignore the level in the header.
                 assert!(decoded.is_err() || decoded == Ok(body.clone()), "{bit}");
             }
         }
@@ -149,14 +149,14 @@ fn noise_makes_no_decoder_panic() {
     for codec in &mut codecs() {
         for start in 0..250 {
             for len in 0..50 {
-                // Whatever comes of it.
+                // The result doesn't matter.
                 let _ = decode(codec, &noise[start..start + len], 2000);
             }
         }
     }
 }
 
-/// A stream that zlib itself made (Python's module).
+/// A stream made by zlib itself (Python's module).
 #[test]
 fn a_stream_made_by_zlib_itself_is_decompressed() {
     let text = b"certificate certificate certificate";
@@ -171,8 +171,8 @@ const ZLIB: &[u8] = &[
     202,
 ];
 
-/// RFC 7932 §9.1: an empty last metablock in a window of 64 KiB; and the same in a large window,
-/// which is not RFC 7932's.
+/// RFC 7932 §9.1: an empty last metablock in a window of 64 KiB; and the same in a large window, which RFC 7932 doesn't
+/// have.
 #[cfg(feature = "brotli")]
 #[test]
 fn brotli_with_large_windows_is_refused() {
@@ -181,7 +181,7 @@ fn brotli_with_large_windows_is_refused() {
     assert_eq!(decode(brotli, &[0x11, 0xd8], 100), Err(CertificateNotDecoded));
 }
 
-/// What the peer can't read isn't made, and other connections find what one has compressed.
+/// Nothing is compressed for a peer that can't decompress it, and connections share the cache.
 #[test]
 fn certificates_are_compressed_only_for_peers_that_can_decompress_them() {
     for factory in tessera_compression::codecs() {

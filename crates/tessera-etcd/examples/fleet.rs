@@ -1,11 +1,11 @@
-//! One server of a fleet: its ticket keys and its one-time keys are in etcd.
+//! One server of a fleet that keeps its ticket keys and one-time keys in etcd.
 //!
 //! ```text
 //! etcd &
 //! cargo run -p tessera-etcd --example fleet -- 127.0.0.1:2379
 //! ```
 //!
-//! Several endpoints may be given. Start it several times: each new server lists the same ticket keys.
+//! It accepts several endpoints. Start it several times: each new server lists the same ticket keys.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let provider = tessera_aws_lc::provider();
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
 
-    // For a network on which nobody else is, such as this machine's loopback. Elsewhere: `Transport::Tls`.
+    // Only for a network without other users, such as this machine's loopback. Elsewhere: `Transport::Tls`.
     let transport = Transport::PlaintextOnPrivateNetwork;
     let client = EtcdClient::new(endpoints, transport, Duration::from_millis(250));
 
-    // Wrapping keys are the same on all servers, and never in etcd. These are for this example alone.
+    // Wrapping keys are the same on all servers, and never in etcd. These are for this example only.
     let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
     wrapping.add(EpochKey::forever([1; 16], [1; 32].into()), now)?;
     let epochs = WrappingKeys::new(&provider, WrappingPurpose::Secrets);
@@ -41,8 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let options = VaultOptions::new("/tessera/example/vault/");
     let vault = Arc::new(EtcdVault::open(client, &provider, Arc::new(epochs), options));
 
-    // The acceptor of this configuration answers with the vault:
-    // `Acceptor::new(..).with_answers(vault)`.
+    // The acceptor of this configuration needs the vault for its answers: `Acceptor::new(..).with_answers(vault)`.
     let mut config = ServerConfig::new(provider, Vec::new());
     config.tickets = Some(ring.keys());
     config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(vault.clone()));

@@ -1,23 +1,23 @@
-//! Messages of etcd's JSON gateway, as far as they are used here.
+//! The messages of etcd's JSON gateway that this crate uses.
 //!
-//! Names are those of etcd's `rpc.proto`; bytes are base64, 64-bit integers are strings, and what has its
-//! default value is left out.
+//! Names are those of etcd's `rpc.proto`; bytes are base64, 64-bit integers are strings, and default values are
+//! omitted.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Bytes in JSON.
+/// Encodes bytes for JSON.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// A key or a value out of an answer; what is no base64 is no key of ours.
+/// Decodes a key or a value of an answer. One that isn't base64 is not ours.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// The end of the range of all keys that begin with `prefix`, which must not end with 0xff.
+/// Returns the end of the range of all keys that begin with `prefix`, which must not end with 0xff.
 pub(crate) fn prefix_end(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     if let Some(last) = end.last_mut() {
@@ -62,12 +62,12 @@ impl Compare {
         }
     }
 
-    /// The key is not there.
+    /// The key doesn't exist.
     pub(crate) fn is_absent(key: &[u8]) -> Self {
         Self { create_revision: Some("0"), ..Self::new(key, "CREATE", "EQUAL") }
     }
 
-    /// The key is there.
+    /// The key exists.
     pub(crate) fn is_there(key: &[u8]) -> Self {
         Self { create_revision: Some("0"), ..Self::new(key, "CREATE", "GREATER") }
     }
@@ -84,12 +84,12 @@ impl Compare {
         Self { range_end, mod_revision, ..Self::new(prefix, "MOD", "LESS") }
     }
 
-    /// The key is there, with this value.
+    /// The key exists, with this value.
     pub(crate) fn is_equal(key: &[u8], value: &[u8]) -> Self {
         Self { value: Some(encode(value)), ..Self::new(key, "VALUE", "EQUAL") }
     }
 
-    /// The key is there, and its value, as a string of bytes, is greater.
+    /// The key exists, and its value is greater, as a byte string.
     pub(crate) fn is_greater(key: &[u8], than: &[u8]) -> Self {
         Self { value: Some(encode(than)), ..Self::new(key, "VALUE", "GREATER") }
     }
@@ -114,7 +114,7 @@ pub(crate) struct Put {
 }
 
 impl Put {
-    /// A value that lives as long as a lease, or for ever.
+    /// A value that lives as long as the lease, or without limit.
     pub(crate) fn new(key: &[u8], value: &[u8], lease: Option<&LeaseId>) -> Self {
         let lease = lease.map(|lease| lease.0.clone());
         Self { key: encode(key), value: encode(value), lease }
@@ -142,7 +142,7 @@ impl Range {
         Self { key: encode(prefix), range_end, ..Self::default() }
     }
 
-    /// Only how many there are, as one member knows it.
+    /// Requests only the number of keys, as one member knows it.
     pub(crate) fn count(prefix: &[u8]) -> Self {
         Self { count_only: true, serializable: true, ..Self::all(prefix) }
     }
@@ -159,7 +159,7 @@ impl Delete {
         Self { key: encode(key), prev_kv: false }
     }
 
-    /// Deletes, and gives what was there.
+    /// Deletes, and returns the value.
     pub(crate) fn taking(key: &[u8]) -> Self {
         Self { key: encode(key), prev_kv: true }
     }
@@ -191,7 +191,7 @@ pub(crate) struct RangeAnswer {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct DeleteAnswer {
-    /// How many; left out where it is none.
+    /// The number of keys; omitted if zero.
     pub(crate) deleted: Option<String>,
     pub(crate) prev_kvs: Vec<KeyValue>,
 }
@@ -203,7 +203,7 @@ pub(crate) struct Header {
 }
 
 impl RangeAnswer {
-    /// The revision of the first change that this answer doesn't know.
+    /// Returns the revision of the first change that this answer doesn't include.
     pub(crate) fn next_revision(&self) -> Option<u64> {
         self.header.revision.parse::<u64>().ok()?.checked_add(1)
     }
@@ -227,7 +227,7 @@ impl KeyValue {
     }
 }
 
-/// The id of a lease, as JSON has it.
+/// The id of a lease, as in JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LeaseId(pub(crate) String);
 
@@ -248,7 +248,7 @@ pub(crate) struct LeaseAnswer {
     pub(crate) ttl: Option<String>,
 }
 
-/// What a stream's answers are wrapped in.
+/// The wrapper of a stream's answers.
 #[derive(Deserialize)]
 pub(crate) struct Streamed<T> {
     pub(crate) result: T,

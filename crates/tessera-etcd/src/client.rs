@@ -1,4 +1,4 @@
-//! Requests to a cluster: each once, with a deadline, to a member that can be reached.
+//! Requests to a cluster: each is sent once, with a deadline, to a member that can be reached.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,14 +17,16 @@ use crate::api::{
 };
 use crate::connection::{Sender, Transport};
 
-/// Talks to the members of one etcd cluster (3.4, or 3.5.6 and later), one of them at a time: the next
-/// when that one fails. It is cheap to clone, and keeps a few connections open.
+/// A client of one etcd cluster (3.4, or 3.5.6 and later).
+///
+/// It uses one member at a time, and the next one when that fails. It is cheap to clone, and keeps a few connections
+/// open.
 ///
 /// A request that may have reached a member is not repeated.
 #[derive(Clone)]
 pub struct EtcdClient {
     shared: Arc<Shared>,
-    /// When everything has to be done that belongs to one operation.
+    /// The deadline of the operation that the requests belong to.
     by: Option<Instant>,
 }
 
@@ -32,7 +34,7 @@ struct Shared {
     members: Vec<Member>,
     transport: Transport,
     deadline: Duration,
-    /// The member that is asked first.
+    /// The member to try first.
     preferred: AtomicUsize,
 }
 
@@ -42,30 +44,31 @@ struct Member {
     idle: Mutex<Vec<Sender>>,
 }
 
-/// Why a request has no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EtcdError {
-    /// It reached no member: nothing happened.
+    /// It reached no member, and had no effect.
     NotSent(String),
-    /// It may have happened, or may still.
+    /// It may have taken effect, or may still.
     Unknown(String),
 }
 
-/// More idle connections to one member are closed.
+/// The most idle connections per member; more are closed.
 const MAX_IDLE: usize = 32;
 
-/// The largest answer, in bytes.
+/// The longest answer, in bytes.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
-/// What is meant to be for ever is this, and can be added to any time.
+/// Stands for "no deadline"; short enough to be added to any time.
 const MAX_DEADLINE: Duration = Duration::from_secs(24 * 3600);
 
-/// How much of a member's complaint is kept, in bytes.
+/// How much of a member's error message is kept, in bytes.
 const MAX_WHY: usize = 300;
 
 impl EtcdClient {
-    /// A client of the members at `endpoints` (`host:port` each), which gives every request `deadline`
-    /// in all, connecting included; a day at most.
+    /// Creates a client of the members at `endpoints` (`host:port` each).
+    ///
+    /// Each request has `deadline` in all, connecting included; at most a day.
     pub fn new(endpoints: Vec<String>, transport: Transport, deadline: Duration) -> Self {
         let member = |endpoint| Member { endpoint, idle: Mutex::default() };
         let members = endpoints.into_iter().map(member).collect();
@@ -74,17 +77,17 @@ impl EtcdClient {
         Self { shared: Arc::new(Shared { members, transport, deadline, preferred }), by: None }
     }
 
-    /// For the requests of one operation, which share a deadline from now on.
+    /// Returns a client for the requests of one operation, which share a deadline that starts now.
     pub(crate) fn for_one_operation(&self) -> Self {
         self.until(self.deadline())
     }
 
-    /// With another deadline.
+    /// Returns a client with another deadline.
     pub(crate) fn until(&self, by: Instant) -> Self {
         Self { shared: self.shared.clone(), by: Some(by) }
     }
 
-    /// Until when a request that begins now has to be answered.
+    /// Returns the deadline of a request that begins now.
     pub(crate) fn deadline(&self) -> Instant {
         self.by.unwrap_or_else(|| Instant::now() + self.shared.deadline)
     }
@@ -105,20 +108,20 @@ impl EtcdClient {
         answer.id.map(LeaseId).ok_or_else(|| EtcdError::Unknown("a lease without an id".into()))
     }
 
-    /// Begins a lease's time anew; `false` if it has ended.
+    /// Restarts a lease's time; `false` if it has ended.
     pub(crate) async fn keep_alive(&self, lease: &LeaseId) -> Result<bool, EtcdError> {
         let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
         let answer: Streamed<LeaseAnswer> = self.call("/v3/lease/keepalive", &request).await?;
         Ok(answer.result.ttl.is_some())
     }
 
-    /// Ends a lease, and what lives by it.
+    /// Ends a lease, and deletes its keys.
     pub(crate) async fn revoke(&self, lease: &LeaseId) -> Result<(), EtcdError> {
         let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
         self.call::<_, serde_json::Value>("/v3/lease/revoke", &request).await.map(drop)
     }
 
-    /// A request whose answer is small.
+    /// Sends a request whose answer is short.
     async fn call<Q: Serialize, A: DeserializeOwned>(
         &self,
         path: &str,
@@ -135,14 +138,14 @@ impl EtcdClient {
         };
         self.shared.members[member].give_back(sender);
         if !status.is_success() {
-            // Goes into a log.
+            // Shortened: it goes into a log.
             let why = &body[..body.len().min(MAX_WHY)];
             return Err(self.unknown(member, String::from_utf8_lossy(why).into_owned()));
         }
         serde_json::from_slice(&body).map_err(|error| EtcdError::Unknown(error.to_string()))
     }
 
-    /// A request whose answer goes on for ever.
+    /// Sends a request whose answer has no end.
     pub(crate) async fn stream<Q: Serialize>(
         &self,
         path: &str,
@@ -156,8 +159,7 @@ impl EtcdClient {
         Ok((answer.into_body(), sender))
     }
 
-    /// Sends a request to the first member that can be reached. From the moment when it may have left,
-    /// no other member is asked.
+    /// Sends a request to the first member that can be reached. Once a byte may have left, no other member is tried.
     async fn send<Q: Serialize>(
         &self,
         path: &str,
@@ -194,7 +196,7 @@ impl EtcdClient {
             match timeout_at(deadline, sender.try_send_request(request)).await {
                 Ok(Ok(answer)) => return Ok((answer, index, sender)),
                 Ok(Err(mut error)) => {
-                    // hyper gives the request back if not a byte of it left.
+                    // hyper returns the request if no byte of it left.
                     let kept = error.take_message().is_some();
                     let why = error.into_error().to_string();
                     failure = match kept {
@@ -226,7 +228,7 @@ impl EtcdClient {
 }
 
 impl Member {
-    /// An idle connection, or a new one.
+    /// Returns an idle connection, or a new one.
     async fn sender(&self, transport: &Transport) -> std::io::Result<Sender> {
         while let Some(mut sender) = self.take_idle() {
             if !sender.is_closed() && sender.ready().await.is_ok() {

@@ -14,24 +14,25 @@ use tokio::net::TcpStream;
 /// How to reach etcd.
 #[derive(Clone)]
 pub enum Transport {
-    /// TLS 1.3. The connector's configuration says whom to trust, and has this server's certificate if
-    /// etcd asks for one (`--client-cert-auth`).
+    /// TLS 1.3. The connector's configuration decides whom to trust, and has this server's certificate if etcd requires
+    /// one (`--client-cert-auth`).
     Tls {
         /// Connects.
         connector: Connector,
         /// The name in the members' certificates.
         server_name: String,
     },
-    /// Nothing protects what goes over the wire. Values are wrapped, so that nobody on the way can read
-    /// them; but whoever can write to the connection can take keys away, and bring back those that were
-    /// taken. For a network on which nobody else is.
+    /// No protection on the wire.
+    ///
+    /// Values are wrapped, so eavesdroppers can't read them; but an attacker who can write to the connection can take
+    /// keys, and restore keys that were taken. For a network without other users.
     PlaintextOnPrivateNetwork,
 }
 
 pub(crate) type Sender = SendRequest<Full<Bytes>>;
 
 impl Transport {
-    /// Connects to `host:port`. The connection runs in a task until its sender is dropped.
+    /// Connects to `host:port`. A task drives the connection until its sender is dropped.
     pub(crate) async fn connect(&self, endpoint: &str) -> io::Result<Sender> {
         let socket = TcpStream::connect(endpoint).await?;
         socket.set_nodelay(true)?;

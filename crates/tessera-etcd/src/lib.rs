@@ -1,10 +1,9 @@
-//! What a fleet of Tessera servers keeps together in etcd.
+//! Keeps the shared state of a fleet of Tessera servers in etcd.
 //!
-//! - [`EtcdVault`] holds the one-time keys of forward-secret 0-RTT: a ticket of one server opens at every
-//!   other, once. A take is one transaction, which raft puts into one order for all members: of all takes
-//!   of a key one wins, over partitions, elections and restarts.
-//! - [`EtcdRing`] shares ticket keys and rotates them: a key seals nothing before every live server has
-//!   it.
+//! - [`EtcdVault`] holds the one-time keys of forward-secret 0-RTT: a ticket of one server opens at every other, once.
+//!   A take is one transaction, and raft orders transactions for all members: of all takes of a key one wins, across
+//!   partitions, elections and restarts.
+//! - [`EtcdRing`] shares ticket keys and rotates them: a key seals nothing until every live server has it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -46,32 +45,29 @@
 //! ```
 //!
 //! # What etcd is trusted with
-//! Nothing that it stores is readable without keys that it never sees: values are wrapped, secrets under
-//! epoch keys, ticket keys under a wrapping key. etcd keeps everything that was ever written, in its
-//! history until it is compacted and in its write-ahead log for longer. So **forward secrecy of a one-time
-//! key begins not at its take, but when the last server has destroyed the epoch key**
-//! ([`WrappingKeys::purge`](tessera_vault::WrappingKeys::purge)). A vault in the memory of one server has
-//! neither that limit nor the way to etcd and back.
+//! Its contents are unreadable without keys that it never sees: values are wrapped, secrets under epoch keys, ticket
+//! keys under a wrapping key. etcd retains everything that was ever written: in its history until compaction, and in
+//! its write-ahead log for longer. So **forward secrecy of a one-time key begins not at its take, but when the last
+//! server has destroyed the epoch key** ([`WrappingKeys::purge`](tessera_vault::WrappingKeys::purge)). A vault in one
+//! server's memory has neither that limit nor the round trip to etcd.
 //!
-//! Ids of secrets and names of clients are stored as hashes: an attacker who guesses the name of a client
-//! can see how many tickets it has.
+//! Ids of secrets and names of clients are stored as hashes: an attacker who guesses a client's name can see how many
+//! tickets it has.
 //!
-//! etcd is trusted to be etcd: a writer can bring back a key that was taken. Reach it by
-//! [`Transport::Tls`] with a client certificate, and keep backups of it away from servers: a cluster that
-//! is restored from a backup brings taken keys back, so destroy the epoch keys first.
+//! etcd is trusted to behave: a writer can restore a key that was taken. Reach it by [`Transport::Tls`] with a client
+//! certificate, and keep its backups away from servers: a cluster restored from a backup brings taken keys back, so
+//! destroy the epoch keys first.
 //!
 //! # What etcd needs
-//! Version 3.4, or 3.5.6 and later, on disks that are quick to synchronise: each put and each take waits for
-//! them. In 3.5.0 to 3.5.5 a member that crashes can come to differ from the others, and give out again what
-//! was taken.
-//! Compaction has to be on (`--auto-compaction-mode=periodic --auto-compaction-retention=10m`), or its
-//! history grows until etcd refuses all writes. Clocks of servers may differ by five minutes from the true
-//! time in either direction.
+//! Version 3.4, or 3.5.6 and later, on disks that synchronise quickly: each put and each take waits for them. In 3.5.0
+//! to 3.5.5 a member that crashes can diverge from the others, and return again what was taken. Compaction must be on
+//! (`--auto-compaction-mode=periodic --auto-compaction-retention=10m`), or the history grows until etcd rejects all
+//! writes. Clocks of servers may differ by five minutes from the true time in either direction.
 //!
-//! # What fails, and how
-//! Every operation has a deadline. A put that fails costs a client its early data. A take without an
-//! answer is [`Unavailable`](tessera::resume::Taken::Unavailable), never asked again, and never
-//! accepted: the client learns that nobody knows. The ring goes on with the keys that it has.
+//! # Failures
+//! Every operation has a deadline. A put that fails costs a client its early data. A take without an answer is
+//! [`Unavailable`](tessera::resume::Taken::Unavailable): it is never repeated, and the flight is never accepted; the
+//! client learns that the outcome is unknown. The ring continues with the keys that it has.
 #![forbid(unsafe_code)]
 
 mod api;

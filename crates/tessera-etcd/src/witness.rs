@@ -1,4 +1,4 @@
-//! What etcd knows of the directories of memory vaults.
+//! A witness in etcd for the directories of memory vaults.
 
 use std::io;
 use std::sync::mpsc::sync_channel;
@@ -11,16 +11,17 @@ use tokio::time::Instant;
 use crate::api::{Compare, Op, Put, Txn};
 use crate::client::EtcdClient;
 
-/// Remembers in etcd how the directories of memory vaults were left: a directory that is rolled back, or copied
-/// together with its machine, begins with a new identity
+/// Remembers in etcd how the directories of memory vaults were left.
+///
+/// A directory that is rolled back, or copied together with its machine, gets a new identity
 /// ([`open_witnessed`](tessera_vault::MemoryVault::open_witnessed)).
 ///
-/// etcd can't tell whether the owner of a directory lives. A server that crashed begins with a new identity as
-/// well: its clients hear `unknown` of flights from before, where they would hear `lost` without a witness. The
-/// same happens if etcd replaced a mark and its answer was lost.
+/// etcd can't tell whether the owner of a directory is alive. After a crash a server gets a new identity as well: its
+/// clients receive `unknown` for earlier flights, where they would receive `lost` without a witness. The same happens
+/// if etcd replaced a mark and its answer was lost.
 ///
-/// It waits for its runtime, so call what uses it where blocking is allowed
-/// ([`spawn_blocking`](tokio::task::spawn_blocking)). Its keys (100 bytes for each vault) stay for ever.
+/// It blocks on its runtime, so use it where blocking is allowed ([`spawn_blocking`](tokio::task::spawn_blocking)). Its
+/// keys (100 bytes for each vault) are never deleted.
 pub struct EtcdWitness {
     client: EtcdClient,
     prefix: String,
@@ -28,7 +29,7 @@ pub struct EtcdWitness {
 }
 
 impl EtcdWitness {
-    /// A witness whose keys in etcd begin with `prefix`. Its requests run on the tokio runtime in which this is
+    /// Creates a witness whose keys in etcd begin with `prefix`. Its requests run on the tokio runtime in which this is
     /// called.
     ///
     /// # Panics
@@ -55,8 +56,8 @@ impl Witness for EtcdWitness {
         let (answer, answered) = sync_channel(1);
         let client = self.client.clone();
         self.runtime.spawn(async move { answer.send(client.txn(&txn).await) });
-        // The request ends by itself, unless its runtime can't go on: where this is called on the only thread
-        // of that runtime, for one.
+        // The request ends by itself unless its runtime is blocked, for example if this runs on the only thread of that
+        // runtime.
         let patience = self.client.deadline().duration_since(Instant::now()) + GRACE;
         let done = answered.recv_timeout(patience).map_err(|_| {
             io::Error::new(
@@ -72,5 +73,5 @@ impl Witness for EtcdWitness {
     }
 }
 
-/// How long after its deadline an answer is waited for.
+/// How long to wait for an answer after its deadline.
 const GRACE: Duration = Duration::from_secs(1);

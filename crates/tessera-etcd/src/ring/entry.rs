@@ -1,18 +1,18 @@
-//! What the ring writes into etcd.
+//! The entries of the ring in etcd.
 
 use std::time::Duration;
 
 use tessera_vault::{TicketKey, WrappingKeys};
 use zeroize::Zeroizing;
 
-/// The version of what this code writes, and the newest that it reads.
+/// The version that this code writes, and the newest that it reads.
 const VERSION: u8 = 1;
 
-/// A key on its way. Version, then wrapped: when it was made, the length of the key's encoding, the key;
-/// whatever follows is of a later time, and passed over.
+/// A key in etcd. Version, then wrapped: when it was made, the length of the key's encoding, the key. Later versions
+/// may append; the rest is ignored.
 ///
-/// It opens under the name that it was written under, and no other: whoever can write to etcd can't make an
-/// active key of one that is being distributed, nor bring a key of one ring into another.
+/// It opens only under the name that it was written under: an attacker who can write to etcd can't turn a key that is
+/// being distributed into an active one, nor move a key into another ring.
 pub(super) struct Entry {
     /// Since the Unix epoch.
     pub(super) made_at: Duration,
@@ -35,7 +35,7 @@ impl Entry {
         Some([&[VERSION], &wrapped[..]].concat())
     }
 
-    /// `None` for what this server can't read.
+    /// Decodes an entry; `None` if this server can't read it.
     pub(super) fn decode(
         name: &[u8],
         bytes: &[u8],
@@ -61,8 +61,8 @@ fn context(name: &[u8]) -> Vec<u8> {
     [&[VERSION], name].concat()
 }
 
-/// What a server says of itself: the newest version that it reads, and the keys that it has. Whatever
-/// follows whole ids is of a later time.
+/// Encodes a server's acknowledgement: the newest version that it reads, and the keys that it has. Bytes after whole
+/// ids come from later versions, and are ignored.
 pub(super) fn acknowledgement(keys: &[[u8; 16]]) -> Vec<u8> {
     let count = u16::try_from(keys.len()).unwrap_or(u16::MAX);
     let mut out = vec![VERSION];
@@ -73,7 +73,7 @@ pub(super) fn acknowledgement(keys: &[[u8; 16]]) -> Vec<u8> {
     out
 }
 
-/// Whether a server's word says that it has a key.
+/// Whether an acknowledgement lists a key.
 pub(super) fn acknowledges(word: &[u8], key: &[u8; 16]) -> bool {
     let Some((_version, rest)) = word.split_first() else { return false };
     let Some((count, keys)) = rest.split_first_chunk() else { return false };
@@ -92,7 +92,7 @@ mod tests {
         let word = acknowledgement(&[[1; 16], [2; 16]]);
         assert!(acknowledges(&word, &[1; 16]) && acknowledges(&word, &[2; 16]));
         assert!(!acknowledges(&word, &[3; 16]));
-        // A later version may say more.
+        // A later version may append.
         let later = [&word[..], &[3; 16]].concat();
         assert!(acknowledges(&later, &[2; 16]) && !acknowledges(&later, &[3; 16]));
         for cut in 0..word.len() {

@@ -1,9 +1,9 @@
-//! The ticket-key ring of a fleet, which rotates itself.
+//! The ticket-key ring of a fleet, which rotates by itself.
 //!
 //! Under the prefix of the ring:
-//! - `next`: the key that is being distributed, at most one; it lives by a lease of its own, too;
-//! - `k/` and a key's id: a key that was activated; it lives by a lease of its own;
-//! - `a/` and a server's random id: that the server lives (a lease that it renews), and which keys it has.
+//! - `next`: the key that is being distributed, at most one, with its own lease;
+//! - `k/` and a key's id: a key that was activated, with its own lease;
+//! - `a/` and a server's random id: the server is live (by a lease that it renews), and has these keys.
 
 mod entry;
 mod rotation;
@@ -23,42 +23,41 @@ use crate::client::{EtcdClient, EtcdError};
 
 /// Keeps the ticket keys of a fleet in etcd, and a [`TicketKeyRing`] of this process in step with them.
 ///
-/// A key comes in two phases. First it is *distributed*: every server that lives installs it, to open
-/// tickets and not to seal them, and acknowledges it. When all have, it is *activated*, and seals from
-/// then on. So no server meets a ticket of a colleague that it can't open, and no clock has to be right:
-/// times only say when a key stops, with a quarter of an hour to spare on both sides. Whichever server
-/// sees first that something is due does it, by a transaction that only one of them wins; nobody leads.
+/// A key is introduced in two phases. First it is *distributed*: every live server installs it, to open tickets but not
+/// to seal them, and acknowledges it. When all have, it is *activated*, and seals from then on. So no server receives a
+/// ticket of another that it can't open, and no clock needs to be right: times only decide when a key stops, with a
+/// quarter of an hour to spare on both sides. The first server to see that a step is due performs it, by a transaction
+/// that only one of them wins; there is no leader.
 ///
-/// A server that can't reach etcd goes on with the keys that it has. After
-/// [`RingOptions::counts_as_live_for`] the others no longer wait for it, and tickets under keys that it
-/// doesn't have cost their clients a full handshake there: a missing key is no ticket, never a failed
-/// handshake.
+/// A server that can't reach etcd continues with the keys that it has. After [`RingOptions::counts_as_live_for`] the
+/// others no longer wait for it, and tickets under keys that it doesn't have cost their clients a full handshake there:
+/// a missing key never fails a handshake.
 ///
-/// Entries of a newer version are left alone: a server that can't read a key doesn't acknowledge it, so it
-/// isn't activated before the last such server is gone. Unknown fields are passed over.
+/// Entries of a newer version are left alone: a server that can't read a key doesn't acknowledge it, so the key isn't
+/// activated before the last such server is gone. Unknown fields are ignored.
 ///
-/// Keys are wrapped under `wrapping` keys, which come from elsewhere: who reads etcd has none of them.
+/// Keys are wrapped under `wrapping` keys, which don't come from etcd: reading etcd reveals none of them.
 pub struct EtcdRing {
     shared: Arc<Shared>,
 }
 
-/// How a ring rotates. All servers of a fleet are given the same.
+/// How a ring rotates. All servers of a fleet need the same options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RingOptions {
-    /// What all its keys in etcd begin with.
+    /// The prefix of all its keys in etcd.
     pub prefix: String,
-    /// How long a key seals. After half of it the next one is distributed.
+    /// How long a key seals. After half of that the next one is distributed.
     pub issue_for: Duration,
-    /// How long it opens after that: the lifetime of tickets.
+    /// How long a key still opens after that: the lifetime of tickets.
     pub open_for: Duration,
     /// How long a server that can't reach etcd counts as live, in whole seconds.
     pub counts_as_live_for: Duration,
-    /// How often a server looks at etcd, besides being told of changes.
+    /// How often a server reads etcd, besides watching for changes.
     pub look_every: Duration,
 }
 
 impl RingOptions {
-    /// Keys that seal for 12 hours and open for another 24.
+    /// Creates options with keys that seal for 12 hours and open for another 24.
     pub fn new(prefix: impl Into<String>) -> Self {
         let Rotation { issue_for, open_for } = Rotation::default();
         Self {
@@ -75,19 +74,18 @@ impl RingOptions {
     }
 }
 
-/// What a ring saw when it last looked.
+/// What a ring found when it last read etcd.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RingStatus {
-    /// How often it has looked with success.
+    /// How many reads succeeded.
     pub looks: u64,
-    /// The ids of the keys that were activated, those that seal the longest first.
+    /// The ids of the active keys, those that seal the longest first.
     pub active: Vec<[u8; 16]>,
     /// The key that is being distributed.
     pub distributing: Option<[u8; 16]>,
-    /// How many servers live that have not acknowledged it.
+    /// How many live servers have not acknowledged it.
     pub waiting_for: usize,
-    /// Entries that this server can't read: of a newer version, or under a wrapping key that it doesn't
-    /// have.
+    /// Entries that this server can't read: of a newer version, or under a wrapping key that it doesn't have.
     pub unreadable: usize,
 }
 
@@ -98,9 +96,9 @@ struct Shared {
     options: RingOptions,
     ring: Arc<TicketKeyRing>,
     clock: Clock,
-    /// The name of this server, for its life.
+    /// The id of this server, for its life.
     server: [u8; 16],
-    /// How it says that it lives, and what it said last.
+    /// Its lease, and its last acknowledgement.
     lease: tokio::sync::Mutex<Option<Alive>>,
     changed: Notify,
     closed: AtomicBool,
@@ -116,8 +114,9 @@ struct Alive {
 type Clock = Box<dyn Fn() -> Duration + Send + Sync>;
 
 impl EtcdRing {
-    /// Opens the ring, whether etcd can be reached or not, with tasks on the tokio runtime in which this
-    /// is called; they end with the ring. `wrapping` keys are for
+    /// Opens the ring, whether or not etcd can be reached.
+    ///
+    /// Its tasks run on the tokio runtime in which this is called, and end with the ring. `wrapping` keys are for
     /// [`WrappingPurpose::TicketKeys`](tessera_vault::WrappingPurpose::TicketKeys).
     ///
     /// # Errors
@@ -136,7 +135,7 @@ impl EtcdRing {
         Self::open_with_clock(client, provider, wrapping, options, clock)
     }
 
-    /// Opens the ring with a clock of its own (since the Unix epoch), which tests set wrong.
+    /// Opens the ring with this clock (since the Unix epoch), which tests set wrong.
     ///
     /// # Errors
     /// Like [`open`](Self::open).
@@ -171,18 +170,18 @@ impl EtcdRing {
         Ok(Self { shared })
     }
 
-    /// The ring itself, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets). It is empty until
-    /// etcd was reached.
+    /// Returns the ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets). It is empty until etcd was
+    /// reached.
     pub fn keys(&self) -> Arc<TicketKeyRing> {
         self.shared.ring.clone()
     }
 
-    /// What it saw when it last looked.
+    /// Returns what the last read of etcd found.
     pub fn status(&self) -> RingStatus {
         self.shared.status().clone()
     }
 
-    /// Says that this server no longer lives, so that nobody waits for it. The keys stay.
+    /// Withdraws this server, so that the others don't wait for it. The keys stay.
     pub async fn close(self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         if let Some(alive) = self.shared.lease.lock().await.take()
@@ -214,7 +213,7 @@ impl Shared {
     }
 }
 
-/// Looks at etcd whenever something changed, and from time to time.
+/// Reads etcd after each change, and at intervals.
 async fn look(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
@@ -231,7 +230,7 @@ async fn look(shared: Weak<Shared>) {
     }
 }
 
-/// Hears of changes. Without it they are seen a little later.
+/// Watches for changes. Without it they are only noticed a little later.
 async fn watch(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
@@ -242,7 +241,7 @@ async fn watch(shared: Weak<Shared>) {
     }
 }
 
-/// Renews the lease by which the others know that this server lives.
+/// Renews the lease that shows that this server is live.
 async fn live(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
@@ -263,10 +262,10 @@ impl Shared {
         };
         let request = WatchRequest { create_request };
         let (mut events, _sender) = self.client.stream("/v3/watch", &request).await?;
-        // Changes between the last look and the watch.
+        // Changes may have happened between the last read and the watch.
         self.changed.notify_one();
         while !self.is_closed() {
-            // What changed is read anew: here it only matters that something did.
+            // Changes are read afresh: an event only matters as a signal.
             match timeout(self.options.look_every, events.frame()).await {
                 Ok(Some(Ok(_))) => self.changed.notify_one(),
                 Ok(Some(Err(error))) => return Err(EtcdError::Unknown(error.to_string())),

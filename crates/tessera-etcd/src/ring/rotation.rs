@@ -1,4 +1,4 @@
-//! One look at etcd: install what is there, acknowledge it, and do what is due.
+//! One read of etcd: install the keys, acknowledge them, and do what is due.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use crate::client::EtcdError;
 
 const SKEW: Duration = Rotation::SKEW;
 
-/// What is in etcd.
+/// The contents of etcd.
 #[derive(Default)]
 struct Seen {
     active: Vec<Entry>,
     /// The key that is being distributed, and the revision at which it was written.
     next: Option<(Option<Entry>, String)>,
-    /// What the live servers say.
+    /// The acknowledgements of the live servers.
     servers: Vec<Vec<u8>>,
     unreadable: usize,
 }
 
 impl Shared {
-    /// Looks once; `true` if it did something, so that there is more to see.
+    /// Reads once; `true` if it changed something, so that it must read again.
     pub(super) async fn look(&self) -> Result<bool, EtcdError> {
         let answer = self.client.range(&Range::all(&self.key(""))).await?;
         let now = (self.clock)();
@@ -39,18 +39,18 @@ impl Shared {
             }
             _ => 0,
         };
-        // Whoever's clock says that a key is due makes it, and activates it: a wrong clock doesn't rotate
-        // for the others.
+        // Each server goes by its own clock, for distributing and for activating: a wrong clock doesn't rotate for the
+        // others.
         let due = self.is_due(&seen.active, now);
         let done = match &seen.next {
             None if due => self.distribute(None, now).await?,
             Some((Some(next), revision)) if due && self.is_too_old(next, now) => {
                 self.distribute(Some(revision), now).await?
             }
-            // This server is among those that live: otherwise the answer is from before it said so.
+            // This server is among the live ones; otherwise the read is older than its acknowledgement.
             Some((Some(next), revision)) if due && waiting_for == 0 && is_among => {
                 let Some(since) = answer.next_revision() else { return Ok(false) };
-                // What the servers say is what they said when all of them were counted.
+                // The acknowledgements must be those that were counted.
                 let unchanged = [
                     Compare::is_unchanged(&self.key("next"), revision),
                     Compare::none_since(&self.key("a/"), since),
@@ -85,11 +85,11 @@ impl Shared {
         seen
     }
 
-    /// Gives the ring what was seen, and says which keys it has now.
+    /// Installs the keys that were read, and returns those that the ring has now.
     fn install(&self, seen: &Seen, now: Duration) -> Vec<[u8; 16]> {
         let mut keys: Vec<_> = seen.active.iter().map(|entry| copy(&entry.key)).collect();
         if let Some((Some(next), _)) = &seen.next
-            // Activated and still to be removed from here.
+            // Activated, but not yet removed here.
             && !keys.iter().any(|key| key.id == next.key.id)
         {
             keys.push(self.only_opening(next));
@@ -104,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// A key in its first phase. Should this server lose sight of etcd, it ends by itself.
+    /// A key in its first phase. If this server loses etcd, the key ends by itself.
     fn only_opening(&self, entry: &Entry) -> TicketKey {
         let TicketKey { id, secret, .. } = copy(&entry.key);
         let lifetime = self.options.rotation().lifetime();
@@ -114,13 +114,13 @@ impl Shared {
         TicketKey { id, secret, known_from, issues_from: last, issues_until: end, opens_until: end }
     }
 
-    /// A key that was made so long ago waited while the fleet stood still, or somebody brought it back out
-    /// of etcd's history. It isn't activated: nobody gives a key that may have leaked a second life.
+    /// A key made this long ago waited while the fleet was down, or was restored from etcd's history. It isn't
+    /// activated, since it may have leaked.
     fn is_too_old(&self, next: &Entry, now: Duration) -> bool {
         next.made_at.saturating_add(self.options.rotation().lifetime()) <= now
     }
 
-    /// Says that this server lives, and which keys it has, if that is news or etcd doesn't have it.
+    /// Registers this server as live with these keys, if that is news or etcd lacks it.
     async fn acknowledge(&self, keys: Vec<[u8; 16]>, is_among: bool) -> Result<(), EtcdError> {
         let mut alive = self.lease.lock().await;
         if self.is_closed() {
@@ -135,7 +135,7 @@ impl Shared {
         let put = Put::new(&self.own_name(), &acknowledgement(&keys), Some(&said.lease));
         let txn = Txn { success: vec![Op::Put(put)], ..Txn::default() };
         if let Err(error) = self.client.txn(&txn).await {
-            // Perhaps the lease has ended.
+            // The lease may have ended.
             *alive = None;
             return Err(error);
         }
@@ -157,9 +157,8 @@ impl Shared {
         self.options.rotation().is_due(times, now)
     }
 
-    /// The first phase; `replacing` is the revision of a key that can't be activated. A key that isn't
-    /// activated goes by itself, soon enough for another before the one in use ends: it may be one that
-    /// nobody can read any more.
+    /// The first phase; `replacing` is the revision of a key that can't be activated. A key that isn't activated
+    /// expires soon enough for another before the one in use ends: it may be one that no server can read any more.
     async fn distribute(&self, replacing: Option<&str>, now: Duration) -> Result<bool, EtcdError> {
         let RingOptions { issue_for, open_for, .. } = &self.options;
         let Ok(key) = TicketKey::generate(&self.provider, now, *issue_for, *open_for) else {
@@ -175,8 +174,8 @@ impl Shared {
             .await
     }
 
-    /// The second phase. The key seals from now on whatever the other servers' clocks say, since they all
-    /// have it; when it ends goes by this server's clock.
+    /// The second phase. The key seals from now on, whatever the other servers' clocks, since they all have it; its end
+    /// is by this server's clock.
     async fn activate(
         &self,
         next: &Entry,
@@ -194,13 +193,13 @@ impl Shared {
         };
         let entry = Entry { made_at: next.made_at, key };
         let success = vec![Op::Delete(Delete::of(&self.key("next")))];
-        // Longer than any clock thinks that the key lives: nobody's clock deletes it.
+        // Longer than the key lives by any clock: no clock deletes it early.
         let lifetime = self.options.rotation().lifetime().saturating_add(SKEW * 2);
         let txn = Txn { compare, success, failure: Vec::new() };
         self.write(&self.key_of(&entry.key.id), &entry, lifetime, txn).await
     }
 
-    /// Writes an entry that lives for `lifetime`, if nobody was first.
+    /// Writes an entry that lives for `lifetime`, unless another server was first.
     async fn write(
         &self,
         name: &[u8],

@@ -1,12 +1,12 @@
-//! How many there are in etcd: counted from time to time, and what came from this server since.
+//! Counts the secrets in etcd: an occasional count, plus what this server has added since.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Without what other servers added since, and without what went.
+/// Excludes what other servers added since, and what was removed.
 #[derive(Default)]
 pub(super) struct Count {
-    /// How many this server ever added.
+    /// How many this server has added in all.
     added: AtomicUsize,
     last: Mutex<Last>,
 }
@@ -19,17 +19,17 @@ struct Last {
 }
 
 impl Count {
-    /// One more.
+    /// Adds one.
     pub(super) fn add(&self) {
         self.added.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many this server has added by now: to be read before counting.
+    /// Returns how many this server has added; read this before counting.
     pub(super) fn added(&self) -> usize {
         self.added.load(Ordering::Relaxed)
     }
 
-    /// etcd has `counted`; counting began when `added` had been added.
+    /// Sets the result of a count: `counted` in etcd, when this server had added `added`.
     pub(super) fn set(&self, counted: usize, added: usize) {
         *self.last() = Last { counted, added };
     }

@@ -1,4 +1,4 @@
-//! Leases for a time: one for everything that is put while it is the newest.
+//! Leases shared by all secrets put during an interval.
 
 use std::time::Duration;
 
@@ -8,9 +8,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::api::LeaseId;
 use crate::client::{EtcdClient, EtcdError};
 
-/// A lease per secret would cost etcd more than the secret. So each serves for a while, and lives for that
-/// while and the longest lifetime of a secret after it. Nobody renews it: what a server put outlives the
-/// server.
+/// A lease per secret would cost etcd more than the secret. So each lease serves for an interval, and lives for that
+/// and the longest lifetime of a secret after it. Leases are not renewed: secrets outlive the server that put them.
 pub(super) struct Leases {
     lifetime: Duration,
     state: Mutex<State>,
@@ -18,25 +17,25 @@ pub(super) struct Leases {
 
 struct State {
     newest: Option<(LeaseId, Instant)>,
-    /// etcd gave none; it is not asked again before.
+    /// etcd failed to grant one; no request before this.
     not_before: Instant,
 }
 
-/// How long a lease serves. When it ends, all that lives by it goes in one step, in which etcd answers nobody:
-/// 70 ms for 20,000 keys, a second for 100,000.
+/// How long a lease serves. When it ends, etcd deletes everything under it in one step, during which it answers no
+/// requests: 70 ms for 20,000 keys, a second for 100,000.
 const SERVES: Duration = Duration::from_secs(60);
 
-/// How long nobody asks again for a lease that etcd didn't give.
+/// How long to wait after etcd failed to grant a lease.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Leases {
-    /// Leases for what lives `lifetime` at most.
+    /// Creates leases for secrets that live `lifetime` at most.
     pub(super) fn new(lifetime: Duration) -> Self {
         let state = State { newest: None, not_before: Instant::now() };
         Self { lifetime, state: Mutex::new(state) }
     }
 
-    /// The lease of this time; `None` if etcd gives none.
+    /// Returns the present lease; `None` if etcd grants none.
     pub(super) async fn current(&self, client: &EtcdClient) -> Option<LeaseId> {
         let mut state = timeout_at(client.deadline(), self.state.lock()).await.ok()?;
         let now = Instant::now();
@@ -50,7 +49,7 @@ impl Leases {
         }
         match client.grant(SERVES.saturating_add(self.lifetime)).await {
             Ok(lease) => {
-                // Counted from before the grant: it has at least the lifetime left then.
+                // Counted from before the grant, so that it still has at least the lifetime then.
                 state.newest = Some((lease.clone(), now + SERVES));
                 Some(lease)
             }
@@ -62,8 +61,8 @@ impl Leases {
         }
     }
 
-    /// A request failed that used this lease. If it has ended, as it may if this machine slept, the next
-    /// who asks gets another.
+    /// Drops the lease if a request with it failed. It may have ended, if this machine slept; the next caller gets
+    /// another.
     pub(super) fn after(&self, error: &EtcdError, lease: &LeaseId) {
         let EtcdError::Unknown(why) = error else { return };
         if why.contains("lease not found")

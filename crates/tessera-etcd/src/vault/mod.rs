@@ -1,15 +1,15 @@
 //! The vault of a fleet.
 //!
 //! Under the prefix of the vault:
-//! - `s/` and the name of a secret: when the secret expires, in milliseconds (8 bytes, the highest first), and
-//!   the wrapped secret;
-//! - `t/` and the name: what became of it, `u` (used) or `b` (burned);
+//! - `s/` and the name of a secret: when the secret expires, in milliseconds (8 bytes, big-endian), and the wrapped
+//!   secret;
+//! - `t/` and the name: its fate, `u` (used) or `b` (burned);
 //! - `c/`, a hash of the client's name, and a number below the limit of clients: the name of a secret.
 //!
-//! The name of a secret is a hash of its flight's handle: who knows a handle can ask a server to burn what is
-//! under it, and nobody shall learn one by reading etcd.
+//! The name of a secret is a hash of its flight's handle: a handle suffices to have a server burn the secret, so
+//! reading etcd must not reveal handles.
 //!
-//! All of it lives by leases, so that nothing stays for ever.
+//! All of it has leases, so that nothing stays without end.
 
 mod count;
 mod lease;
@@ -40,45 +40,40 @@ use takes::Room;
 
 /// Holds the one-time secrets of a fleet in etcd, and gives each out once.
 ///
-/// It is a [`Vault`] that takes later ([`Reply::Later`]): the server's
-/// [`Answers`] pass [`take_secret`](Answers::take_secret) on to it, and it is such an `Answers` itself. It
-/// puts in the background, so that no handshake waits: a secret whose put fails, or which the process
-/// takes with it when it ends, costs its client a round trip. So does one that is asked for before its put
-/// is done; it lies in etcd from then on, and its flight can still be accepted although its client heard
-/// `unknown`.
+/// It is a [`Vault`] that answers takes later ([`Reply::Later`]): the server's [`Answers`] must pass
+/// [`take_secret`](Answers::take_secret) on to it, and it is such an `Answers` itself. It puts in the background, so
+/// that no handshake waits. A secret whose put fails, or is lost when the process ends, costs its client a round trip.
+/// So does one that is taken before its put is done; it is in etcd from then on, and its flight can still be accepted
+/// although its client received `unknown`.
 ///
-/// Limits are kept per vault and not exactly: [`VaultOptions::secrets`] by what is counted every ten
-/// seconds and what this server has put since; the limit of each client exactly, by giving up its oldest
-/// secret for a new one.
+/// Limits hold per vault, and approximately: [`VaultOptions::secrets`] is compared with a count every ten seconds plus
+/// what this server has put since. The limit per client is exact: a new secret replaces the oldest.
 pub struct EtcdVault {
     shared: Arc<Shared>,
     work: mpsc::Sender<Work>,
 }
 
-/// What a vault in etcd is like.
+/// Options of a vault in etcd.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VaultOptions {
-    /// What all its keys in etcd begin with. Servers that share it share the vault, and need the same
-    /// epoch keys.
+    /// The prefix of all its keys in etcd. Servers with the same prefix share the vault, and need the same epoch keys.
     pub prefix: String,
-    /// How many secrets it holds. The last quarter of the room is for clients whose name is known:
-    /// nobody without one can fill the vault for them. Of ten times as many that are gone it remembers what
-    /// became of them.
+    /// The most secrets. The last quarter is reserved for clients whose name is known, so that clients without one
+    /// can't fill the vault. It remembers the fate of ten times as many former secrets.
     pub secrets: usize,
-    /// How many of one client whose name is known, up to 1000 and a quarter of `secrets`.
+    /// The most secrets of one client whose name is known, up to 1000 and a quarter of `secrets`.
     pub per_client: u16,
-    /// The longest that a secret lives; those that are to live longer are refused. Tombstones live at
-    /// least as long.
+    /// The longest lifetime of a secret; longer ones are refused. Tombstones live at least as long.
     pub max_lifetime: Duration,
-    /// In which form it keeps new post-quantum keys. Default: seeds, of which an entry has 0.3 kB.
-    /// In expanded form it has 2.6 kB, and handshakes need less than half the processor time. Servers of
-    /// earlier versions, which knew seeds alone, can't read that: a flight under it is `unknown` to them. So
-    /// choose it when the last of them is gone.
+    /// The form of new post-quantum keys. Default: seeds, with 0.3 kB per entry. In expanded form an entry has 2.6 kB,
+    /// and handshakes need less than half the processor time. Servers of earlier versions only know seeds: a flight
+    /// under an expanded key is `unknown` to them. So use it when the last of them is gone.
     pub key_form: KeyForm,
 }
 
 impl VaultOptions {
-    /// 100,000 secrets, 64 per client, for at most an hour: the lifetime of a guard's keys by default. Seeds.
+    /// Creates options for 100,000 secrets, 64 per client, for at most an hour: the default lifetime of a guard's keys.
+    /// Seeds.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
@@ -102,8 +97,9 @@ struct Shared {
 }
 
 impl EtcdVault {
-    /// Opens a vault, whether etcd can be reached or not, with tasks on the tokio runtime in which this
-    /// is called; they end with the vault. `keys` are for
+    /// Opens a vault, whether or not etcd can be reached.
+    ///
+    /// Its tasks run on the tokio runtime in which this is called, and end with the vault. `keys` are for
     /// [`WrappingPurpose::Secrets`](tessera_vault::WrappingPurpose::Secrets).
     ///
     /// # Panics
@@ -130,9 +126,10 @@ impl EtcdVault {
         Self { shared, work }
     }
 
-    /// Takes a secret: one transaction, which is asked once; whatever happens on the way, at most one take
-    /// of all gets the secret. A take to burn it, and one after several that found nothing, reads first, and
-    /// writes only if the secret is there.
+    /// Takes a secret.
+    ///
+    /// It is one transaction, sent once; whatever fails, at most one of all takes gets the secret. A take to burn it,
+    /// and one after several that found nothing, reads first, and writes only if the secret is there.
     pub async fn take_secret(&self, question: &TakeSecret) -> Taken {
         self.shared.take(question).await
     }
@@ -140,7 +137,7 @@ impl EtcdVault {
     /// Puts a secret, and waits for it. [`Vault::put`] does it without waiting.
     ///
     /// # Errors
-    /// If etcd didn't say in time that it has the secret, or has one under its handle; at a limit; or if no
+    /// If etcd didn't confirm in time that it has the secret, or already has one under its handle; at a limit; or if no
     /// wrapping key lives as long as the secret.
     pub async fn put_now(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.shared.put(self.shared.prepare(put)?).await
@@ -149,7 +146,7 @@ impl EtcdVault {
     /// Destroys a secret, and waits for it. [`Vault::burn`] does it without waiting.
     ///
     /// # Errors
-    /// If etcd didn't say in time that it is done: the secret may still be there.
+    /// If etcd didn't confirm it in time: the secret may still be there.
     pub async fn burn_now(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
         self.shared.burn(handle).await
     }
@@ -163,18 +160,18 @@ impl EtcdVault {
     }
 }
 
-/// The same for all servers of a fleet, whichever suites they prefer.
+/// Returns a hash that is the same for all servers of a fleet, whatever their preferred suites.
 fn hash_for_names(provider: &Provider) -> &'static dyn Hash {
     let suite = provider.suite(CipherSuite::TLS_AES_256_GCM_SHA384);
     suite.unwrap_or(provider.suites[0]).hash
 }
 
-/// How many puts may wait; further ones are refused.
+/// The most puts that may wait; further ones are refused.
 const QUEUE: usize = 1024;
 
 impl Vault for EtcdVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
-        // Wrapped at once: nothing that waits holds a secret.
+        // Wrapped at once: nothing in the queue holds a secret in plaintext.
         let prepared = self.shared.prepare(put)?;
         self.work.try_send(Work::Put(prepared)).map_err(|_| PutRefused)
     }
@@ -212,8 +209,8 @@ impl Answers for EtcdVault {
     }
 }
 
-/// Receipts of what the vault knows, later. An application that records what it has done answers them
-/// itself, with [`EtcdVault::take_secret`] and its own record.
+/// Answers questions about flights later, from what the vault knows. An application that records its own work answers
+/// them itself, with [`EtcdVault::take_secret`] and its record.
 impl Receipts for EtcdVault {
     fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
         Reply::Later
@@ -274,15 +271,14 @@ impl Shared {
     }
 }
 
-/// Under which etcd has a secret.
+/// The name of a secret in etcd.
 type Name = [u8; 32];
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Counts from time to time, as long as there is a vault. It purges wrapping keys too: forward secrecy
-/// waits for it.
+/// Counts at intervals while the vault exists. It purges wrapping keys too: forward secrecy depends on that.
 async fn keep_count(shared: Weak<Shared>) {
     loop {
         let Some(vault) = shared.upgrade() else { return };
@@ -290,7 +286,7 @@ async fn keep_count(shared: Weak<Shared>) {
             vault.keys.purge(unix);
         }
         for (kind, count) in [("s/", &vault.secrets), ("t/", &vault.tombstones)] {
-            // Nobody waits, and a million takes etcd a while.
+            // A long deadline: no request waits for this, and counting a million takes etcd a while.
             let client = vault.client.until(Instant::now() + COUNT_EVERY);
             if let Err(error) = vault.count(&client, kind, count).await {
                 tracing::debug!("one-time keys can't be counted: {error}");

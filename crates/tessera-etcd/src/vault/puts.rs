@@ -9,7 +9,7 @@ use super::{Name, Shared};
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
 use crate::client::EtcdClient;
 
-/// What waits to be done.
+/// A task in the queue.
 pub(super) enum Work {
     Put(Prepared),
     Burn(FlightHandle),
@@ -23,16 +23,16 @@ pub(super) struct Prepared {
     pub(super) client: Option<Vec<u8>>,
 }
 
-/// How much is under way to etcd at once.
+/// The most puts in progress at once.
 const AT_ONCE: u32 = 16;
 
-/// Works until the vault is dropped, and then does what is left.
+/// Works until the vault is dropped, and then finishes the queue.
 pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
     let room = Arc::new(Semaphore::new(AT_ONCE as usize));
     while let Some(work) = queue.recv().await {
         let alone = match work {
             Work::Put(_) => 1,
-            // After the put of what it burns.
+            // Takes all permits, so that it follows the put of what it burns.
             Work::Burn(_) => AT_ONCE,
         };
         let Ok(permit) = room.clone().acquire_many_owned(alone).await else { return };
@@ -62,8 +62,8 @@ const RESERVED: usize = 4;
 const ATTEMPTS: usize = 4;
 
 impl Shared {
-    /// Puts a secret, if its handle neither is nor was there. A put whose answer is lost is not repeated: it
-    /// could bring back what was taken in between.
+    /// Puts a secret, unless its handle is or was there. A put whose answer is lost is not repeated: it could restore
+    /// what was taken in between.
     pub(super) async fn put(&self, put: Prepared) -> Result<(), PutRefused> {
         let room = self.options.secrets;
         let room = if put.client.is_some() { room } else { room - room.div_ceil(RESERVED) };
@@ -97,7 +97,7 @@ impl Shared {
                 let mut deletes = answer.responses.iter();
                 let replaced =
                     deletes.find_map(|it| it.response_delete_range.as_ref()?.deleted.as_ref());
-                // A client that only replaces its own fills nothing.
+                // A client that only replaces its own secrets doesn't fill the vault.
                 if replaced.is_none() {
                     self.secrets.add();
                 }
@@ -111,11 +111,11 @@ impl Shared {
         Err(PutRefused)
     }
 
-    /// A place of a client that is free, or that of its oldest secret.
+    /// Returns a client's free place, or that of its oldest secret.
     async fn place_for(&self, client: &EtcdClient, name: &[u8]) -> Option<Place> {
         let prefix = [self.prefix("c/").as_bytes(), name, b"/"].concat();
         let held = client.range(&Range::all(&prefix)).await.ok()?;
-        // No more than all that have a name have for themselves.
+        // Never more than the room reserved for clients with a name.
         let reserved = self.options.secrets.div_ceil(RESERVED);
         let reserved = u16::try_from(reserved).unwrap_or(u16::MAX);
         let limit = self.options.per_client.min(MAX_PER_CLIENT).min(reserved);
@@ -134,9 +134,9 @@ const MAX_PER_CLIENT: u16 = 1000;
 /// Where a client's secret is listed.
 struct Place {
     key: Vec<u8>,
-    /// Nobody else used the place.
+    /// No other server has used the place.
     unchanged: Compare,
-    /// Whose place it was, if it was anyone's. It may have been taken long ago.
+    /// The secret that had the place, if any. It may have been taken long ago.
     given_up: Option<Name>,
 }
 

@@ -1,7 +1,6 @@
-//! Takes and burns: what costs etcd a write, and what only a read.
+//! Takes and burns, and which of them cost etcd a write.
 //!
-//! A write waits for the disks of a majority; a read doesn't. So whoever asks for keys that are not there
-//! shall cause no writes.
+//! A write waits for the disks of a majority; a read doesn't. So takes of keys that don't exist must not cause writes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -14,8 +13,8 @@ use super::{Name, Shared, millis};
 use crate::api::{Compare, Delete, Op, Put, Range, RangeAnswer, Txn};
 use crate::client::{EtcdClient, EtcdError};
 
-/// How many takes and burns are under way to etcd at once; the others wait. Those that accept a flight
-/// don't wait behind those that answer questions.
+/// Limits the takes and burns in progress; the others wait. Takes that accept a flight don't wait behind those that
+/// answer questions.
 pub(super) struct Room {
     accept: Semaphore,
     burn: Semaphore,
@@ -25,13 +24,13 @@ pub(super) struct Room {
     unknown: AtomicU32,
 }
 
-/// With more at once all of them wait in etcd instead.
+/// More at once would only wait in etcd.
 const ACCEPTS_AT_ONCE: usize = 64;
 
-/// A flood of questions keeps so many connections to etcd busy, and no more.
+/// The most connections to etcd that a flood of questions keeps busy.
 const BURNS_AT_ONCE: usize = 16;
 
-/// After so many takes in a row that found nothing the next one looks before it takes.
+/// After this many takes in a row that found nothing, the next one reads first.
 const TRUSTING: u32 = 4;
 
 impl Room {
@@ -40,7 +39,7 @@ impl Room {
         Self { accept, burn, misses: AtomicU32::new(0), unknown: AtomicU32::new(0) }
     }
 
-    /// A place, in time.
+    /// Waits for a permit, until the deadline.
     async fn enter(
         &self,
         purpose: TakePurpose,
@@ -53,13 +52,13 @@ impl Room {
         timeout_at(client.deadline(), room.acquire()).await.ok()?.ok()
     }
 
-    /// Whether a look comes before the take. An honest flight finds its key, and the look costs it a round
-    /// trip to etcd; those that are replayed don't.
+    /// Whether to read before the take. An honest flight finds its key, and the read costs it a round trip to etcd;
+    /// replayed flights don't.
     fn looks_first(&self, purpose: TakePurpose) -> bool {
         purpose == TakePurpose::Burn || self.misses.load(Ordering::Relaxed) >= TRUSTING
     }
 
-    /// Whether to look again for a secret of which etcd knows nothing. Not while many ask for what never was.
+    /// Whether to try again for a secret that etcd doesn't know. Not during a flood of takes that find nothing.
     fn waits_for_puts(&self, purpose: TakePurpose) -> bool {
         purpose == TakePurpose::Accept && self.unknown.load(Ordering::Relaxed) < TRUSTING
     }
@@ -85,7 +84,7 @@ impl Room {
     }
 }
 
-/// The keys in etcd under which a secret lies, and what became of it.
+/// The keys in etcd for a secret and for its fate.
 struct Keys {
     secret: Vec<u8>,
     tombstone: Vec<u8>,
@@ -97,7 +96,7 @@ impl Shared {
         loop {
             let taken = match self.take_in_time(question).await {
                 Ok(Some(taken)) => taken,
-                // A client that comes back at once is faster than the put of its ticket's secret.
+                // A client that returns at once is faster than the put of its ticket's secret.
                 Ok(None) if self.room.waits_for_puts(question.purpose) => match waits.next() {
                     Some(wait) => {
                         sleep(wait).await;
@@ -116,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// `None` if etcd knows nothing of the secret. What was there is taken then by nobody.
+    /// Takes the secret; `None` if etcd doesn't know it. No other take can get a secret that this one found.
     async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<Taken>, EtcdError> {
         let TakeSecret { handle, purpose, unix, .. } = *question;
         let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
@@ -139,7 +138,7 @@ impl Shared {
         let txn = Txn {
             compare: vec![Compare::is_greater(&keys.secret, &not_after)],
             success,
-            // What has expired goes, and leaves no tombstone: nobody used it.
+            // An expired secret is removed without a tombstone: it was never used.
             failure: vec![
                 Op::Range(Range::of(&keys.tombstone)),
                 Op::Delete(Delete::of(&keys.secret)),
@@ -156,7 +155,7 @@ impl Shared {
         }
         let deleted = responses.find_map(|response| response.response_delete_range);
         let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
-        // A value that doesn't open was not put by a server with our keys; or its epoch is over.
+        // A value that doesn't open was not put by a server with our keys, or its epoch is over.
         let opened = value.and_then(|value| self.unwrap(&handle, &value, unix));
         Ok(Some(opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)))
     }
@@ -180,8 +179,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Reads what became of a secret that is not there. It is what a majority of the members knows, as a
-    /// take that found nothing would say.
+    /// Reads the fate of a secret that is not there. The read is linearizable: a majority of the members agrees, as for
+    /// a take that found nothing.
     async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Looked, EtcdError> {
         let ranges = [&keys.secret, &keys.tombstone].map(|key| Op::Range(Range::of(key)));
         let txn = Txn { success: ranges.into(), ..Txn::default() };
@@ -198,8 +197,8 @@ impl Shared {
         Keys { secret: self.key("s/", name), tombstone: self.key("t/", name) }
     }
 
-    /// Removes a secret, and remembers what became of it, as is said first. Where there are too many
-    /// tombstones it doesn't: what is forgotten is unknown, and etcd that is full does nothing any more.
+    /// Removes a secret, and leaves a tombstone with its fate. The returned flag is whether it does: with too many
+    /// tombstones it doesn't, since a full etcd accepts no writes, and the fate becomes unknown.
     fn bury(&self, secret: Delete, tombstone: Put) -> (bool, Vec<Op>) {
         let remembers =
             self.tombstones.estimate() < self.options.secrets.saturating_mul(TOMBSTONES);
@@ -209,14 +208,14 @@ impl Shared {
     }
 }
 
-/// What a look found.
+/// The result of a read.
 enum Looked {
     There,
-    /// With what its tombstone says, if there is one.
+    /// With its fate, if there is a tombstone.
     Absent(Option<Absent>),
 }
 
-/// What a tombstone says.
+/// Reads a tombstone.
 fn fate_in(range: Option<&RangeAnswer>) -> Option<Absent> {
     match range?.kvs.first()?.value().as_deref() {
         Some(USED) => Some(Absent::Used),
@@ -225,7 +224,7 @@ fn fate_in(range: Option<&RangeAnswer>) -> Option<Absent> {
     }
 }
 
-/// How long a put may still be under way when its ticket comes back: it waits for the disks of a majority.
+/// How long to wait for a put in progress when its ticket comes back: it waits for the disks of a majority.
 const PUT_UNDER_WAY: [Duration; 5] = [
     Duration::from_millis(10),
     Duration::from_millis(20),
@@ -234,13 +233,13 @@ const PUT_UNDER_WAY: [Duration; 5] = [
     Duration::from_millis(160),
 ];
 
-/// How many tombstones there may be for each secret that there may be.
+/// The most tombstones per possible secret.
 const TOMBSTONES: usize = 10;
 
 const USED: &[u8] = b"u";
 const BURNED: &[u8] = b"b";
 
-/// The greatest string of bytes that no value is greater than if its secret has expired at `unix`.
+/// Returns the greatest byte string that is not exceeded by any value whose secret has expired at `unix`.
 fn not_after(unix: Duration) -> [u8; 8] {
     millis(unix).saturating_add(1).to_be_bytes()
 }

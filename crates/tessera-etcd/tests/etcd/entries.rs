@@ -1,5 +1,5 @@
-//! What stands in etcd under a ring, and who may have touched it: entries that were moved, kept, or can't
-//! be read, answers that are lost, a server that comes at the wrong moment.
+//! The entries of a ring in etcd, tampered with: moved, retained or unreadable ones; lost answers; a server that starts
+//! at the wrong moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 
 use crate::common;
 
-/// A server lives that never acknowledges anything.
+/// A live server that never acknowledges anything.
 const SOMEONE: &[u8] = b"/ring/a/someone";
 
 fn block(fleet: &Fleet) {
     fleet.write(SOMEONE, &[1, 0, 0]);
 }
 
-/// Blocks, and waits until a key is distributed.
+/// Blocks activation, and waits until a key is distributed.
 fn distributed(fleet: &Fleet, servers: &[Server]) -> [u8; 16] {
     block(fleet);
     fleet.pass(HOUR * 7);
@@ -33,7 +33,7 @@ fn named(id: &[u8; 16]) -> Vec<u8> {
     [b"/ring/k/", &id[..]].concat()
 }
 
-/// Waits until a server has looked at what is in etcd now.
+/// Waits until a server has read the present contents of etcd.
 fn looked(server: &Server) {
     let looks = server.status().looks;
     until("it looks", || server.status().looks > looks + 2);
@@ -46,7 +46,7 @@ fn a_ring_entry_counts_only_where_it_was_written() {
     settled(&servers);
     let first = servers[0].status().active;
     let next = distributed(&fleet, &servers);
-    // Whoever can write there makes an active key of one that not all have.
+    // A writer copies a key that not all servers have to the name of an active one.
     let (value, _) = fleet.read(b"/ring/next").unwrap();
     fleet.copy(&named(&next), &value);
     looked(&servers[0]);
@@ -54,12 +54,12 @@ fn a_ring_entry_counts_only_where_it_was_written() {
     assert_eq!((status.active, status.unreadable), (first.clone(), 1));
     assert_eq!(servers[0].seal().unwrap()[1..17], first[0]);
     fleet.delete(&named(&next));
-    // A key under another name would be there twice, and no ring takes that.
+    // Under another name the same key would occur twice, which a ring rejects.
     let (value, _) = fleet.read(&named(&first[0])).unwrap();
     fleet.copy(b"/ring/k/0123456789abcdef", &value);
     looked(&servers[0]);
     assert_eq!(servers[0].status().unreadable, 1);
-    // Nobody is disturbed.
+    // The servers are unaffected.
     fleet.delete(SOMEONE);
     until("it is activated", || servers.iter().all(|it| it.status().active.contains(&next)));
     // An active key is not distributed again.
@@ -69,7 +69,7 @@ fn a_ring_entry_counts_only_where_it_was_written() {
     assert_eq!(servers[0].status().distributing, None);
 }
 
-/// A key that was being distributed long ago, out of etcd's history.
+/// A key that was distributed long ago is restored from etcd's history.
 #[test]
 fn an_old_ticket_key_gets_no_second_life() {
     let fleet = Fleet::start(1);
@@ -96,7 +96,7 @@ fn an_old_ticket_key_gets_no_second_life() {
     assert_eq!(fleet.read(b"/ring/next"), None);
 }
 
-/// A key that is never activated makes room for another, and active keys go when they have ended.
+/// A key that is never activated makes room for another, and active keys expire.
 #[test]
 fn everything_of_a_ring_in_etcd_expires_by_its_lease() {
     let mut fleet = Fleet::start(1);
@@ -124,8 +124,7 @@ fn everything_of_a_ring_in_etcd_expires_by_its_lease() {
     until("it is activated", || servers[0].status().active.len() == 2);
 }
 
-/// A server that begins to live between the moment when all have acknowledged and the one when the key is
-/// activated.
+/// A server that starts after all others have acknowledged, and before the key is activated.
 #[test]
 fn a_server_that_joins_before_activation_is_waited_for() {
     let fleet = Fleet::start(1);
@@ -133,7 +132,7 @@ fn a_server_that_joins_before_activation_is_waited_for() {
     let armed = Arc::new(AtomicBool::new(false));
     let (watched, other) = (armed.clone(), member.clone());
     let address = between(member, move |request| {
-        // The lease of an active key comes right before its activation.
+        // The lease of an active key is granted right before its activation.
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let ttl = body["TTL"].as_str().and_then(|ttl| ttl.parse::<u64>().ok()).unwrap_or(0);
         if ttl > HOUR.as_secs() * 24 && watched.swap(false, Ordering::Relaxed) {
@@ -154,7 +153,7 @@ fn a_server_that_joins_before_activation_is_waited_for() {
     until("it is activated", || servers[0].status().active.len() == 2);
 }
 
-/// A third of all answers is lost, after etcd did what it was asked.
+/// A third of all answers is lost, after etcd has executed the requests.
 #[test]
 fn a_ring_rotates_though_a_third_of_etcds_answers_is_lost() {
     let fleet = Fleet::start(1);
@@ -162,7 +161,7 @@ fn a_ring_rotates_though_a_third_of_etcds_answers_is_lost() {
     let server = || {
         let asked = asked.clone();
         let address = between(fleet.cluster.endpoints().remove(0), move |_| {
-            // Without a rhythm that the servers could fall into.
+            // Irregular, so that the servers don't fall into step with it.
             let number = asked.fetch_add(1, Ordering::Relaxed) as u32;
             match (number.wrapping_mul(0x9e37_79b9) >> 16) % 3 {
                 0 => Fate::AnswerLost,
@@ -185,7 +184,7 @@ fn a_ring_rotates_though_a_third_of_etcds_answers_is_lost() {
     }
 }
 
-/// Changes are seen without looking, and whatever etcd has forgotten of its history.
+/// Changes are noticed without polling, even after etcd has compacted its history.
 #[test]
 fn all_servers_of_a_ring_learn_changes_by_watching() {
     let mut fleet = Fleet::start(1);
@@ -210,7 +209,7 @@ fn all_servers_of_a_ring_learn_changes_by_watching() {
     }
 }
 
-/// A server whose word was deleted says it again.
+/// A server whose entry was deleted writes it again.
 #[test]
 fn a_server_whose_entry_was_deleted_writes_it_again() {
     let fleet = Fleet::start(1);
@@ -224,7 +223,7 @@ fn a_server_whose_entry_was_deleted_writes_it_again() {
     };
     let count = || words().len();
     assert_eq!(count(), 2);
-    // Its lease is renewed: it is never gone, not for a moment.
+    // Its lease is renewed: the entry is never absent.
     let before = words();
     thread::sleep(fleet.options.counts_as_live_for * 3 / 2);
     assert_eq!(words(), before);

@@ -1,5 +1,5 @@
-//! Two servers of a fleet on tokio, with etcd behind TLS: a ticket of the one opens at the other, with its
-//! early data, once.
+//! Two servers of a fleet on tokio, with etcd behind TLS: a ticket of one opens at the other, with its early data,
+//! once.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 const ETCD: &str = "etcd.example";
 
-/// Which certificates are etcd's, and who may ask it.
+/// The TLS configurations of etcd and of its clients.
 trait Etcd {
     fn files(&self) -> ClientTls;
     fn etcd(&self, cluster: &Cluster, with_certificate: bool) -> EtcdClient;
@@ -61,7 +61,7 @@ struct Server {
 }
 
 impl Server {
-    /// Servers share nothing but what they know of etcd, and the keys that they were given.
+    /// Servers share nothing but etcd and the keys in their configuration.
     fn new(authority: &Authority, cluster: &Cluster) -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
         let keys = |purpose| {
@@ -97,8 +97,8 @@ impl Server {
     }
 }
 
-/// One request, early if there is a session for it, and a question about earlier flights: what became of
-/// it, and of them.
+/// Sends one request, early if there is a session for it, and a question about earlier flights; returns the outcome of
+/// both.
 async fn ask(
     server: &Server,
     connector: &Connector,
@@ -158,7 +158,7 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let connector = Connector::new(config.checked().unwrap()).with_sessions(sessions.clone());
         let (early, _) = ask(&first, &connector, None, Vec::new()).await;
         assert_eq!(early.sent, 0);
-        // Puts go on in the background.
+        // Puts run in the background.
         until("the secrets are there", async || first.vault.count().await == Ok(2)).await;
 
         let exported = sessions.pop(SERVER).unwrap().export();
@@ -166,12 +166,12 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let (early, facts) = ask(&second, &connector, session(), Vec::new()).await;
         assert_eq!(early.accepted, 5);
         let flight = facts.flight.unwrap();
-        // A second client with the same ticket, as a restored backup makes one.
+        // A second client with the same ticket, as from a restored backup.
         for server in [&first, &second] {
             let (early, _) = ask(server, &connector, session(), Vec::new()).await;
             assert_eq!(early.verdict, Some(Verdict::Used));
         }
-        // Either server knows what became of a flight, and burns what nobody has sent yet.
+        // Either server knows the fate of a flight, and burns one that was never sent.
         let other = sessions.pop(SERVER).unwrap();
         let unsent = other.forward_secret.as_ref().unwrap().handle;
         let ordinary = ClientSession { forward_secret: None, ..session().unwrap() };
@@ -181,7 +181,7 @@ fn a_ticket_of_one_server_opens_at_another_once() {
         let (early, _) = ask(&second, &connector, Some(other), Vec::new()).await;
         assert_eq!(early.verdict, Some(Verdict::Burned));
 
-        // Who has no certificate gets nothing from etcd.
+        // etcd rejects a client without a certificate.
         let secrets = Arc::new(WrappingKeys::new(&provider(), WrappingPurpose::Secrets));
         let stranger = authority.etcd(&cluster, false);
         let options = VaultOptions::new("/vault/");

@@ -1,4 +1,4 @@
-//! Servers under a flood of questions and replays, end to end: how many writes that costs etcd, and what honest
+//! Servers under a flood of questions and replays, end to end: how many writes that costs etcd, and whether honest
 //! clients notice.
 
 use std::sync::Arc;
@@ -49,20 +49,20 @@ impl Scene {
         Self { cluster, acceptor, vault, authority }
     }
 
-    /// How many entries the members' log has: each was written to the disks of a majority.
+    /// Returns the number of entries in the members' log: each was written to the disks of a majority.
     fn writes(&self) -> u64 {
         let status = self.cluster.ask(0, "/v3/maintenance/status", &json!({})).unwrap();
         status["raftIndex"].as_str().unwrap().parse().unwrap()
     }
 
-    /// A client that wants one-time keys, or none, and keeps no sessions.
+    /// A client that asks for one-time keys or not, and stores no sessions.
     fn connector(&self, early: Option<Continuation>) -> Connector {
         let mut config: ClientConfig = self.authority.client();
         config.policy.early_data.forward_secret = early;
         Connector::new(config.checked().unwrap())
     }
 
-    /// The sessions of one connection; their secrets are in etcd.
+    /// Returns the sessions of one connection; their secrets are in etcd.
     async fn sessions(&self, early: Option<Continuation>) -> Vec<ClientSession> {
         let before = self.vault.count().await.unwrap();
         let sessions = Arc::new(MemorySessionStore::default());
@@ -80,7 +80,7 @@ impl Scene {
         sessions
     }
 
-    /// One request and its answer: what is known of the connection.
+    /// Sends one request; returns the facts of the connection.
     async fn ask(&self, connector: &Connector, to: Destination) -> Option<Facts> {
         let (near, far) = duplex(64 * 1024);
         tokio::spawn(serve(self.acceptor.clone(), far));
@@ -97,7 +97,7 @@ impl Scene {
         (answer == b"done").then(|| stream.facts().clone())
     }
 
-    /// Sends bytes and goes away when the server has answered.
+    /// Sends bytes and leaves when the server has answered.
     async fn send(&self, bytes: &[u8]) {
         let (mut near, far) = duplex(64 * 1024);
         let serving = tokio::spawn(serve(self.acceptor.clone(), far));
@@ -132,14 +132,14 @@ fn asking(session: Option<ClientSession>) -> Destination {
     Destination { server_name: SERVER.into(), session, ask_receipts, ..Destination::default() }
 }
 
-/// The first flight of a client.
+/// Returns the first flight of a client.
 async fn first_flight(connector: &Connector, to: Destination) -> Vec<u8> {
     let (near, mut far) = duplex(64 * 1024);
     let connecting = connector.connect_with_early_data(to, near, b"hello");
     let reading = async {
         let mut flight = vec![0; 64 * 1024];
         let mut len = 0;
-        // All that it sends before it waits for an answer.
+        // Everything that it sends before it waits for an answer.
         while let Ok(Ok(more)) =
             tokio::time::timeout(Duration::from_millis(300), far.read(&mut flight[len..])).await
         {
@@ -164,7 +164,7 @@ fn a_flood_of_questions_about_foreign_flights_writes_nothing_to_etcd() {
         let hello = first_flight(&connector, asking(None)).await;
         let before = scene.writes();
 
-        // Hellos of clients that go away, of those that don't, and of those that have a ticket.
+        // ClientHellos of clients that leave, that stay, and that have a ticket.
         let mut flood = JoinSet::new();
         for number in 0..1000 {
             let (scene, connector, hello) = (scene.clone(), connector.clone(), hello.clone());
@@ -189,7 +189,7 @@ fn a_flood_of_questions_about_foreign_flights_writes_nothing_to_etcd() {
         }
         assert_eq!(scene.writes(), before, "a read of etcd is no entry in its log");
 
-        // What is there is written: the control.
+        // Control: an existing secret costs a write.
         let unsent = scene.sessions(Some(Continuation::PskDheKe)).await.pop().unwrap();
         let handle = unsent.forward_secret.as_ref().unwrap().handle;
         let before = scene.writes();
@@ -230,7 +230,7 @@ fn honest_flights_are_accepted_during_a_flood_of_questions() {
     });
 }
 
-/// Each replay has a binder that is right: its take is a write until nothing is found again and again.
+/// Each replay has a valid binder: its take is a write until several in a row found nothing.
 #[test]
 fn a_flight_that_is_replayed_costs_etcd_few_writes() {
     runtime().block_on(async {
@@ -246,7 +246,7 @@ fn a_flight_that_is_replayed_costs_etcd_few_writes() {
         }
         let writes = scene.writes() - before;
         assert!((1..10).contains(&writes), "{writes}");
-        // An honest flight is accepted all the same.
+        // An honest flight is still accepted.
         let to = Destination { ask_receipts: Vec::new(), ..asking(sessions.pop()) };
         let facts = scene.ask(&connector, to).await.unwrap();
         assert_eq!(facts.early_data, EarlyDataStatus::Accepted);

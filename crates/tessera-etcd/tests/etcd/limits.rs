@@ -1,4 +1,4 @@
-//! How much the vault in etcd holds, of whom, and how it counts.
+//! The limits of the vault in etcd, in all and per client, and its count.
 
 use std::io;
 use std::path::Path;
@@ -21,7 +21,7 @@ use tessera_vault::contract::{
 use tessera_vault::{EpochKey, Limits, Mark, MemoryVault, Restored, Witness};
 use tokio::runtime::Runtime;
 
-/// A vault in a cluster of its own.
+/// A vault in its own cluster.
 struct Fleet {
     cluster: Cluster,
     runtime: Arc<Runtime>,
@@ -52,7 +52,7 @@ fn an_etcd_vault_bounds_its_secrets_and_those_of_each_client() {
     contract::clients_have_a_limit_each(&fleet.vault(&options), 5);
 }
 
-/// What nobody will ever use goes, though its put has just begun.
+/// A secret that will never be used is removed, though its put has just begun.
 #[test]
 fn an_etcd_vault_burns_a_secret_whose_put_has_just_begun() {
     let fleet = Fleet::start();
@@ -75,7 +75,7 @@ fn an_etcd_vault_burns_a_secret_whose_put_has_just_begun() {
     assert_eq!(accept(&waiting, 5), Ok(()));
 }
 
-/// Whoever takes all that it is given doesn't fill etcd with what became of it.
+/// A client that uses everything it receives doesn't fill etcd with tombstones.
 #[test]
 fn an_etcd_vault_bounds_its_tombstones() {
     let fleet = Fleet::start();
@@ -96,7 +96,7 @@ fn an_etcd_vault_bounds_its_tombstones() {
     }
 }
 
-/// Of a server and of whoever watches it.
+/// Counts of a server and of an observer.
 #[test]
 fn counts_of_an_etcd_vault_may_overlap() {
     let fleet = Fleet::start();
@@ -131,7 +131,7 @@ fn names_in_etcd_do_not_depend_on_the_preferred_suite() {
     assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
 }
 
-/// A machine that slept finds its lease gone, and gets another.
+/// After the machine slept, the lease is gone; the vault gets another.
 #[test]
 fn an_etcd_vault_replaces_a_lease_that_has_ended() {
     let fleet = Fleet::start();
@@ -141,7 +141,7 @@ fn an_etcd_vault_replaces_a_lease_that_has_ended() {
     for lease in leases["leases"].as_array().unwrap() {
         fleet.cluster.ask(0, "/v3/lease/revoke", lease).unwrap();
     }
-    // What lived by it is gone, and the first to notice has bad luck.
+    // Everything under the lease is gone, and the first request to notice fails.
     assert_eq!(vault.len(), 0);
     assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
     assert!(!put(&vault, 2));
@@ -149,7 +149,7 @@ fn an_etcd_vault_replaces_a_lease_that_has_ended() {
     assert_eq!(accept(&vault, 2), Ok(()));
 }
 
-/// Nothing stays for ever, and nothing goes before its time.
+/// Everything expires, and nothing expires early.
 #[test]
 fn everything_of_an_etcd_vault_expires_by_its_lease() {
     let fleet = Fleet::start();
@@ -174,7 +174,7 @@ fn everything_of_an_etcd_vault_expires_by_its_lease() {
     }
 }
 
-/// Forward secrecy begins when the epoch key is gone, so nobody has to remember it.
+/// Forward secrecy begins when the epoch key is gone, so the vault purges it without being asked.
 #[test]
 fn an_etcd_vault_destroys_epoch_keys_that_have_ended() {
     let fleet = Fleet::start();
@@ -193,7 +193,7 @@ fn an_etcd_vault_destroys_epoch_keys_that_have_ended() {
     }
 }
 
-/// A directory that is rolled back, with its witness in etcd.
+/// A directory is rolled back, with its witness in etcd.
 #[test]
 fn etcd_witnesses_the_directories_of_memory_vaults() {
     let fleet = Fleet::start();
@@ -220,7 +220,7 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     let (vault, restored) = open();
     assert_eq!(restored, Restored::RolledBack);
     assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
-    // Nobody can tell whether the owner lives.
+    // A witness can't tell whether the owner is alive.
     let first = vault.incarnation();
     drop(vault);
     let (vault, restored) = open();
@@ -228,7 +228,7 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     assert_ne!(vault.incarnation().map(|it| it.vault), first.map(|it| it.vault));
 }
 
-/// On the only thread of its runtime nothing can answer it: that is an error and not a wait for ever.
+/// If it blocks the only thread of its runtime, it fails instead of waiting without end.
 #[test]
 fn a_witness_whose_runtime_stands_still_gives_up() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -248,7 +248,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A client that puts more and more gives up its own, and no room of others.
+/// A client at its limit replaces its own secrets, and takes no room from others.
 #[test]
 fn a_client_that_replaces_its_secrets_fills_no_vault_in_etcd() {
     let fleet = Fleet::start();
@@ -261,7 +261,7 @@ fn a_client_that_replaces_its_secrets_fills_no_vault_in_etcd() {
     assert_eq!(vault.len(), 7);
 }
 
-/// Takes of what nobody has leave nothing behind, and take no room from what was used.
+/// Takes of unknown secrets leave no tombstones, and take no room from those of used ones.
 #[test]
 fn takes_that_find_nothing_count_no_tombstones() {
     let fleet = Fleet::start();

@@ -1,5 +1,5 @@
-//! Requests and answers between a server and etcd that are lost or late: whatever a server hears, a secret is
-//! taken once, and what it is told is no lie.
+//! Requests and answers between a server and etcd that are lost or late: whatever a server receives, a secret is taken
+//! once, and no answer is wrong.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -15,15 +15,15 @@ use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{NOW, accept, handle, put, put_for, question, take};
 use tokio::runtime::Runtime;
 
-/// A cluster, and two servers: what goes between the first and etcd is for the test to say.
+/// A cluster, and two servers; the test controls the traffic between the first and etcd.
 struct Scene {
     _cluster: Cluster,
     runtime: Arc<Runtime>,
-    /// What becomes of the next transactions that write, the last one first; all others are answered.
+    /// The fates of the next transactions that write, the last one first; all others are answered.
     fates: Arc<Mutex<Vec<Fate>>>,
-    /// How many transactions came.
+    /// How many transactions arrived.
     came: Arc<Mutex<usize>>,
-    /// The next transaction waits for a word here.
+    /// The next transaction waits for this.
     held: Arc<Mutex<Option<Receiver<()>>>>,
     far: Waiting,
     near: Waiting,
@@ -57,12 +57,12 @@ impl Scene {
         Self { _cluster: cluster, runtime, fates, came, held, far, near }
     }
 
-    /// The next transaction meets this fate.
+    /// Sets the fate of the next transaction.
     fn next(&self, fate: Fate) {
         self.fates.lock().unwrap().push(fate);
     }
 
-    /// How many transactions came since the last time.
+    /// Returns how many transactions arrived since the last call.
     fn came(&self) -> usize {
         std::mem::take(&mut *self.came.lock().unwrap())
     }
@@ -89,7 +89,7 @@ fn a_take_whose_answer_is_lost_has_taken_the_secret() {
         assert!(put(&scene.near, number));
         scene.next(Fate::AnswerLost);
         scene.came();
-        // Nobody knows; and nobody asks again, who would hear that it was used, or not there.
+        // The outcome is unknown. The server must not ask again: it would learn that the secret was used, or absent.
         let taken = asked(&scene.far, number, purpose);
         assert!(matches!(taken, Taken::Unavailable), "{taken:?}");
         assert_eq!(scene.came(), 1);
@@ -111,12 +111,12 @@ fn a_take_that_never_reached_etcd_has_taken_nothing() {
     assert_eq!(accept(&scene.near, 1), Err(Absent::Used));
 }
 
-/// The server has given up long before etcd gets its question.
+/// The server has given up long before etcd receives the request.
 #[test]
 fn a_take_that_reaches_etcd_after_its_deadline_takes_effect_there() {
     let scene = Scene::new(Duration::from_millis(300));
     assert!(put(&scene.near, 1) && put(&scene.near, 2));
-    // Once to have the lease that each take needs.
+    // Once to obtain the lease that each take needs.
     assert_eq!(accept(&scene.far, 0), Err(Absent::Unknown));
     let let_go = scene.hold();
     assert!(matches!(asked(&scene.far, 1, TakePurpose::Accept), Taken::Unavailable));
@@ -141,7 +141,7 @@ fn a_put_whose_answer_is_lost_is_not_repeated() {
         assert!(!put_for(&scene.far, number, client));
         assert_eq!(scene.came(), 1);
         assert_eq!(accept(&scene.near, number), Ok(()));
-        // A second put would bring back what was taken.
+        // A second put would restore what was taken.
         assert!(!put_for(&scene.far, number, client));
         assert_eq!(accept(&scene.near, number), Err(Absent::Used));
     }

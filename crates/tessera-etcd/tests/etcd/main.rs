@@ -1,4 +1,4 @@
-//! Ring and vault in etcd: what they promise while servers, members and networks fail.
+//! Ring and vault in etcd: their guarantees while servers, members and networks fail.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

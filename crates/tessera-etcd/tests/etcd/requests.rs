@@ -18,15 +18,15 @@ use tessera_vault::contract::{NOW, handle, put, question};
 #[derive(Clone, Debug)]
 enum Does {
     Answers(u16, Vec<u8>),
-    /// Answers, and then closes the connection without a word.
+    /// Answers, and then closes the connection silently.
     AnswersAndCloses(Vec<u8>),
     /// Closes the connection after the request.
     Closes,
-    /// Keeps it open.
+    /// Keeps the connection open without an answer.
     Hangs,
 }
 
-/// Something that is no etcd, and counts transactions.
+/// A fake member that counts transactions.
 struct Member {
     port: u16,
     does: Arc<Mutex<Does>>,
@@ -86,7 +86,7 @@ fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> 
 
 const DEADLINE: Duration = Duration::from_millis(800);
 
-/// What etcd says to a take of what is not there.
+/// etcd's answer to a take of an absent secret.
 const ABSENT: &[u8] = br#"{"responses":[{"response_range":{"header":{}}}]}"#;
 
 fn vault(members: Vec<String>) -> Waiting {
@@ -97,7 +97,7 @@ fn take(vault: &Waiting) -> Taken {
     take_for(TakePurpose::Accept, vault)
 }
 
-/// One request, where nothing is there: it waits for no put.
+/// Takes to burn, where nothing exists: this doesn't wait for puts.
 fn take_to_burn(vault: &Waiting) -> Taken {
     take_for(TakePurpose::Burn, vault)
 }
@@ -132,7 +132,7 @@ fn a_request_that_may_have_left_is_not_sent_again() {
         assert!(began.elapsed() < DEADLINE * 2, "{does:?}");
         let sent: usize = members.iter().map(Member::transactions).sum();
         assert_eq!(sent, 1, "{does:?}");
-        // The other member is asked the next time. A put is not repeated either.
+        // The next request goes to the other member. A put is not repeated either.
         assert!(!put(&vault, 2));
         let sent: Vec<_> = members.iter().map(Member::transactions).collect();
         assert_eq!(sent, [1, 1], "{does:?}");
@@ -146,7 +146,7 @@ fn an_idle_connection_that_etcd_closed_costs_no_request() {
     for round in 1..10 {
         assert!(is_absent(&take_to_burn(&vault)));
         assert_eq!(member.transactions(), round);
-        // Until this end knows that the other is closed.
+        // Until this end has noticed that the other is closed.
         thread::sleep(Duration::from_millis(50));
     }
 }
@@ -170,7 +170,7 @@ fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
         r#"{"succeeded":true,"responses":[{}]}"#.into(),
         r#"{"succeeded":true,"responses":[{"response_delete_range":{}}]}"#.into(),
         r#"{"succeeded":"yes","responses":7}"#.into(),
-        // No base64; too short; not wrapped under a key that is here.
+        // Not base64; too short; wrapped under another key.
         deleted("%%%"),
         deleted("AAAA"),
         deleted(&"A".repeat(400)),
@@ -187,7 +187,7 @@ fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
     }
 }
 
-/// What a member says goes into logs, and not all of it.
+/// Error messages of a member go into logs, so they are limited.
 #[test]
 fn an_error_message_of_etcd_is_shortened() {
     let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));

@@ -1,4 +1,4 @@
-//! The ring in etcd: rotation in two phases, clocks that are wrong, servers that lag, versions that mix.
+//! The ring in etcd: rotation in two phases, wrong clocks, slow servers, mixed versions.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -15,7 +15,7 @@ fn a_ring_rotates_though_its_servers_clocks_are_wrong() {
     let running = AtomicBool::new(true);
     let opened = AtomicU64::new(0);
     thread::scope(|scope| {
-        // All the time, each server's tickets open at each other, at once.
+        // At all times, each server's tickets open at each other at once.
         for sealing in &servers {
             let (servers, running, opened) = (&servers, &running, &opened);
             scope.spawn(move || {
@@ -52,7 +52,7 @@ fn a_ring_rotates_though_its_servers_clocks_are_wrong() {
     assert!(servers.iter().all(|server| server.keys.len() <= 8), "{}", servers[0].keys.len());
 }
 
-/// Stops the other threads even if this one fails.
+/// Stops the other threads even if this one panics.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -67,7 +67,7 @@ fn no_ticket_key_is_activated_before_all_servers_have_it() {
     let servers = [fleet.server(0), fleet.server(0)];
     settled(&servers);
     let first = servers[0].status().active;
-    // A third lives, and never acknowledges anything.
+    // A third server is live, and never acknowledges anything.
     fleet.write(b"/ring/a/someone", &[1, 0, 0]);
     fleet.pass(HOUR * 7);
     until("the next key is distributed", || {
@@ -82,14 +82,14 @@ fn no_ticket_key_is_activated_before_all_servers_have_it() {
         assert_eq!((server.status().active, server.keys.len()), (first.clone(), 2));
         assert_eq!(server.seal().unwrap()[1..17], first[0], "the old key goes on");
     }
-    // The new one opens already, where it was acknowledged.
+    // The new key already opens wherever it was acknowledged.
     fleet.delete(b"/ring/a/someone");
     until("it is activated", || servers.iter().all(|it| it.status().active.contains(&next)));
     let ticket = servers[0].seal().unwrap();
     assert_eq!(ticket[1..17], next);
     assert!(servers[1].opens(&ticket));
 
-    // A server that is closed is not waited for, nor one that has just died.
+    // The others wait neither for a server that was closed nor for one that has just died.
     let [first, second] = servers;
     fleet.runtime.block_on(second.ring.close());
     fleet.pass(HOUR * 7);
@@ -113,7 +113,7 @@ fn a_server_that_loses_etcd_keeps_its_ticket_keys_and_catches_up() {
     settled(&servers);
     let [good, cut] = &servers;
     let old = good.seal().unwrap();
-    // One loses its member; the other goes on without it, after a while.
+    // One server loses its member; after a while the other continues without it.
     fleet.cluster.stop(lost).unwrap();
     fleet.pass(HOUR * 7);
     until("it is activated", || good.status().active.len() == 2);
@@ -127,7 +127,7 @@ fn a_server_that_loses_etcd_keeps_its_ticket_keys_and_catches_up() {
     fleet.cluster.go_on(lost).unwrap();
     until("it is back", || cut.opens(&new) && cut.status().active.len() == 2);
 
-    // Nobody has etcd.
+    // No server can reach etcd.
     for member in 0..3 {
         fleet.cluster.kill(member).unwrap();
     }
@@ -163,7 +163,7 @@ fn a_ring_ignores_entries_and_tickets_of_newer_versions() {
     until("they are seen", || server.status().unreadable == 2);
     assert!(server.opens(&ticket) && server.seal().is_some());
     assert_eq!(server.status().active.len(), 1);
-    // What it can't read it doesn't touch.
+    // It leaves entries alone that it can't read.
     fleet.pass(HOUR * 7);
     let looks = server.status().looks;
     until("it looks", || server.status().looks > looks + 2);
@@ -171,18 +171,18 @@ fn a_ring_ignores_entries_and_tickets_of_newer_versions() {
     assert_eq!(kept.unwrap()["kvs"][0]["value"], base64(&[2, 1, 2, 3]));
     ticket[0] = 2;
     assert!(!server.opens(&ticket), "a ticket of a newer version is no ticket");
-    // The newer servers acknowledge, activate, and write what all can read again.
+    // The newer servers acknowledge, activate, and then write entries that all can read.
     fleet.delete(b"/ring/next");
     fleet.delete(b"/ring/a/newer");
     until("it rotates", || server.status().active.len() == 2);
 
-    // Without the right wrapping key there are no ticket keys, and nobody else is harmed.
+    // A server with the wrong wrapping key has no ticket keys, and the others are unaffected.
     let other = fleet.server_at(fleet.cluster.endpoints(), 0, 8);
     until("it sees nothing", || other.status().unreadable == 3);
     assert!(other.seal().is_none() && server.seal().is_some());
 }
 
-/// A clock that is wrong by years makes keys that nobody else uses, and destroys none.
+/// A clock that is wrong by years makes keys that no other server uses, and destroys none.
 #[test]
 fn a_server_whose_clock_is_years_ahead_destroys_no_ticket_keys() {
     let fleet = Fleet::start(1);

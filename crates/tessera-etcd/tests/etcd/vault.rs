@@ -1,4 +1,4 @@
-//! The vault in etcd: the contract, over kills, elections and partitions, with three real members.
+//! The vault in etcd: its contract, over kills, elections and partitions, with three real members.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{self, LIFETIME, NOW, accept, handle, put, question, race, secret};
 use tokio::runtime::Runtime;
 
-/// Vaults of their own in one cluster.
+/// Separate vaults in one cluster.
 struct Fleet {
     cluster: Cluster,
     runtime: Arc<Runtime>,
@@ -26,7 +26,7 @@ impl Fleet {
         Self { cluster: Cluster::start(3).unwrap(), runtime: runtime(), next: AtomicU32::new(0) }
     }
 
-    /// A new vault.
+    /// Returns options for a new vault.
     fn options(&self) -> VaultOptions {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         VaultOptions::new(format!("/test/{number}/"))
@@ -36,7 +36,7 @@ impl Fleet {
         self.vault_at(options, self.cluster.endpoints(), DEADLINE)
     }
 
-    /// A vault as a server sees it that knows only this member.
+    /// Opens a vault as a server that only knows this member.
     fn vault_of(&self, options: &VaultOptions, member: usize, deadline: Duration) -> Waiting {
         self.vault_at(options, vec![self.cluster.endpoints()[member].clone()], deadline)
     }
@@ -82,7 +82,7 @@ fn several_servers_race(fleet: &Fleet) {
         let used = results.iter().filter(|result| **result == Err(Absent::Used)).count();
         assert_eq!(used, 63, "{results:?}");
     }
-    // Clients have one limit in the whole fleet, though servers put for them at the same time.
+    // A client's limit holds for the whole fleet, though servers put for it at the same time.
     let options = VaultOptions { per_client: 3, ..fleet.options() };
     let servers: Vec<_> = (0..3).map(|member| fleet.vault_of(&options, member, DEADLINE)).collect();
     race(9, |thread| {
@@ -92,7 +92,7 @@ fn several_servers_race(fleet: &Fleet) {
     assert!(servers[0].len() <= 3, "{}", servers[0].len());
 }
 
-/// What the engine does: puts and burns that nobody waits for.
+/// Like the engine: puts and burns in the background.
 fn the_background(fleet: &Fleet) {
     let waiting = fleet.vault(&fleet.options());
     let vault = waiting.vault();
@@ -116,11 +116,11 @@ fn the_background(fleet: &Fleet) {
     assert!(matches!(vault.take(&without_clock), Reply::Later));
     let taken = fleet.runtime.block_on(vault.take_secret(&without_clock));
     assert!(matches!(taken, Taken::Unavailable));
-    // Longer than the vault keeps anything.
+    // A longer lifetime than the vault allows.
     assert!(!contract::put_until(&waiting, 300, secret(300), NOW + LIFETIME * 2, None));
 }
 
-/// Its ticket comes to another server before etcd has the secret.
+/// The ticket comes to another server before etcd has the secret.
 fn a_client_that_is_faster_than_the_put(fleet: &Fleet) {
     let options = fleet.options();
     let (issuer, other) = (fleet.vault(&options), fleet.vault(&options));
@@ -131,7 +131,7 @@ fn a_client_that_is_faster_than_the_put(fleet: &Fleet) {
             thread::sleep(Duration::from_millis(60));
             assert!(put(&issuer, number));
             let taken = take.join().unwrap();
-            // Whoever was too early has taken nothing.
+            // The take that came too early took nothing.
             let later = accept(&other, number);
             assert_eq!(later, if taken.is_ok() { Err(Absent::Used) } else { Ok(()) });
             taken.is_ok()
@@ -140,7 +140,7 @@ fn a_client_that_is_faster_than_the_put(fleet: &Fleet) {
     assert!(waited, "no take waited for its put");
 }
 
-/// etcd's files have what was taken, but wrapped; a control shows that the search finds what is there.
+/// etcd's files retain what was taken, but wrapped; a control shows that the search finds plaintext.
 fn what_etcd_keeps(fleet: &Fleet) {
     let options = fleet.options();
     let vault = fleet.vault(&options);
@@ -161,7 +161,7 @@ fn what_etcd_keeps(fleet: &Fleet) {
     assert!(!found(&seed[..16]) && !found(&handle(0x7177_7177).0));
 }
 
-/// This test's second process finds the cluster by its environment.
+/// The second process of this test finds the cluster by its environment.
 #[test]
 fn an_etcd_vault_keeps_the_contract_over_a_kill() {
     const ENDPOINTS: &str = "TESSERA_ETCD_TEST_ENDPOINTS";
@@ -190,7 +190,7 @@ fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
     for number in 0..10 {
         assert!(put(&everyone, number));
     }
-    // The leader loses the others, and doesn't know it yet.
+    // The leader loses the others, and hasn't noticed yet.
     let alone = fleet.cluster.leader().unwrap();
     let others: Vec<_> = (0..3).filter(|member| *member != alone).collect();
     fleet.cluster.cut_off(alone);
@@ -201,7 +201,7 @@ fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
 
     let leader = fleet.cluster.wait_for_leader(&others).unwrap();
     assert_ne!(leader, alone);
-    // The majority goes on; the minority accepts nothing, not even what nobody else takes.
+    // The majority works; the minority accepts nothing, not even secrets that no other server takes.
     let majority = fleet.vault_of(&options, others[0], DEADLINE);
     for number in 0..4 {
         assert_eq!(accept(&majority, number), Ok(()), "{number}");
@@ -210,7 +210,7 @@ fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
         assert!(is_unavailable(&members[alone], number));
     }
     assert!(!put(&members[alone], 20));
-    // A server that knows all members finds one that works, once it has met the one that doesn't.
+    // A server that knows all members finds one that works, after it has tried the one that doesn't.
     let all = fleet.vault_at(&options, fleet.cluster.endpoints(), short * 3);
     assert!((0..3).any(|_| {
         thread::sleep(Duration::from_millis(600));
@@ -223,7 +223,7 @@ fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
     for number in 0..5 {
         assert!(accept(&patient, number).is_err(), "{number} was taken by the majority");
     }
-    // What the minority asked for may have gone with its question, or not: once at most.
+    // The minority's takes may have had an effect or not: at most once.
     for number in 5..10 {
         let wins = (0..3).filter(|_| accept(&patient, number).is_ok()).count();
         assert!(wins <= 1 && (number == 5 || wins == 1), "{number}: {wins}");
@@ -241,8 +241,8 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
     let accepted: Vec<_> = (0..60).map(|_| AtomicUsize::new(0)).collect();
     let running = AtomicBool::new(true);
     thread::scope(|scope| {
-        // Two servers want the same secrets all the time, and ask again for those that they didn't get
-        // an answer for: as replays of a flight do.
+        // Two servers take the same secrets concurrently, and repeat takes without an answer, as replays of a flight
+        // do.
         for _ in 0..2 {
             scope.spawn(|| {
                 while running.load(Ordering::Relaxed) {
@@ -261,7 +261,7 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
         let next = fleet.cluster.wait_for_leader(&others).unwrap();
         fleet.cluster.restart(leader).unwrap();
         fleet.cluster.wait_for_leader(&[0, 1, 2]).unwrap();
-        // It doesn't answer, and its connections stay open.
+        // The member doesn't answer, and its connections stay open.
         fleet.cluster.stop(next).unwrap();
         let others: Vec<_> = (0..3).filter(|member| *member != next).collect();
         fleet.cluster.wait_for_leader(&others).unwrap();
@@ -272,7 +272,7 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
     let times: Vec<_> = accepted.iter().map(|times| times.load(Ordering::Relaxed)).collect();
     assert!(times.iter().all(|times| *times <= 1), "{times:?}");
     assert!(times.iter().sum::<usize>() >= 50, "{times:?}");
-    // All of it restarts.
+    // The whole cluster restarts.
     let options = fleet.options();
     let vault = fleet.vault(&options);
     for number in 0..4 {
@@ -290,13 +290,13 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
     }
     fleet.cluster.wait_for_leader(&[0, 1, 2]).unwrap();
     assert_eq!(accept(&vault, 0), Err(Absent::Used));
-    // No question left for etcd while it was away.
+    // No take was left over for etcd while it was away.
     assert_eq!(accept(&vault, 1), Ok(()));
     assert_eq!(accept(&vault, 1), Err(Absent::Used));
 }
 
-/// A server whose first member doesn't answer asks another the next time, whatever it was asked for: here
-/// the lease that comes before the take.
+/// A server whose first member doesn't answer tries another for the next request, whatever it was: here the lease
+/// before the take.
 #[test]
 fn a_member_of_etcd_that_hangs_is_not_asked_again() {
     let fleet = Fleet::start();
@@ -316,7 +316,7 @@ fn accept_if_available(vault: &Waiting, number: u32) -> bool {
     matches!(asked(vault, number), Taken::Taken(_))
 }
 
-/// With its epoch key gone, what etcd has is worth nothing.
+/// Without its epoch key, the contents of etcd are useless.
 #[test]
 fn secrets_in_etcd_can_not_be_read_after_their_epoch() {
     use tessera_aws_lc::provider;

@@ -11,7 +11,7 @@ use tessera_webpki::WebPkiVerifier;
 
 pub const SERVER: &str = "server.example";
 
-/// An authority, and what it vouches for.
+/// An authority, and certificates that it issues.
 pub struct Authority {
     pub root: tessera_pki::Authority,
     pub directory: Directory,
@@ -22,7 +22,7 @@ impl Authority {
         Self { root: tessera_pki::Authority::new("root"), directory: Directory::new() }
     }
 
-    /// etcd's gateway is a client of etcd, with the same certificate.
+    /// For both roles: etcd's gateway is a client of etcd, with the same certificate.
     pub fn certificate(&self, name: &str) -> Leaf {
         self.root.issue_with(&[name, "127.0.0.1"], |_| ())
     }

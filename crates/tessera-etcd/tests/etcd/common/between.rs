@@ -1,4 +1,4 @@
-//! Something between a server and a member of etcd: it passes requests on, and a test has a say.
+//! A forwarder between a server and a member of etcd, controlled by a test.
 
 use std::io::{BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,19 +7,19 @@ use std::thread;
 
 use super::http::{Request, answer, read_request};
 
-/// What becomes of a request.
+/// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Answered,
-    /// The member does it, and its answer is lost: the connection ends.
+    /// The member executes it, and its answer is lost: the connection ends.
     AnswerLost,
-    /// It never comes to the member: the connection ends.
+    /// It never reaches the member: the connection ends.
     Lost,
 }
 
 type Decides = dyn Fn(&Request) -> Fate + Send + Sync;
 
-/// The address of a forwarder to `member`. Requests wait while `decides` does; watches are refused.
+/// Returns the address of a forwarder to `member`. A request waits until `decides` returns; watches are refused.
 pub fn between(
     member: String,
     decides: impl Fn(&Request) -> Fate + Send + Sync + 'static,
@@ -52,7 +52,7 @@ fn forward(stream: &TcpStream, member: &str, decides: &Decides) -> Option<()> {
     }
 }
 
-/// Asks a member while it can't be asked through its cluster.
+/// Writes through a member directly, while its cluster handle can't be used.
 pub fn write(member: &str, path: &str, body: &str) {
     let request = Request { path: path.into(), body: body.as_bytes().to_vec() };
     assert_eq!(ask(member, &request).map(|(status, _)| status), Some(200));

@@ -1,4 +1,4 @@
-//! Requests as a member of etcd gets them.
+//! Parses requests as a member of etcd receives them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-/// The next request of a connection; `None` at its end.
+/// Returns the next request of a connection; `None` at its end.
 pub fn read_request(reader: &mut BufReader<&TcpStream>) -> Option<Request> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! What the tests share: a runtime, a vault that waits, clusters.
+//! Shared by the tests: a runtime, a vault that waits, clusters.
 
 pub mod authority;
 pub mod between;
@@ -16,14 +16,13 @@ use tessera_vault::contract::NOW;
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use tokio::runtime::Runtime;
 
-/// An etcd vault that is waited for, as the contract wants it.
+/// An etcd vault whose operations block, as the contract's tests require.
 pub struct Waiting {
     vault: Option<EtcdVault>,
     runtime: Arc<Runtime>,
 }
 
-/// What the tests give each operation. Slow machines take their time; a test that waits for it to pass
-/// sets its own.
+/// The deadline of each operation. Slow machines need time; a test that waits for the deadline sets its own.
 pub const DEADLINE: Duration = Duration::from_secs(5);
 
 pub fn runtime() -> Arc<Runtime> {

@@ -80,7 +80,7 @@ impl Fleet {
         self.cluster.ask(0, "/v3/kv/put", &body).unwrap();
     }
 
-    /// The value of a key, as the gateway has it, and its lease.
+    /// Returns the value of a key in the gateway's encoding, and its lease.
     pub fn read(&self, key: &[u8]) -> Option<(String, String)> {
         let answer = self.cluster.ask(0, "/v3/kv/range", &json!({ "key": base64(key) })).unwrap();
         let kv = &answer["kvs"][0];
@@ -88,7 +88,7 @@ impl Fleet {
         kv.is_object().then(|| (text(&kv["value"]), text(&kv["lease"])))
     }
 
-    /// Writes a value that was [`read`](Self::read).
+    /// Writes a value obtained by [`read`](Self::read).
     pub fn copy(&self, key: &[u8], value: &str) {
         let body = json!({ "key": base64(key), "value": value });
         self.cluster.ask(0, "/v3/kv/put", &body).unwrap();
@@ -142,7 +142,7 @@ impl Server {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE * 2;
     while !is_so() {
@@ -151,7 +151,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// All have looked since, see the same, and nothing is under way.
+/// Waits until all servers have read etcd again, agree, and have nothing in progress.
 pub fn settled(servers: &[Server]) {
     let looks: Vec<_> = servers.iter().map(|server| server.status().looks).collect();
     until("the ring settles", || {
