@@ -66,5 +66,5 @@ impl CertificateCompression for Brotli {
 /// The best compression: each chain is compressed only once.
 const BEST: i32 = 11;
 
-/// A window of 256 KiB: the engine accepts no longer chains.
+/// A window of 256 KiB: the engine limits chains to less.
 const WINDOW_BITS: i32 = 18;

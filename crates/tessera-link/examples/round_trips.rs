@@ -1,4 +1,4 @@
-//! What distance and loss do to TCP: how long a connection and one megabyte take.
+//! Shows what distance and loss do to TCP: how long a connection and one megabyte take.
 //!
 //! ```text
 //! cargo run -p tessera-link --example round_trips
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The client connects, and reads what the server sends: when it was connected, and when it had all.
+/// Connects, and reads everything that the server sends; returns the time to connect, and the time in all.
 fn transfer(link: &Link) -> Result<(Duration, Duration), Box<dyn Error>> {
     let address = SocketAddr::new(link.addresses().server, 0);
     let listening = link.spawn_thread(End::Server, move || TcpListener::bind(address))?;

@@ -2,14 +2,14 @@
 
 use std::{error, fmt, io};
 
-/// What the machine does not grant, and an emulated link cannot do without.
+/// A permission or device that the machine lacks for an emulated link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The right to create a user namespace, which makes up for not being root.
+    /// The right to create a user namespace, for users other than root.
     UserNamespaces,
     /// The right to create network namespaces.
     NetworkNamespaces,
-    /// The device from which TUN interfaces are made.
+    /// The device that TUN interfaces are made from.
     TunDevice,
 }
 
@@ -43,16 +43,16 @@ pub enum LinkError {
     },
     /// The parameters ask for emulation, which a loopback link does not do.
     NoEmulation {
-        /// Why the link is a loopback one, where it was not asked to be.
+        /// Why the link became a loopback one, unless it was requested.
         reason: Option<Box<LinkError>>,
     },
-    /// The parameters are not ones a link can have.
+    /// The parameters are invalid.
     Parameters(&'static str),
-    /// A mesh is asked for a node or a link that it does not have or cannot have; the text names it.
+    /// A mesh does not have, or cannot have, a node or a link; the text names it.
     Mesh(String),
-    /// A step failed that the machine did allow.
+    /// A step failed that the machine allows.
     System {
-        /// What was being done.
+        /// The step.
         doing: &'static str,
         /// What the kernel answered.
         source: io::Error,
@@ -60,7 +60,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// A step that failed although the machine allowed it.
+    /// Wraps the failure of a step that the machine allows.
     pub(crate) fn system(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::System { doing, source }
     }

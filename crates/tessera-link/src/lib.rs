@@ -1,9 +1,9 @@
-//! An emulated link between two ends of one machine, for tests and experiments.
+//! An emulated link between two ends on one machine, for tests and experiments.
 //!
-//! A network namespace is a copy of the kernel's network stack with its own interfaces, addresses
-//! and connections: two processes in two namespaces are, for TCP, on two machines. The link joins
-//! two such machines with a path whose round-trip time, loss and rate are chosen, so reconnection
-//! is measured over the kernel's own TCP, and the processes under test need not know.
+//! A network namespace is a copy of the kernel's network stack with its own interfaces, addresses and connections: two
+//! processes in two namespaces are, for TCP, on two machines. The link joins two such machines by a path with a chosen
+//! round-trip time, loss and rate, so that reconnection is measured over the kernel's own TCP, and the processes under
+//! test need not know.
 //!
 //! ```text
 //!  client process                  this process                   server process
@@ -13,8 +13,8 @@
 //!  └────────────────┘   write   └──────────────┘   read    └────────────────┘
 //! ```
 //!
-//! Namespaces need Linux and either root or a system that lets every user have namespaces; where
-//! there are none, both ends share the loopback interface, and nothing is emulated.
+//! Namespaces need Linux and either root or a system that lets every user create them; elsewhere, both ends share the
+//! loopback interface, and nothing is emulated.
 //!
 //! Only IPv4 is carried. Two links share nothing, and dropping a [`Link`] removes all of it. For more than two
 //! ends, a [`Network`] has nodes, and links between any two of them; a [`Mesh`] is one whose nodes and links are
@@ -68,7 +68,7 @@ pub use self::parameters::{Congestion, End, LinkAddresses, LinkKind, LinkParamet
 pub use self::scheduler::DirectionStatistics;
 use self::tun::TunLink;
 
-/// What became of the packets in both directions since the link was opened or last set.
+/// Packet counts of both directions since the link was opened or last set.
 ///
 /// A loopback link counts nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,14 +82,14 @@ pub struct LinkStatistics {
 
 /// A link between a client and a server, which lives until it is dropped.
 ///
-/// Processes that still run then keep their namespace, but nothing is connected to it any more.
+/// Processes that still run then keep their namespace, but it is disconnected.
 pub struct Link {
     medium: Medium,
     parameters: Mutex<LinkParameters>,
 }
 
 enum Medium {
-    /// The reason is there if an emulated link was tried first.
+    /// With the reason, if an emulated link was tried first.
     Loopback(Option<LinkError>),
     Tun(TunLink),
 }
@@ -106,8 +106,8 @@ impl fmt::Debug for Link {
 impl Link {
     /// Makes a link.
     ///
-    /// [`LinkKind::Auto`] becomes a loopback link only where the machine does not allow another;
-    /// [`Link::fallback_reason`] then says why, for the caller to print.
+    /// [`LinkKind::Auto`] becomes a loopback link only if the machine does not allow another; [`Link::fallback_reason`]
+    /// then returns why, for the caller to print.
     ///
     /// # Errors
     ///
@@ -142,7 +142,7 @@ impl Link {
         Self { medium, parameters: Mutex::new(parameters.clone()) }
     }
 
-    /// What the link is: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
+    /// Returns the kind of the link: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
     #[must_use]
     pub fn kind(&self) -> LinkKind {
         match self.medium {
@@ -151,7 +151,7 @@ impl Link {
         }
     }
 
-    /// Why [`LinkKind::Auto`] became a loopback link, if it did.
+    /// Returns why [`LinkKind::Auto`] became a loopback link, if it did.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&LinkError> {
         match &self.medium {
@@ -166,7 +166,7 @@ impl Link {
         matches!(self.medium, Medium::Tun(_))
     }
 
-    /// The addresses of the two ends. They stay the same for as long as the link lives.
+    /// Returns the addresses of the two ends. They do not change while the link lives.
     #[must_use]
     pub fn addresses(&self) -> LinkAddresses {
         match &self.medium {
@@ -175,23 +175,22 @@ impl Link {
         }
     }
 
-    /// The present parameters.
+    /// Returns the present parameters.
     #[must_use]
     pub fn parameters(&self) -> LinkParameters {
         self.lock().clone()
     }
 
-    /// Starts over with other parameters, or with the same: random numbers begin again at the
-    /// seed and statistics at zero.
+    /// Starts over with other parameters, or with the same: random numbers restart from the seed, and statistics from
+    /// zero.
     ///
-    /// Packets in flight still arrive when the earlier parameters said they would, and later ones
-    /// not before them, so set a link when it is quiet. Connections live on, and TCP may remember
-    /// the earlier round-trip time for its timers.
+    /// Packets in flight still arrive when due under the earlier parameters, and later ones not before them, so set a
+    /// link when it is quiet. Connections live on, and TCP may use the earlier round-trip time for its timers.
     ///
     /// # Errors
     ///
-    /// As for [`Link::open`]. The link then keeps its parameters, except that a failure to change
-    /// the mtu may leave the ends with different ones.
+    /// As for [`Link::open`]. The link then keeps its parameters, except that a failure to change the mtu may leave the
+    /// ends with different ones.
     pub fn set(&self, parameters: &LinkParameters) -> Result<(), LinkError> {
         parameters.validate()?;
         let mut present = self.lock();
@@ -206,7 +205,7 @@ impl Link {
         Ok(())
     }
 
-    /// What became of the packets since the link was opened or last set.
+    /// Returns the packet counts since the link was opened or last set.
     #[must_use]
     pub fn statistics(&self) -> LinkStatistics {
         match &self.medium {
@@ -218,8 +217,8 @@ impl Link {
         }
     }
 
-    /// Why the link stopped carrying packets, if it did. It never should; an experiment whose
-    /// connections time out asks here before it blames the endpoints.
+    /// Returns why the link stopped carrying packets, if it did. It never should; an experiment whose connections time
+    /// out checks this before it blames the endpoints.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         match &self.medium {
@@ -237,8 +236,8 @@ impl Link {
         self.at(end, move || command.spawn())?
     }
 
-    /// Starts a thread of this process at one end: sockets that it makes are at that end, and
-    /// stay there whichever thread uses them.
+    /// Starts a thread of this process at one end: sockets that it creates are at that end, and stay there whichever
+    /// thread uses them.
     ///
     /// # Errors
     ///
@@ -251,7 +250,7 @@ impl Link {
         self.at(end, move || thread::Builder::new().spawn(body))?
     }
 
-    /// Does something at one end, where what it starts starts too.
+    /// Runs a closure at one end; processes and threads that it starts run there too.
     fn at<T: Send + 'static>(
         &self,
         end: End,

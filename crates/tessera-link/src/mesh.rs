@@ -1,4 +1,4 @@
-//! A network whose nodes and links are found by name.
+//! A network whose nodes and links have names.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,8 +13,8 @@ use crate::parameters::{End, LinkKind, LinkParameters};
 
 /// A graph of named nodes, which lives until it is dropped.
 ///
-/// What comes over one link goes no further, as in every [`Network`]: nodes that are to talk are joined, and
-/// reach each other at the addresses of the link between them.
+/// As in every [`Network`], nothing is forwarded from one link to another: nodes that need to communicate must be
+/// joined, and reach each other at the addresses of the link between them.
 ///
 /// ```no_run
 /// use std::process::Command;
@@ -37,13 +37,13 @@ use crate::parameters::{End, LinkKind, LinkParameters};
 /// ```
 #[derive(Debug)]
 pub struct Mesh {
-    /// Before the nodes: nobody carries packets any more when those go.
+    /// Dropped before the nodes: the threads that carry packets end first.
     links: Vec<Named>,
     nodes: BTreeMap<String, Node>,
     network: Network,
 }
 
-/// A link, and who is at its ends.
+/// A link, and the nodes at its ends.
 #[derive(Debug)]
 struct Named {
     client: String,
@@ -52,13 +52,13 @@ struct Named {
 }
 
 impl Mesh {
-    /// Makes all nodes, and the links between them. The first node of a link is its
-    /// [`End::Client`], the second its [`End::Server`], whoever connects.
+    /// Makes all nodes, and the links between them. The first node of a link is its [`End::Client`], the second its
+    /// [`End::Server`]; either may connect.
     ///
     /// # Errors
     ///
-    /// - [`LinkError::Mesh`] if a name is empty or there twice, if a link has an end that is no node or the
-    ///   same node at both, or if two nodes are joined twice.
+    /// - [`LinkError::Mesh`] if a name is empty or occurs twice, if an end of a link is no node or both are the same
+    ///   one, or if two nodes are joined twice.
     /// - [`LinkError::NoEmulation`] if the mesh is or becomes one of loopback links and a link's parameters
     ///   are not [plain](LinkParameters::is_plain).
     /// - Otherwise as for [`Network::open`], [`Network::node`] and [`Network::join`].
@@ -86,19 +86,19 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// What its links are: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
+    /// Returns the kind of its links: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
     #[must_use]
     pub fn kind(&self) -> LinkKind {
         self.network.kind()
     }
 
-    /// Why [`LinkKind::Auto`] became loopback links, if it did.
+    /// Returns why [`LinkKind::Auto`] became loopback links, if it did.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&LinkError> {
         self.network.fallback_reason()
     }
 
-    /// The node with this name.
+    /// Returns the node with this name.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Mesh {
         self.nodes.get(name).ok_or_else(|| self.no_node(name))
     }
 
-    /// The link between two nodes, which may be named in either order. [`Mesh::end`] tells who is where.
+    /// Returns the link between two nodes, in either order. [`Mesh::end`] returns which node is at which end.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Mesh {
         self.find(one, other).map(|named| &named.link)
     }
 
-    /// At which end of the link between two nodes the first of them is.
+    /// Returns the end at which the first of two joined nodes is.
     ///
     /// # Errors
     ///
@@ -126,8 +126,8 @@ impl Mesh {
         Ok(if is_client { End::Client } else { End::Server })
     }
 
-    /// The address of a node where another one, that a link joins with it, reaches it. It stays the same for as
-    /// long as the mesh lives; the node has another one for each of its links.
+    /// Returns the address at which the node `from` reaches the node `of`, which a link joins with it. It does not
+    /// change while the mesh lives; a node has a separate address for each of its links.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Mesh {
         self.node(node).map_err(io::Error::other)?.spawn_thread(body)
     }
 
-    /// All links, in the order in which they were given: the client's end, the server's, and the link.
+    /// Returns all links in their original order: the node at the client's end, the one at the server's, and the link.
     pub fn links(&self) -> impl Iterator<Item = (&str, &str, &Link)> {
         self.links.iter().map(|named| (&*named.client, &*named.server, &named.link))
     }
@@ -181,7 +181,7 @@ impl Mesh {
     }
 }
 
-/// Refuses graphs that can't be, before anything of them is made.
+/// Rejects impossible graphs before it makes anything.
 fn check(nodes: &[&str], links: &[(&str, &str, LinkParameters)]) -> Result<(), LinkError> {
     let wrong = |what: String| Err(LinkError::Mesh(what));
     for (i, name) in nodes.iter().enumerate() {
@@ -207,7 +207,7 @@ fn check(nodes: &[&str], links: &[(&str, &str, LinkParameters)]) -> Result<(), L
     Ok(())
 }
 
-/// Both names, whatever their order.
+/// Returns both names in a fixed order.
 fn pair<'a>(one: &'a str, other: &'a str) -> (&'a str, &'a str) {
     let (mut first, mut second) = (one, other);
     if first > second {

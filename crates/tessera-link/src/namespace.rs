@@ -1,9 +1,8 @@
 //! Network namespaces, and the threads that own them.
 //!
-//! A namespace belongs to threads, not to a process: a thread that asks for a new one is alone in
-//! it, whatever it starts afterwards (threads, processes, sockets) starts inside, and the
-//! namespace is gone when nothing is left in it. So each namespace here is one thread that stays
-//! and does what it is handed.
+//! A namespace belongs to threads, not to a process: a thread that asks for a new one is alone in it, whatever it
+//! starts afterwards (threads, processes, sockets) starts inside, and the namespace ends when nothing is left in it. So
+//! each namespace here is one thread that stays and runs jobs.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{self, Sender};
@@ -28,7 +27,7 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Makes a namespace that has nothing but its own loopback interface.
+    /// Makes a namespace with nothing but its own loopback interface.
     pub(crate) fn new(name: &str) -> Result<Self, LinkError> {
         let (jobs, todo) = mpsc::channel::<Job>();
         let (ready, is_ready) = mpsc::channel();
@@ -50,14 +49,14 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// Does something inside the namespace, and waits for it.
+    /// Runs a job inside the namespace, and waits for its result.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, LinkError> {
         let (done, is_done) = mpsc::channel();
         let job = Box::new(move || {
-            // Nobody waiting any more is not this thread's concern.
+            // The caller may have stopped waiting.
             let _ = done.send(job());
         });
         self.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
@@ -75,7 +74,7 @@ impl Drop for Namespace {
     }
 }
 
-/// The owner thread ended although it never should before the namespace is dropped.
+/// The error if the owner thread has ended, which it should not before the namespace is dropped.
 fn gone() -> LinkError {
     LinkError::System {
         doing: "running in a network namespace",
@@ -83,7 +82,7 @@ fn gone() -> LinkError {
     }
 }
 
-/// Moves the calling thread into a network namespace of its own.
+/// Moves the calling thread into a new network namespace.
 fn enter_new() -> Result<(), LinkError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| LinkError::Unavailable {
         missing: Missing::NetworkNamespaces,
@@ -92,11 +91,10 @@ fn enter_new() -> Result<(), LinkError> {
     raise_loopback().map_err(LinkError::system("enabling a namespace's loopback interface"))
 }
 
-/// Enables the loopback interface of the calling thread's namespace: in a new one it is disabled,
-/// and then even an endpoint that only talks to itself fails.
+/// Enables the loopback interface of the calling thread's namespace: in a new one it is disabled, so that even an
+/// endpoint that only connects to itself fails.
 ///
-/// The kernel's interface for that, without a call that the compiler cannot check, is a message
-/// on a routing socket.
+/// This sends a message on a routing socket, the one kernel interface for it that needs no unsafe call.
 fn raise_loopback() -> io::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const NLMSG_ERROR: u16 = 2;
@@ -152,16 +150,16 @@ pub enum UserNamespace {
     Entered,
 }
 
-/// Gives a process that is not root the rights that an emulated link needs, where the system lets
-/// any user have them: in a user namespace of its own.
+/// Moves a process that is not root into a new user namespace, with the rights that an emulated link needs, if the
+/// system lets any user do that.
 ///
-/// The kernel refuses this to a process with more than one thread, so a program calls it first in
-/// its `main`. The process keeps its user and group; rights outside of the namespace do not grow.
+/// The kernel refuses this to a process with more than one thread, so call it first in `main`. The process keeps its
+/// user and group, and gains no rights outside of the namespace.
 ///
 /// # Errors
 ///
-/// [`LinkError::Unavailable`] if the system does not let this user do that, in which case nothing
-/// has changed, and only a loopback link is possible.
+/// [`LinkError::Unavailable`] if the system does not let this user do that, in which case nothing has changed, and only
+/// a loopback link is possible.
 pub fn enter_user_namespace_if_needed() -> Result<UserNamespace, LinkError> {
     if may_make_networks().map_err(LinkError::system("reading this process's capabilities"))? {
         return Ok(UserNamespace::NotNeeded);
@@ -171,9 +169,9 @@ pub fn enter_user_namespace_if_needed() -> Result<UserNamespace, LinkError> {
         missing: Missing::UserNamespaces,
         source: errno.into(),
     })?;
-    // A group map is accepted only from those who have given up changing their groups.
+    // A group map is accepted only from processes that have given up changing their groups.
     write_self("setgroups", "deny")?;
-    // Mapped to themselves, so that children without need for any rights get none.
+    // Mapped to themselves, so that children, which need no rights, get none.
     write_self("uid_map", &format!("{user} {user} 1"))?;
     write_self("gid_map", &format!("{group} {group} 1"))?;
     debug_assert_eq!(Uid::effective(), user);
@@ -182,7 +180,7 @@ pub fn enter_user_namespace_if_needed() -> Result<UserNamespace, LinkError> {
 
 /// Writes a setting of the calling process.
 fn write_self(name: &str, text: &str) -> Result<(), LinkError> {
-    // These files want their content in a single write, and only from an existing file.
+    // These files must be written in a single write, and must exist.
     fs::OpenOptions::new()
         .write(true)
         .open(format!("/proc/{}/{name}", process::id()))

@@ -1,4 +1,4 @@
-//! More than two ends: nodes, and links between any two of them.
+//! Networks with more than two ends: nodes, and links between any two of them.
 
 use std::io;
 use std::process::{Child, Command};
@@ -12,8 +12,8 @@ use crate::parameters::{LinkKind, LinkParameters};
 use crate::tun::{self, TunLink};
 use crate::{Link, Medium};
 
-/// Nodes that links join: each is, for TCP, a machine of its own, with one address for each of its links.
-/// What comes over one link goes no further: nodes that are to talk are joined.
+/// Nodes joined by links. For TCP each is a separate machine, with one address for each of its links. Nothing is
+/// forwarded from one link to another: nodes that need to communicate must be joined.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -55,8 +55,8 @@ impl Node {
         self.run(move || command.spawn())?
     }
 
-    /// Starts a thread of this process at this node: sockets that it makes are at this node, and stay there
-    /// whichever thread uses them.
+    /// Starts a thread of this process at this node: sockets that it creates are at this node, and stay there whichever
+    /// thread uses them.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Node {
         self.run(move || thread::Builder::new().spawn(body))?
     }
 
-    /// Does something at this node, where what it starts starts too.
+    /// Runs a closure at this node; processes and threads that it starts run there too.
     fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
         match &self.namespace {
             None => Ok(job()),
@@ -78,8 +78,8 @@ impl Node {
 }
 
 impl Network {
-    /// A network without nodes, of links of this kind. [`LinkKind::Auto`] becomes one of loopback links
-    /// only where the machine does not allow others; [`Network::fallback_reason`] then says why.
+    /// Makes a network without nodes, for links of this kind. [`LinkKind::Auto`] becomes loopback links only if the
+    /// machine does not allow others; [`Network::fallback_reason`] then returns why.
     ///
     /// # Errors
     ///
@@ -99,24 +99,24 @@ impl Network {
         }
     }
 
-    /// What its links are: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
+    /// Returns the kind of its links: [`LinkKind::Tun`] or [`LinkKind::Loopback`].
     #[must_use]
     pub fn kind(&self) -> LinkKind {
         self.kind
     }
 
-    /// Why [`LinkKind::Auto`] became loopback links, if it did.
+    /// Returns why [`LinkKind::Auto`] became loopback links, if it did.
     #[must_use]
     pub fn fallback_reason(&self) -> Option<&LinkError> {
         self.fallback_reason.as_ref()
     }
 
-    /// As [`Network::fallback_reason`], for those who have no use for the network then.
+    /// As [`Network::fallback_reason`], consuming the network.
     pub(crate) fn into_fallback_reason(self) -> Option<LinkError> {
         self.fallback_reason
     }
 
-    /// Makes a node. The name is for those who look at this process's threads.
+    /// Makes a node. Its thread gets this name.
     ///
     /// # Errors
     ///
@@ -129,8 +129,8 @@ impl Network {
         Ok(Node { namespace })
     }
 
-    /// Joins two nodes of this network: the first is the link's [`End::Client`](crate::End::Client), the
-    /// second its [`End::Server`](crate::End::Server), whoever connects.
+    /// Joins two nodes of this network: the first is the link's [`End::Client`](crate::End::Client), the second its
+    /// [`End::Server`](crate::End::Server); either may connect.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! What the link tells apart by looking into packets.
+//! Classifies packets by their headers.
 
-/// Whether this is a packet of the link's endpoints. Kernels also announce themselves in IPv6 when
-/// an interface appears; counted, those would make every run's random numbers differ.
+/// Whether this is a packet of the link's endpoints. Kernels also announce themselves by IPv6 when an interface
+/// appears; these packets would draw random numbers too, and make every run differ.
 pub(crate) fn is_ipv4(packet: &[u8]) -> bool {
     packet.first().is_some_and(|first| first >> 4 == 4)
 }
 
-/// Whether this IPv4 packet asks for a TCP connection and carries data already (RFC 7413).
+/// Whether this IPv4 packet is a SYN that carries data (RFC 7413).
 pub(crate) fn is_syn_with_data(packet: &[u8]) -> bool {
     const TCP: u8 = 6;
     const SYN_ACK: u8 = 0x12;

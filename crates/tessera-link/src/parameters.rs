@@ -1,4 +1,4 @@
-//! What a link is asked to do: its parameters, its two ends, and how it is made.
+//! The parameters of a link, its two ends, and its kind.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::error::LinkError;
 
-/// The smallest packet size that every IPv4 link has to carry.
+/// The smallest packet size that every IPv4 link must carry.
 const SMALLEST_MTU: u16 = 68;
 
 /// One of the two ends of a link.
@@ -24,7 +24,7 @@ pub enum End {
 pub enum LinkKind {
     /// Both ends share the machine's loopback interface, and nothing is emulated.
     Loopback,
-    /// Each end has a network namespace of its own, and the link between them is emulated.
+    /// Each end has its own network namespace, and the link between them is emulated.
     Tun,
     /// [`LinkKind::Tun`] where the machine allows it, [`LinkKind::Loopback`] where it does not.
     #[default]
@@ -57,20 +57,20 @@ impl FromStr for LinkKind {
 /// The addresses of a link's two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkAddresses {
-    /// What the server binds to, and what the client connects to.
+    /// The server's address, to which the client connects.
     pub server: IpAddr,
-    /// What the server sees the client come from.
+    /// The client's address, as the server sees it.
     pub client: IpAddr,
 }
 
 impl LinkAddresses {
-    /// The addresses when both ends share the loopback interface.
+    /// The addresses if both ends share the loopback interface.
     pub(crate) const LOOPBACK: Self =
         Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-    /// The addresses of an emulated link, the one with this number in its network. They exist only in the
-    /// network's own namespaces, so that any number of networks can use the same ones at once and none can
-    /// clash with the machine's.
+    /// The addresses of the emulated link with this number in its network. They exist only in the network's own
+    /// namespaces, so any number of networks can use them at once without clashes among themselves or with the
+    /// machine's.
     pub(crate) const fn tun(number: u8) -> Self {
         Self {
             server: IpAddr::V4(Ipv4Addr::new(10, 77, number, 2)),
@@ -78,7 +78,7 @@ impl LinkAddresses {
         }
     }
 
-    /// The address of one end.
+    /// Returns the address of one end.
     #[must_use]
     pub fn of(&self, end: End) -> IpAddr {
         match end {
@@ -88,58 +88,57 @@ impl LinkAddresses {
     }
 }
 
-/// How long packets wait behind those of others: for each packet and each direction a delay is drawn from the
+/// How long packets wait behind those of others: the delay of each packet in each direction is drawn from the
 /// exponential distribution with this mean.
 ///
-/// A packet does not overtake an earlier one unless [`LinkParameters::reordering`] lets it, so packets that
-/// follow each other closely wait longer than the mean: the slowest of them holds up those behind it.
+/// A packet does not overtake an earlier one unless [`LinkParameters::reordering`] allows it, so packets that follow
+/// each other closely wait longer than the mean: the slowest of them holds up those behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Congestion {
-    /// Nobody else uses the link.
+    /// No other traffic.
     #[default]
     None,
-    /// The mean is this share of [`LinkParameters::rtt`], so it changes with that.
+    /// The mean is this share of [`LinkParameters::rtt`], and changes with it.
     Share(f64),
-    /// The mean itself.
+    /// The mean.
     Mean(Duration),
 }
 
-/// What happens to packets on the link. The same values hold in both directions.
+/// What the link does to packets. The same values hold in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkParameters {
     /// The round-trip time: each direction holds a packet for half of it.
     pub rtt: Duration,
-    /// The most that a packet is held in addition; the share of it is drawn for each packet,
-    /// evenly from nothing to all.
+    /// The most that a packet is delayed in addition; the actual delay of each packet is drawn uniformly from zero to
+    /// this.
     pub jitter: Duration,
-    /// Whether jitter may let a packet overtake an earlier one. It may not by default: TCP takes
-    /// reordering for loss, and an experiment that wants loss has [`LinkParameters::loss`].
+    /// Whether jitter may let a packet overtake an earlier one. Default: no, since TCP treats reordering as loss, and
+    /// [`LinkParameters::loss`] is for that.
     pub reordering: bool,
-    /// How long packets wait for those of others, in addition.
+    /// How long packets wait behind those of others, in addition.
     pub congestion: Congestion,
     /// The probability that a packet is lost, from 0 to 1.
     pub loss: f64,
-    /// How many packets are lost in a row, in the mean. 1, the default, loses each packet by itself. With a
-    /// higher value as many are lost, but together: it is at least `1 / (1 - loss)`, which is the mean where
-    /// each packet is lost by itself, and at most 10,000.
+    /// The mean number of packets lost in a row. The default, 1, loses each packet independently. A higher value loses
+    /// as many packets, but together: it is at least `1 / (1 - loss)`, the mean of independent losses, and at most
+    /// 10,000.
     pub loss_burst: f64,
-    /// Whether packets that ask for a TCP connection and carry data are lost, as in networks that
-    /// take TCP Fast Open (RFC 7413) for an attack.
+    /// Whether SYNs that carry data are lost, as in networks that treat TCP Fast Open (RFC 7413) as an attack.
     pub syn_data_lost: bool,
-    /// How many bits a second the link carries; no limit when absent. Counted are whole IP packets.
+    /// The rate in bits per second; `None` for no limit. Whole IP packets count.
     pub rate: Option<u64>,
-    /// How many bytes may wait for the link when its rate is limited, the packet on the wire
-    /// included. A packet that finds no room is dropped.
+    /// How many bytes may wait for a link with a limited rate, the packet on the wire included. A packet that finds no
+    /// room is dropped.
     pub queue: usize,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
-    /// Where the random numbers for loss, jitter and congestion start. The same seed repeats the same
-    /// decisions, packet by packet in the order of arrival.
+    /// The seed of the random numbers for loss, jitter and congestion. The same seed repeats the same decisions, packet
+    /// by packet in the order of arrival.
     pub seed: u64,
 }
 
 impl Default for LinkParameters {
-    /// A link that does nothing to packets except carry them.
+    /// Returns the parameters of a link that only carries packets.
     fn default() -> Self {
         Self {
             rtt: Duration::ZERO,
@@ -158,7 +157,7 @@ impl Default for LinkParameters {
 }
 
 impl LinkParameters {
-    /// Whether these parameters ask for nothing that has to be emulated.
+    /// Whether these parameters need no emulation.
     ///
     /// The loopback interface accepts only such parameters.
     #[must_use]
@@ -172,13 +171,13 @@ impl LinkParameters {
             && self.mtu == Self::default().mtu
     }
 
-    /// Whether losses come several in a row, and not each by itself.
+    /// Whether losses come in bursts, and not independently.
     #[must_use]
     pub fn loses_in_bursts(&self) -> bool {
         self.loss_burst != 1.0
     }
 
-    /// The mean of what a packet waits for those of others, in one direction.
+    /// Returns the mean delay by congestion, in one direction.
     #[must_use]
     pub fn mean_congestion(&self) -> Duration {
         match self.congestion {
@@ -188,14 +187,14 @@ impl LinkParameters {
         }
     }
 
-    /// How long after the last packet of its ends a link of these parameters is quiet. Congestion can be longer
-    /// for one packet in 20,000.
+    /// Returns how long after the last packet a link with these parameters is quiet. Congestion can delay one packet in
+    /// 20,000 for longer.
     #[must_use]
     pub fn settling_time(&self) -> Duration {
         self.rtt + self.jitter + self.mean_congestion() * 10
     }
 
-    /// Refuses values that no link can have.
+    /// Rejects invalid values.
     pub(crate) fn validate(&self) -> Result<(), LinkError> {
         // A minute is far beyond any real path and keeps every sum of times far from overflow.
         const LONGEST: Duration = Duration::from_secs(60);
@@ -275,7 +274,7 @@ mod tests {
             LinkParameters { jitter: Duration::from_secs(61), ..plain.clone() },
             LinkParameters { loss_burst: 3.0, ..plain.clone() },
             LinkParameters { loss_burst: 3.0, loss: 1.0, ..plain.clone() },
-            // Rarer in a row than by chance.
+            // A mean below that of independent losses.
             LinkParameters { loss_burst: 1.9, loss: 0.5, ..plain.clone() },
             LinkParameters { loss_burst: 0.0, loss: 0.5, ..plain.clone() },
             LinkParameters { loss_burst: f64::NAN, loss: 0.5, ..plain.clone() },

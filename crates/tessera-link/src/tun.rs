@@ -1,8 +1,7 @@
 //! The emulated link: two network namespaces, and packets carried between them.
 //!
-//! Each namespace has one TUN interface, which hands the packets that its kernel sends over it to
-//! this process and takes those that the kernel is to receive. One thread per direction reads at
-//! one end, asks the scheduler, and writes at the other end when it is time.
+//! Each namespace has one TUN interface, which passes packets from its kernel to this process and back. One thread per
+//! direction reads at one end, asks the scheduler, and writes at the other end when the packet is due.
 
 use std::hint;
 use std::io::{self, ErrorKind};
@@ -31,16 +30,14 @@ use crate::packets::{is_ipv4, is_syn_with_data};
 use crate::parameters::{End, LinkAddresses, LinkParameters};
 use crate::scheduler::{DirectionStatistics, Scheduler};
 
-/// How long before a packet is due its thread stops sleeping and watches the clock instead.
+/// How long before a packet is due its thread stops sleeping and polls the clock.
 ///
-/// A processor that was idle needs up to some 150 µs to wake, on a virtual machine in particular,
-/// and the packet would be that late. It happens once per burst: the processor is awake when the
-/// next packet is due soon after, and watching for that one too would only take the processor
-/// from the endpoints under test.
+/// An idle processor needs up to some 150 µs to wake, on a virtual machine in particular, and would delay the packet by
+/// that. It happens once per burst: the processor is awake when the next packet is due soon after, and polling for that
+/// one too would only take processor time from the endpoints under test.
 const WATCH: Duration = Duration::from_micros(200);
 
-/// The prefix that both addresses of a link share, which gives each namespace its route to the other end
-/// and none elsewhere.
+/// The prefix that both addresses of a link share: it adds the route to the other end in each namespace, and no other.
 const PREFIX: u8 = 30;
 
 /// One end: a namespace and the interface in it.
@@ -51,8 +48,8 @@ struct Station {
 
 /// An emulated link.
 ///
-/// The fields are in the order of their end: first nobody carries packets any more, then the
-/// interfaces go, then the namespaces.
+/// The fields are dropped in this order: first the threads that carry packets, then the interfaces, then the
+/// namespaces.
 pub(crate) struct TunLink {
     to_server: Forwarder,
     to_client: Forwarder,
@@ -61,7 +58,7 @@ pub(crate) struct TunLink {
     addresses: LinkAddresses,
 }
 
-/// Finds out whether this machine allows emulated links.
+/// Checks whether this machine allows emulated links.
 pub(crate) fn check() -> Result<(), LinkError> {
     let namespace = Arc::new(Namespace::new("probe")?);
     Station::new(namespace, End::Client, 0, &LinkParameters::default()).map(drop)
@@ -93,12 +90,12 @@ impl TunLink {
         self.addresses
     }
 
-    /// The namespace of one end.
+    /// Returns the namespace of one end.
     pub(crate) fn namespace(&self, end: End) -> &Namespace {
         &self.station(end).namespace
     }
 
-    /// Changes from one set of parameters to another, and starts both directions over.
+    /// Changes from one set of parameters to another, and restarts both directions.
     pub(crate) fn set(&self, from: &LinkParameters, to: &LinkParameters) -> Result<(), LinkError> {
         if from.mtu != to.mtu {
             self.client.set_mtu(to.mtu)?;
@@ -109,12 +106,12 @@ impl TunLink {
         Ok(())
     }
 
-    /// What became of the packets towards one end.
+    /// Returns the packet counts towards one end.
     pub(crate) fn statistics(&self, towards: End) -> DirectionStatistics {
         lock(&self.forwarder(towards).shared.scheduler).statistics()
     }
 
-    /// Why packets towards one end are no longer carried, if they are not.
+    /// Returns why packets towards one end are no longer carried, if they are not.
     pub(crate) fn failure(&self, towards: End) -> Option<String> {
         lock(&self.forwarder(towards).shared.failure).clone()
     }
@@ -143,8 +140,8 @@ impl Station {
     ) -> Result<Self, LinkError> {
         let address = LinkAddresses::tun(number).of(end);
         let mtu = parameters.mtu;
-        // The interface belongs to the namespace of the thread that makes it; reading and writing
-        // its packets works from every thread.
+        // The interface belongs to the namespace of the thread that makes it; any thread can read and write its
+        // packets.
         let device = namespace.run(move || make_interface(number, address, mtu))?;
         let device = device.map_err(no_interface)?;
         let device = Arc::new(device);
@@ -173,9 +170,9 @@ fn make_interface(number: u8, address: IpAddr, mtu: u16) -> io::Result<SyncDevic
     Ok(device)
 }
 
-/// Tells a machine without TUN interfaces from one where making them failed.
+/// Distinguishes a machine without TUN interfaces from a failure to make one.
 fn no_interface(source: io::Error) -> LinkError {
-    // The device may be forbidden, absent, or there without a driver behind it.
+    // The device may be forbidden, absent, or present without a driver.
     let absent = [Errno::EPERM, Errno::EACCES, Errno::ENOENT, Errno::ENODEV, Errno::ENXIO];
     if absent.iter().any(|errno| source.raw_os_error() == Some(*errno as i32)) {
         LinkError::Unavailable { missing: Missing::TunDevice, source }
@@ -184,7 +181,7 @@ fn no_interface(source: io::Error) -> LinkError {
     }
 }
 
-/// What the thread of one direction shares with the link.
+/// State that the thread of one direction shares with the link.
 struct Shared {
     scheduler: Mutex<Scheduler<Vec<u8>>>,
     stopping: AtomicBool,
@@ -232,7 +229,7 @@ impl Forwarder {
     }
 
     fn set(&self, parameters: &LinkParameters) {
-        // Nothing that waits becomes due earlier by this, so the thread need not be woken.
+        // This makes no waiting packet due earlier, so the thread need not be woken.
         lock(&self.shared.scheduler).set(parameters);
     }
 }
@@ -240,7 +237,7 @@ impl Forwarder {
 impl Drop for Forwarder {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::Release);
-        // Fails only when the counter is full, and then the thread is about to wake anyway.
+        // Fails only if the counter is full, and then the thread is about to wake anyway.
         let _ = self.shared.wake.write(1);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -248,7 +245,7 @@ impl Drop for Forwarder {
     }
 }
 
-/// Carries packets until told to stop.
+/// Carries packets until it is stopped.
 fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> {
     be_punctual()?;
     let clock = Instant::now();
@@ -256,7 +253,7 @@ fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> 
     let mut buffer = vec![0; usize::from(u16::MAX)];
     while !shared.stopping.load(Ordering::Acquire) {
         watching &= !deliver_due(shared, to, clock);
-        // One packet at a time, so that none that is due waits for others to be read.
+        // One packet at a time, so that no due packet waits while others are read.
         match from.recv(&mut buffer) {
             Ok(length) => {
                 let packet = &buffer[..length];
@@ -282,13 +279,12 @@ fn carry(shared: &Shared, from: &SyncDevice, to: &SyncDevice) -> io::Result<()> 
     Ok(())
 }
 
-/// Makes the calling thread wake when it is time, also on a busy machine.
+/// Makes the calling thread wake on time, also on a busy machine.
 fn be_punctual() -> io::Result<()> {
-    // By default the kernel lets a thread sleep 50 µs longer than asked, to save power.
+    // By default the kernel lets a thread sleep 50 µs longer than requested, to save power.
     set_timerslack(1)?;
-    // Ahead of all threads of ordinary priority, among which a packet waits for up to a few
-    // milliseconds when the processors are busy. Only root may; others have to measure on a quiet
-    // machine, and the statistics say how late packets were.
+    // Ahead of all threads of ordinary priority, among which a packet waits for up to a few milliseconds on a busy
+    // machine. Only root may do this; other users need a quiet machine, and the statistics show how late packets were.
     let _ = set_thread_priority_and_policy(
         thread_native_id(),
         ThreadPriority::Min,
@@ -297,24 +293,24 @@ fn be_punctual() -> io::Result<()> {
     Ok(())
 }
 
-/// Hands over the packets that are due, and says whether there were any.
+/// Delivers the packets that are due; returns whether there were any.
 fn deliver_due(shared: &Shared, to: &SyncDevice, clock: Instant) -> bool {
     let mut any = false;
     loop {
         let now = clock.elapsed();
-        // Taken out in a statement of its own: the lock is not held while the kernel works.
+        // A separate statement, so that the lock is not held while the kernel works.
         let packet = lock(&shared.scheduler).take_due(now);
         let Some(packet) = packet else { return any };
         any = true;
-        // A packet that the kernel refuses is a packet lost, as on any network.
+        // A packet that the kernel refuses is lost, as on any network.
         if to.send(&packet).is_err() {
             lock(&shared.scheduler).refused();
         }
     }
 }
 
-/// Waits until a packet comes, is due, or the link is to stop; or after a long sleep until a
-/// packet is nearly due, in which case the answer is to watch for it.
+/// Waits until a packet arrives, a packet is due, or the link is to stop. After a long sleep it returns true shortly
+/// before a packet is due, and the caller polls for it.
 fn wait(shared: &Shared, from: &SyncDevice, clock: Instant) -> io::Result<bool> {
     let due = lock(&shared.scheduler).next_due();
     let until_due = due.map(|due| due.saturating_sub(clock.elapsed()));
@@ -331,7 +327,7 @@ fn wait(shared: &Shared, from: &SyncDevice, clock: Instant) -> io::Result<bool> 
     }
 }
 
-/// Locks, also after a panic elsewhere: what these locks guard is whole after every statement.
+/// Locks, also after a panic elsewhere: the guarded values are consistent after every statement.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

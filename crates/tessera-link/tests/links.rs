@@ -1,7 +1,6 @@
 //! Tests of whole links, over the kernel's TCP.
 //!
-//! As root they need the emulated link, and fail without it; other users get what
-//! [`LinkKind::Auto`] gives them.
+//! As root they need the emulated link, and fail without it; for other users [`LinkKind::Auto`] decides.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::fs;
@@ -17,12 +16,12 @@ use tessera_link::{
 };
 
 const MS: Duration = Duration::from_millis(1);
-/// Long enough for every machine, short enough that a test that hangs is seen to.
+/// Long enough for every machine, short enough to notice a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How many connections [`quickest_echo`] makes.
+/// The number of connections of [`quickest_echo`].
 const ECHOES: usize = 5;
 
-/// An emulated link; none only where the machine does not allow it to a user who is not root.
+/// Returns an emulated link; `None` only if the machine does not allow it to a user other than root.
 fn emulated(parameters: &LinkParameters) -> Option<Link> {
     if nix::unistd::geteuid().is_root() {
         return Some(Link::open(LinkKind::Tun, parameters).unwrap());
@@ -36,12 +35,12 @@ fn emulated(parameters: &LinkParameters) -> Option<Link> {
     Some(link)
 }
 
-/// Runs something at one end and waits for what it returns.
+/// Runs a closure at one end, and returns its result.
 fn at<T: Send + 'static>(link: &Link, end: End, body: impl FnOnce() -> T + Send + 'static) -> T {
     link.spawn_thread(end, body).unwrap().join().unwrap()
 }
 
-/// A server that returns what each of its clients, one after the other, sends.
+/// Starts a server that echoes to its clients, one after the other.
 fn echo_server(link: &Link, clients: usize) -> (SocketAddr, JoinHandle<()>) {
     let address = SocketAddr::new(link.addresses().server, 0);
     let (bound, is_bound) = mpsc::channel();
@@ -74,7 +73,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Connects, sends and gets back `payload`: the time to connect, and the time for the rest.
+/// Echoes `payload` over a new connection; returns the time to connect, and the time for the rest.
 fn echo(link: &Link, address: SocketAddr, payload: Vec<u8>) -> (Duration, Duration) {
     at(link, End::Client, move || {
         let start = Instant::now();
@@ -91,7 +90,7 @@ fn echo(link: &Link, address: SocketAddr, payload: Vec<u8>) -> (Duration, Durati
     })
 }
 
-/// Several echoes, and of each part the quickest: a busy machine delays one or the other.
+/// Returns the shortest times of several echoes: a busy machine delays some of them.
 fn quickest_echo(link: &Link, address: SocketAddr) -> (Duration, Duration) {
     let echoes: Vec<_> = (0..ECHOES).map(|_| echo(link, address, vec![1; 10])).collect();
     let quickest = |of: fn(&(Duration, Duration)) -> Duration| echoes.iter().map(of).min().unwrap();
@@ -171,11 +170,11 @@ fn connecting_over_a_link_takes_the_round_trip_time() {
     assert_eq!(link.parameters(), slow);
     let (connected, echoed) = quickest_echo(&link, address);
     for taken in [connected, echoed] {
-        // Not even the quickest takes less, and it doesn't take two.
+        // Even the quickest takes one round trip, and less than two.
         assert!(taken >= 33 * MS && taken < 66 * MS, "{taken:?}");
     }
 
-    // What the closed connection still had in flight keeps its delay.
+    // Packets of the closed connection that are still in flight keep their delay.
     thread::sleep(100 * MS);
     link.set(&LinkParameters::default()).unwrap();
     let (connected, _) = quickest_echo(&link, address);
@@ -196,10 +195,10 @@ fn a_transfer_over_a_link_arrives_whole_and_is_counted() {
     for direction in [statistics.to_server, statistics.to_client] {
         assert!(direction.delivered_bytes > 2_000_000, "{direction:?}");
         assert!(direction.offered_packets >= direction.delivered_packets, "{direction:?}");
-        // No packet is larger than the mtu, so there are at least so many.
+        // No packet is larger than the mtu, which bounds their number from below.
         assert!(direction.offered_packets > 2_000_000 / 1500, "{direction:?}");
         assert_eq!(direction.lost, 0, "{direction:?}");
-        // The kernel of a busy machine may refuse one now and then; TCP sends it again.
+        // The kernel of a busy machine may refuse one now and then; TCP retransmits it.
         assert!(direction.refused * 100 <= direction.offered_packets, "{direction:?}");
     }
     link.set(&parameters).unwrap();
@@ -280,7 +279,7 @@ fn the_ends_of_a_link_are_isolated_from_each_other_and_the_machine() {
     assert_eq!(binds(addresses.client)(), nowhere);
     assert_eq!(binds(addresses.server)(), nowhere);
 
-    // Besides the link there is only the end's own loopback, which works.
+    // Besides the link there is only the end's own loopback interface, which works.
     for end in [End::Client, End::Server] {
         let mut interfaces = at(&link, end, || {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -293,7 +292,7 @@ fn the_ends_of_a_link_are_isolated_from_each_other_and_the_machine() {
     assert!(!interfaces().contains(&"link0".to_owned()));
 }
 
-/// The interfaces of the calling thread's namespace.
+/// Returns the interfaces of the calling thread's namespace.
 fn interfaces() -> Vec<String> {
     let table = fs::read_to_string("/proc/thread-self/net/dev").unwrap();
     let names = table.lines().filter_map(|line| line.split_once(':'));
@@ -313,7 +312,7 @@ fn processes_start_at_their_end_of_a_link() {
     }
     let missing = link.spawn(End::Client, Command::new("/nonexistent/program"));
     assert_eq!(missing.unwrap_err().kind(), ErrorKind::NotFound);
-    // A failure to start one does not end the namespace.
+    // A command that can't be started does not end the namespace.
     assert!(link.spawn(End::Client, Command::new("true")).unwrap().wait().unwrap().success());
 }
 
@@ -322,7 +321,7 @@ fn dropping_a_link_removes_it() {
     let Some(link) = emulated(&LinkParameters::default()) else { return };
     let (started, is_started) = mpsc::channel();
     let (finish, finished) = mpsc::channel::<()>();
-    // What is still at an end afterwards finds the link gone.
+    // A thread that is still at an end afterwards finds the link gone.
     let left_behind = link
         .spawn_thread(End::Client, move || {
             started.send(interfaces()).unwrap();

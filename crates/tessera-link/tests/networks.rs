@@ -1,6 +1,6 @@
 //! Several nodes, joined by several links.
 //!
-//! As root they need emulated links, and fail without them; other users get what the machine allows.
+//! As root they need emulated links, and fail without them; for other users the machine decides.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "the helpers here are tests too")]
 
 use std::io::{ErrorKind, Read, Write};
@@ -28,7 +28,7 @@ fn far(rtt: Duration) -> LinkParameters {
     LinkParameters { rtt, ..LinkParameters::default() }
 }
 
-/// Sends a byte from one end of a link to the other: how long it took to connect, and who came.
+/// Sends a byte from one end of a link to the other; returns the time to connect, and the client's address.
 fn meet(link: &Link, from: End) -> (Duration, SocketAddr) {
     let to = if from == End::Client { End::Server } else { End::Client };
     let address = link.addresses().of(to);
@@ -66,18 +66,18 @@ fn a_triangle_of_nodes_has_three_links_of_their_own() {
         }
         assert_eq!(link.failure(), None);
     }
-    // The quickest of several is not delayed by another's distance.
+    // The distance of one link does not delay the others.
     let quickest = (0..5).map(|_| meet(&to_near, End::Client).0).min().unwrap();
     assert!(quickest < 30 * MS, "{quickest:?}");
 
-    // Links change one by one, and go one by one.
+    // Links are set and dropped independently.
     between.set(&far(Duration::ZERO)).unwrap();
     drop(to_far);
     meet(&to_near, End::Server);
     meet(&between, End::Client);
 }
 
-/// A node doesn't pass on what is not for it: there is no way but a link.
+/// Nodes don't forward: there is no path but a link.
 #[test]
 fn nodes_that_are_not_joined_do_not_reach_each_other() {
     let Some(network) = emulated() else { return };
@@ -122,7 +122,7 @@ fn a_mesh_joins_its_nodes_by_name() {
         [("seoul", "tokyo"), ("tokyo", "los-angeles"), ("seoul", "los-angeles")]
     );
     for (one, other, parameters) in &links {
-        // Whoever connects, and in whichever order they are named.
+        // Either end may connect, and the names may be in either order.
         for (from, to) in [(one, other), (other, one)] {
             let address = SocketAddr::new(mesh.address(to, from).unwrap(), 0);
             let listener = mesh.spawn_thread(to, move || TcpListener::bind(address)).unwrap();

@@ -1,5 +1,5 @@
-//! Two sites that share ticket keys, and a client that has a ticket of the first: its flight comes to the
-//! second, while the channel between them works, and when home is gone.
+//! Two sites that share ticket keys, and a client with a ticket of the first: its flight reaches the second, first
+//! while the channel between them works, then when the home site is gone.
 //!
 //! ```text
 //! cargo run -p tessera-sites --example two_sites
@@ -37,7 +37,7 @@ const AWAY_VAULT: [u8; 16] = [2; 16];
 async fn main() -> Fallible<()> {
     let authority = Authority::new()?;
 
-    // Home: its vault, and the server that burns for others.
+    // Home: its vault, and the server that burns for other sites.
     let home = SiteVault::named(Arc::new(MemoryVault::new(1000)), HOME_VAULT, Arc::new(AsksNobody));
     let home = Arc::new(home);
     let known = KnownSites::new(authority.verifier()?)
@@ -82,7 +82,7 @@ async fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// A connection with a request as early data, if there is a ticket for it; what became of that.
+/// Connects with a request as early data, if there is a ticket for it, and returns the outcome.
 async fn visit(client: &Connector, site: &Acceptor) -> Fallible<String> {
     let destination = Destination { server_name: "www.example".into(), ..Destination::default() };
     let (near, far) = duplex(64 * 1024);
@@ -101,7 +101,7 @@ async fn visit(client: &Connector, site: &Acceptor) -> Fallible<String> {
     Ok(told)
 }
 
-/// The home of this example has no other site.
+/// The home site of this example has no other sites to ask.
 struct AsksNobody;
 
 impl SiteChannel for AsksNobody {
@@ -118,7 +118,7 @@ fn ring() -> Fallible<TicketKeyRing> {
     Ok(ring)
 }
 
-/// Signs for all. Real sites have an authority for nothing but the channel between them.
+/// Signs for all. Real sites use an authority only for the channel between them.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

@@ -1,4 +1,4 @@
-//! What a server of a site leaves for later, answered.
+//! Answers a server's questions by asking other sites.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use tessera_tokio::{Answer, Answers};
 use tessera_vault::SiteVault;
 use tokio::time::timeout;
 
-/// The [`Answers`] of a server whose vault is a [`SiteVault`]: asks the home of a flight, for so long and
-/// no longer.
+/// The [`Answers`] of a server whose vault is a [`SiteVault`]: asks the home site of a flight, for a limited time.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -30,14 +29,14 @@ pub struct SiteAnswers {
 }
 
 impl SiteAnswers {
-    /// Asks other sites and waits for `patience`, which must end before the client's handshake does.
-    /// Afterwards the client hears `unknown`.
+    /// Creates answers that wait for other sites for `patience`, which must be shorter than what is left of the
+    /// client's handshake timeout. Afterwards the client receives `unknown`.
     pub fn new(site: Arc<SiteVault>, patience: Duration) -> Self {
         Self { site, patience, others: None }
     }
 
-    /// Leaves all other questions to these: those of a home vault that answers later, such as
-    /// `EtcdVault`, or of a signer.
+    /// Passes all other questions to `others`: those of a home vault that answers later, such as `EtcdVault`, or of a
+    /// signer.
     #[must_use]
     pub fn with_others(mut self, others: Arc<dyn Answers>) -> Self {
         self.others = Some(others);

@@ -9,8 +9,8 @@ use tessera::{ClientConfig, Error, ServerConfig};
 use crate::PROTOCOL;
 use crate::known::KnownSites;
 
-/// A configuration for the connector of a [`TlsSiteChannel`](crate::TlsSiteChannel): it speaks the
-/// channel's protocol alone, and sends no early data.
+/// Makes a configuration for the connector of a [`TlsSiteChannel`](crate::TlsSiteChannel): it offers only the channel's
+/// protocol, and sends no early data.
 ///
 /// # Errors
 /// As of [`ClientConfig::checked`].
@@ -20,8 +20,8 @@ pub fn client_config(mut config: ClientConfig) -> Result<Checked<ClientConfig>, 
     config.checked()
 }
 
-/// A configuration for the acceptor of a [`SiteServer`](crate::SiteServer): it speaks the channel's
-/// protocol alone, takes no early data, and requires a certificate of a known site.
+/// Makes a configuration for the acceptor of a [`SiteServer`](crate::SiteServer): it accepts only the channel's
+/// protocol, accepts no early data, and requires a certificate of a known site.
 ///
 /// # Errors
 /// As of [`ServerConfig::checked`].

@@ -1,8 +1,8 @@
-//! What the two ends of the channel count.
+//! The counters of both ends of the channel.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters, their names, and what they say at one moment.
+/// Defines counters, and a snapshot of them.
 macro_rules! counts {
     ($(#[$about:meta])* $counts:ident while $counters:ident { $($(#[$doc:meta])* $field:ident,)* }) => {
         $(#[$about])*
@@ -10,7 +10,7 @@ macro_rules! counts {
         #[non_exhaustive]
         pub struct $counts { $($(#[$doc])* pub $field: u64,)* }
 
-        /// The same while it is counted.
+        /// The live counters.
         #[derive(Default)]
         pub(crate) struct $counters { $(pub(crate) $field: AtomicU64,)* }
 
@@ -23,43 +23,43 @@ macro_rules! counts {
 }
 
 counts! {
-    /// What became of this site's requests to others since the channel began.
+    /// This site's requests to others since the channel began.
     ChannelCounts while ChannelCounters {
         /// Requests that were made.
         requests,
-        /// Those that were answered in time.
+        /// Requests answered in time.
         answered,
-        /// Those that had no answer within their deadline.
+        /// Requests without an answer within their deadline.
         timed_out,
-        /// Those that had none at once: no such site, none that was there for longer than a deadline, or
-        /// too many under way.
+        /// Requests that failed at once: no such site, a site unreachable for longer than a deadline, or too many in
+        /// progress.
         refused,
-        /// Answers to nobody: the request had been given up.
+        /// Answers to requests that had been given up.
         late,
         /// Connections that were made.
         connections,
-        /// Those among them that resumed a session.
+        /// Connections that resumed a session.
         resumptions,
-        /// Attempts to connect that failed, and connections that ended.
+        /// Failed attempts to connect, and connections that ended.
         failures,
     }
 }
 
 counts! {
-    /// What a site's server did for the others since it began.
+    /// The work of a site's server for other sites since it began.
     SiteServerCounts while ServerCounters {
         /// Connections of known sites.
         connections,
-        /// Connections that were refused: the handshake failed, or the peer is no site, speaks another
-        /// protocol, or has as many connections as it may.
+        /// Refused connections: the handshake failed, or the peer is not a known site, uses another protocol, or has
+        /// too many connections.
         refused,
         /// Requests that were read.
         requests,
-        /// Acknowledgements that were given to be sent.
+        /// Acknowledgements passed on for sending.
         answered,
-        /// Those among them that are `unknown` because the vault took too long.
+        /// Of these, those that are `unknown` because the vault took too long.
         timed_out,
-        /// Connections that ended because of what came over them.
+        /// Connections ended because of malformed input.
         malformed,
     }
 }

@@ -1,4 +1,4 @@
-//! Who is a site: whom an authority vouches for is not one yet.
+//! Recognises sites: a certificate of a trusted authority is not enough.
 
 use std::sync::Arc;
 
@@ -8,37 +8,37 @@ use tessera::auth::{
 use tessera::handshake::Reply;
 use tessera::wire::{AlertDescription, CertificateType, EntryExtensions, SignatureScheme};
 
-/// How a site proves that it is this one, once its certificate is good.
+/// How a site proves its identity, once its certificate is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SiteProof {
-    /// The certificate has this DNS name among its subject alternative names. For
-    /// `tessera_webpki::WebPkiVerifier`, whose authorities give that name to nobody else.
+    /// The certificate has this DNS name among its subject alternative names. For `tessera_webpki::WebPkiVerifier`,
+    /// whose authorities must issue that name to no other party.
     DnsName(String),
     /// It is this certificate (DER), byte for byte.
     Certificate(Vec<u8>),
-    /// The verifier gives the peer this identity, such as `key:NAME` of a pinned public key.
+    /// The verifier returns this identity for the peer, such as `key:NAME` of a pinned public key.
     Identity(Vec<u8>),
 }
 
-/// A verifier that accepts the sites that it knows and nobody else, whoever signed their certificates.
+/// A verifier that accepts only known sites, whoever signed their certificates.
 ///
-/// A peer that the inner verifier accepts must also fit one [`SiteProof`]; otherwise the handshake ends
-/// with `access_denied`. Names and proofs are part of the policy: when a site leaves the list, its
-/// tickets are no longer good.
+/// A peer that the inner verifier accepts must also match a [`SiteProof`]; otherwise the handshake ends with
+/// `access_denied`. Names and proofs are part of the policy: when a site leaves the list, its tickets become invalid.
 pub struct KnownSites {
     verifier: Arc<dyn PeerVerifier>,
     sites: Vec<(String, SiteProof)>,
 }
 
 impl KnownSites {
-    /// Knows nobody yet. The verifier must answer at once; one that answers later accepts nobody here.
+    /// Creates a verifier that knows no site yet. The inner verifier must answer at once; one that answers later
+    /// accepts no peer here.
     pub fn new(verifier: Arc<dyn PeerVerifier>) -> Self {
         Self { verifier, sites: Vec::new() }
     }
 
-    /// Also knows a site, by one proof of possibly several. Connections and requests are counted by
-    /// `name`, which may be any text.
+    /// Adds a site, by one proof of possibly several. Connections and requests are counted by `name`, which may be any
+    /// text.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, proof: SiteProof) -> Self {
         self.sites.push((name.into(), proof));
@@ -68,7 +68,7 @@ impl KnownSites {
     }
 }
 
-/// The site that a peer is, if [`KnownSites`] recognised it.
+/// Returns the name of the site, if [`KnownSites`] recognised the peer.
 pub(crate) fn name_of(peer: Option<&PeerIdentity>) -> Option<String> {
     let name = peer?.blob.strip_prefix(PREFIX)?;
     Some(String::from_utf8_lossy(name).into_owned())
@@ -77,9 +77,9 @@ pub(crate) fn name_of(peer: Option<&PeerIdentity>) -> Option<String> {
 /// No other verifier's identities begin with this.
 const PREFIX: &[u8] = b"tessera-site:";
 
-/// Whether an identity as of `tessera_webpki` lists this DNS name.
+/// Whether an identity from `tessera_webpki` lists this DNS name.
 fn has_dns_name(identity: &[u8], name: &str) -> bool {
-    // What begins otherwise is no list: a subject may hold any bytes.
+    // Any other beginning is not a list: a subject may hold any bytes.
     let is_list = identity.starts_with(b"dns:") || identity.starts_with(b"uri:");
     let name = name.to_ascii_lowercase();
     is_list

@@ -1,18 +1,18 @@
 //! The channel between sites of Tessera servers that share ticket keys, over mutual TLS.
 //!
-//! A flight that comes to a site which did not issue its ticket is refused there, and its one-time key is
-//! burned at home before the client may send again (`docs/0rtt-fs.md`, section 11).
-//! [`SiteVault`](tessera_vault::SiteVault) says what has to be asked; this crate asks it.
+//! A flight that arrives at a site which did not issue its ticket is rejected there, and its one-time key is burned at
+//! its home site before the client may send again (`docs/0rtt-fs.md`, section 11).
+//! [`SiteVault`](tessera_vault::SiteVault) decides what to ask; this crate asks it.
 //!
 //! - [`TlsSiteChannel`] is a [`SiteChannel`](tessera_vault::SiteChannel): one lasting connection to each
 //!   other site, with deadlines.
-//! - [`SiteServer`] burns for others, whom [`KnownSites`] recognises.
-//! - [`SiteAnswers`] has a server on tokio ask, and wait no longer than it may.
+//! - [`SiteServer`] burns for other sites, which [`KnownSites`] recognises.
+//! - [`SiteAnswers`] lets a server on tokio ask, for a limited time.
 //!
-//! Whoever forges an acknowledgement can make a client send again what was executed. So both ends show
-//! certificates, and being signed by an authority is not enough: the server knows its sites one by one, and
-//! the channel verifies the server's name. Use an authority for nothing but this. `docs/sites.md` has the
-//! bytes that travel, and what happens when something fails.
+//! An attacker who forges an acknowledgement can make a client repeat what was executed. So both ends authenticate by
+//! certificates, and a signature of an authority is not enough: the server knows each of its sites, and the channel
+//! verifies the server's name. Use an authority for nothing but this. `docs/sites.md` specifies the protocol and its
+//! failures.
 //!
 //! ```no_run
 //! use std::sync::Arc;

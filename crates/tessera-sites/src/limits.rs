@@ -1,4 +1,4 @@
-//! How much may be under way, and for how long.
+//! Limits of the channel and of its server.
 
 use std::time::Duration;
 
@@ -9,21 +9,20 @@ use tokio::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelLimits {
-    /// How long a request waits for its answer at most, connecting included. It ends before the client's
-    /// handshake does (`ServerConfig::handshake_timeout`, 10 seconds by default). A connection on which
-    /// no byte came for this long although something was asked is given up. Default: 2 seconds.
+    /// How long a request waits for its answer, connecting included. It must be shorter than the client's handshake
+    /// timeout (`ServerConfig::handshake_timeout`, 10 seconds by default). A connection with open requests on which no
+    /// byte arrived for this long is given up. Default: 2 seconds.
     pub deadline: Duration,
-    /// How many requests to one site may wait for their answers at a time. Further ones have none, at
-    /// once. Each takes less than half a kilobyte. Default: 16,384.
+    /// How many requests to one site may wait at a time; further ones fail at once. Each takes less than half a
+    /// kilobyte. Default: 16,384.
     pub in_flight: usize,
     /// How long TCP and TLS may take to connect. Default: 5 seconds.
     pub connect: Duration,
-    /// After how much silence a site is asked whether it is there, so that a connection that died is
-    /// found before a client waits for it. Less than the idle time-out of the other site. Default: 15
-    /// seconds.
+    /// After how much silence to ping a site, so that a dead connection is found before a client waits for it. Must be
+    /// less than the idle timeout of the other site. Default: 15 seconds.
     pub ping: Duration,
-    /// How long to wait before connecting again, at most. Pauses begin at 20 ms and double, each cut by
-    /// up to half at random. Default: 1 second.
+    /// The longest pause before reconnecting. Pauses begin at 20 ms and double, each shortened by up to half at random.
+    /// Default: 1 second.
     pub longest_pause: Duration,
 }
 
@@ -43,19 +42,18 @@ impl Default for ChannelLimits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections and handshakes, by address, and what may be idle for how long. Default: those of
-    /// [`Limits::for_connections`] with 1,024.
+    /// Limits by address on connections and handshakes, and on idle time. Default: those of [`Limits::for_connections`]
+    /// with 1,024.
     pub connections: Limits,
-    /// How many connections one site may have: each of its servers has one. Further ones are closed.
-    /// Default: 128.
+    /// How many connections one site may have: each of its servers has one. Further ones are closed. Default: 128.
     pub connections_per_site: usize,
-    /// How many requests a second one site may make, over all of its connections; as many may come at
-    /// once. What comes faster is read later. Default: 50,000.
+    /// How many requests per second one site may make, over all of its connections; as many may arrive at once. Faster
+    /// ones are read later. Default: 50,000.
     pub requests_per_second: u32,
-    /// How many requests of one connection may wait for a vault that answers later. What comes beyond is
-    /// read later. Default: 64.
+    /// How many requests of one connection may wait for a vault that answers later. Further ones are read later.
+    /// Default: 64.
     pub in_flight: usize,
-    /// How long a vault that answers later may take; then the answer is `unknown`. Default: 5 seconds.
+    /// How long a vault that answers later may take; after that the answer is `unknown`. Default: 5 seconds.
     pub answer: Duration,
 }
 
@@ -71,7 +69,7 @@ impl Default for ServerLimits {
     }
 }
 
-/// So long after a moment. A limit may be a time that never comes.
+/// Adds a time to a moment. A limit may be a time that never comes.
 pub(crate) fn after(moment: Instant, time: Duration) -> Instant {
     moment.checked_add(time).unwrap_or(moment + A_YEAR)
 }

@@ -1,8 +1,7 @@
-//! When a packet leaves the link, or that it does not.
+//! Decides when a packet leaves the link, if it does.
 //!
-//! This is one direction of a link without its packets' input and output and without a clock:
-//! times are handed in, as durations since any fixed point. So every decision can be tested with
-//! exact times, and repeats exactly.
+//! This is one direction of a link, without I/O and without a clock: callers pass times, as durations since any fixed
+//! point. So every decision can be tested with exact times, and repeats exactly.
 
 mod loss;
 #[cfg(test)]
@@ -17,13 +16,13 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use self::loss::Loss;
 use crate::parameters::{End, LinkParameters};
 
-/// How many packets one direction holds at most, whatever its parameters: a bound on memory (some
-/// 100 MB at the default mtu), far above what TCP keeps in flight on any link worth emulating.
+/// The most packets that one direction holds, whatever its parameters: a bound on memory (some 100 MB at the default
+/// mtu), far above what TCP keeps in flight on any link worth emulating.
 const MOST_HELD: usize = 65_536;
 
 const NANOSECONDS: u128 = 1_000_000_000;
 
-/// What became of the packets of one direction since the link was last set.
+/// Packet counts of one direction since the link was last set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DirectionStatistics {
@@ -35,37 +34,37 @@ pub struct DirectionStatistics {
     pub delivered_packets: u64,
     /// Bytes that left the link, IP headers included.
     pub delivered_bytes: u64,
-    /// Packets that asked for a TCP connection and carried data (RFC 7413), lost ones included.
+    /// SYNs that carried data (RFC 7413), lost ones included.
     pub syn_data_packets: u64,
-    /// Packets dropped by the loss that was asked for.
+    /// Packets dropped by the loss in the parameters.
     pub lost: u64,
     /// Packets dropped because they found the queue full.
     pub overflowed: u64,
     /// Packets that the receiving end's kernel refused.
     pub refused: u64,
-    /// How long after they were due all delivered packets together left the link: how exact the
-    /// emulation was, which depends on how busy the machine is.
+    /// The sum over all delivered packets of how late they left the link: how exact the emulation was, which depends on
+    /// the load of the machine.
     pub late_total: Duration,
-    /// How long after it was due the latest packet left the link.
+    /// How late the latest packet left the link.
     pub late_most: Duration,
 }
 
-/// What the scheduler does with a packet that is offered to it.
+/// What the scheduler does with an offered packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is held, and leaves at this time.
+    /// The packet is held, and leaves at this time.
     Held(Duration),
-    /// It is lost, as the parameters ask.
+    /// The packet is lost, by the loss in the parameters.
     Lost,
-    /// It found no room.
+    /// The queue is full.
     Overflowed,
 }
 
 struct Held<P> {
     due: Duration,
     bytes: usize,
-    /// The setting of the link under which the packet came, so that packets of an earlier one do
-    /// not count as delivered in the statistics of the present one.
+    /// The setting of the link when the packet arrived: packets of an earlier setting do not count as delivered in the
+    /// present statistics.
     setting: u64,
     packet: P,
 }
@@ -75,21 +74,21 @@ pub(crate) struct Scheduler<P> {
     towards: End,
     parameters: LinkParameters,
     random: Xoshiro256PlusPlus,
-    /// Apart from the others, whose numbers stay the same with congestion and without.
+    /// Separate, so that the other random numbers are the same with congestion and without.
     congestion_random: Xoshiro256PlusPlus,
     loss: Loss,
     /// The packets in flight, by the time they are due.
     held: VecDeque<Held<P>>,
     /// When the last bit of the last packet is on the wire; matters only with a limited rate.
     wire_free: Duration,
-    /// When the packet leaves that leaves last so far.
+    /// The latest departure time so far.
     last_due: Duration,
     setting: u64,
     statistics: DirectionStatistics,
 }
 
 impl<P> Scheduler<P> {
-    /// The direction that ends at `towards`.
+    /// Creates the direction that ends at `towards`.
     pub(crate) fn new(parameters: &LinkParameters, towards: End) -> Self {
         Self {
             towards,
@@ -105,9 +104,8 @@ impl<P> Scheduler<P> {
         }
     }
 
-    /// Starts over with other parameters (or the same): random numbers begin again at the seed and
-    /// statistics at zero. Packets in flight stay, and leave when it was said they would; later
-    /// ones do not overtake them unless reordering is allowed.
+    /// Starts over with other parameters (or the same): random numbers restart from the seed, and statistics from zero.
+    /// Packets in flight stay, and leave when due; later ones do not overtake them unless reordering is allowed.
     pub(crate) fn set(&mut self, parameters: &LinkParameters) {
         self.parameters = parameters.clone();
         self.random = stream(parameters.seed, self.towards);
@@ -118,8 +116,8 @@ impl<P> Scheduler<P> {
         self.statistics = DirectionStatistics::default();
     }
 
-    /// Counts a packet that asks for a connection and carries data, and says whether it is lost for
-    /// that. It is not offered then, so the random numbers of others stay the same.
+    /// Counts a SYN that carries data; returns whether it is lost for that. It is not offered then, so the random
+    /// numbers of other packets stay the same.
     pub(crate) fn loses_syn_data(&mut self, bytes: usize) -> bool {
         self.statistics.syn_data_packets += 1;
         if self.parameters.syn_data_lost {
@@ -130,13 +128,13 @@ impl<P> Scheduler<P> {
         self.parameters.syn_data_lost
     }
 
-    /// Takes in a packet that arrived at `now`.
+    /// Decides on a packet that arrived at `now`.
     pub(crate) fn offer(&mut self, now: Duration, bytes: usize, packet: P) -> Fate {
         self.statistics.offered_packets += 1;
         self.statistics.offered_bytes += bytes as u64;
 
-        // All numbers are drawn for every packet, needed or not: so which packets are lost depends on
-        // the seed and the loss alone, not on the jitter, the congestion, the rate or the queue.
+        // All numbers are drawn for every packet, needed or not: which packets are lost depends only on the seed and
+        // the loss, not on the jitter, the congestion, the rate or the queue.
         let loss_draw = self.random.next_u64();
         let jitter_draw = self.random.next_u64();
         let congestion_draw = self.congestion_random.next_u64();
@@ -158,18 +156,18 @@ impl<P> Scheduler<P> {
             due = due.max(self.last_due);
         }
         self.last_due = self.last_due.max(due);
-        // Without reordering this is always the end. Packets due at once stay in order.
+        // Without reordering this is always the end. Packets due at the same time stay in order.
         let place = self.held.partition_point(|held| held.due <= due);
         self.held.insert(place, Held { due, bytes, setting: self.setting, packet });
         Fate::Held(due)
     }
 
-    /// When the next packet is due, if one is in flight.
+    /// Returns when the next packet is due, if one is in flight.
     pub(crate) fn next_due(&self) -> Option<Duration> {
         self.held.front().map(|held| held.due)
     }
 
-    /// Takes out the next packet that is due at `now` or was before.
+    /// Removes the next packet that is due at `now` or before.
     pub(crate) fn take_due(&mut self, now: Duration) -> Option<P> {
         if self.next_due()? > now {
             return None;
@@ -185,18 +183,18 @@ impl<P> Scheduler<P> {
         Some(held.packet)
     }
 
-    /// Counts that the receiving end refused a packet just taken out.
+    /// Counts that the receiving end refused a packet that was just taken.
     pub(crate) fn refused(&mut self) {
         self.statistics.refused += 1;
     }
 
-    /// What became of the packets since the last [`Scheduler::set`].
+    /// Returns the packet counts since the last [`Scheduler::set`].
     pub(crate) fn statistics(&self) -> DirectionStatistics {
         self.statistics
     }
 
-    /// Puts a packet on the wire after those before it, and says when its last bit is on it; or
-    /// that there is no room.
+    /// Puts a packet on the wire after those before it; returns when its last bit is on it, or `None` if there is no
+    /// room.
     fn serialise(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
         if self.held.len() >= MOST_HELD {
             return None;
@@ -206,7 +204,7 @@ impl<P> Scheduler<P> {
         };
         let waiting = self.wire_free.saturating_sub(now);
         let waiting_bytes = waiting.as_nanos() * u128::from(rate) / (8 * NANOSECONDS);
-        // An idle link takes any packet, or a queue smaller than the mtu would carry nothing.
+        // An idle link accepts any packet; otherwise a queue smaller than the mtu would carry nothing.
         if !waiting.is_zero() && waiting_bytes + bytes as u128 > self.parameters.queue as u128 {
             return None;
         }
@@ -217,8 +215,8 @@ impl<P> Scheduler<P> {
     }
 }
 
-/// The random numbers of one direction. The two directions share the seed, so they take parts of
-/// its sequence that never meet; otherwise both would lose the same packets.
+/// Returns the random numbers of one direction. The two directions share the seed, so they use disjoint parts of its
+/// sequence; otherwise both would lose the same packets.
 fn stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     if towards == End::Client {
@@ -227,28 +225,28 @@ fn stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
     random
 }
 
-/// The random numbers for congestion, which the others of no direction ever reach.
+/// Returns the random numbers for congestion, which no other sequence overlaps.
 fn congestion_stream(seed: u64, towards: End) -> Xoshiro256PlusPlus {
     let mut random = stream(seed, towards);
     random.long_jump();
     random
 }
 
-/// A random number from 0 up to, and never, 1.
+/// Returns a random number in [0, 1).
 fn unit(draw: u64) -> f64 {
-    // 53 bits are what the type can tell apart in this range.
+    // The type resolves 53 bits in this range.
     (draw >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A random share of `whole`.
+/// Returns a random share of `whole`.
 fn share(whole: Duration, draw: u64) -> Duration {
     let nanoseconds = (whole.as_nanos() * u128::from(draw)) >> 64;
-    // Never more than the whole, which parameters bound far below what fits.
+    // Never more than `whole`, which validation keeps far below the limit.
     Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
-/// A time from the exponential distribution with this mean.
+/// Draws a time from the exponential distribution with this mean.
 fn exponential(mean: Duration, draw: u64) -> Duration {
-    // By the inverse of the distribution; at most 37 times the mean, since `unit` never is 1.
+    // By the inverse of the distribution; at most 37 times the mean, since `unit` is never 1.
     mean.mul_f64(-(1.0 - unit(draw)).ln())
 }

@@ -1,4 +1,4 @@
-//! One connection after the other to one site.
+//! Keeps a connection to one site.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind};
@@ -19,7 +19,7 @@ use crate::counts::count;
 use crate::limits::{ChannelLimits, after};
 use crate::wire::{Answer, Request};
 
-/// How to come to a site.
+/// How to reach a site.
 pub(super) struct Way {
     pub(super) connector: Connector,
     pub(super) site: OtherSite,
@@ -27,7 +27,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// Connects, again and again, until it is aborted.
+    /// Connects, and reconnects, until it is aborted.
     pub(super) async fn keep_connected(self, requests: Arc<Requests>) {
         let random = RandomState::new();
         let mut pause = SHORTEST_PAUSE;
@@ -48,7 +48,7 @@ impl Way {
                 }
                 Err(error) => error,
             };
-            // A site that stays away is news once.
+            // A site that stays away is logged once.
             if heard || attempts == 0 {
                 warn!("no connection to the site at {address}: {error}");
             } else {
@@ -77,8 +77,7 @@ impl Way {
     }
 }
 
-/// A pause without up to half of it: the servers of a site that saw another one end don't come back
-/// together.
+/// Shortens a pause by up to half at random, so that the servers of a site don't reconnect to a restarted one together.
 fn cut(pause: Duration, random: &RandomState, attempt: u64) -> Duration {
     let mut hasher = random.build_hasher();
     hasher.write_u64(attempt);
@@ -88,23 +87,23 @@ fn cut(pause: Duration, random: &RandomState, attempt: u64) -> Duration {
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// What one connection carries.
+/// The traffic of one connection.
 struct Traffic<'a> {
     requests: &'a Requests,
     limits: ChannelLimits,
     balance: Mutex<Balance>,
-    /// The site has answered something: its handshake is complete, and it takes this side's certificate.
+    /// The site has answered: its handshake is complete, and it accepts this side's certificate.
     heard: bool,
 }
 
-/// What was asked and what was answered.
+/// The requests sent and answered on one connection.
 struct Balance {
-    /// All ids below have been asked, or are nobody's.
+    /// All ids below this were sent, or are unused.
     asked_below: u64,
     unanswered: u64,
-    /// Since when there is something unanswered and nothing comes.
+    /// Since when requests have been unanswered and nothing was received.
     silent_since: Option<Instant>,
-    /// When something moved for the last time.
+    /// The last time that bytes moved.
     moved: Instant,
 }
 
@@ -113,7 +112,7 @@ impl<'a> Traffic<'a> {
         Self { requests, limits, balance: Mutex::new(Balance::new()), heard: false }
     }
 
-    /// Asks and hears until the connection ends; says why it did.
+    /// Sends requests and receives answers until the connection ends; returns the reason.
     async fn carry<IO: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         stream: ClientStream<IO>,
@@ -132,7 +131,7 @@ impl<'a> Traffic<'a> {
     async fn ask(&self, mut writer: impl AsyncWrite + Unpin) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(Request::MAX_LEN);
         let mut from = 0;
-        // The first question is whether this site is welcome.
+        // The first request checks whether the site accepts this one.
         let mut ping = true;
         loop {
             let written = self.requests.write(&mut from, ping, &mut bytes);
@@ -140,7 +139,7 @@ impl<'a> Traffic<'a> {
                 self.balance().asked(from, written);
                 writer.write_all(&bytes).await?;
                 writer.flush().await?;
-                // What was a burst goes back.
+                // Release the memory of a burst.
                 bytes = Vec::with_capacity(Request::MAX_LEN);
                 ping = false;
                 continue;
@@ -183,7 +182,7 @@ impl<'a> Traffic<'a> {
         }
     }
 
-    /// Ends when nothing came for a deadline although something was asked.
+    /// Completes when requests are open and nothing arrived for a deadline.
     async fn silence(&self) {
         loop {
             let now = Instant::now();
@@ -206,7 +205,7 @@ impl Balance {
         Self { asked_below: 0, unanswered: 0, silent_since: None, moved: Instant::now() }
     }
 
-    /// This many requests go out, all with ids below `below`.
+    /// Adds requests that were sent, all with ids below `below`.
     fn asked(&mut self, below: u64, count: u64) {
         let now = Instant::now();
         self.asked_below = below;
@@ -215,7 +214,7 @@ impl Balance {
         self.moved = now;
     }
 
-    /// Whether this can be an answer to something that was asked on this connection.
+    /// Whether this can be the answer to a request of this connection.
     fn answered(&mut self, id: u64) -> bool {
         if id >= self.asked_below || self.unanswered == 0 {
             return false;
@@ -227,14 +226,14 @@ impl Balance {
         true
     }
 
-    /// When to look next whether nothing moved for this long. While an answer is awaited nobody needs a
-    /// ping.
+    /// Returns when to check next whether the connection has been quiet for `time`. While an answer is awaited, no ping
+    /// is needed.
     fn ping_at(&self, time: Duration) -> Instant {
         let since = if self.unanswered > 0 { Instant::now() } else { self.moved };
         after(since, time)
     }
 
-    /// Whether nothing moved for this long, and nothing is awaited.
+    /// Whether nothing moved for this long, and no answer is awaited.
     fn is_quiet(&self, time: Duration) -> bool {
         self.unanswered == 0 && self.moved.elapsed() >= time
     }

@@ -1,4 +1,4 @@
-//! The end that asks.
+//! The client side of the channel.
 
 mod connection;
 mod requests;
@@ -15,29 +15,29 @@ use crate::counts::{ChannelCounters, ChannelCounts, count};
 use crate::limits::ChannelLimits;
 use requests::Requests;
 
-/// Another site, and where it is.
+/// Another site, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherSite {
-    /// The name of its vault: `Incarnation::vault`, as `SiteVault::incarnation` tells it there.
+    /// The name of its vault: `Incarnation::vault`, as `SiteVault::incarnation` returns it there.
     pub vault: [u8; 16],
-    /// Its address, as in `site-b.example:8444`. A name is looked up for each new connection.
+    /// Its address, such as `site-b.example:8444`. A name is resolved for each new connection.
     pub address: String,
-    /// The name that its certificate must be good for. Whoever else has a certificate for it can make
-    /// clients send twice what was executed.
+    /// The name that its certificate must have. Any other holder of such a certificate can make clients repeat what was
+    /// executed.
     pub server_name: String,
 }
 
-/// The channel to other sites, over TLS: one connection to each, which is made at once, used for all
-/// requests, and made again when it ends.
+/// The channel to other sites, over TLS: one persistent connection to each, opened at once, used for all requests, and
+/// reopened when it ends.
 ///
-/// - A request without an answer has none after [`ChannelLimits::deadline`]. For a vault that it doesn't
-///   know, a site that was not there for as long, or too many requests under way it has none at once.
-/// - A connection that ends takes no request with it: what has time left is asked again on the next one.
-///   A request that arrives twice does no harm.
-/// - Early data is never used. A connection is made rarely, and nobody waits for it; in early data the
-///   names of flights would be only as secret as the ticket's key.
-/// - A dropped request leaves nothing behind. When this value is dropped its connections end, and what
-///   still waits has no answer.
+/// - A request fails after [`ChannelLimits::deadline`]. It fails at once for an unknown vault, for a site that has been
+///   unreachable for as long, and if too many requests are in progress.
+/// - A connection that ends fails no request: those with time left are sent again on the next one. A request that
+///   arrives twice does no harm.
+/// - Early data is never used. Connections are rare, and no request waits for one; in early data the names of flights
+///   would be only as secret as the ticket's key.
+/// - A dropped request leaves nothing behind. When this value is dropped, its connections end, and all waiting requests
+///   fail.
 pub struct TlsSiteChannel {
     sites: HashMap<[u8; 16], Arc<Requests>>,
     tasks: Vec<AbortHandle>,
@@ -45,9 +45,9 @@ pub struct TlsSiteChannel {
 }
 
 impl TlsSiteChannel {
-    /// Begins to connect to these sites. The connector's configuration is one of
-    /// [`client_config`](crate::client_config), with a certificate that the others know; with a
-    /// session store of its own it resumes.
+    /// Starts connecting to these sites. The connector's configuration comes from
+    /// [`client_config`](crate::client_config), with a certificate that the other sites know; with a dedicated session
+    /// store it resumes.
     ///
     /// # Panics
     /// Outside of a tokio runtime with its input, output and time enabled.
@@ -64,7 +64,7 @@ impl TlsSiteChannel {
         Self { sites: requests_of, tasks, counters }
     }
 
-    /// What was counted until now.
+    /// Returns the counts so far.
     pub fn counts(&self) -> ChannelCounts {
         self.counters.now()
     }
@@ -87,13 +87,13 @@ impl SiteChannel for TlsSiteChannel {
             return Box::pin(ready(None));
         };
         Box::pin(async move {
-            // Whoever drops this future drops what was asked.
+            // Dropping this future drops the request.
             match asked.answer().await {
                 Ok(Some(acknowledgement)) => {
                     count(&counters.answered);
                     Some(acknowledgement)
                 }
-                // The channel ended.
+                // The channel has ended.
                 Ok(None) => None,
                 Err(_) => {
                     count(&counters.timed_out);

@@ -1,4 +1,4 @@
-//! The requests to one site that wait for their answers.
+//! The requests to one site that wait for answers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,20 +12,20 @@ use crate::counts::{ChannelCounters, count};
 use crate::limits::{ChannelLimits, after};
 use crate::wire::Request;
 
-/// What one site is asked. It outlives connections.
+/// The requests to one site. They outlive connections.
 pub(super) struct Requests {
     table: Mutex<Table>,
     limits: ChannelLimits,
     pub(super) counters: Arc<ChannelCounters>,
-    /// There is something to send.
+    /// There are requests to send.
     pub(super) more: Notify,
 }
 
 struct Table {
-    /// By their ids, which grow: what a connection has not sent yet is at the end.
+    /// By id, in ascending order: those that a connection has not sent yet are at the end.
     waiting: BTreeMap<u64, Waiting>,
     next_id: u64,
-    /// Since when the site has not been heard of on a connection that lasts.
+    /// Since when the site has been unreachable.
     away_since: Option<Instant>,
     ended: bool,
 }
@@ -36,7 +36,7 @@ struct Waiting {
     give: oneshot::Sender<Acknowledgement>,
 }
 
-/// A request that waits. Its place in the table is free when this is dropped.
+/// A request that waits. Dropping it frees its place in the table.
 pub(super) struct Asked {
     id: u64,
     expires: Instant,
@@ -55,8 +55,8 @@ impl Requests {
         Self { table: Mutex::new(table), limits, counters, more: Notify::new() }
     }
 
-    /// Asks, unless there is no room, or the site has been away for so long that an answer is not to be
-    /// expected in time.
+    /// Adds a request, unless there is no room, or the site has been away for so long that no answer is expected in
+    /// time.
     pub(super) fn begin(self: &Arc<Self>, burn: BurnAtHome) -> Option<Asked> {
         let now = Instant::now();
         let mut table = self.table();
@@ -76,8 +76,8 @@ impl Requests {
         Some(Asked { id, expires, answer, requests: self.clone() })
     }
 
-    /// Writes requests with ids from `from` on that still have time; if there are none and `ping`, a
-    /// ping. Returns how many, and moves `from` behind them.
+    /// Writes requests with ids from `from` on that still have time; if there are none and `ping`, a ping. Returns how
+    /// many, and advances `from`.
     pub(super) fn write(&self, from: &mut u64, ping: bool, to: &mut Vec<u8>) -> u64 {
         let now = Instant::now();
         let mut table = self.table();
@@ -101,7 +101,7 @@ impl Requests {
         written
     }
 
-    /// Gives an acknowledgement to the request that it answers, if that still waits.
+    /// Passes an acknowledgement to its request, if that still waits.
     pub(super) fn answer(&self, id: u64, acknowledgement: Acknowledgement) {
         let waiting = self.table().waiting.remove(&id);
         let given = waiting.map(|waiting| waiting.give.send(acknowledgement));
@@ -110,7 +110,7 @@ impl Requests {
         }
     }
 
-    /// The site has been heard of.
+    /// The site has answered.
     pub(super) fn is_there(&self) {
         self.table().away_since = None;
     }
@@ -120,7 +120,7 @@ impl Requests {
         self.table().away_since.get_or_insert_with(Instant::now);
     }
 
-    /// Nobody carries requests any more.
+    /// Ends all requests: no connection carries them any more.
     pub(super) fn end(&self) {
         let mut table = self.table();
         table.ended = true;
@@ -141,7 +141,7 @@ impl Table {
 }
 
 impl Asked {
-    /// The answer in time; `None` if there will be none.
+    /// Waits for the answer; `None` if there will be none.
     pub(super) async fn answer(mut self) -> Result<Option<Acknowledgement>, Elapsed> {
         timeout_at(self.expires, &mut self.answer).await.map(Result::ok)
     }
@@ -153,5 +153,5 @@ impl Drop for Asked {
     }
 }
 
-/// How many requests go out in one write: less than a record.
+/// How many requests go into one write: less than a record.
 const AT_ONCE: u64 = 128;

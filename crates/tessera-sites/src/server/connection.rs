@@ -28,7 +28,7 @@ pub(super) async fn serve(service: Arc<Service>, client: AcceptedClient) {
         count(&service.counters.refused);
         return debug!("no handshake with {address}: {error}");
     }
-    // Without the right configuration nobody has a name.
+    // Without the right configuration no peer has a name.
     let site = known::name_of(stream.facts().peer.as_ref());
     let place = site.as_deref().and_then(|site| service.place(site));
     let (Some(site), Some(place)) = (site, place) else {
@@ -54,7 +54,7 @@ pub(super) async fn serve(service: Arc<Service>, client: AcceptedClient) {
     }
 }
 
-/// Reads requests and has them answered, until the peer or the server ends.
+/// Reads requests and answers them, until the peer or the server ends.
 async fn hear(
     service: &Arc<Service>,
     place: &Place,
@@ -108,7 +108,7 @@ async fn hear(
                     }
                 }
             };
-            // Where nobody reads answers nobody reads requests either.
+            // A peer that reads no answers blocks the reading of its requests too.
             if let Some(answer) = answer
                 && answers.send(answer).await.is_err()
             {
@@ -121,7 +121,7 @@ async fn hear(
     }
 }
 
-/// Waits for a vault that takes its time.
+/// Waits for a vault that answers later.
 async fn answer_later(
     service: Arc<Service>,
     id: u64,
@@ -147,7 +147,7 @@ async fn answer_later(
     let _ = answers.send(Answer::Acknowledged { id, acknowledgement }).await;
 }
 
-/// Sends answers until there will be no more, and says goodbye.
+/// Sends answers until there are no more, and then close_notify.
 async fn send(
     mut writer: impl AsyncWrite + Unpin,
     mut answers: Receiver<Answer>,

@@ -1,4 +1,4 @@
-//! The end that answers.
+//! The server side of the channel.
 
 mod connection;
 mod share;
@@ -17,32 +17,32 @@ use share::{Place, Share};
 
 /// Burns secrets of this site's vault for other sites.
 ///
-/// Only peers that [`KnownSites`](crate::KnownSites) recognised are heard. What comes has a fixed size, and
-/// is read no faster than it is answered; a peer that is silent, slow or greedy costs others nothing, and
-/// one that sends anything else is cut off.
+/// It only serves peers that [`KnownSites`](crate::KnownSites) recognised. Requests have a fixed size, and are read no
+/// faster than they are answered; a peer that is silent, slow or greedy costs others nothing, and one that sends
+/// anything else is disconnected.
 pub struct SiteServer {
     service: Arc<Service>,
 }
 
-/// What the connections of a server have in common.
+/// State shared by the connections of a server.
 struct Service {
     vault: Arc<SiteVault>,
-    /// Asks the vault where it answers later.
+    /// Asks a vault that answers later.
     later: Option<Arc<dyn Answers>>,
     limits: ServerLimits,
     counters: ServerCounters,
-    /// Those of sites that have connections.
+    /// The shares of sites that have connections.
     shares: Mutex<HashMap<String, Arc<Share>>>,
 }
 
 impl SiteServer {
-    /// A server for this site's vault, which answers at once.
+    /// Creates a server for this site's vault, which must answer at once.
     pub fn new(vault: Arc<SiteVault>, limits: ServerLimits) -> Self {
         Self::of(vault, None, limits)
     }
 
-    /// A server for this site's vault, which may answer later: then `later` is asked to
-    /// [`take_secret`](Answers::take_secret), such as an `EtcdVault`.
+    /// Creates a server for this site's vault, which may answer later: then the server calls
+    /// [`take_secret`](Answers::take_secret) of `later`, such as an `EtcdVault`.
     pub fn with_later_answers(
         vault: Arc<SiteVault>,
         later: Arc<dyn Answers>,
@@ -56,16 +56,16 @@ impl SiteServer {
         Self { service: Arc::new(Service { vault, later, limits, counters, shares }) }
     }
 
-    /// What was counted until now.
+    /// Returns the counts so far.
     pub fn counts(&self) -> SiteServerCounts {
         self.service.counters.now()
     }
 
-    /// Serves until `end` is ready. The acceptor's configuration is one of
-    /// [`server_config`](crate::server_config); peers of any other have no name here and are refused.
+    /// Serves until `end` is ready. The acceptor's configuration comes from [`server_config`](crate::server_config);
+    /// with any other, peers have no name here and are refused.
     ///
-    /// A site that leaves the list of known sites keeps its connections until they end: run a new server
-    /// to end them.
+    /// A site removed from the list of known sites keeps its connections until they end; to end them, start a new
+    /// server.
     pub async fn run(
         &self,
         listener: TcpListener,
@@ -79,10 +79,10 @@ impl SiteServer {
 }
 
 impl Service {
-    /// A place for one more connection of a site, if it may have one.
+    /// Returns a place for one more connection of a site, if its limit allows it.
     fn place(&self, site: &str) -> Option<Place> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of sites that left are found here: the list is short, as that of known sites is.
+        // This also drops the shares of sites that left: the list is as short as that of known sites.
         shares.retain(|name, share| name == site || Arc::strong_count(share) > 1);
         let share = shares.entry(site.to_owned());
         let share = share.or_insert_with(|| Arc::new(Share::new(&self.limits)));

@@ -1,4 +1,4 @@
-//! What one site may have of a server.
+//! A site's share of a server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +8,16 @@ use tokio::time::{Instant, sleep};
 
 use crate::limits::ServerLimits;
 
-/// One site's connections and its pace.
+/// One site's connections and its rate.
 pub(super) struct Share {
     connections: AtomicUsize,
-    /// The time of one request.
+    /// The time per request, at the full rate.
     step: Duration,
-    /// When all requests so far would be done, one step each.
+    /// When all requests so far would be done, one per step.
     done: Mutex<Instant>,
 }
 
-/// The place of one connection; given back when it is dropped.
+/// The place of one connection; freed when it is dropped.
 pub(super) struct Place(Arc<Share>);
 
 impl Share {
@@ -32,7 +32,7 @@ impl Share {
         Some(Place(share.clone()))
     }
 
-    /// How long this request has to wait.
+    /// Returns how long this request must wait.
     fn wait(&self, now: Instant) -> Duration {
         let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
         let wait = done.saturating_duration_since(now + BURST);
@@ -70,7 +70,7 @@ mod tests {
         let (share, now) = (Share::new(&limits), Instant::now());
         let waits: Vec<_> = (0..13).map(|_| share.wait(now).as_millis()).collect();
         assert_eq!(waits, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 100, 200]);
-        // What it didn't use is not saved up for longer than a second.
+        // An unused rate is saved up for no longer than a second.
         let later = now + Duration::from_secs(3600);
         let waits = (0..13).filter(|_| !share.wait(later).is_zero()).count();
         assert_eq!(waits, 2);

@@ -1,42 +1,42 @@
-//! What travels on the channel: two requests and their answers, each of a fixed size (docs/sites.md).
+//! The messages of the channel: two requests and their answers, each of a fixed size (docs/sites.md).
 
 use std::time::Duration;
 
 use tessera::resume::{FlightHandle, Incarnation};
 use tessera_vault::{Acknowledgement, BurnAtHome};
 
-/// What a site asks another.
+/// A request to another site.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Burn a secret.
     Burn { id: u64, burn: BurnAtHome },
-    /// Say that you are there.
+    /// Ask for a sign of life.
     Ping { id: u64 },
 }
 
-/// What the other answers.
+/// An answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Acknowledged { id: u64, acknowledgement: Acknowledgement },
     Pong { id: u64 },
 }
 
-/// The bytes are none of this protocol. Nothing after them can be read, so the connection ends.
+/// The bytes are not of this protocol. Nothing after them can be read, so the connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
-/// The kinds, which are the first byte.
+/// The kinds, in the first byte.
 const BURN: u8 = 1;
 const PING: u8 = 2;
 
-/// Kind, id, vault, number of its life, handle.
+/// Kind, id, vault, number of the incarnation, handle.
 const BURN_LEN: usize = 1 + 8 + 16 + 8 + FlightHandle::LEN;
-/// Kind, id, what became of the secret, milliseconds.
+/// Kind, id, the fate of the secret, milliseconds.
 const ACKNOWLEDGED_LEN: usize = 1 + 8 + 1 + 8;
 /// Kind, id.
 const PING_LEN: usize = 1 + 8;
 
-/// What became of the secret.
+/// The fates of a secret.
 const BURNED: u8 = 0;
 const USED: u8 = 1;
 const LOST: u8 = 2;
@@ -45,7 +45,7 @@ const UNKNOWN: u8 = 3;
 impl Request {
     pub(crate) const MAX_LEN: usize = BURN_LEN;
 
-    /// Appends it.
+    /// Appends the encoded request.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         match self {
             Self::Burn { id, burn } => {
@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    /// Reads the first of these bytes, and moves them on; `None` until it is there whole.
+    /// Reads a request and advances `bytes`; `None` while it is incomplete.
     pub(crate) fn read(bytes: &mut &[u8]) -> Result<Option<Self>, Malformed> {
         Ok(match bytes.first() {
             None => None,
@@ -90,7 +90,7 @@ impl Answer {
         }
     }
 
-    /// Appends it.
+    /// Appends the encoded answer.
     pub(crate) fn write(&self, to: &mut Vec<u8>) {
         match self {
             Self::Acknowledged { id, acknowledgement } => {
@@ -98,10 +98,10 @@ impl Answer {
                     Acknowledgement::Burned => (BURNED, Duration::ZERO),
                     Acknowledgement::Used => (USED, Duration::ZERO),
                     Acknowledgement::Lost { ended_before } => (LOST, *ended_before),
-                    // So is what a later version may say.
+                    // Also for what later versions may add.
                     _ => (UNKNOWN, Duration::ZERO),
                 };
-                // "At least this long before": rounded down, and cut.
+                // The meaning is "at least this long before": rounded down, and clamped.
                 let millis = u64::try_from(ended_before.as_millis()).unwrap_or(u64::MAX);
                 to.push(BURN);
                 to.extend_from_slice(&id.to_be_bytes());
@@ -115,7 +115,7 @@ impl Answer {
         }
     }
 
-    /// Reads the first of these bytes, and moves them on; `None` until it is there whole.
+    /// Reads an answer and advances `bytes`; `None` while it is incomplete.
     pub(crate) fn read(bytes: &mut &[u8]) -> Result<Option<Self>, Malformed> {
         match bytes.first() {
             None => Ok(None),
@@ -127,7 +127,7 @@ impl Answer {
                     let ended_before = Duration::from_millis(number(frame));
                     let acknowledgement = match outcome {
                         LOST => Acknowledgement::Lost { ended_before },
-                        // One meaning, one form.
+                        // Each meaning has one encoding.
                         _ if !ended_before.is_zero() => return Err(Malformed),
                         BURNED => Acknowledgement::Burned,
                         USED => Acknowledgement::Used,
@@ -146,14 +146,14 @@ impl Answer {
     }
 }
 
-/// The frame of this length without its kind, if it is there whole.
+/// Returns the frame of this length without its kind, if it is complete.
 fn take<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (frame, rest) = bytes.split_first_chunk::<LEN>()?;
     *bytes = rest;
     frame.get(1..)
 }
 
-/// The next bytes of a frame, which has them.
+/// Takes the next bytes of a frame, which must have them.
 fn array<const LEN: usize>(frame: &mut &[u8]) -> [u8; LEN] {
     let (array, rest) = frame.split_first_chunk::<LEN>().unwrap_or((&[0; LEN], &[]));
     *frame = rest;

@@ -29,7 +29,7 @@ fn written<T>(frame: &T, write: impl Fn(&T, &mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-/// The bytes as the document has them.
+/// The frames of the document.
 #[test]
 fn frames_are_as_documented() {
     let home = Incarnation { vault: [0xaa; 16], number: 0x0102 };
@@ -79,7 +79,7 @@ fn a_prefix_of_a_frame_is_waited_for_and_nothing_of_it_is_taken() {
     }
 }
 
-/// What is read of changed bytes, if anything, is another frame, and has just these bytes.
+/// Changed bytes parse as another frame, if at all, which encodes to just these bytes.
 #[test]
 fn a_frame_with_a_bit_changed_is_another_frame_or_none() {
     let mut refused = 0;

@@ -1,4 +1,4 @@
-//! A channel to a home that works, and to one that comes and goes.
+//! A channel to a home site that works, and to one that comes and goes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,7 +45,7 @@ async fn times_that_never_come_are_limits_too() {
     assert_eq!(channel.counts().failures, 0);
 }
 
-/// A request is for one vault. Others are not asked, and one that is asked for another answers nothing.
+/// A request is for one vault: other sites are not asked, and a site with another vault gives no answer.
 #[tokio::test]
 async fn only_the_site_that_has_the_vault_is_asked() {
     let authority = Authority::new();
@@ -91,7 +91,7 @@ async fn ten_thousand_requests_at_once_are_answered_each_with_its_own() {
 #[tokio::test]
 async fn there_is_room_for_so_many_requests_and_those_that_are_dropped_make_room() {
     let authority = Authority::new();
-    // It accepts connections, and never says a word.
+    // It accepts connections, and never sends anything.
     let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut limits = patient();
     limits.in_flight = 100;
@@ -104,7 +104,7 @@ async fn there_is_room_for_so_many_requests_and_those_that_are_dropped_make_room
     assert_eq!(channel.counts().timed_out, 0);
 }
 
-/// A home that restarts takes no request with it: what was asked meanwhile is answered by the next one.
+/// A home site that restarts fails no request: the next process answers what was asked meanwhile.
 #[tokio::test]
 async fn a_request_outlives_its_connection() {
     let authority = Authority::new();
@@ -126,7 +126,7 @@ async fn a_request_outlives_its_connection() {
     assert_eq!(home.server.counts().requests, 1);
 }
 
-/// Once a site has been away for a deadline nobody waits for it, and when it is back everybody may.
+/// Requests fail at once when a site has been away for a deadline, and succeed again when it is back.
 #[tokio::test]
 async fn a_site_that_is_gone_is_given_up_at_once_until_it_is_back() {
     let authority = Authority::new();
@@ -140,7 +140,7 @@ async fn a_site_that_is_gone_is_given_up_at_once_until_it_is_back() {
     let (vault, address) = home.end().await;
     until(|| channel.counts().failures >= 1).await;
     assert_eq!(burn(&channel, 1).await, None);
-    // Away for longer than the deadline by now: the next one is not even polled.
+    // Away for longer than the deadline by now: the next request is not even queued.
     let before = channel.counts().refused;
     drop(channel.burn_at_home(&request(1)));
     assert_eq!(channel.counts().refused, before + 1);
@@ -164,11 +164,11 @@ async fn a_channel_that_is_dropped_answers_nobody_and_ends_its_connections() {
     let asked = channel.burn_at_home(&request(1));
     drop(channel);
     assert_eq!(asked.await, None);
-    // What came of the handshake, and then the end.
+    // The end of the handshake, and then of the connection.
     tokio::io::copy(&mut socket, &mut tokio::io::sink()).await.unwrap();
 }
 
-/// A home vault across a network, as etcd is: it answers later, if at all.
+/// A home vault across a network, such as etcd: it answers later, if at all.
 struct Later {
     vault: MemoryVault,
     hangs: Vec<FlightHandle>,

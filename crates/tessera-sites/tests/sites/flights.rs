@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 const SERVER: &str = "www.example";
 const REQUEST: &[u8] = b"request";
 
-/// Both sites, and a client that has tickets of the first.
+/// Both sites, and a client with tickets of the first.
 struct Scene {
     home: Home,
     at_home: Acceptor,
@@ -27,7 +27,7 @@ struct Scene {
     store: Arc<MemorySessionStore>,
 }
 
-/// The site that asks shares its channel with the test.
+/// Shares the channel of the asking site with the test.
 struct Shared(Arc<TlsSiteChannel>);
 
 impl tessera_vault::SiteChannel for Shared {
@@ -49,7 +49,7 @@ async fn scene(limits: ChannelLimits) -> Scene {
         let mut config = config.clone();
         config.policy.early_data.forward_secret = Some(OneTimeKeyGuard::new(site.clone()));
         config.policy.tickets = TicketRequest { new_session_count: 4, resumption_count: 4 };
-        // Longer than the channel's own deadline: that is what ends the wait.
+        // Longer than the channel's own deadline, which must end the wait.
         let answers = SiteAnswers::new(site.clone(), Duration::from_secs(60));
         Acceptor::new(config.checked().unwrap()).with_answers(Arc::new(answers))
     };
@@ -68,7 +68,7 @@ async fn scene(limits: ChannelLimits) -> Scene {
 type Sent = EarlyData<ClientStream<DuplexStream>>;
 
 impl Scene {
-    /// The client's first visit, at home.
+    /// The client's first visit, at its home site.
     async fn collect(&self) {
         let (near, far) = duplex(64 * 1024);
         let destination = Destination { server_name: SERVER.into(), ..Destination::default() };
@@ -79,8 +79,8 @@ impl Scene {
         client.read_to_end(&mut Vec::new()).await.unwrap();
     }
 
-    /// Sends a flight to a site: what the client heard, which PSK the server used, what its application
-    /// got.
+    /// Sends a flight to a site; returns what the client learned, which PSK the server used, and what its application
+    /// received.
     async fn send(&self, site: &Acceptor, session: &[u8]) -> (Sent, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(session).unwrap());
         let destination =
@@ -129,7 +129,7 @@ async fn a_flight_away_from_home_is_burned_there_and_its_copies_are_worth_nothin
         let (copy, ..) = scene.send(site, &session).await;
         assert_eq!(verdict(&copy), Some(Verdict::Burned));
     }
-    // One that came home first.
+    // A flight that reached home first.
     let session = scene.session();
     let (sent, ..) = scene.send(&scene.at_home, &session).await;
     assert!(matches!(sent, EarlyData::Accepted { .. }));
@@ -139,7 +139,7 @@ async fn a_flight_away_from_home_is_burned_there_and_its_copies_are_worth_nothin
     assert_eq!(scene.home.server.counts().requests, 3);
 }
 
-/// The home is cut off; the client is told `unknown`, and its handshake is as good as any.
+/// The home site is cut off; the client receives `unknown`, and its handshake completes normally.
 #[tokio::test]
 async fn a_flight_away_from_home_goes_on_when_home_is_cut_off() {
     let scene = scene(impatient()).await;

@@ -1,5 +1,4 @@
-//! Homes that are dead, hang, reset, lie, or are not who they should be: the request has no answer, and
-//! never a wrong one.
+//! Home sites that are dead, hang, reset, lie, or are impostors: requests fail, and never get a wrong answer.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -21,7 +20,7 @@ use tokio::sync::Notify;
 
 type Stream = ServerStream<TcpStream>;
 
-/// A server that does with each connection what the test says; how many there were.
+/// Starts a server that treats each connection as the test decides; counts them.
 async fn home<F: Future<Output = ()> + Send>(
     acceptor: Acceptor,
     handle: impl Fn(usize, Stream) -> F + Send + Sync + 'static,
@@ -41,7 +40,7 @@ async fn home<F: Future<Output = ()> + Send>(
     (address, connections)
 }
 
-/// The kind and the id of the next request.
+/// Returns the kind and the id of the next request.
 async fn asked(stream: &mut Stream) -> Option<(u8, u64)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.ok()?;
@@ -63,7 +62,7 @@ fn good(authority: &Authority) -> Acceptor {
     acceptor(authority, authority.credential(HOME))
 }
 
-/// How many requests had no answer: in time, or at once, where a site is away for long.
+/// Returns how many requests failed: at their deadline, or at once because the site was away for long.
 fn without_answer(channel: &TlsSiteChannel) -> u64 {
     channel.counts().timed_out + channel.counts().refused
 }
@@ -89,7 +88,7 @@ async fn a_home_that_accepts_and_hangs_is_given_up() {
     assert_eq!((without_answer(&channel), channel.counts().connections), (1, 0));
 }
 
-/// It reads and says nothing: the connection is given up too, and the next one is asked.
+/// It reads and sends nothing: the connection is given up too, and requests go to the next one.
 #[tokio::test]
 async fn a_silent_connection_is_replaced_and_what_waits_is_asked_again() {
     let authority = Authority::new();
@@ -115,11 +114,11 @@ async fn a_silent_connection_is_replaced_and_what_waits_is_asked_again() {
     assert!(connections.load(Ordering::SeqCst) >= 2);
 }
 
-/// What comes back, and what becomes of the request for it.
+/// Various answers, and what becomes of their request.
 #[tokio::test]
 async fn an_answer_counts_only_for_the_request_that_it_answers() {
     let authority = Authority::new();
-    // The first connections are wrong, each in its way, and the last is right.
+    // The first connections are wrong, each in a different way, and the last is right.
     let (address, connections) = home(good(&authority), async |number, mut stream| {
         loop {
             let Some((kind, id)) = asked(&mut stream).await else { return };
@@ -135,7 +134,7 @@ async fn an_answer_counts_only_for_the_request_that_it_answers() {
                     stream.shutdown().await.unwrap();
                     return;
                 }
-                // Right, and twice: the second is nobody's.
+                // Correct, and twice: the second answers no request.
                 6 if kind == 1 => [acknowledgement(id, 1), acknowledgement(id, 0)].concat(),
                 _ if kind == 1 => acknowledgement(id, 1),
                 _ => answer(kind, id),
@@ -151,7 +150,7 @@ async fn an_answer_counts_only_for_the_request_that_it_answers() {
     assert_eq!((channel.counts().answered, channel.counts().late), (1, 0));
 }
 
-/// Answers in another order, and one to somebody who no longer waits.
+/// Answers in another order, and one to a request that was given up.
 #[tokio::test]
 async fn answers_find_their_requests_in_any_order() {
     let authority = Authority::new();
@@ -188,7 +187,7 @@ async fn answers_find_their_requests_in_any_order() {
     assert_eq!((channel.counts().answered, channel.counts().late), (2, 1));
 }
 
-/// A home ends connections that lie idle, and networks forget them: this one never does.
+/// Home sites end idle connections, and networks forget them; pings prevent both.
 #[tokio::test]
 async fn an_idle_connection_is_asked_whether_it_lives() {
     let authority = Authority::new();
@@ -227,8 +226,8 @@ async fn a_home_that_resets_every_connection_is_tried_again_and_gives_no_answer(
     assert_eq!(without_answer(&channel), 1);
 }
 
-/// A certificate for another name, one of another authority, one that has expired; and a server of the
-/// right name that speaks another protocol, or none.
+/// A certificate for another name, one of another authority, one that has expired; and a server with the right name
+/// that uses another protocol, or none.
 #[tokio::test]
 async fn a_home_that_is_not_the_one_is_told_nothing() {
     let authority = Authority::new();
@@ -271,7 +270,7 @@ async fn a_home_that_is_not_the_one_is_told_nothing() {
     }
 }
 
-/// One home that hangs is nothing to another.
+/// A home site that hangs does not affect another.
 #[tokio::test]
 async fn sites_are_independent_of_each_other() {
     let authority = Authority::new();

@@ -1,4 +1,4 @@
-//! Peers that are no sites, and sites that misbehave: they are cut off, and harm no other.
+//! Peers that are not sites, and sites that misbehave: they are disconnected, and harm no other.
 
 use std::io;
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn connect(authority: &Authority, credentials: Vec<Credential>, home: &Hom
     connector(authority, credentials).connect(destination, socket).await.unwrap()
 }
 
-/// A peer with the certificate of a site.
+/// Connects with the certificate of a site.
 async fn site(authority: &Authority, home: &Home) -> Stream {
     connect(authority, vec![authority.credential(AWAY)], home).await
 }
@@ -39,7 +39,7 @@ fn burning(id: u64, number: u32) -> Vec<u8> {
     [&[1][..], &id.to_be_bytes(), &request.home.vault, &[0; 8], &request.handle.0].concat()
 }
 
-/// What the home answers to these bytes, until it ends the connection.
+/// Returns what the home site answers to these bytes, until it ends the connection.
 async fn answers(mut stream: Stream, bytes: &[u8]) -> io::Result<Vec<u8>> {
     stream.write_all(bytes).await?;
     stream.flush().await?;
@@ -48,7 +48,7 @@ async fn answers(mut stream: Stream, bytes: &[u8]) -> io::Result<Vec<u8>> {
     Ok(answers)
 }
 
-/// The home still works for those whom it is there for.
+/// The home site still works for legitimate peers.
 async fn works(authority: &Authority, home: &Home, number: u32) {
     home.put(number);
     let channel = channel(authority, home.address, patient());
@@ -75,13 +75,13 @@ async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
         vec![authority.credential("away.example.other.example")],
         vec![others.credential(AWAY)],
         vec![authority.expired(AWAY)],
-        // Names that only look like a site's.
+        // Names that only resemble a site's.
         vec![of_subject("x dns:away.example x")],
         vec![of_uri.credential()],
     ];
     let count = strangers.len() as u64;
     for credentials in strangers {
-        // A client may think that the handshake is complete, until it hears of its refusal.
+        // A client may consider the handshake complete until the alert arrives.
         let stream = connect(&authority, credentials, &home).await;
         assert!(answers(stream, &burning(1, 1)).await.is_err());
     }
@@ -92,7 +92,7 @@ async fn who_is_no_site_is_refused_whoever_signed_its_certificate() {
     works(&authority, &home, 2).await;
 }
 
-/// One of several names, a certificate byte for byte, and what another verifier says.
+/// One of several names, a certificate byte for byte, and an identity from another verifier.
 #[tokio::test]
 async fn a_site_is_known_by_any_of_its_proofs() {
     let authority = Authority::new();
@@ -119,7 +119,7 @@ async fn a_site_is_known_by_any_of_its_proofs() {
     assert!(answers(stream, &ping(1)).await.is_err());
 }
 
-/// A ticket is as good as the certificate was, and no longer than the site is on the list.
+/// A ticket is valid no longer than the site is on the list.
 #[tokio::test]
 async fn a_ticket_does_not_outlive_the_list_of_sites() {
     let authority = Authority::new();
@@ -148,7 +148,7 @@ async fn a_ticket_does_not_outlive_the_list_of_sites() {
     assert_eq!(again().await, (false, false));
 }
 
-/// An acceptor that lets anybody in doesn't make them sites.
+/// An acceptor that accepts any client doesn't make them sites.
 #[tokio::test]
 async fn a_configuration_that_knows_no_sites_lets_nobody_ask() {
     let authority = Authority::new();
@@ -179,7 +179,7 @@ async fn what_is_no_request_ends_its_connection_and_no_other() {
         vec![0; 100],
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
         vec![0xff; 16_384],
-        // Ids that don't grow: a request that is repeated.
+        // Ids that don't ascend: a repeated request.
         [ping(7), ping(7)].concat(),
         [burning(7, 1), burning(7, 1)].concat(),
         [ping(7), burning(6, 2)].concat(),
@@ -215,7 +215,7 @@ async fn a_silent_peer_loses_its_place_and_harms_nobody() {
     assert!(home.accepts(1), "half a request is none");
 }
 
-/// It asks and asks, and reads no answer. The home stops reading, and others are served.
+/// It keeps sending requests, and reads no answer. The home site stops reading, and others are served.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_peer_that_reads_no_answers_is_not_read_either() {
     let authority = Authority::new();
@@ -229,7 +229,7 @@ async fn a_peer_that_reads_no_answers_is_not_read_either() {
             }
         }
     });
-    // Far more than 64 answers ahead, and the buffers of the kernel besides, are more than it takes.
+    // Far more than 64 answers ahead and the kernel's buffers can hold.
     let mut before = home.server.counts().requests;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -244,7 +244,7 @@ async fn a_peer_that_reads_no_answers_is_not_read_either() {
     drop(reader);
 }
 
-/// A site that takes all that it may is read at its pace; another's requests go through at once.
+/// A site that sends as fast as it can is read at its rate; another's requests pass at once.
 #[tokio::test]
 async fn a_flooding_site_is_slowed_down_and_others_are_not() {
     let authority = Authority::new();
@@ -275,7 +275,7 @@ async fn a_flooding_site_is_slowed_down_and_others_are_not() {
     drop(streams);
 }
 
-/// A request that comes twice, over two connections: nothing else comes of it.
+/// A request that arrives twice, over two connections, has no further effect.
 #[tokio::test]
 async fn a_repeated_request_changes_nothing() {
     let authority = Authority::new();

@@ -1,4 +1,4 @@
-//! Sites that ask each other what became of a secret, over channels that work, lie and break.
+//! Sites that ask each other about secrets, over channels that work, lie and break.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::field_reassign_with_default)]
 

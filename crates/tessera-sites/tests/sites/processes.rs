@@ -1,4 +1,4 @@
-//! A home that is another process, and dies: kill -9 in the middle, hangs, comes back.
+//! A home site in another process, which dies: kill -9 in the middle, hangs, restarts.
 #![cfg(unix)]
 
 use std::future::pending;
@@ -28,11 +28,11 @@ use tessera_vault::{
 use tessera_webpki::WebPkiVerifier;
 use tokio::net::TcpListener;
 
-/// Where the home's process has its files; tells that it is one.
+/// The directory of the home's files; set in its process only.
 const DIR: &str = "TESSERA_SITES_TEST_DIR";
 const PORT: &str = "TESSERA_SITES_TEST_PORT";
 
-/// How many secrets a home has from its beginning; the first was used.
+/// How many secrets a home has from its start; the first one is used.
 const SECRETS: u32 = 20_000;
 
 /// The home's process, until its standard input ends.
@@ -50,7 +50,7 @@ fn home_process() {
     let opened = MemoryVault::open(&dir.join("vault"), limits, &provider(), &keys, unix());
     let vault = Arc::new(SiteVault::new(Arc::new(opened.unwrap().0), Arc::new(Nowhere)).unwrap());
     let incarnation = vault.incarnation().unwrap();
-    // A life of its own has secrets of its own.
+    // Each incarnation has its own secrets.
     let first = SECRETS * (incarnation.number as u32 % 100);
     (first..first + SECRETS).for_each(|number| put(&*vault, number));
     let question = TakeSecret::new(handle(first), TakePurpose::Accept, Some(unix()));
@@ -75,7 +75,7 @@ fn home_process() {
     });
 }
 
-/// A home's process, which is gone with this value.
+/// The process of a home site, which is killed when this value is dropped.
 struct Home {
     child: Child,
     port: u16,
@@ -114,7 +114,7 @@ impl Home {
         assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
-    /// kill -STOP. The signal is sent sooner than the last thread has stopped, which may still answer.
+    /// kill -STOP. Returns only when every thread has stopped: until then, one may still answer.
     async fn stop(&self) {
         self.signal("-STOP");
         let tasks = format!("/proc/{}/task", self.child.id());
@@ -197,8 +197,8 @@ async fn a_home_in_another_process_is_killed_and_says_lost_when_it_is_back() {
     assert_eq!((counts.connections, counts.answered), (2, 5), "{counts:?}");
 }
 
-/// Ten thousand requests are under way when the home dies. Each has an answer, of its first life or of its
-/// second; none has one that is wrong.
+/// The home site dies with ten thousand requests in progress. Each gets an answer from its first incarnation or its
+/// second; none gets a wrong one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_home_is_killed_with_ten_thousand_requests_under_way() {
     let authority = Authority::new();

@@ -1,11 +1,11 @@
-//! Exponential delays. The seeds are fixed, so that nothing here can flicker.
+//! Exponential delays. The seeds are fixed, so no test can be flaky.
 
 use super::*;
 use crate::parameters::Congestion;
 
-/// How long each of many packets is delayed when none waits for the one before it.
+/// Returns the delays of many packets, none of which waits for the one before it.
 fn delays(parameters: &LinkParameters, packets: u32) -> Vec<Duration> {
-    // Longer than any delay can be.
+    // Longer than any delay.
     const APART: Duration = Duration::from_secs(100);
     let mut scheduler = Scheduler::new(parameters, End::Server);
     let mut delays = Vec::new();

@@ -1,18 +1,18 @@
-//! How much is lost, and how much in a row. The seeds are fixed, so that nothing here can flicker; the bounds are
-//! those of chance all the same.
+//! The share of losses, and the lengths of bursts. The seeds are fixed, so no test can be flaky; the bounds are
+//! nevertheless statistical.
 
 use super::*;
 
 const PACKETS: u32 = 400_000;
 
-/// Which of many packets are lost, at this share and mean length of a burst.
+/// Returns which of many packets are lost, for this share and mean length of a burst.
 fn lost(loss: f64, loss_burst: f64, packets: u32) -> Vec<bool> {
     let parameters = LinkParameters { loss, loss_burst, seed: 3, ..LinkParameters::default() };
     parameters.validate().unwrap();
     losses(&fates_one_by_one(&parameters, packets))
 }
 
-/// As `fates`, with no packet in flight when the next one comes.
+/// As `fates`, with no packet in flight when the next one arrives.
 fn fates_one_by_one(parameters: &LinkParameters, packets: u32) -> Vec<Fate> {
     let mut scheduler = Scheduler::new(parameters, End::Server);
     let mut fates = Vec::new();
@@ -27,7 +27,7 @@ fn share_of(lost: &[bool]) -> f64 {
     lost.iter().filter(|lost| **lost).count() as f64 / lost.len() as f64
 }
 
-/// The lengths of all runs of lost packets.
+/// Returns the lengths of all runs of lost packets.
 fn bursts(lost: &[bool]) -> Vec<usize> {
     lost.split(|lost| !lost).map(<[bool]>::len).filter(|length| *length > 0).collect()
 }
@@ -44,7 +44,7 @@ fn loss_is_about_as_frequent_as_configured() {
     };
     assert_eq!(count(0.0), 0);
     assert_eq!(count(1.0), 10_000);
-    // Six standard deviations: the seed is fixed, so this cannot flicker.
+    // Six standard deviations; with a fixed seed this cannot be flaky.
     assert!((1820..2180).contains(&count(0.2)), "{}", count(0.2));
 }
 
@@ -70,7 +70,7 @@ fn bursts_are_as_long_as_configured_and_lose_the_same_share() {
 #[test]
 fn the_lengths_of_bursts_are_geometric() {
     let lengths = bursts(&lost(0.1, 3.0, PACKETS));
-    // Of the bursts that reach a length, two of three go on.
+    // Of the bursts that reach a length, two of three continue.
     for length in 1..6 {
         let reach = lengths.iter().filter(|l| **l >= length).count() as f64;
         let go_on = lengths.iter().filter(|l| **l > length).count() as f64;
@@ -82,7 +82,7 @@ fn the_lengths_of_bursts_are_geometric() {
     }
 }
 
-/// The mean length of chance is 1 / (1 - p): asking for it changes nothing.
+/// The mean length of independent losses is 1 / (1 - p): asking for it changes nothing.
 #[test]
 fn bursts_of_chance_are_independent_losses() {
     let independent = lost(0.2, 1.0, 10_000);

@@ -59,7 +59,7 @@ fn the_same_seed_repeats_every_decision() {
 
 #[test]
 fn the_decisions_of_a_seed_are_pinned() {
-    // Results published with a seed have to repeat with later versions too.
+    // Published results must repeat with later versions too.
     let parameters = LinkParameters { loss: 0.5, seed: 1, ..LinkParameters::default() };
     let pattern = |towards| -> String {
         let lost = losses(&fates(&parameters, towards, 32));
@@ -132,10 +132,10 @@ fn a_limited_rate_spaces_packets() {
     for i in 1..=3 {
         assert_eq!(scheduler.offer(Duration::ZERO, 1000, ()), Fate::Held((5 + i) * MS));
     }
-    // A packet that comes when the wire is still busy for half a millisecond waits for it.
+    // A packet that arrives when the wire is still busy for half a millisecond waits for it.
     let now = Duration::from_micros(2500);
     assert_eq!(scheduler.offer(now, 1000, ()), Fate::Held(9 * MS));
-    // One that finds the wire idle does not: unused time is not saved up.
+    // A packet that finds the wire idle does not: unused time is not saved up.
     assert_eq!(scheduler.offer(50 * MS, 500, ()), Fate::Held(55 * MS + MS / 2));
 }
 

@@ -53,7 +53,7 @@ pub fn uri(params: &mut CertificateParams, uri: &str) {
     params.subject_alt_names = vec![SanType::URI(uri.try_into().unwrap())];
 }
 
-/// The end that asks, with this certificate.
+/// Returns the connector of the channel, with this certificate.
 pub fn connector(authority: &Authority, credentials: Vec<Credential>) -> Connector {
     let mut config = ClientConfig::new(tessera_aws_lc::provider(), authority.verifier());
     config.credentials = credentials;
@@ -61,14 +61,14 @@ pub fn connector(authority: &Authority, credentials: Vec<Credential>) -> Connect
     Connector::new(client_config(config).unwrap()).with_sessions(sessions)
 }
 
-/// The end that answers, which knows [`AWAY`].
+/// Returns the acceptor of the channel, which knows [`AWAY`].
 pub fn acceptor(authority: &Authority, credential: Credential) -> Acceptor {
     let known =
         KnownSites::new(authority.verifier()).with("away", SiteProof::DnsName(AWAY.to_owned()));
     Acceptor::new(server_config(server(credential), known).unwrap())
 }
 
-/// A server with tickets.
+/// Returns the configuration of a server with tickets.
 pub fn server(credential: Credential) -> ServerConfig {
     let provider = tessera_aws_lc::provider();
     let day = Duration::from_secs(24 * 3600);
@@ -83,7 +83,7 @@ pub fn unix() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap()
 }
 
-/// Long enough for every machine: nothing should ever take so long.
+/// Long enough for every machine: nothing should take as long.
 pub fn patient() -> ChannelLimits {
     let mut limits = ChannelLimits::default();
     limits.deadline = Duration::from_secs(60);
@@ -91,7 +91,7 @@ pub fn patient() -> ChannelLimits {
     limits
 }
 
-/// For those who will have no answer.
+/// For tests in which no answer comes.
 pub fn impatient() -> ChannelLimits {
     let mut limits = ChannelLimits::default();
     limits.deadline = Duration::from_millis(300);
@@ -102,7 +102,7 @@ pub fn home_at(address: SocketAddr) -> OtherSite {
     OtherSite { vault: HOME_VAULT, address: address.to_string(), server_name: HOME.to_owned() }
 }
 
-/// For a site that asks nobody.
+/// The channel of a site that asks no other.
 pub struct Nowhere;
 
 impl SiteChannel for Nowhere {
@@ -111,7 +111,7 @@ impl SiteChannel for Nowhere {
     }
 }
 
-/// A site that has secrets, and its server; both end with it.
+/// A site with secrets, and its server, which end with this value.
 pub struct Home {
     pub vault: Arc<SiteVault>,
     pub server: Arc<SiteServer>,
@@ -149,18 +149,18 @@ impl Home {
         put(&*self.vault, number);
     }
 
-    /// The site takes a secret to accept a flight.
+    /// Has the site take a secret to accept a flight.
     pub fn accepts(&self, number: u32) -> bool {
         let question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(unix()));
         matches!(self.vault.take(&question), Reply::Now(Taken::Taken(_)))
     }
 
-    /// Ends its server, with all connections; its vault is still there.
+    /// Ends its server, with all connections; its vault stays.
     pub fn cut_off(&self) {
         self.task.abort();
     }
 
-    /// Ends its server, so that another can have its address.
+    /// Ends its server, so that another can use its address.
     pub async fn end(self) -> (Arc<SiteVault>, SocketAddr) {
         self.task.abort();
         let _ = self.task.await;
@@ -183,13 +183,13 @@ pub async fn burn(channel: &TlsSiteChannel, number: u32) -> Option<Acknowledgeme
     channel.burn_at_home(&request(number)).await
 }
 
-/// A channel to a home, with the certificate of [`AWAY`].
+/// Opens a channel to a home site, with the certificate of [`AWAY`].
 pub fn channel(authority: &Authority, home: SocketAddr, limits: ChannelLimits) -> TlsSiteChannel {
     let connector = connector(authority, vec![authority.credential(AWAY)]);
     TlsSiteChannel::open(&connector, vec![home_at(home)], limits)
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub async fn until(mut is_so: impl FnMut() -> bool) {
     let waiting = async {
         while !is_so() {
