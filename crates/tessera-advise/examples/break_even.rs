@@ -1,4 +1,4 @@
-//! From which round-trip time on does forward-secret early data pay against a resumption with a key exchange?
+//! From which round-trip time on does forward-secret early data pay off against a resumption with a key exchange?
 //!
 //! ```text
 //! cargo run -p tessera-advise --example break_even            by the evidence that comes with the crate

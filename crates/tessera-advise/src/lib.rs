@@ -1,7 +1,7 @@
-//! Which way of reconnecting fits a deployment, and why.
+//! Recommends a way of reconnecting for a deployment, with reasons.
 //!
-//! [`facts`] are a deployment's, [`evidence`] is what was measured, and [`advise`] makes advice of both.
-//! [`table_6`] is the paper's table of decisions, [`break_even`] has from where on an option pays.
+//! [`facts`] describe a deployment, [`evidence`] holds measurements, and [`advise`] combines both. [`table_6`] is the
+//! paper's table of decisions, and [`break_even`] computes where an option begins to pay off.
 #![forbid(unsafe_code)]
 
 mod advice;

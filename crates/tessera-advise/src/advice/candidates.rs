@@ -1,9 +1,9 @@
-//! The ways that advice chooses from, the safest first.
+//! The ways that advice chooses from, safest first.
 
 use crate::evidence::{KeyExchange, Letter, OneTimeKey, Store, Way};
 use crate::facts::{Facts, SharedStore};
 
-/// The ways, the safest first: a way further down has to save something that was measured to be taken.
+/// Returns the ways, safest first: a later way is chosen only for a measured saving.
 pub(super) fn candidates(facts: &Facts) -> Vec<Way> {
     use KeyExchange::{X25519, X25519MlKem768};
     let store = match facts.shared_store {
@@ -27,7 +27,7 @@ pub(super) fn candidates(facts: &Facts) -> Vec<Way> {
     ways
 }
 
-/// A full handshake, as the deployment needs it.
+/// Returns the full handshake that the deployment needs.
 pub(super) fn full(facts: &Facts) -> Way {
     let kx = match facts.post_quantum {
         true => KeyExchange::X25519MlKem768,

@@ -2,7 +2,7 @@
 
 use crate::facts::{Application, Facts};
 
-/// How long tickets live, in hours.
+/// Ticket lifetimes, in hours.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lifetimes {
     /// A one-time key: docs/0rtt-fs.md, section 5.
@@ -11,8 +11,8 @@ pub(super) struct Lifetimes {
     pub(super) ticket: f64,
 }
 
-/// Whoever comes back later than this many mean gaps between reconnections comes too late: 5 of 100 do
-/// (e⁻³ = 0.0498).
+/// After this many mean gaps between reconnections a ticket may expire: 5 of 100 reconnections come later (e⁻³ =
+/// 0.0498).
 const GAPS: f64 = 3.0;
 /// docs/0rtt-fs.md, section 5: a one-time key SHOULD live an hour, and SHOULD NOT live for more than a day.
 const ONE_TIME_KEY: [f64; 2] = [1.0, 24.0];
@@ -20,26 +20,26 @@ const ONE_TIME_KEY: [f64; 2] = [1.0, 24.0];
 const TICKET: [f64; 2] = [2.0, 7.0 * 24.0];
 
 impl Lifetimes {
-    /// As long as 95 of 100 reconnections need, in whole hours: forward secrecy of a flight that gets lost begins when
-    /// its key expires. No shorter than the defaults, and no longer than what is allowed.
+    /// As long as 95 of 100 reconnections need, in whole hours: forward secrecy of a lost flight begins when its key
+    /// expires. At least the defaults, and at most what is allowed.
     pub(super) fn of(facts: &Facts) -> Self {
         let enough = (GAPS / facts.reconnections_per_hour).ceil();
         let within = |[default, most]: [f64; 2]| {
-            // Without reconnections nothing is enough.
+            // Without reconnections no lifetime is enough.
             let wanted = if enough.is_finite() { enough.clamp(default, most) } else { default };
             wanted.min(facts.longest_ticket_lifetime_hours)
         };
         let ticket = within(TICKET);
         let one_time_key = match facts.application {
             Application::Own => within(ONE_TIME_KEY),
-            // They have no setting for it.
+            // Neither has a setting for it.
             Application::Sepp | Application::Tunnel => within([ONE_TIME_KEY[0]; 2]),
         };
         // "At most the sealed ticket's."
         Self { one_time_key: one_time_key.min(ticket), ticket }
     }
 
-    /// Which shares of the reconnections find a one-time key that lives, only a sealed ticket, and neither.
+    /// Returns the shares of the reconnections that find a live one-time key, only a live sealed ticket, and neither.
     pub(super) fn shares(&self, reconnections_per_hour: f64) -> [f64; 3] {
         let late = |hours: f64| (-reconnections_per_hour * hours).exp();
         let (key, ticket) = (late(self.one_time_key), late(self.ticket));

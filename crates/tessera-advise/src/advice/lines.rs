@@ -14,7 +14,7 @@ use super::settings::hours;
 use super::{Choice, Line};
 
 impl Choice<'_> {
-    /// All of them, the weightiest first.
+    /// Returns all lines, most important first.
     pub(super) fn lines(&self) -> Vec<Line> {
         let lines = [
             Some(self.reconnection()),
@@ -51,7 +51,7 @@ impl Choice<'_> {
             Letter::E => {
                 let from = match self.way.store {
                     Store::Memory => "the take",
-                    // docs/vaults.md: etcd doesn't forget quickly.
+                    // docs/vaults.md: etcd retains deleted values for a while.
                     Store::Etcd => "the end of the epoch in which its key was stored",
                 };
                 format!(
@@ -73,7 +73,7 @@ impl Choice<'_> {
     }
 
     fn key_exchange(&self) -> Line {
-        // psk_ke has none of its own.
+        // psk_ke has no key exchange.
         let of = if self.way.kx.is_some() { self.way } else { self.baseline() };
         let kx = of.kx.unwrap_or(KeyExchange::X25519MlKem768);
         let other = match kx {
@@ -105,7 +105,7 @@ impl Choice<'_> {
         self.line("key exchange", answer, reason, vec!["post-quantum"], cost)
     }
 
-    /// Why hybrid keys, rather than those of this way.
+    /// Explains hybrid keys in place of those of this way.
     fn why_hybrid(&self, sibling: Way, asked_for: &str) -> String {
         if self.facts.post_quantum {
             return asked_for.to_owned();
@@ -227,7 +227,7 @@ impl Choice<'_> {
                 let there = self.facts.store_round_trip_ms.unwrap_or_default() * 1e3;
                 let way = "the way to the store, by the facts";
                 let there = Measurement::of(self.way, way, there, Unit::Us);
-                // Numbers with keys in memory against numbers with keys in memory: not how much etcd takes.
+                // Compare like with like, both with keys in memory: etcd's cost would distort the comparison.
                 let of_etcd = self.against(memory).filter(|against| !against.without_etcd);
                 (
                     "etcd, its values under epoch keys",
@@ -268,7 +268,7 @@ impl Choice<'_> {
                 }
                 None => "a request whose flight an adversary replayed was executed",
             };
-            // Of the way that was attacked, whose store may be another.
+            // Names the way that was attacked, whose store may be another.
             Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
         let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
@@ -303,7 +303,7 @@ impl Choice<'_> {
         )
     }
 
-    /// What happens when all come back at once.
+    /// Describes a simultaneous reconnection of all connections.
     fn together(&self) -> Line {
         let Facts { connections, .. } = *self.facts;
         let server_us = |way| {
@@ -356,7 +356,7 @@ impl Choice<'_> {
         self.line("all at once", answer, reason, vec!["connections"], cost)
     }
 
-    /// What was measured when all came back at once in a way.
+    /// Returns the measured storms of a way.
     fn storms(&self, way: Way) -> impl Iterator<Item = &Load> {
         self.evidence.loads.iter().filter(move |load| load.storm && load.way == way)
     }
@@ -365,13 +365,13 @@ impl Choice<'_> {
         measurements::against(self.evidence, self.facts, self.way, other)
     }
 
-    /// What a reconnection pays that comes too late, or elsewhere.
+    /// Returns the cost of a reconnection that comes too late, or to another server.
     fn late(&self, case: &'static str) -> Vec<Measurement> {
         let late = measurements::against(self.evidence, self.facts, self.baseline(), self.way);
         late.into_iter().map(|late| late.when(case)).collect()
     }
 
-    /// The key exchange of the kind of the one-time key; X25519 beside a PSK.
+    /// Returns the key exchange that matches the one-time key; X25519 for a PSK.
     fn key_kx(&self) -> Option<KeyExchange> {
         Some(match self.way.ticket_key {
             Some(OneTimeKey::X25519MlKem768) => KeyExchange::X25519MlKem768,

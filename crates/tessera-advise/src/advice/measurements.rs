@@ -1,4 +1,4 @@
-//! Numbers beside a reason.
+//! Numbers that support a reason.
 
 use serde::Serialize;
 
@@ -10,44 +10,44 @@ use super::price::{Measured, Outside};
 /// The name of processor time.
 pub(super) const PROCESSOR: &str = "processor of both ends";
 
-/// The name of all bytes.
+/// The name of the sum of all bytes.
 pub(super) const IN_ALL: &str = "in all";
 
-/// What is said of numbers that have no work of etcd in them.
+/// The remark on numbers that exclude etcd's own work.
 const WITHOUT_ETCD: &str = "measured with keys in memory; etcd's own work not measured";
 
-/// Something that was measured.
+/// A measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// Of which way; `None` where it is of none.
+    /// The measured way; `None` if it concerns no single way.
     pub way: Option<Way>,
-    /// The way whose numbers were taken away from its numbers.
+    /// The way whose numbers were subtracted.
     pub against: Option<Way>,
-    /// How many connections of a cell are behind it; `None` where it doesn't come from such samples.
+    /// The number of connections in its cell; `None` if it doesn't come from such samples.
     pub samples: Option<usize>,
-    /// The most reconnections of a cell that failed; they are in no number.
+    /// The most failed reconnections of a cell; no number includes them.
     pub failed: usize,
     /// The numbers.
     pub numbers: Vec<Number>,
-    /// In which case it is what happens; `None`: always.
+    /// The case in which it applies; `None` for all.
     pub when: Option<&'static str>,
-    /// Whether it was measured with one-time keys in memory, though they lie in etcd here: etcd's own work is in no
-    /// number.
+    /// Whether it was measured with one-time keys in memory although they are in etcd here: the numbers exclude etcd's
+    /// own work.
     pub without_etcd: bool,
-    /// Where its times were measured, if that isn't the deployment's round-trip time or round about it.
+    /// Where its times were measured, if far from the deployment's round-trip time.
     pub outside: Option<Outside>,
 }
 
 /// A number with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Number {
-    /// Of what.
+    /// What is counted.
     pub what: String,
-    /// It; of a difference negative where something is saved.
+    /// The value; in a difference, negative for a saving.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// How far it may be off, with 95 % confidence; `None` where that isn't known.
+    /// The uncertainty, with 95 % confidence; `None` if unknown.
     pub uncertainty: Option<f64>,
 }
 
@@ -57,19 +57,19 @@ pub struct Number {
 pub enum Unit {
     /// Microseconds.
     Us,
-    /// What is worth as much as so many microseconds of one request's waiting.
+    /// The equivalent in microseconds of one request's waiting.
     #[serde(rename = "us_of_waiting")]
     UsOfWaiting,
     /// Bytes.
     Bytes,
-    /// How often one request was executed.
+    /// Executions of one request.
     Executions,
-    /// Reconnections an hour.
+    /// Reconnections per hour.
     Reconnections,
 }
 
 impl Number {
-    /// So much of it.
+    /// Returns the number times a share.
     pub(super) fn scaled(&self, share: f64) -> Self {
         let uncertainty = self.uncertainty.map(|off| off * share);
         Self { value: self.value * share, uncertainty, ..self.clone() }
@@ -77,7 +77,7 @@ impl Number {
 }
 
 impl Measurement {
-    /// One number of a way.
+    /// Creates a measurement with one number of a way.
     pub(super) fn of(way: Way, what: impl Into<String>, value: f64, unit: Unit) -> Self {
         let number = Number { what: what.into(), value, unit, uncertainty: None };
         Self {
@@ -92,23 +92,23 @@ impl Measurement {
         }
     }
 
-    /// The same as a difference to another way's.
+    /// Marks it as a difference to another way.
     pub(super) fn against(self, other: Way) -> Self {
         Self { against: Some(other), ..self }
     }
 
-    /// The same, of cells that may have no work of etcd in them.
+    /// Marks it as excluding etcd's own work.
     pub(super) fn without_etcd(self, without_etcd: bool) -> Self {
         Self { without_etcd, ..self }
     }
 
-    /// The same, as what happens in a case.
+    /// Marks it as applying in one case.
     pub(super) fn when(self, case: &'static str) -> Self {
         Self { when: Some(case), ..self }
     }
 }
 
-/// What a way takes: the response, and the processor.
+/// Returns the cost of a way: response time and processor time.
 pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Measurement> {
     let measured = Measured::of(evidence, facts, way)?;
     let mut numbers = vec![
@@ -128,7 +128,7 @@ pub(crate) fn cost_of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Me
     })
 }
 
-/// What a way takes more than another; what is saved is negative.
+/// Returns the cost of a way minus that of another; savings are negative.
 pub(super) fn against(
     evidence: &Evidence,
     facts: &Facts,
@@ -167,7 +167,7 @@ pub(super) fn against(
 }
 
 impl Measurement {
-    /// What is behind the numbers, in words: how many samples, and where they are from if not from round about here.
+    /// Describes the basis of the numbers: the samples, and where they are from if not from a similar round-trip time.
     pub(super) fn behind(&self) -> String {
         let samples = self.samples.map(|samples| count(samples, self.failed));
         let outside = self.outside.map(|outside| match outside {
@@ -183,7 +183,7 @@ impl Measurement {
     }
 }
 
-/// How many samples, and how many reconnections failed beside them, in words.
+/// Describes the number of samples, and of failed reconnections.
 pub(super) fn count(samples: usize, failed: usize) -> String {
     match failed {
         0 => format!("n = {samples}"),

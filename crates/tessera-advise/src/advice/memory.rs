@@ -1,10 +1,10 @@
-//! What a server holds for a ticket until it is used or expires.
+//! The server's memory for a ticket until it is used or expires.
 
 use crate::evidence::{Evidence, OneTimeKey, Store, Way};
 
-/// Bytes in the server's memory for each ticket: from the load with the most tickets, of which what else the heap has
-/// is the smallest part, else those of docs/vaults.md, which
-/// `memory-vault` in `bench/` measured. Sealed tickets lie at the client, and etcd's members hold their own.
+/// Returns the bytes in the server's memory for each ticket: from the load with the most tickets, where the rest of the
+/// heap matters least; otherwise those of docs/vaults.md, which `memory-vault` in `bench/` measured. Sealed tickets are
+/// stored at the client, and etcd's members hold their own.
 pub(super) fn held_bytes(evidence: &Evidence, way: Way) -> Option<f64> {
     let key = way.ticket_key?;
     if way.store == Store::Etcd {
@@ -18,7 +18,7 @@ pub(super) fn held_bytes(evidence: &Evidence, way: Way) -> Option<f64> {
         .max_by_key(|(tickets, _)| *tickets)
         .map(|(_, bytes)| bytes);
     Some(measured.unwrap_or(match key {
-        // A one-time PSK has no private key beside it, so this is more than it takes.
+        // An upper bound: a one-time PSK has no private key.
         OneTimeKey::X25519 | OneTimeKey::Psk => 180.0,
         OneTimeKey::X25519MlKem768 => 2_640.0,
     }))

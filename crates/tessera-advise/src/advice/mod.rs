@@ -1,8 +1,8 @@
-//! From the facts of a deployment and from what was measured to the way that fits, with a reason and a measured cost
-//! for each line.
+//! Derives the way that fits a deployment from its facts and from measurements, with a reason and a measured cost for
+//! each line.
 //!
-//! The facts rule ways out ([`rules`]). Of the others the safest is taken, and a way that is less safe only where what
-//! it saves, waiting and processor time together, is more than the uncertainty of the measurement ([`price`]).
+//! The facts rule ways out ([`rules`]). Of the others the safest is chosen; a less safe way only if its saving, in
+//! waiting and processor time together, exceeds the uncertainty of the measurement ([`price`]).
 
 mod candidates;
 mod lifetimes;
@@ -33,29 +33,30 @@ use self::price::Price;
 pub use self::refusal::NoAdvice;
 pub(crate) use self::text::paragraph;
 
-/// What fits a deployment.
+/// The advice for a deployment.
 #[derive(Clone, Debug, Serialize)]
 pub struct Advice {
     /// The way.
     pub way: Way,
-    /// The answer, what to set, what it saves and what it risks: a line each.
+    /// The answer, the settings, the saving and the risk, in a line each.
     pub summary: Vec<String>,
     /// Each choice, with its reason.
     pub lines: Vec<Line>,
-    /// The other options, and why they are not the answer.
+    /// The other options, and why they were not chosen.
     pub others: Vec<Other>,
-    /// What the settings are for.
+    /// The application that the settings are for.
     pub application: Application,
-    /// What to set: lines of a SEPP's file (docs/sepp.md), or fields of the library's configurations (docs/library.md).
+    /// The settings: lines of a SEPP's file (docs/sepp.md), or fields of the library's configurations
+    /// (docs/library.md).
     pub settings: Vec<String>,
-    /// Where the numbers come from.
+    /// The sources of the numbers.
     pub sources: Vec<Source>,
 }
 
 /// One choice.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// What is chosen.
+    /// The subject of the choice.
     pub about: &'static str,
     /// The choice.
     pub answer: String,
@@ -63,15 +64,15 @@ pub struct Line {
     pub reason: String,
     /// The facts behind it.
     pub facts: Vec<&'static str>,
-    /// What it costs, as it was measured.
+    /// Its measured cost.
     pub cost: Vec<Measurement>,
 }
 
-/// What fits a deployment, by this evidence.
+/// Returns the advice for a deployment, from this evidence.
 ///
 /// # Errors
-/// If the evidence has no numbers of a full handshake, which everything falls back to, at the deployment's round-trip
-/// time; if it has too few samples for an answer; or if the server may compute for less than any way takes.
+/// If the evidence has no numbers at the deployment's round-trip time for a full handshake, which every way falls back
+/// to; if it has too few samples for an answer; or if every way exceeds the server's limit of processor time.
 pub fn advise(evidence: &Evidence, facts: &Facts) -> Result<Advice, NoAdvice> {
     let lifetimes = Lifetimes::of(facts);
     let ruled_out = |way: &Way| rules::ruled_out(evidence, facts, *way);
@@ -92,7 +93,7 @@ pub fn advise(evidence: &Evidence, facts: &Facts) -> Result<Advice, NoAdvice> {
     let Some((way, price)) = best else {
         return Err(NoAdvice::unmeasured(evidence, facts));
     };
-    // It is the first one because nothing could be told of any, and not because it is the best.
+    // Without certain numbers, the first way is first only for lack of data, and not because it is the best.
     if !price.is_certain() && permitted.iter().any(|other| other.option != way.option) {
         return Err(NoAdvice::too_few(evidence, facts, &permitted));
     }
@@ -108,7 +109,7 @@ pub fn advise(evidence: &Evidence, facts: &Facts) -> Result<Advice, NoAdvice> {
     })
 }
 
-/// What was chosen, and from what.
+/// The chosen way, and what it was chosen from.
 struct Choice<'a> {
     evidence: &'a Evidence,
     facts: &'a Facts,
@@ -117,7 +118,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// What the chosen way is compared with: (c), which is the default of a SEPP; and (c) with (a).
+    /// Returns the way to compare with: (c), which is the default of a SEPP; for (c) itself, (a).
     fn baseline(&self) -> Way {
         let kx = self.way.kx.or(candidates::full(self.facts).kx);
         match self.way.option {

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// Microseconds as a time that is easily read.
+/// Formats microseconds as a readable time.
 pub(super) fn milliseconds(us: f64) -> String {
     match us.abs() {
         ..1e3 => format!("{us:.0} µs"),
@@ -10,7 +10,7 @@ pub(super) fn milliseconds(us: f64) -> String {
     }
 }
 
-/// A number of events an hour, by the time between two where they are rare.
+/// Formats a rate per hour; rare events by the time between two of them.
 pub(super) fn rate(per_hour: f64) -> String {
     match per_hour.recip() {
         ..1.0 => format!("{per_hour:.1} times an hour"),

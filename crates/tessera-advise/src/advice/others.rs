@@ -1,4 +1,4 @@
-//! The options that are not the answer.
+//! The options that were not chosen.
 
 use serde::Serialize;
 
@@ -10,21 +10,21 @@ use super::refusal::why_unsure;
 use super::rules::{RuledOut, ruled_out};
 use super::{Choice, candidates};
 
-/// An option that is not the answer.
+/// An option that was not chosen.
 #[derive(Clone, Debug, Serialize)]
 pub struct Other {
-    /// The option, in the way that comes nearest.
+    /// The option, in the most similar way.
     pub way: Way,
-    /// The fact that rules it out; `None` where it may be used, and saves nothing.
+    /// The fact that rules it out; `None` if it is permitted, but saves nothing.
     pub ruled_out_by: Option<&'static str>,
-    /// Why it isn't the answer.
+    /// Why it was not chosen.
     pub reason: String,
-    /// What it takes, against the answer.
+    /// Its cost compared with that of the answer.
     pub cost: Vec<Measurement>,
 }
 
 impl Choice<'_> {
-    /// One for each other option.
+    /// Returns one entry for each other option.
     pub(super) fn others(&self) -> Vec<Other> {
         let options = Letter::ALL.into_iter().filter(|option| *option != self.way.option);
         options.filter_map(|option| self.other(option)).collect()
@@ -37,7 +37,7 @@ impl Choice<'_> {
             .filter(|way| way.option == option)
             .map(|way| (way, ruled_out(evidence, facts, way)))
             .collect();
-        // The one that may be used, if there is one.
+        // Prefers a permitted way, if there is one.
         let permitted = ways.iter().find(|(_, ruled_out)| ruled_out.is_none());
         let (way, ruled_out) = permitted.or(ways.first())?.clone();
         let cost: Vec<_> =
@@ -49,7 +49,7 @@ impl Choice<'_> {
         Some(Other { way, ruled_out_by, reason, cost })
     }
 
-    /// Why a way that may be used isn't the answer.
+    /// Explains why a permitted way was not chosen.
     fn why_not(&self, way: Way) -> String {
         let Self { evidence, facts, .. } = *self;
         match Measured::of(evidence, facts, way) {

@@ -1,4 +1,4 @@
-//! From where on the answer pays: [`break_even`].
+//! Where the answer begins to pay off: [`break_even`].
 
 use crate::break_even::{self, Conditions, Costs, Pays, Renewal, Ticket};
 use crate::evidence::{Letter, Store, Way};
@@ -10,7 +10,7 @@ use super::price::at_home;
 use super::{Choice, Line};
 
 impl Choice<'_> {
-    /// A full handshake needs nothing to pay for.
+    /// Returns `None` for a full handshake, which has no break-even.
     pub(super) fn pays(&self) -> Option<Line> {
         if self.way.option == Letter::A {
             return None;
@@ -101,7 +101,7 @@ impl Choice<'_> {
         }
     }
 
-    /// What one ticket costs; `None` where it wasn't measured apart.
+    /// Returns the cost of one ticket; `None` if it wasn't measured separately.
     fn ticket(&self, way: Way) -> Option<Ticket> {
         if way.option == Letter::A {
             return Some(Ticket::default());
@@ -109,7 +109,7 @@ impl Choice<'_> {
         self.evidence.ticket(way, held_bytes(self.evidence, way).unwrap_or_default())
     }
 
-    /// What a way costs; `None` where it wasn't measured, a ticket's issuing included: one that costs nothing would
+    /// Returns the cost of a way; `None` if it, including the issuing of a ticket, wasn't measured: a free ticket would
     /// flatter the way.
     fn costs(&self, way: Way) -> Option<Costs> {
         let through = self.evidence.through(self.facts.round_trip_ms)?;

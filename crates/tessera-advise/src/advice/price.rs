@@ -1,4 +1,4 @@
-//! What a reconnection is expected to cost in a way, from what was measured.
+//! The expected cost of a reconnection by a way, from measurements.
 
 use serde::Serialize;
 
@@ -9,16 +9,16 @@ use crate::facts::Facts;
 use super::candidates::full;
 use super::lifetimes::Lifetimes;
 
-/// What was measured of a way, or of the same with another store, at the deployment's round-trip time.
+/// The measurements of a way, or of the same with another store, at the deployment's round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Measured {
     /// From before connect() to the response, in microseconds.
     pub(super) response_us: f64,
-    /// How far that may be off; `None` with too few samples to know it.
+    /// Its uncertainty; `None` with too few samples.
     pub(super) response_uncertainty_us: Option<f64>,
     /// Processor time of both ends, in microseconds.
     pub(super) processor_us: f64,
-    /// How far that may be off.
+    /// Its uncertainty.
     pub(super) processor_uncertainty_us: Option<f64>,
     /// Of that, the server's.
     pub(super) server_us: f64,
@@ -26,19 +26,20 @@ pub(super) struct Measured {
     pub(super) bytes: Option<f64>,
     /// Of the client's first flight.
     pub(super) first_flight: Option<f64>,
-    /// The fewest samples of a cell behind these.
+    /// The fewest samples of a cell used.
     pub(super) samples: usize,
-    /// The most reconnections that failed beside these.
+    /// The most failed reconnections of a cell used.
     pub(super) failed: usize,
-    /// Whether that was with one-time keys in memory, though the way has them in etcd: etcd's own work is in no number.
+    /// Whether it was measured with one-time keys in memory although the way keeps them in etcd: the numbers exclude
+    /// etcd's own work.
     pub(super) without_etcd: bool,
-    /// Where that was, if not at the deployment's round-trip time or round about it.
+    /// Where it was measured, if far from the deployment's round-trip time.
     pub(super) outside: Option<Outside>,
 }
 
 impl Measured {
-    /// What it is of a way in a deployment; `None` if nothing measured it. A take in etcd waits for the way there, which
-    /// the facts tell and no cell has: cells with etcd have it beside the server.
+    /// Returns the measurements of a way for a deployment; `None` if there are none. A take in etcd waits for the round
+    /// trip to it, which is a fact and in no cell: cells with etcd have it next to the server.
     pub(super) fn of(evidence: &Evidence, facts: &Facts, way: Way) -> Option<Self> {
         let in_cells = |way| Self::in_cells(evidence, way, facts.round_trip_ms);
         if way.store == Store::Memory {
@@ -58,7 +59,7 @@ impl Measured {
             let points = cells.iter().filter_map(|cell| Some((cell.link.rtt_ms, value(cell)?)));
             Some(Curve::new(points.collect())?.at(rtt_ms))
         };
-        // Where a cell has too few samples to know it, nothing is known.
+        // If one cell has too few samples, the uncertainty is unknown.
         let off = |uncertainty: &dyn Fn(&Cell) -> Option<Option<f64>>| {
             let all_known =
                 cells.iter().filter_map(|cell| uncertainty(cell)).all(|it| it.is_some());
@@ -86,13 +87,13 @@ impl Measured {
         })
     }
 
-    /// Whether there are samples enough to know how far it may be off.
+    /// Whether there are enough samples to know the uncertainty.
     pub(super) fn is_certain(&self) -> bool {
         self.response_uncertainty_us.is_some() && self.processor_uncertainty_us.is_some()
     }
 
-    /// Waiting and work of one reconnection, as waiting. The links of the measurements were fast: on a slow one each
-    /// request waits for the bytes too.
+    /// Returns waiting and work of one reconnection, as waiting. The measured links were fast: on a slow one each
+    /// request also waits for the bytes.
     fn price_us(&self, facts: &Facts) -> f64 {
         let bytes = self.bytes.unwrap_or_default();
         let on_the_link_us = facts.bandwidth.map_or(0.0, |bandwidth| bytes / bandwidth * 1e6);
@@ -105,30 +106,30 @@ impl Measured {
             (Some(response), Some(processor)) => {
                 facts.waiting_requests * response + facts.processor_price * processor
             }
-            // Nothing is sure.
+            // Unknown uncertainty.
             _ => f64::INFINITY,
         }
     }
 }
 
-/// Which share of the reconnections reaches the server that has the one-time key: one of all servers, unless they share
-/// a store or clients come back to the same one. Elsewhere the sealed ticket resumes as in (c).
+/// Returns the share of the reconnections that reach the server with the one-time key: one in the number of servers,
+/// unless they share a store or clients return to the same one. Elsewhere the sealed ticket resumes as in (c).
 pub(super) fn at_home(facts: &Facts, way: Way) -> f64 {
     let is_anywhere = way.option == Letter::E && way.store == Store::Memory && !facts.same_server;
     if is_anywhere { facts.servers.recip() } else { 1.0 }
 }
 
-/// What a reconnection is expected to cost, in microseconds of waiting.
+/// The expected cost of a reconnection, in microseconds of waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Price {
     pub(super) expected_us: f64,
-    /// How far it may be off.
+    /// Its uncertainty.
     pub(super) uncertainty_us: f64,
 }
 
 impl Price {
-    /// Of a way, with the share of reconnections that come too late for it: those go by the sealed ticket, or by a
-    /// full handshake.
+    /// Computes it for a way. The share of reconnections that come too late uses the sealed ticket, or a full
+    /// handshake.
     pub(super) fn of(
         evidence: &Evidence,
         facts: &Facts,
@@ -153,7 +154,7 @@ impl Price {
             }
         };
         let sum = |value: &dyn Fn(&Measured) -> f64| {
-            // Nothing of what isn't known is nothing, and 0 · ∞ no number.
+            // A zero share of an unknown cost costs nothing, but 0 · ∞ is NaN.
             let there = parts.iter().filter(|(share, _)| *share > 0.0);
             there.map(|(share, measured)| share * value(measured)).sum()
         };
@@ -163,7 +164,7 @@ impl Price {
         })
     }
 
-    /// Whether there are samples enough to know how far it may be off.
+    /// Whether there are enough samples to know the uncertainty.
     pub(super) fn is_certain(&self) -> bool {
         self.uncertainty_us.is_finite()
     }
@@ -175,9 +176,9 @@ impl Price {
 }
 
 impl Evidence {
-    /// The way in which ends were joined that says most of a deployment with this round-trip time: two processes over a
-    /// link, then two SEPPs (whose own work is in the numbers). Engines without sockets say something of one that has
-    /// no round trip alone. `None` where nothing was measured that says anything about it.
+    /// Returns the kind of measurement most relevant for a deployment with this round-trip time: two processes over a
+    /// link, then two SEPPs (whose own work is included). Engines without sockets only apply if the round-trip time is
+    /// zero. `None` if no measurement applies.
     #[must_use]
     pub fn through(&self, rtt_ms: f64) -> Option<Through> {
         [Through::Endpoints, Through::Sepp, Through::Engine].into_iter().find(|through| {
@@ -188,32 +189,32 @@ impl Evidence {
         })
     }
 
-    /// The medians of a way's responses over plain links, in microseconds, each with its round-trip time.
+    /// Returns the medians of a way's responses over plain links, in microseconds, each with its round-trip time.
     fn responses(&self, way: Way, through: Through) -> Vec<(f64, f64)> {
         let cells = self.plain_cells(way, through);
         cells.filter_map(|cell| Some((cell.link.rtt_ms, cell.response_us?.median))).collect()
     }
 }
 
-/// Two round-trip times in milliseconds that are the same: a report's come from nanoseconds.
+/// Compares two round-trip times in milliseconds: a report's are converted from nanoseconds.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }
 
-/// The response at this round-trip time: as it was measured exactly there, or by those at two others.
+/// Returns the response at this round-trip time: as measured there, or derived from two others.
 fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
     let exact = responses.iter().find(|(rtt, _)| is_same(*rtt, rtt_ms)).map(|(_, us)| *us);
     exact.or_else(|| Some(Waiting::new(responses.to_vec())?.at(rtt_ms)))
 }
 
-/// A round-trip time outside of those that were measured: responses change by whole round trips there, and what isn't
-/// the link's stays as it is at the nearest one, which is in milliseconds.
+/// A round-trip time outside of the measured range. There, responses change by whole round trips, and the rest stays as
+/// at the nearest measured one, which is in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
-    /// It is further than this one.
+    /// Longer than this one.
     Beyond(f64),
-    /// It is nearer than this one.
+    /// Shorter than this one.
     Below(f64),
 }
 

@@ -11,39 +11,39 @@ use super::numbers::milliseconds;
 use super::price::Measured;
 use super::rules::over_processor_limit;
 
-/// Why there is no advice: what is missing, or which fact no way keeps.
+/// Why there is no advice: what is missing, or which fact no way satisfies.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum NoAdvice {
-    /// Nothing was measured that says what a way takes at the deployment's round-trip time.
+    /// No measurement covers the cost of a way at the deployment's round-trip time.
     Unmeasured {
-        /// A way that every deployment needs numbers of.
+        /// A way whose numbers every deployment needs.
         way: Way,
         /// The deployment's round-trip time, in milliseconds.
         rtt_ms: f64,
-        /// Where it was measured between two processes, in milliseconds: exactly one of these, or none.
+        /// Where it was measured between two processes, in milliseconds: at most one round-trip time.
         measured_ms: Vec<f64>,
     },
-    /// Whether anything saves something isn't known.
+    /// The measurements can't show whether any way saves something.
     TooFewSamples {
         /// The way with too few samples, or too many failures.
         way: Way,
-        /// How many it has.
+        /// Its number of samples.
         samples: usize,
-        /// How many reconnections failed beside them.
+        /// Its number of failed reconnections.
         failed: usize,
         /// The deployment's round-trip time, in milliseconds.
         rtt_ms: f64,
     },
-    /// `server-processor` is less than any permitted way takes.
+    /// `server-processor` is less than any permitted way needs.
     NoWayFits {
-        /// The ways that nothing else rules out, and how much longer the server computes for each, in microseconds.
+        /// The ways that only this fact rules out, and by how many microseconds each exceeds it.
         over_us: Vec<(Way, f64)>,
     },
 }
 
-/// Why it isn't known how far medians may be off. It takes so many samples ([`crate::evidence::median_rank`]), and the
-/// end of the interval must not be one that failed.
+/// Explains why the uncertainty of medians is unknown: too few samples ([`crate::evidence::median_rank`]), or an
+/// interval that ends in a failure.
 pub(super) fn why_unsure(samples: usize) -> &'static str {
     match median_rank(samples) {
         None => "six samples are needed before anything counts as sure",
@@ -52,7 +52,7 @@ pub(super) fn why_unsure(samples: usize) -> &'static str {
 }
 
 impl NoAdvice {
-    /// Where each way is ruled out.
+    /// Returns the error when every way is ruled out.
     pub(super) fn nothing_fits(evidence: &Evidence, facts: &Facts, only_limit: &[Way]) -> Self {
         let over = |way: &Way| Some((*way, over_processor_limit(evidence, facts, *way)?));
         let over_us: Vec<_> = only_limit.iter().filter_map(over).collect();
@@ -62,7 +62,7 @@ impl NoAdvice {
         }
     }
 
-    /// Where nothing that may be used has numbers.
+    /// Returns the error when no permitted way has numbers.
     pub(super) fn unmeasured(evidence: &Evidence, facts: &Facts) -> Self {
         let way = candidates::full(facts);
         let mut measured_ms: Vec<f64> = evidence
@@ -77,7 +77,7 @@ impl NoAdvice {
         Self::Unmeasured { way, rtt_ms: facts.round_trip_ms, measured_ms }
     }
 
-    /// Where the answer would be one for want of samples: of it, or of what it falls back to.
+    /// Returns the error when the answer, or what it falls back to, has too few samples.
     pub(super) fn too_few(evidence: &Evidence, facts: &Facts, ways: &[Way]) -> Self {
         let few = ways.iter().find_map(|way| {
             let measured = Measured::of(evidence, facts, *way)?;

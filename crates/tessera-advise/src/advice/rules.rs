@@ -1,4 +1,4 @@
-//! What rules a way out, whatever it costs.
+//! Rules ways out, whatever their cost.
 
 use crate::evidence::{
     Continuation, Evidence, ForwardSecrecy, KeyExchange, Letter, OneTimeKey, Way,
@@ -9,7 +9,7 @@ use super::memory::held_bytes;
 use super::numbers::milliseconds;
 use super::price::Measured;
 
-/// Why a way is not for a deployment: the fact that rules it out, and a sentence.
+/// Why a way doesn't fit a deployment: the fact that rules it out, and a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RuledOut {
     pub(super) fact: &'static str,
@@ -20,10 +20,11 @@ fn by(fact: &'static str, because: impl Into<String>) -> Option<RuledOut> {
     Some(RuledOut { fact, because: because.into() })
 }
 
-/// The first fact that rules a way out; `None` if it may be used. A way that nobody attacked is never permitted.
+/// Returns the first fact that rules a way out; `None` if it is permitted. A way without an adversary's results is
+/// never permitted.
 pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
     if way.option == Letter::D {
-        // The lab has it for the adversary.
+        // The lab only has it for the adversary.
         return by(
             "evidence",
             "a register of used tickets makes it (d'), and nobody needs it without",
@@ -37,7 +38,7 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
         .or_else(|| by_limits(evidence, facts, way))
 }
 
-/// What `tessera sepp` and `tessera tunnel` don't do, or have no setting for: docs/sepp.md, docs/tunnel.md.
+/// Rules out what `tessera sepp` and `tessera tunnel` don't do, or have no setting for: docs/sepp.md, docs/tunnel.md.
 fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     let (name, refused) = match (facts.application, way.option) {
@@ -134,20 +135,21 @@ fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOu
     None
 }
 
-/// How many servers remember used tickets, each those that it took itself, if there are several: an adversary may replay
-/// one flight to each, and what was measured is one.
+/// Returns the number of servers that each remember only the tickets that they accepted, if there are several: an
+/// adversary may replay one flight to each, and only one was measured.
 pub(super) fn registers(facts: &Facts, way: Way) -> Option<f64> {
     (way.option == Letter::DSingleUse && facts.servers > 1.0).then_some(facts.servers)
 }
 
-/// By how many microseconds the server computes longer than it may, in any way: a full handshake too, though all fall
-/// back to it. Else what is cheaper would be ruled out, and the dearest the answer.
+/// Returns by how many microseconds a way exceeds the server's limit of processor time. This includes a full handshake,
+/// though every way falls back to it; otherwise cheaper ways would be ruled out, and the most expensive would be the
+/// answer.
 pub(super) fn over_processor_limit(evidence: &Evidence, facts: &Facts, way: Way) -> Option<f64> {
     let over_us = Measured::of(evidence, facts, way)?.server_us - facts.server_processor_us?;
     (over_us > 0.0).then_some(over_us)
 }
 
-/// docs/0rtt-fs.md 7.2: after psk_ke the whole connection is as closed as its early data.
+/// docs/0rtt-fs.md 7.2: after psk_ke the whole connection is only as secure as its early data.
 fn by_continuation(facts: &Facts, way: Way) -> Option<RuledOut> {
     let is_psk_ke = way.option == Letter::E && way.continuation == Some(Continuation::PskKe);
     if is_psk_ke && !facts.accept(Risk::EarlyKeyExchange) {

@@ -1,4 +1,4 @@
-//! Advice as settings: of `tessera sepp`, or of a program with the library.
+//! Advice as settings of `tessera sepp`, of `tessera tunnel`, or of a program with the library.
 
 use crate::evidence::{Continuation, Letter, OneTimeKey, Store, Way};
 use crate::facts::{Application, EarlyRequests, Facts};
@@ -6,8 +6,8 @@ use crate::facts::{Application, EarlyRequests, Facts};
 use super::lifetimes::Lifetimes;
 use super::price::at_home;
 
-/// For a SEPP and a tunnel the lines of their files (docs/sepp.md, docs/tunnel.md), for a program of one's own the fields
-/// of its configurations (docs/library.md).
+/// Returns lines of the file for a SEPP and a tunnel (docs/sepp.md, docs/tunnel.md), and fields of the configurations
+/// for any other program (docs/library.md).
 pub(super) fn settings(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     match facts.application {
         Application::Sepp => sepp(way, facts, lifetimes),
@@ -16,7 +16,7 @@ pub(super) fn settings(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<St
     }
 }
 
-/// The same without its comments.
+/// Returns the settings without their comments.
 pub(super) fn in_one_line(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> String {
     let lines = settings(way, facts, lifetimes);
     let mut words = String::new();
@@ -32,8 +32,8 @@ pub(super) fn in_one_line(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Str
     words
 }
 
-/// The continuation and the kind of one-time keys have no key: a SEPP goes on with psk_dhe_ke, and takes hybrid keys
-/// where both ends have these.
+/// The continuation and the kind of one-time keys have no setting: a SEPP continues with psk_dhe_ke, and uses hybrid
+/// keys if both ends support them.
 fn sepp(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     let mut lines = vec!["[peer.NAME.reconnection]".to_owned()];
     lines.extend(match way.option {
@@ -60,7 +60,7 @@ fn sepp(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     lines
 }
 
-/// What several servers share.
+/// Returns the settings that several servers share.
 fn fleet(way: Way, facts: &Facts, section: &str, page: &str) -> Vec<String> {
     let (vault, rest) = match way.store {
         Store::Etcd => ("etcd", format!("# And etcd, ring-key and epoch-keys: {page}.")),
@@ -76,7 +76,7 @@ fn fleet(way: Way, facts: &Facts, section: &str, page: &str) -> Vec<String> {
     vec![String::new(), format!("[{section}]"), format!("vault = \"{vault}\""), rest]
 }
 
-/// Tickets live as long as the tunnel lets them: it has no key for that, nor for the kind of one-time keys.
+/// A tunnel has no setting for the lifetime of tickets, nor for the kind of one-time keys.
 fn tunnel(way: Way, facts: &Facts, lifetimes: &Lifetimes) -> Vec<String> {
     let mut lines = vec!["[client.NAME]".to_owned()];
     let is_early = way.option == Letter::E;
@@ -131,7 +131,7 @@ fn own(way: Way, lifetimes: &Lifetimes) -> Vec<String> {
     lines
 }
 
-/// Hours as people say them: exactly, but for parts of a second.
+/// Formats hours for people: exact, except for fractions of a second.
 pub(super) fn hours(hours: f64) -> String {
     let seconds = whole_seconds(hours);
     match (seconds % 3600, seconds % 60) {
@@ -141,7 +141,7 @@ pub(super) fn hours(hours: f64) -> String {
     }
 }
 
-/// So many hours in whole seconds. What is left over is left out: no ticket may live longer than its limit.
+/// Converts hours to whole seconds, rounded down: no ticket may exceed its limit.
 fn whole_seconds(hours: f64) -> u64 {
     let seconds = hours * 3600.0;
     // A third of an hour has no exact double.
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(settings(c, &sepp, &lifetimes)[1], expected, "{longest}");
             assert_eq!(settings(c, &facts, &lifetimes)[1], format!("ticket_lifetime {words}"));
         }
-        // Each whole number of seconds is one as hours, too.
+        // Each whole number of seconds survives the conversion to hours.
         for seconds in 1..=7 * 24 * 3600_u32 {
             assert_eq!(whole_seconds(f64::from(seconds) / 3600.0), u64::from(seconds));
         }

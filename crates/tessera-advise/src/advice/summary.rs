@@ -1,4 +1,4 @@
-//! The advice in four lines: the answer, what to set, what that saves, and what it risks.
+//! The advice in four lines: the answer, the settings, the saving, and the risk.
 
 use crate::evidence::{ForwardSecrecy, Letter, Store};
 use crate::facts::Application;
@@ -11,12 +11,12 @@ use super::rules::{registers, ruled_out};
 use super::{Choice, candidates, settings};
 
 impl Choice<'_> {
-    /// At most four lines.
+    /// Returns at most four lines.
     pub(super) fn summary(&self) -> Vec<String> {
         vec![self.answer(), self.set(), self.saves(), self.risks()]
     }
 
-    /// The way, and what might have been another answer with more measurements.
+    /// Names the way, and the alternative that more measurements might favour.
     fn answer(&self) -> String {
         let mut answer = self.way.to_string();
         for option in Letter::ALL.into_iter().filter(|option| *option != self.way.option) {
@@ -56,7 +56,7 @@ impl Choice<'_> {
         else {
             return format!("saves: not known, since {baseline} wasn't measured");
         };
-        // Of all reconnections, those too that come to another server.
+        // Of all reconnections, including those to another server.
         let home = at_home(self.facts, self.way);
         let numbers: Vec<_> = against
             .numbers
@@ -114,7 +114,7 @@ impl Choice<'_> {
             (_, ForwardSecrecy::FromDeletionByBoth) => {
                 Some("early data is closed only once both ends really deleted the PSK".to_owned())
             }
-            // docs/vaults.md: etcd doesn't forget quickly.
+            // docs/vaults.md: etcd retains deleted values for a while.
             (session, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => {
                 let what = match session {
                     ForwardSecrecy::FromTakeOrExpiry => "early data and its session are",

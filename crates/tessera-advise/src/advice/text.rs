@@ -1,4 +1,4 @@
-//! Advice for people.
+//! Formats advice for people.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::measurements::{Measurement, Number, Unit};
 use super::numbers::{milliseconds, rate};
 use super::{Advice, Line, Other};
 
-/// How wide the text is.
+/// The width of the text.
 const WIDTH: usize = 100;
 
 impl fmt::Display for Advice {
@@ -102,7 +102,7 @@ impl Measurement {
     }
 }
 
-/// A text in lines, each behind `indent`.
+/// Wraps a text into lines, each after `indent`.
 pub(crate) fn paragraph(text: &str, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::from(indent);

@@ -1,13 +1,13 @@
-//! Quantities at the round-trip times where they were measured.
+//! Quantities as functions of the round-trip time.
 
-/// A quantity that the link doesn't change much, such as processor time: straight lines between the round-trip times
-/// where it was measured, and before the first and beyond the last one the same as there. It is never below 0.
+/// A quantity that hardly depends on the link, such as processor time: linear between the measured round-trip times,
+/// and constant before the first and after the last. It is never below 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
-    /// From pairs of a round-trip time in milliseconds and the quantity there; `None` without any, or with one that
-    /// is no number from 0 on. Of two with the same round-trip time the first counts.
+    /// Creates a curve from pairs of a round-trip time in milliseconds and the quantity there; `None` without any, or
+    /// with a negative or non-finite one. Of two with the same round-trip time the first counts.
     #[must_use]
     pub fn new(mut points: Vec<(f64, f64)>) -> Option<Self> {
         let is_number = |number: f64| number.is_finite() && number >= 0.0;
@@ -19,13 +19,13 @@ impl Curve {
         Some(Self(points))
     }
 
-    /// The same at every round-trip time.
+    /// Creates a curve that is the same at every round-trip time.
     #[must_use]
     pub fn constant(value: f64) -> Self {
         Self(vec![(0.0, value)])
     }
 
-    /// The quantity at this round-trip time.
+    /// Returns the quantity at this round-trip time.
     #[must_use]
     pub fn at(&self, rtt_ms: f64) -> f64 {
         let next = self.0.partition_point(|(rtt, _)| *rtt < rtt_ms);
@@ -39,20 +39,20 @@ impl Curve {
         }
     }
 
-    /// The same curve, so much higher.
+    /// Returns the curve, raised by `more`.
     #[must_use]
     pub fn plus(self, more: f64) -> Self {
         Self(self.0.into_iter().map(|(rtt, value)| (rtt, value + more)).collect())
     }
 
-    /// Where it was measured, in milliseconds.
+    /// Returns where it was measured, in milliseconds.
     pub fn measured(&self) -> impl Iterator<Item = f64> + '_ {
         self.0.iter().map(|(rtt, _)| *rtt)
     }
 }
 
-/// Microseconds until a response, measured at two round-trip times at least. Between them these are straight lines;
-/// before the first and beyond the last one it changes by whole round trips, which is what a link's length adds.
+/// Microseconds until a response, measured at two round-trip times at least. Linear between them; before the first and
+/// after the last it changes by whole round trips, which is what a longer link adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
     measured: Curve,
@@ -61,8 +61,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// From pairs of a round-trip time in milliseconds and the time until the response in microseconds; `None` without
-    /// two different round-trip times, or with what is no number from 0 on.
+    /// Creates it from pairs of a round-trip time in milliseconds and the time until the response in microseconds;
+    /// `None` without two different round-trip times, or with a negative or non-finite number.
     #[must_use]
     pub fn new(points: Vec<(f64, f64)>) -> Option<Self> {
         let measured = Curve::new(points)?;
@@ -70,14 +70,14 @@ impl Waiting {
         (first.0 < last.0).then_some(Self { measured, first, last })
     }
 
-    /// How many round trips the response takes: the nearest whole number, and one at least.
+    /// Returns how many round trips the response takes: the nearest whole number, and at least one.
     #[must_use]
     pub fn round_trips(&self) -> f64 {
         let ((near, sooner), (far, later)) = (self.first, self.last);
         ((later - sooner) / (far - near) / US_OF_A_MS).round().max(1.0)
     }
 
-    /// The time at this round-trip time, in microseconds; never below 0.
+    /// Returns the time at this round-trip time, in microseconds; never below 0.
     #[must_use]
     pub fn at(&self, rtt_ms: f64) -> f64 {
         let nearest = rtt_ms.clamp(self.first.0, self.last.0);
@@ -85,7 +85,7 @@ impl Waiting {
         (self.measured.at(nearest) + further).max(0.0)
     }
 
-    /// Where it was measured, in milliseconds.
+    /// Returns where it was measured, in milliseconds.
     pub fn measured(&self) -> impl Iterator<Item = f64> + '_ {
         self.measured.measured()
     }
@@ -119,7 +119,7 @@ mod tests {
         near(Curve::constant(3.0).at(1e3), 3.0);
     }
 
-    /// Less work at the longer link, as noise has it: a straight line would go below 0.
+    /// By noise, less work on the longer link: a straight line would go below 0.
     #[test]
     fn processor_time_is_never_below_what_was_measured() {
         let work = Curve::new(vec![(33.0, 1_380.0), (134.0, 1_195.0)]).unwrap();
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_response_changes_by_whole_round_trips_outside_of_what_was_measured() {
-        // 2.99 round trips and something.
+        // 2.99 round trips and a remainder.
         let waiting = Waiting::new(vec![(33.0, 100_965.0), (134.0, 402_900.0)]).unwrap();
         near(waiting.round_trips(), 3.0);
         near(waiting.at(33.0), 100_965.0);
@@ -138,7 +138,7 @@ mod tests {
         near(waiting.at(83.5), f64::midpoint(100_965.0, 402_900.0));
         near(waiting.at(1_000.0), 402_900.0 + 3_000.0 * 866.0);
         near(waiting.at(3.0), 100_965.0 - 3_000.0 * 30.0);
-        // Nothing comes before it was asked for.
+        // No response arrives before its request.
         let fast = Waiting::new(vec![(33.0, 50_000.0), (134.0, 252_000.0)]).unwrap();
         near(fast.round_trips(), 2.0);
         assert_eq!(fast.at(0.0), 0.0);

@@ -1,43 +1,43 @@
-//! From how many reconnections an hour, and from which round-trip time, does an option pay?
+//! From how many reconnections an hour, and from which round-trip time, does an option pay off?
 //!
-//! N32-f is long-lived: what an option saves, it saves when a connection comes back, and between two such moments it
-//! may cost something to stay ready. Two options are compared, a *candidate* and a *baseline*, for one connection.
+//! N32-f is long-lived: an option saves something when a connection comes back, and between two such moments staying
+//! ready may cost something. Two options are compared, a *candidate* and a *baseline*, for one connection.
 //!
 //! **A reconnection.** With the round-trip time `R`, each of the `w` requests that wait for the connection waits
-//! `T(R)`, from before connect() to the first byte of its response. The processors of both ends work for `C(R)`, the
-//! issuing of one ticket for the next time included. A second of processor is worth `p` seconds of one request's
-//! waiting ([`Conditions::processor_price`]). So a reconnection gains
+//! `T(R)`, from before connect() to the first byte of its response. The processors of both ends work for `C(R)`,
+//! including the issuing of one ticket for the next time. A second of processor time is worth `p` seconds of one
+//! request's waiting ([`Conditions::processor_price`]). So a reconnection gains
 //!
 //! ```text
 //! g(R) = w · (T_baseline(R) - T_candidate(R)) - p · (C_candidate(R) - C_baseline(R))
 //! ```
 //!
-//! microseconds of waiting: [`gain_us`]. In a storm, where all connections come back at once, this alone counts.
+//! microseconds of waiting: [`gain_us`]. In a storm, where all connections come back at once, only this counts.
 //!
-//! **An hour.** Connections break independently, `r` times an hour (a Poisson process), and a ticket lives `L` hours.
-//! An older one is worth nothing. What is done about that is [`Renewal`]:
+//! **An hour.** Connections break independently, `r` times an hour (a Poisson process), and a ticket lives `L` hours,
+//! after which it is worthless. [`Renewal`] decides what happens then:
 //!
-//! - `Never`: a share `e^(-rL)` of the reconnections comes too late and goes the baseline's way; the ticket was issued
-//!   for nothing, which costs `x = i_candidate - i_baseline` more than the baseline. (The baseline's own tickets are
-//!   taken to live long enough.) The hour gains `r · ((1 - e^(-rL)) · g - e^(-rL) · p · x)`.
-//! - `WheneverExpired`: the server issues another ticket each time that one expires, `r · e^(-rL) / (1 - e^(-rL))`
-//!   times an hour on average (`1/L` where nothing ever breaks), at the price `x = i_candidate` each.
-//!   The hour gains `r · g - r · e^(-rL) / (1 - e^(-rL)) · p · x`.
+//! - `Never`: a share `e^(-rL)` of the reconnections comes too late and uses the baseline; the ticket was issued for
+//!   nothing, which costs `x = i_candidate - i_baseline` more than the baseline. (The baseline's own tickets are
+//!   assumed to live long enough.) The hour gains `r · ((1 - e^(-rL)) · g - e^(-rL) · p · x)`.
+//! - `WheneverExpired`: the server issues another ticket whenever one expires, `r · e^(-rL) / (1 - e^(-rL))` times an
+//!   hour on average (`1/L` if no connection ever breaks), at the price `x = i_candidate` each. The hour gains `r · g -
+//!   r · e^(-rL) / (1 - e^(-rL)) · p · x`.
 //!
-//! `i` is the processor time of both ends for one ticket. An option *pays* from the smallest `r` on at which the hour
-//! gains. In both cases that is `r = ln(1 + p · x / g) / L`: [`reconnections_per_hour`]. It pays *always* where `x ≤ 0`
-//! and `g > 0`, and *never* where `g ≤ 0`.
+//! `i` is the processor time of both ends for one ticket. An option *pays* from the smallest `r` at which the hour
+//! gains. In both cases that is `r = ln(1 + p · x / g) / L`: [`reconnections_per_hour`]. It pays *always* if `x ≤ 0`
+//! and `g > 0`, and *never* if `g ≤ 0`.
 //!
-//! **Several servers.** Where each server has one-time keys of its own, a share `h` of the reconnections comes home
-//! ([`Conditions::at_home`]), and the others go the baseline's way under a ticket that was issued for nothing. With
-//! `q = 1 - e^(-rL)` the hour of `Never` gains `r · (q · h · g - (1 - q · h) · p · x)`: the option pays from
-//! `r = -ln(1 - p · x / (h · (g + p · x))) / L` on, and never where `p · x ≥ h · (g + p · x)`.
+//! **Several servers.** If each server has separate one-time keys, a share `h` of the reconnections comes home
+//! ([`Conditions::at_home`]), and the others use the baseline with a ticket that was issued for nothing. With `q = 1 -
+//! e^(-rL)` the hour of `Never` gains `r · (q · h · g - (1 - q · h) · p · x)`: the option pays from `r = -ln(1 - p · x
+//! / (h · (g + p · x))) / L` on, and never if `p · x ≥ h · (g + p · x)`.
 //!
-//! It pays from the smallest `R` on from which on `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T`
-//! and `C` are taken as straight lines. Beyond them `T` changes by whole round trips ([`Waiting`]), and `C` stays as it
-//! is at the nearest one ([`Curve`]).
+//! It pays from the smallest `R` beyond which `g(R) > 0`: [`round_trip_ms`]. Between measured round-trip times `T` and
+//! `C` are interpolated linearly. Beyond them `T` changes by whole round trips ([`Waiting`]), and `C` stays as at the
+//! nearest one ([`Curve`]).
 //!
-//! Bytes and memory have no price here; [`hour`] tells them.
+//! Bytes and memory have no price here; [`hour`] returns them.
 
 mod curves;
 
@@ -46,58 +46,58 @@ use serde::Serialize;
 use self::curves::US_OF_A_MS;
 pub use self::curves::{Curve, Waiting};
 
-/// What an option costs.
+/// The cost of an option.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// From before connect() to the first byte of the response, in microseconds: `T`.
     pub waiting_us: Waiting,
-    /// Processor time of both ends together, in microseconds, one ticket's issuing included: `C`.
+    /// Processor time of both ends together, in microseconds, including the issuing of one ticket: `C`.
     pub processor_us: Curve,
-    /// Both ends' bytes of TCP payload for a reconnection, one ticket included.
+    /// TCP payload of both ends for a reconnection, in bytes, including one ticket.
     pub bytes: f64,
-    /// What one ticket costs; of an option without tickets zeros.
+    /// The cost of one ticket; zeros for an option without tickets.
     pub ticket: Ticket,
 }
 
-/// What one ticket costs.
+/// The cost of one ticket.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ticket {
     /// Processor time of both ends together to issue and accept it, in microseconds: `i`.
     pub processor_us: f64,
-    /// Its bytes on the way.
+    /// Its bytes on the wire.
     pub bytes: f64,
-    /// What the server holds for it until it is used or expires, in bytes.
+    /// The server's memory for it until it is used or expires, in bytes.
     pub held_bytes: f64,
 }
 
-/// Where an option would be used.
+/// The deployment of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conditions {
     /// The round-trip time in milliseconds: `R`.
     pub round_trip_ms: f64,
     /// How many requests wait for a connection that comes back: `w`.
     pub waiting_requests: f64,
-    /// How many seconds of one request's waiting a second of processor is worth: `p`. With 1 both count the same.
+    /// How many seconds of one request's waiting a second of processor time is worth: `p`. With 1 both count the same.
     pub processor_price: f64,
     /// How long a ticket lives, in hours: `L`.
     pub ticket_lifetime_hours: f64,
-    /// What is done about tickets that expire.
+    /// What happens to tickets that expire.
     pub renewal: Renewal,
-    /// Which share of the reconnections reaches the server that has the ticket's one-time key, more than 0 and up to 1:
+    /// The share of the reconnections that reach the server with the ticket's one-time key, more than 0 and up to 1:
     /// `h`.
     pub at_home: f64,
 }
 
-/// What is done about a ticket that expires while its connection stands.
+/// What happens to a ticket that expires while its connection lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// Nothing: who comes back later goes the baseline's way.
+    /// Nothing: later reconnections use the baseline.
     Never,
     /// The server issues another one.
     WheneverExpired,
 }
 
-/// From where on an option pays.
+/// Where an option begins to pay.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pays {
@@ -121,7 +121,7 @@ impl Pays {
     }
 }
 
-/// What a reconnection gains, in microseconds of waiting: `g(R)`. Negative where the candidate costs more.
+/// Returns the gain of a reconnection, in microseconds of waiting: `g(R)`. Negative if the candidate costs more.
 #[must_use]
 pub fn gain_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
     conditions.at_home * gain_at(candidate, baseline, conditions, conditions.round_trip_ms)
@@ -133,7 +133,7 @@ fn gain_at(candidate: &Costs, baseline: &Costs, conditions: &Conditions, rtt_ms:
     conditions.waiting_requests * sooner - conditions.processor_price * work
 }
 
-/// From how many reconnections an hour on the candidate pays.
+/// Returns from how many reconnections an hour the candidate pays.
 #[must_use]
 pub fn reconnections_per_hour(
     candidate: &Costs,
@@ -147,7 +147,7 @@ pub fn reconnections_per_hour(
     } else if standing <= 0.0 {
         return Pays::Always;
     }
-    // The share of the tickets that must be used: of those that come in time.
+    // The share of the tickets that must be used, among those in time.
     let used = standing / (conditions.at_home * (gain + standing));
     match used < 1.0 {
         true => Pays::From(-(-used).ln_1p() / conditions.ticket_lifetime_hours),
@@ -155,7 +155,7 @@ pub fn reconnections_per_hour(
     }
 }
 
-/// What a ticket costs that is not used: `x`.
+/// Returns the cost of an unused ticket: `x`.
 fn standing_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
     match conditions.renewal {
         Renewal::Never => candidate.ticket.processor_us - baseline.ticket.processor_us,
@@ -163,7 +163,7 @@ fn standing_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> 
     }
 }
 
-/// From which round-trip time on, in milliseconds, a reconnection by the candidate gains.
+/// Returns from which round-trip time, in milliseconds, a reconnection by the candidate gains.
 #[must_use]
 pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> Pays {
     let both = [candidate, baseline];
@@ -198,21 +198,21 @@ pub fn round_trip_ms(candidate: &Costs, baseline: &Costs, conditions: &Condition
 /// One hour of one connection with the candidate, as the difference to the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hour {
-    /// The share of the reconnections that find a ticket which is still alive, 0 to 1.
+    /// The share of the reconnections with a live ticket, 0 to 1.
     pub in_time: f64,
-    /// How much less requests wait, in microseconds.
+    /// The reduction of waiting, in microseconds.
     pub waiting_saved_us: f64,
-    /// How much more the processors work, in microseconds.
+    /// The additional processor time, in microseconds.
     pub processor_us: f64,
-    /// How many more bytes go over the link.
+    /// The additional bytes on the link.
     pub bytes: f64,
-    /// How many more bytes the server holds.
+    /// The additional bytes in the server's memory.
     pub held_bytes: f64,
-    /// What is gained, in microseconds of waiting, with the processor's work at its price.
+    /// The gain, in microseconds of waiting, with processor time at its price.
     pub gain_us: f64,
 }
 
-/// What an hour with so many reconnections is like.
+/// Returns the differences in an hour with this many reconnections.
 #[must_use]
 pub fn hour(
     candidate: &Costs,
@@ -221,7 +221,7 @@ pub fn hour(
     reconnections: f64,
 ) -> Hour {
     let rtt = conditions.round_trip_ms;
-    // Of few reconnections 1 - e^(-rL) would be left with few digits.
+    // For few reconnections 1 - e^(-rL) would lose most digits.
     let exponent = reconnections * conditions.ticket_lifetime_hours;
     let (late, in_time) = ((-exponent).exp(), -(-exponent).exp_m1());
     let (in_time, unused) = match conditions.renewal {

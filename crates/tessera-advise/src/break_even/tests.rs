@@ -1,6 +1,6 @@
 use super::*;
 
-/// A round trip less, 100 µs more of processor, and tickets that cost 50 µs more.
+/// One round trip less, 100 µs more of processor time, and tickets that cost 50 µs more.
 fn pair() -> (Costs, Costs) {
     let line = |round_trips: f64, own: f64| {
         Waiting::new(vec![(0.0, own), (100.0, own + 1e5 * round_trips)]).unwrap()
@@ -65,7 +65,7 @@ fn at_the_threshold_an_hour_gains_nothing_and_above_it_something() {
     }
 }
 
-/// The sums that the closed forms stand for, gap by gap.
+/// The closed forms match the sums over gaps.
 #[test]
 fn tickets_expire_as_often_as_a_poisson_process_lets_them() {
     let (candidate, baseline) = pair();
@@ -94,7 +94,7 @@ fn a_connection_that_never_breaks_only_pays_for_its_tickets() {
     let conditions =
         Conditions { renewal: Renewal::WheneverExpired, ticket_lifetime_hours: 0.5, ..FAR };
     near(hour(&candidate, &baseline, &conditions, 0.0).gain_us, -120.0);
-    // And the two formulas meet there.
+    // The two formulas agree there.
     near(hour(&candidate, &baseline, &conditions, 1e-9).processor_us, 120.0);
 }
 
@@ -117,18 +117,18 @@ fn it_pays_from_the_round_trip_time_on_that_its_work_costs() {
     let (at, past) = (Conditions { round_trip_ms: least, ..FAR }, 1.01 * least);
     assert!(gain_us(&candidate, &baseline, &at).abs() < 1e-6);
     assert!(gain_us(&candidate, &baseline, &Conditions { round_trip_ms: past, ..FAR }) > 0.0);
-    // The other way round it pays near by alone: from no round-trip time *on*.
+    // With the roles exchanged it pays only at short distances: from no round-trip time *on*.
     assert_eq!(round_trip_ms(&baseline, &candidate, &FAR), Pays::Never);
 
     let cheap = Costs { processor_us: Curve::constant(100.0), ..candidate.clone() };
     assert_eq!(round_trip_ms(&cheap, &baseline, &FAR), Pays::Always);
-    // Beyond what was measured.
+    // Beyond the measured range.
     let costly = Costs { processor_us: Curve::constant(250_300.0), ..candidate };
     let Pays::From(least) = round_trip_ms(&costly, &baseline, &FAR) else { panic!("no least") };
     near(least, 250.05);
 }
 
-/// Both take three round trips, and noise doesn't make a distance of it from which on one of them loses.
+/// Both take three round trips: noise must not produce a distance from which one of them loses.
 #[test]
 fn without_a_round_trip_less_it_pays_everywhere_or_nowhere() {
     let (candidate, baseline) = pair();
@@ -140,7 +140,7 @@ fn without_a_round_trip_less_it_pays_everywhere_or_nowhere() {
     assert_eq!(round_trip_ms(&dearer, &cheaper, &FAR), Pays::Never);
 }
 
-/// Of four servers with keys of their own, one in four reconnections finds its key.
+/// Of four servers with separate keys, one in four reconnections finds its key.
 #[test]
 fn what_comes_elsewhere_gains_nothing_and_its_ticket_was_for_nothing() {
     let (candidate, baseline) = pair();

@@ -1,4 +1,4 @@
-//! Where evidence lies: in this crate, and in a directory with results.
+//! Loads evidence from this crate, and from a directory with results.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -9,30 +9,30 @@ use serde::Serialize;
 use super::lab::{EvidenceError, parse};
 use super::{Evidence, Source};
 
-/// The reports that are looked for in a directory. A later one counts more about what an earlier one has, too.
+/// The reports to look for in a directory. Where two overlap, the later one counts.
 const REPORTS: [&str; 3] = ["reconnect.json", "roaming.json", "load.json"];
 
 impl Evidence {
-    /// The evidence that comes with this crate: docs/advise.md says how it was made, and from what.
+    /// Returns the evidence built into this crate: docs/advise.md describes how it was made, and from what.
     ///
     /// # Errors
-    /// Not unless the crate is broken.
+    /// Only if the crate is broken.
     pub fn embedded() -> Result<Self, EvidenceError> {
         Self::summarized(include_str!("embedded.json"))
     }
 
-    /// Evidence as it was written by serde.
+    /// Parses evidence as serde wrote it.
     ///
     /// # Errors
-    /// If it isn't that.
+    /// If the text is anything else.
     pub fn summarized(text: &str) -> Result<Self, EvidenceError> {
         parse(text)
     }
 
-    /// This evidence as JSON, a line for each run, cell, protection and load.
+    /// Returns this evidence as JSON, with a line for each run, cell, protection and load.
     ///
     /// # Errors
-    /// Not unless a number in it is none.
+    /// Only if a number in it is not finite.
     pub fn to_json(&self) -> Result<String, EvidenceError> {
         let lists = [
             list("sources", &self.sources)?,
@@ -43,10 +43,11 @@ impl Evidence {
         Ok(format!("{{\n{}\n}}\n", lists.join(",\n")))
     }
 
-    /// The reports of the lab in a directory: `reconnect.json`, `roaming.json` and `load.json`, as many as there are.
+    /// Reads the reports of the lab in a directory: `reconnect.json`, `roaming.json` and `load.json`, as many as there
+    /// are.
     ///
     /// # Errors
-    /// If there is none, or one of them can't be read or is no report.
+    /// If there is none, or one of them can't be read or is invalid.
     pub fn in_directory(directory: &Path) -> Result<Self, EvidenceError> {
         let mut all: Option<Self> = None;
         for name in REPORTS {
@@ -73,8 +74,8 @@ impl Evidence {
         })
     }
 
-    /// This evidence, and of that which comes with the program only what adversaries achieved against ways that are
-    /// missing here: that depends on no machine, and costs do.
+    /// Adds from other evidence what adversaries achieved against ways that are missing here: unlike costs, that
+    /// depends on no machine.
     #[must_use]
     pub fn with_protections_of(mut self, other: Self) -> Self {
         let known: Vec<_> = self.protections.iter().map(|protection| protection.way).collect();
@@ -90,10 +91,10 @@ impl Evidence {
     }
 }
 
-/// A command that measures all that advice reads, for a deployment with this round-trip time in milliseconds: each way
-/// ((a) to (c), (d') and (e)), two round-trip times, and more than the six samples that anything sure needs.
+/// Returns a command that measures all that advice needs for a deployment with this round-trip time in milliseconds:
+/// each way ((a) to (c), (d') and (e)), two round-trip times, and more than the six samples that certainty requires.
 pub(crate) fn how_to_measure(rtt_ms: Option<f64>) -> String {
-    // The lab's links are at most a minute long.
+    // The lab's round-trip times are at most a minute.
     let rtt_ms = rtt_ms.filter(|rtt| *rtt > 0.0).map_or(134.0, |rtt| rtt.min(60_000.0));
     format!(
         "this measures all that advice reads, over an emulated link (it needs root, or namespaces): `mkdir -p results && \

@@ -1,7 +1,7 @@
-//! What was measured: medians, bytes and processor time of each way to connect, and what it protects.
+//! Measurements: medians, bytes and processor time of each way to connect, and what it protects.
 //!
-//! Evidence comes from the reports of the lab ([`Evidence::read`]). No number in it is estimated: what a report
-//! doesn't have is `None`, and no cell is filled in from another.
+//! Evidence comes from the reports of the lab ([`Evidence::read`]). No number in it is estimated: what a report lacks
+//! is `None`, and no cell is filled in from another.
 
 mod files;
 mod lab;
@@ -19,7 +19,7 @@ pub use ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 
 use crate::break_even::{Costs, Curve, Ticket, Waiting};
 
-/// What was measured, in one or more experiments.
+/// The measurements of one or more experiments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The runs that it comes from.
@@ -28,7 +28,7 @@ pub struct Evidence {
     pub cells: Vec<Cell>,
     /// What ways protect.
     pub protections: Vec<Protection>,
-    /// What a server does when many come back.
+    /// The load of a server when many connections come back.
     pub loads: Vec<Load>,
 }
 
@@ -37,17 +37,17 @@ pub struct Evidence {
 pub struct Source {
     /// Its name.
     pub experiment: String,
-    /// What its random choices follow from.
+    /// The seed of its random choices.
     pub seed: u64,
-    /// The processor, as it calls itself.
+    /// The processor's model name.
     pub cpu: String,
-    /// How many processors the machine had.
+    /// The machine's number of processors.
     pub cores: usize,
     /// The kernel.
     pub kernel: String,
-    /// The revision of Tessera, where the report names it.
+    /// The revision of Tessera, if the report names it.
     pub revision: Option<String>,
-    /// Whether only what ways protect was taken from it, out of the evidence that comes with the program.
+    /// Whether only protections were taken from it, out of the built-in evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub protections_only: bool,
 }
@@ -65,7 +65,7 @@ pub enum Through {
 }
 
 impl Through {
-    /// Its name in reports.
+    /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ pub struct Link {
     pub rtt_ms: f64,
     /// The share of packets that are lost, 0 to 1.
     pub loss: f64,
-    /// How many packets in a row are lost on average; 1: each by itself.
+    /// The mean number of packets lost in a row; 1 for independent losses.
     pub loss_burst: f64,
     /// The mean of the delay by congestion, as a share of the round-trip time.
     pub congestion: f64,
@@ -101,56 +101,57 @@ impl fmt::Display for Source {
 }
 
 impl Link {
-    /// Whether it only takes time.
+    /// Whether it only adds delay.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.loss == 0.0 && self.congestion == 0.0
     }
 }
 
-/// What connecting costs in one way over one link. Times are in microseconds, and count from before connect().
+/// The cost of connecting in one way over one link. Times are in microseconds, from before connect().
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The way.
     pub way: Way,
-    /// The cipher suite (`0x1302`), where the report names it.
+    /// The cipher suite (`0x1302`), if the report names it.
     pub suite: Option<String>,
-    /// How the ends were joined.
+    /// How the two ends were joined.
     pub through: Through,
     /// The link.
     pub link: Link,
-    /// How many connections failed. They are in no other number, except that they widen the intervals of the times: they
-    /// came later than all that succeeded.
+    /// How many connections failed. They are in no other number, except that they widen the intervals of the times:
+    /// they took longer than all that succeeded.
     pub failed: usize,
-    /// The server's application held the first byte of an accepted request.
+    /// Until the server's application had the first byte of an accepted request.
     pub first_byte_us: Option<Summary>,
-    /// The client's handshake was complete.
+    /// Until the client's handshake was complete.
     pub handshake_us: Option<Summary>,
-    /// The client held the first byte of the response.
+    /// Until the client had the first byte of the response.
     pub response_us: Option<Summary>,
     /// Processor time inside the engine, at the client.
     pub client_engine_us: Option<Summary>,
-    /// At the server; `None` where reports have the wait for a store in it.
+    /// At the server; `None` if the reports include the wait for a store in it.
     pub server_engine_us: Option<Summary>,
-    /// Processor time of the whole end, the kernel's work for it included, at the client.
+    /// Processor time of the whole end, including the kernel's work for it, at the client.
     pub client_cpu_us: Option<Summary>,
     /// At the server.
     pub server_cpu_us: Option<Summary>,
-    /// Bytes of TCP payload that the client sent: the median.
+    /// Bytes of TCP payload sent by the client: the median.
     pub client_bytes: Option<f64>,
-    /// That the server sent.
+    /// Those sent by the server.
     pub server_bytes: Option<f64>,
-    /// That the client sent before anything came.
+    /// Those sent by the client before it received anything.
     pub first_flight: Option<f64>,
-    /// What one ticket costs; `None` also where the server waits for its store meanwhile, as for etcd: reports have
-    /// no processor time of that.
+    /// The cost of one ticket; `None` also if the server waits for its store meanwhile, as for etcd: reports have no
+    /// processor time of that.
     pub issuing: Option<Issuing>,
-    /// Whether the processor times and bytes above have the issuing of one ticket in them.
+    /// Whether the processor times and bytes above include the issuing of one ticket.
     pub with_issuing: bool,
 }
 
 impl Cell {
-    /// Processor time of both ends in microseconds: of the whole ends where that was measured, else of the engines.
+    /// Returns the processor time of both ends in microseconds: of the whole ends if measured, otherwise of the
+    /// engines.
     #[must_use]
     pub fn processor_us(&self) -> Option<f64> {
         let both = |one: Option<Summary>, other: Option<Summary>| Some(one?.median + other?.median);
@@ -158,7 +159,7 @@ impl Cell {
             .or_else(|| both(self.client_engine_us, self.server_engine_us))
     }
 
-    /// How far that may be off: the uncertainties of its parts. `None` with too few samples to know it.
+    /// Returns its uncertainty: the sum of those of its parts. `None` with too few samples.
     #[must_use]
     pub fn processor_uncertainty_us(&self) -> Option<f64> {
         let both = |one: Option<Summary>, other: Option<Summary>| {
@@ -168,25 +169,25 @@ impl Cell {
             .or_else(|| both(self.client_engine_us, self.server_engine_us))
     }
 
-    /// Processor time of the server in microseconds: of all of it where that was measured, else of its engine.
+    /// Returns the processor time of the server in microseconds: of the whole end if measured, otherwise of its engine.
     #[must_use]
     pub fn server_us(&self) -> Option<f64> {
         Some(self.server_cpu_us.or(self.server_engine_us)?.median)
     }
 }
 
-/// What one ticket costs: medians.
+/// The cost of one ticket: medians.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Issuing {
     /// Processor time of the server, in microseconds.
     pub server_us: f64,
     /// Of the client.
     pub client_us: f64,
-    /// On the way.
+    /// Bytes on the wire.
     pub bytes: f64,
 }
 
-/// From when on stolen keys open no recording. The worse is the greater.
+/// From when on stolen keys decrypt no recording. The worse is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ForwardSecrecy {
@@ -202,7 +203,7 @@ pub enum ForwardSecrecy {
     None,
 }
 
-/// What a way protects, as an adversary found who recorded it, replayed it, and stole everything afterwards.
+/// What a way protects, as found by an adversary who recorded it, replayed it, and stole all keys afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Protection {
     /// The way.
@@ -211,44 +212,44 @@ pub struct Protection {
     pub first_byte: ForwardSecrecy,
     /// Of what follows the handshake.
     pub session: ForwardSecrecy,
-    /// How often one request was executed: 1 is what the client asked for.
+    /// How often one request was executed; the client asked for 1.
     pub executions: u32,
-    /// Whether a quantum computer opens no recording of it.
+    /// Whether quantum computers can't decrypt a recording of it.
     pub post_quantum: bool,
 }
 
-/// What a server does when connections come back together.
+/// The load of a server when connections come back together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     /// The way.
     pub way: Way,
-    /// The cipher suite (`0x1302`), where the report names it.
+    /// The cipher suite (`0x1302`), if the report names it.
     pub suite: Option<String>,
-    /// Whether all came back at once, and once; else each user came back again and again.
+    /// Whether all came back once, at the same time; otherwise each user came back repeatedly.
     pub storm: bool,
-    /// How many connections in a storm, or how many users.
+    /// The number of connections in a storm, or of users.
     pub users: usize,
     /// The round-trip time, in milliseconds.
     pub rtt_ms: f64,
-    /// How many reconnections failed: what these cost is in the numbers, and no request of theirs was answered.
+    /// How many reconnections failed: their cost is included in the numbers, and their requests were not answered.
     pub failed: u64,
-    /// How long it took until the server's application had an accepted request: the median, in microseconds.
+    /// The median time until the server's application had an accepted request, in microseconds.
     pub first_accepted_us: Option<f64>,
     /// The 99th percentile.
     pub first_accepted_p99_us: Option<f64>,
-    /// Processor time of the server for each reconnection, in microseconds.
+    /// Processor time of the server per reconnection, in microseconds.
     pub server_us: f64,
-    /// That part of it that is TLS.
+    /// The part of it that TLS takes.
     pub server_tls_us: f64,
     /// How many tickets were made beforehand: more than there are reconnections, since they come in packs.
     pub tickets: u64,
-    /// What the server's stores held for each of these tickets, in bytes.
+    /// The memory of the server's stores per ticket, in bytes.
     pub held_bytes: Option<f64>,
 }
 
 impl Load {
-    /// Whether it says what a reconnection costs: of 1,000 at most one failed. One that failed may have cost next to
-    /// nothing. Storms alone: of others it isn't known how many reconnections there were.
+    /// Whether it is a valid measure of the cost of a reconnection: at most one in 1,000 failed. A failed one may have
+    /// cost next to nothing. Only storms: otherwise the number of reconnections is unknown.
     #[must_use]
     pub fn is_storm_that_succeeded(&self) -> bool {
         self.storm && self.failed.saturating_mul(1_000) <= self.users as u64
@@ -256,8 +257,8 @@ impl Load {
 }
 
 impl Evidence {
-    /// What was measured for a way over plain links, ends joined like this. The suite is the first one in the
-    /// evidence, if there are several.
+    /// Returns the measurements of a way over plain links, with ends joined like this. The suite is the first one in
+    /// the evidence, if there are several.
     pub fn plain_cells(&self, way: Way, through: Through) -> impl Iterator<Item = &Cell> {
         let of_way =
             move |cell: &&Cell| cell.way == way && cell.through == through && cell.link.is_plain();
@@ -265,7 +266,7 @@ impl Evidence {
         self.cells.iter().filter(of_way).filter(move |cell| Some(&cell.suite) == suite)
     }
 
-    /// What of it advice reads: cells over plain links, of one suite for each way.
+    /// Returns the part that advice reads: cells over plain links, of one suite for each way.
     #[must_use]
     pub fn for_advice(&self) -> Self {
         let is_read = |cell: &&Cell| {
@@ -276,15 +277,16 @@ impl Evidence {
         Self { cells, ..self.clone() }
     }
 
-    /// What an adversary found about a way; where nobody attacked it with its store, about the same way with keys in
-    /// memory, which [`Protection::way`] says.
+    /// Returns what an adversary found about a way; without an attack on its store, about the same way with keys in
+    /// memory, as [`Protection::way`] then shows.
     #[must_use]
     pub fn protection(&self, way: Way) -> Option<&Protection> {
         let of = |way: Way| self.protections.iter().find(|protection| protection.way == way);
         of(way).or_else(|| of(way.with_store(Store::Memory)))
     }
 
-    /// What one ticket of a way costs, where it was measured apart; `held_bytes` is what a server holds for it.
+    /// Returns the cost of one ticket of a way, if it was measured separately; `held_bytes` is the server's memory for
+    /// it.
     #[must_use]
     pub fn ticket(&self, way: Way, held_bytes: f64) -> Option<Ticket> {
         let of_way = self.cells.iter().filter(|cell| cell.way == way);
@@ -293,9 +295,9 @@ impl Evidence {
         Some(Ticket { processor_us: server_us + client_us, bytes, held_bytes })
     }
 
-    /// What a way costs over plain links, for the break-even; `None` where times or processor time weren't measured, or
-    /// at one round-trip time alone. Without issuing in the evidence a ticket costs what the caller says, which has no
-    /// default.
+    /// Returns the cost of a way over plain links, for the break-even; `None` if times or processor time were not
+    /// measured, or at one round-trip time only. If the evidence has no issuing, `ticket` is the cost of one, which has
+    /// no default.
     #[must_use]
     pub fn costs(&self, way: Way, through: Through, ticket: Ticket) -> Option<Costs> {
         let points = |value: fn(&Cell) -> Option<f64>| {

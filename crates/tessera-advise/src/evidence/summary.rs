@@ -2,62 +2,62 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What samples of one quantity say, in the unit of the samples.
+/// Statistics of samples of one quantity, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many samples.
+    /// The number of samples.
     pub samples: usize,
     /// Their median.
     pub median: f64,
-    /// The 95 % confidence interval of the median, from its order statistics; `None` with fewer than 6 samples, or where
-    /// so many failed that it has no upper end.
+    /// The 95 % confidence interval of the median, from its order statistics; `None` with fewer than 6 samples, or if
+    /// too many failed for an upper end.
     pub interval: Option<(f64, f64)>,
     /// The 99th percentile: the smallest sample that at least 99 % of them don't exceed.
     pub p99: f64,
 }
 
 impl Summary {
-    /// Of these samples; `None` without any.
+    /// Summarises these samples; `None` without any.
     #[must_use]
     pub fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         Self::beside_failed(samples, 0)
     }
 
-    /// Of the samples of those that succeeded, beside so many that failed; `None` without any samples. What failed took
-    /// longer than all that succeeded: the interval is that of all, the median and the percentile are of those that
-    /// succeeded.
+    /// Summarises the samples of connections that succeeded, when others failed; `None` without any samples. Failed
+    /// ones took longer than all that succeeded: the interval is that of all, while the median and the percentile are
+    /// of those that succeeded.
     #[must_use]
     pub fn beside_failed(samples: impl IntoIterator<Item = f64>, failed: usize) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         let count = sorted.len();
         let (upper, lower) = (sorted.get(count / 2)?, sorted.get((count - 1) / 2)?);
-        // With fewer than six that succeeded nothing is known of these either; and where half of all failed, the median
-        // is one that did.
+        // With fewer than six successes nothing is known of them either; and if half of all failed, the median is that
+        // of a failure.
         let is_known = median_rank(count).is_some() && failed < count;
         let asked = is_known.then(|| count + failed);
         let interval = asked.and_then(|asked| {
             let rank = median_rank(asked)?;
             Some((*sorted.get(rank - 1)?, *sorted.get(asked - rank)?))
         });
-        // In whole numbers: 0.99 has no exact double.
+        // In integers: 0.99 has no exact double.
         let p99 = *sorted.get((count * 99).div_ceil(100) - 1)?;
         Some(Self { samples: count, median: f64::midpoint(*lower, *upper), interval, p99 })
     }
 
-    /// The longer way from the median to an end of the interval; `None` with too few samples for one, or too many
-    /// failures.
+    /// Returns the larger distance from the median to an end of the interval; `None` with too few samples for one, or
+    /// too many failures.
     #[must_use]
     pub fn uncertainty(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (self.median - low).abs().max((high - self.median).abs()))
     }
 }
 
-/// The greatest k for which the k-th smallest and the k-th largest of so many samples enclose the median with a
+/// Returns the greatest k for which the k-th smallest and the k-th largest of `count` samples enclose the median with a
 /// confidence of at least 95 %, whatever the distribution; counted from 1. `None` with fewer than 6 samples, of which
 /// not even the outermost do.
 ///
-/// A sample is below the median with probability ½, so the number of those that are is binomial (order statistics;
+/// A sample is below the median with probability ½, so the number of samples below it is binomial (order statistics;
 /// David and Nagaraja, Order Statistics, 3rd edition, section 7.1).
 #[must_use]
 pub fn median_rank(count: usize) -> Option<usize> {
@@ -98,7 +98,7 @@ mod tests {
         let some = beside(20, 5).unwrap();
         assert_eq!((some.samples, some.median, some.p99), (20, 10.5, 20.0));
         assert_eq!((some.interval, some.uncertainty()), (Some((8.0, 18.0)), Some(7.5)));
-        // The end of the interval is one that failed.
+        // The interval ends in a failure.
         let many = beside(20, 10).unwrap();
         assert_eq!((many.interval, many.uncertainty()), (None, None));
         assert_eq!(beside(5, 1).unwrap().interval, None);
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(beside(0, 20), None);
     }
 
-    /// Against the tables of order-statistic intervals for the median.
+    /// Compares with the tables of order-statistic intervals for the median.
     #[test]
     fn intervals_are_those_of_the_tables() {
         for (count, rank) in
@@ -115,7 +115,7 @@ mod tests {
             assert_eq!(median_rank(count), rank, "{count} samples");
         }
         assert_eq!(median_rank(0), None);
-        // Sums of whole binomial coefficients, where 2⁻ⁿ is still a double and where it is 0.
+        // Compares with sums of exact binomial coefficients, where 2⁻ⁿ is still a double and where it is 0.
         for (count, rank) in
             [(1_000, 469), (1_001, 470), (1_100, 518), (10_000, 4_902), (20_000, 9_861)]
         {

@@ -1,10 +1,10 @@
-//! What was measured: the options of the paper, down to the last choice.
+//! The measured ways: the options of the paper, in every variant.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An option for N32, by the letter that Lastre et al. (Sensors 2025, 25(19), 6144, section 5.2) give it.
+/// An option for N32, by its letter in Lastre et al. (Sensors 2025, 25(19), 6144, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Letter {
     /// A full handshake, with certificates on both sides.
@@ -16,10 +16,10 @@ pub enum Letter {
     /// A ticket's PSK and a key exchange (psk_dhe_ke).
     #[serde(rename = "c")]
     C,
-    /// Early data as in RFC 8446, and nobody who remembers it.
+    /// Early data as in RFC 8446, without a memory of used tickets.
     #[serde(rename = "d")]
     D,
-    /// The same with tickets that a server takes once (RFC 8446 §8.1). Not in the paper.
+    /// The same with tickets that a server accepts once (RFC 8446 §8.1). Not in the paper.
     #[serde(rename = "d'")]
     DSingleUse,
     /// Forward-secret early data, accepted at most once.
@@ -28,10 +28,10 @@ pub enum Letter {
 }
 
 impl Letter {
-    /// All of them.
+    /// All options.
     pub const ALL: [Self; 6] = [Self::A, Self::B, Self::C, Self::D, Self::DSingleUse, Self::E];
 
-    /// The letter, as in reports.
+    /// Returns the letter, as in reports.
     #[must_use]
     pub fn letter(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Letter {
         }
     }
 
-    /// What it is, in a few words.
+    /// Returns a short name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -76,12 +76,12 @@ impl fmt::Display for Letter {
 pub enum KeyExchange {
     /// Classical.
     X25519,
-    /// Hybrid: secret as long as one of the two is.
+    /// Hybrid: secret as long as either part is.
     X25519MlKem768,
 }
 
 impl KeyExchange {
-    /// Its name in the registry of TLS.
+    /// Returns its name in the TLS registry.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -99,13 +99,13 @@ pub enum OneTimeKey {
     X25519,
     /// A hybrid key pair.
     X25519MlKem768,
-    /// A PSK that both ends have once: forward-secret only as far as both delete it.
+    /// A PSK that both ends have once: forward-secret only if both delete it.
     #[serde(rename = "one-time-psk")]
     Psk,
 }
 
 impl OneTimeKey {
-    /// Its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -116,18 +116,18 @@ impl OneTimeKey {
     }
 }
 
-/// How the handshake goes on after forward-secret early data.
+/// How the handshake continues after forward-secret early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Continuation {
-    /// With a key exchange of its own.
+    /// With another key exchange.
     PskDheKe,
     /// On the one-time key's secret alone.
     PskKe,
 }
 
 impl Continuation {
-    /// Its name in RFC 8446.
+    /// Returns its name in RFC 8446.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ impl Continuation {
     }
 }
 
-/// Where one-time keys and used tickets are remembered.
+/// Where one-time keys and used tickets are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Store {
@@ -149,7 +149,7 @@ pub enum Store {
 }
 
 impl Store {
-    /// Its name in reports.
+    /// Returns its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -159,29 +159,29 @@ impl Store {
     }
 }
 
-/// One way to connect, down to the last choice: a row of an experiment.
+/// One way to connect, in every detail: a row of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Way {
     /// The option.
     pub option: Letter,
-    /// How the handshake agrees a key; `None` if it doesn't.
+    /// The key exchange of the handshake; `None` without one.
     pub kx: Option<KeyExchange>,
     /// The kind of the one-time key, in (e).
     pub ticket_key: Option<OneTimeKey>,
-    /// How it goes on, in (e).
+    /// The continuation, in (e).
     pub continuation: Option<Continuation>,
-    /// Where the server remembers what was used.
+    /// Where the server stores what was used.
     pub store: Store,
 }
 
 impl Way {
-    /// An option without a one-time key, with memory as its store.
+    /// Creates an option without a one-time key, with memory as its store.
     #[must_use]
     pub fn plain(option: Letter, kx: Option<KeyExchange>) -> Self {
         Self { option, kx, ticket_key: None, continuation: None, store: Store::Memory }
     }
 
-    /// (e), with memory as its store. Without a key exchange it goes on with psk_ke.
+    /// Creates (e), with memory as its store. Without a key exchange it continues with psk_ke.
     #[must_use]
     pub fn forward_secret(ticket_key: OneTimeKey, kx: Option<KeyExchange>) -> Self {
         let continuation = match kx {
@@ -197,7 +197,7 @@ impl Way {
         }
     }
 
-    /// The same way with another store.
+    /// Returns the same way with another store.
     #[must_use]
     pub fn with_store(self, store: Store) -> Self {
         Self { store, ..self }

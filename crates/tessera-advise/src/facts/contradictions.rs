@@ -1,8 +1,9 @@
-//! Facts that can't be true together.
+//! Facts that contradict each other.
 
 use super::{EarlyRequests, Facts, Need, PeerTls, Risk, SharedStore};
 
-/// The first contradiction: the key to change, and what to do. `given` tells which facts are no defaults.
+/// Returns the first contradiction: the key to change, and what to do. `given` returns whether a fact is set, rather
+/// than a default.
 pub(super) fn find(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
     let found =
         of_early_data(facts).or_else(|| of_risks(facts)).or_else(|| of_stores(facts, &given));
@@ -11,7 +12,7 @@ pub(super) fn find(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'sta
 
 type Contradiction = Option<(&'static str, &'static str)>;
 
-/// What is about tickets, where there are none.
+/// Facts about tickets, when there are none.
 fn of_resumption(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'static str, String)> {
     let (why, instead) = match (facts.fresh_certificates, facts.peer_tls) {
         (true, _) => ("fresh-certificates = true", "fresh-certificates = false"),

@@ -1,4 +1,4 @@
-//! Facts as they are given: in a file, and by options, which count more.
+//! Parses facts from a file, and from options, which take precedence.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::values::{self, Value};
 use super::{Facts, FactsError, Risk, contradictions};
 
-/// The keys of a file of facts, which are the options of `tessera advise` too.
+/// The keys of a file of facts, which are also the options of `tessera advise`.
 pub const KEYS: [&str; 21] = [
     "application",
     "round-trip",
@@ -33,7 +33,7 @@ pub const KEYS: [&str; 21] = [
     "processor-price",
 ];
 
-/// Facts with where each was given.
+/// Facts, and where each was set.
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     file: Option<String>,
@@ -44,15 +44,15 @@ pub struct Given {
 struct Fact {
     text: String,
     place: String,
-    /// Whether it is a text in a file, between quotation marks.
+    /// Whether it is a quoted string in a file.
     quoted: bool,
 }
 
 impl Given {
-    /// The facts of a TOML file; `path` is its name in errors.
+    /// Reads the facts of a TOML file; `path` is its name in errors.
     ///
     /// # Errors
-    /// If it is no TOML, or has keys that are no facts.
+    /// If it is not TOML, or has unknown keys.
     pub fn in_file(path: &Path, text: &str) -> Result<Self, FactsError> {
         let file = path.display().to_string();
         let at = |position: usize| {
@@ -87,7 +87,7 @@ impl Given {
         Ok(Self { file: Some(file), facts })
     }
 
-    /// Adds the facts of options; they count more than those of the file. Keys that are no facts are ignored.
+    /// Adds the facts of options, which override those of the file. Unknown keys are ignored.
     #[must_use]
     pub fn with_options<'a>(
         mut self,
@@ -102,10 +102,10 @@ impl Given {
         self
     }
 
-    /// The facts, with defaults for what isn't given.
+    /// Returns the facts, with defaults for those that are not set.
     ///
     /// # Errors
-    /// If one is missing or can't be as it is, or if two contradict each other.
+    /// If a required fact is missing or one is invalid, or if two contradict each other.
     pub fn facts(&self) -> Result<Facts, FactsError> {
         let facts = self.read()?;
         match contradictions::find(&facts, |key| self.facts.contains_key(key)) {
@@ -114,18 +114,18 @@ impl Given {
         }
     }
 
-    /// `round-trip` alone, in milliseconds, where it is given.
+    /// Returns `round-trip`, in milliseconds, if it is set.
     ///
     /// # Errors
-    /// If it can't be as it is.
+    /// If it is invalid.
     pub fn round_trip_ms(&self) -> Result<Option<f64>, FactsError> {
         self.maybe("round-trip", values::milliseconds)
     }
 
-    /// Refuses facts that are not of these, for `what` alone uses these.
+    /// Rejects facts that `what` doesn't use.
     ///
     /// # Errors
-    /// If another one is given.
+    /// If another one is set.
     pub fn only(&self, used: &[&str], what: &str) -> Result<(), FactsError> {
         let Some((key, _)) = self.facts.iter().find(|(key, _)| !used.contains(key)) else {
             return Ok(());
@@ -188,7 +188,7 @@ impl Given {
         self.error(key, "this fact is needed; give it".into())
     }
 
-    /// A number, or true or false: a file has these without quotation marks.
+    /// Reads a number or a boolean, which a file has unquoted.
     fn bare<T>(&self, key: &'static str, read: Reader<T>) -> Result<Option<T>, FactsError> {
         let value = self.maybe(key, read)?;
         match self.facts.get(key).filter(|fact| fact.quoted) {
@@ -213,7 +213,7 @@ impl Given {
             .map_err(|what| self.error(key, format!("`{}`: {what}", printable(&fact.text))))
     }
 
-    /// An error about a fact, where it was given.
+    /// Creates an error about a fact, at the place where it was set.
     fn error(&self, key: &str, what: String) -> FactsError {
         let place = match (self.facts.get(key), &self.file) {
             (Some(fact), _) => fact.place.clone(),
@@ -230,7 +230,7 @@ fn known(name: &str) -> Option<&'static str> {
     KEYS.into_iter().find(|key| *key == name)
 }
 
-/// A value as an option would have it; `None` for tables and what else no fact is.
+/// Returns a value as an option would have it; `None` for tables and other types that no fact has.
 fn plain(value: &DeValue<'_>) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.to_string()),
@@ -251,7 +251,7 @@ fn plain(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// A text without what commands a terminal.
+/// Removes terminal control sequences from a text.
 fn printable(text: &str) -> String {
     let mut printable = String::new();
     for c in text.chars() {

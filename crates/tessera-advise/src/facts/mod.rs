@@ -1,4 +1,4 @@
-//! A deployment, as far as it decides how connections should come back.
+//! The facts of a deployment that decide how connections should come back.
 
 mod contradictions;
 mod given;
@@ -13,7 +13,7 @@ pub use given::{Given, KEYS};
 /// The facts of a deployment: two ends, and connections between them that break and come back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
-    /// `application`: what the advice is for. Default: a program of one's own.
+    /// `application`: what the advice is for. Default: a program with the library.
     pub application: Application,
     /// `round-trip`: between the two ends, in milliseconds.
     pub round_trip_ms: f64,
@@ -23,38 +23,38 @@ pub struct Facts {
     pub connections: f64,
     /// `waiting-requests`: how many requests wait for a connection that comes back. Default: 1.
     pub waiting_requests: f64,
-    /// `early-requests`: what may go with a first flight. Default: nothing.
+    /// `early-requests`: what a first flight may carry. Default: nothing.
     pub early_requests: EarlyRequests,
-    /// `forward-secrecy`: which data must stay closed to who steals keys later. Default: all.
+    /// `forward-secrecy`: which data must stay secret if keys are stolen later. Default: all.
     pub forward_secrecy: Need,
-    /// `post-quantum`: whether recordings must stay closed to quantum computers. Default: yes.
+    /// `post-quantum`: whether recordings must stay secret from quantum computers. Default: yes.
     pub post_quantum: bool,
-    /// `fresh-certificates`: whether each connection has to show certificates. Default: no.
+    /// `fresh-certificates`: whether each connection must present certificates. Default: no.
     pub fresh_certificates: bool,
-    /// `peer-tls`: what the other end speaks. Default: stock TLS 1.3.
+    /// `peer-tls`: what the other end supports. Default: stock TLS 1.3.
     pub peer_tls: PeerTls,
-    /// `servers`: how many answer under one name. Default: 1.
+    /// `servers`: how many share one name. Default: 1.
     pub servers: f64,
-    /// `same-server`: whether a client comes back to the server that it left, as a balancer with affinity has it. Default:
+    /// `same-server`: whether a client returns to the server that it left, as with a balancer with affinity. Default:
     /// no, to any of them.
     pub same_server: bool,
     /// `shared-store`: what they share for one-time keys. Default: nothing.
     pub shared_store: SharedStore,
-    /// `store-round-trip`: the way to that, in milliseconds.
+    /// `store-round-trip`: the round-trip time to it, in milliseconds.
     pub store_round_trip_ms: Option<f64>,
-    /// `ticket-memory`: how many bytes a server may hold for tickets. Default: no limit.
+    /// `ticket-memory`: how many bytes a server may use for tickets. Default: no limit.
     pub ticket_memory: Option<f64>,
-    /// `server-processor`: how long the server may compute for one reconnection, in microseconds. Default: no limit.
+    /// `server-processor`: the server's limit of processor time per reconnection, in microseconds. Default: no limit.
     pub server_processor_us: Option<f64>,
     /// `longest-ticket-lifetime`, in hours. Default: seven days, TLS's limit (RFC 8446 §4.6.1).
     pub longest_ticket_lifetime_hours: f64,
-    /// `deletes-one-time-psks`: whether both ends really delete them, backups included. Default: no.
+    /// `deletes-one-time-psks`: whether both ends actually delete them, backups included. Default: no.
     pub deletes_one_time_psks: bool,
-    /// `accept-risk`: what the owner accepts. Default: nothing.
+    /// `accept-risk`: the risks that the owner accepts. Default: none.
     pub accept_risk: Vec<Risk>,
-    /// `bandwidth`: how many bytes a second the link takes, where it is slow enough to count. Default: no limit.
+    /// `bandwidth`: the rate of the link in bytes per second, if it is low enough to matter. Default: no limit.
     pub bandwidth: Option<f64>,
-    /// `processor-price`: how many seconds of one request's waiting a second of processor is worth. Default: 1.
+    /// `processor-price`: how many seconds of one request's waiting a second of processor time is worth. Default: 1.
     pub processor_price: f64,
 }
 
@@ -62,29 +62,29 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Application {
-    /// A program of one's own, which may take every way (docs/library.md).
+    /// A program with the library, which supports every way (docs/library.md).
     Own,
-    /// `tessera sepp`, which takes some, and has settings for some (docs/sepp.md).
+    /// `tessera sepp`, which supports some ways, and has settings for some (docs/sepp.md).
     Sepp,
     /// `tessera tunnel`, likewise (docs/tunnel.md).
     Tunnel,
 }
 
-/// What may go with a first flight, before the server has answered.
+/// What a first flight may carry, before the server has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyRequests {
     /// Nothing.
     None,
-    /// Requests that must be processed at most once, and of which the client learns what became.
+    /// Requests that must be processed at most once, and whose fate the client learns.
     AtMostOnce,
-    /// Requests that may be processed many times: it does no harm, and nobody learns anything from it.
+    /// Requests that may be processed many times: this does no harm, and reveals nothing to an attacker.
     Repeatable,
 }
 
 /// Which data must be forward-secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// All, early data too.
+    /// All, including early data.
     Always,
     /// What follows the handshake.
     AfterHandshake,
@@ -92,14 +92,14 @@ pub enum Need {
     NotNeeded,
 }
 
-/// What the other end speaks.
+/// What the other end supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerTls {
     /// Tessera, or another implementation of docs/0rtt-fs.md.
     Tessera,
     /// TLS 1.3 with tickets.
     Stock,
-    /// TLS 1.3 that issues no tickets, or takes none.
+    /// TLS 1.3 that issues no tickets, or accepts none.
     StockWithoutTickets,
 }
 
@@ -112,21 +112,22 @@ pub enum SharedStore {
     Etcd,
 }
 
-/// A risk that somebody has to accept by its name.
+/// A risk that the owner must accept by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Risk {
-    /// Whoever steals a ticket key later reads whole sessions.
+    /// An attacker who steals a ticket key later reads whole sessions.
     NoForwardSecrecy,
-    /// Whoever steals a ticket key later reads early data.
+    /// An attacker who steals a ticket key later reads early data.
     EarlyDataWithoutForwardSecrecy,
     /// A copy of a first flight is processed again.
     Replay,
-    /// Whoever reads the one-time key before it is taken reads the whole connection, and not its early data alone.
+    /// An attacker who reads the one-time key before it is taken reads the whole connection, and not only its early
+    /// data.
     EarlyKeyExchange,
 }
 
 impl Risk {
-    /// Its name in facts.
+    /// Returns its name in facts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -139,7 +140,7 @@ impl Risk {
 }
 
 impl Facts {
-    /// A deployment at this round-trip time, with the defaults for everything else and one reconnection an hour.
+    /// Creates a deployment at this round-trip time, with one reconnection an hour and defaults for the rest.
     #[must_use]
     pub fn at(round_trip_ms: f64) -> Self {
         Self {
@@ -174,7 +175,7 @@ impl Facts {
     }
 }
 
-/// Why facts can't be as they are: where, and what to do.
+/// Why facts are invalid: where, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactsError {
     /// The file, line and key, or the option.

@@ -47,7 +47,7 @@ fn every_fact_is_read_from_a_file_and_from_an_option() {
     ];
     assert_eq!(facts.map(|(key, ..)| key), KEYS);
     let text: String = facts.iter().map(|(key, value, _)| format!("{key} = {value}\n")).collect();
-    // A space before a unit is for people.
+    // A space before a unit is for readability.
     let of_file = file(&text.replace("0.25 s", "250ms")).unwrap();
     let options = facts.map(|(key, _, option)| (key, option.to_owned()));
     let of_options = Given::default().with_options(options).facts().unwrap();
@@ -128,7 +128,7 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
     assert!(error.starts_with("--round-trip: `soon`"), "{error}");
 }
 
-/// The unit may make a number infinite that wasn't, and sums and products of facts may.
+/// Units can overflow a finite number to infinity, and so can sums and products of facts.
 #[test]
 fn facts_without_measure_are_refused_with_the_limit() {
     for (key, limit, beyond, expected) in [
@@ -168,7 +168,7 @@ fn facts_without_measure_are_refused_with_the_limit() {
     }
 }
 
-/// TOML has words for both, and an option is a text anyway.
+/// TOML has types for both, and an option is a string anyway.
 #[test]
 fn numbers_and_booleans_between_quotation_marks_are_refused_with_what_to_write() {
     for (text, expected) in [
@@ -268,7 +268,7 @@ fn contradictions_are_refused_with_the_fact_to_change_and_what_to_do() {
         assert_eq!(error.place, format!("facts.toml:{line}: {key}"), "{text}: {error}");
         assert!(error.what.contains("; "), "what to do: {error}");
     }
-    // What is missing has no line, and has the file's name.
+    // A missing key has no line, only the file's name.
     let error = file(&format!("{LEAST}servers = 3\nshared-store = \"etcd\"")).unwrap_err();
     assert_eq!(error.place, "facts.toml: store-round-trip");
     let both = Given::in_file(Path::new("facts.toml"), LEAST).unwrap();

@@ -1,21 +1,21 @@
-//! Values of facts: words, numbers, times and bytes with their units.
+//! Parses values of facts: words, numbers, times and bytes with their units.
 
 use super::{Application, EarlyRequests, Need, PeerTls, Risk, SharedStore};
 
-/// The longest that TLS lets a ticket live, in hours (RFC 8446 §4.6.1).
+/// The longest lifetime of a ticket in TLS, in hours (RFC 8446 §4.6.1).
 pub(super) const SEVEN_DAYS: f64 = 7.0 * 24.0;
 
-/// The longest time that a round trip or the like takes: an hour, in seconds. Far more than any link, and far less than
-/// what sums and products of it could make infinite.
+/// The longest time for a round trip and the like: an hour, in seconds. Far more than any link has, and far less than
+/// sums and products could overflow.
 const LONGEST: f64 = 3600.0;
-/// The greatest number of anything.
+/// The greatest value of any number.
 const MOST: f64 = 1e9;
 /// The most memory: 1,024 TiB, in bytes.
 const MOST_MEMORY: f64 = 1_125_899_906_842_624.0;
-/// The least that a connection comes back in an hour: once in a century.
+/// The lowest rate of reconnections per hour: one in a century.
 const SELDOM: f64 = 1e-6;
 
-/// A value that is one of some words.
+/// A value with a fixed set of words.
 pub(super) trait Value: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
@@ -74,25 +74,25 @@ impl Value for Risk {
     ];
 }
 
-/// Several words, between commas.
+/// Parses words, separated by commas.
 pub(super) fn list<T: Value>(text: &str) -> Result<Vec<T>, String> {
     text.split(',').filter(|word| !word.trim().is_empty()).map(T::read).collect()
 }
 
-/// A number from 0 on.
+/// Parses a number from 0 on.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     positive(text)
         .filter(|number| *number <= MOST)
         .ok_or_else(|| format!("expected a number from 0 on, up to {MOST}"))
 }
 
-/// A number from 0 on, of any size.
+/// Parses a number from 0 on, of any size.
 fn positive(text: &str) -> Option<f64> {
     let number: f64 = text.trim().replace('_', "").parse().ok()?;
     (number.is_finite() && !number.is_sign_negative()).then_some(number)
 }
 
-/// How often a connection comes back.
+/// Parses a rate of reconnections.
 pub(super) fn reconnections(text: &str) -> Result<f64, String> {
     let number = number(text)?;
     if number == 0.0 {
@@ -106,7 +106,7 @@ pub(super) fn reconnections(text: &str) -> Result<f64, String> {
     Ok(number)
 }
 
-/// A whole number from 1 on.
+/// Parses a whole number from 1 on.
 pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
     let least_one = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
     number(text)
@@ -116,7 +116,7 @@ pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
-    // Not by way of seconds: 371 ms must be as many as a report has.
+    // Not through seconds: 371 ms must equal a report's value exactly.
     const UNITS: &[(&str, f64)] = &[("us", 1e-3), ("µs", 1e-3), ("ms", 1.0)];
     let milliseconds = match with_unit(text, UNITS) {
         Some(milliseconds) => milliseconds,
@@ -129,7 +129,7 @@ pub(super) fn microseconds(text: &str) -> Result<f64, String> {
     up_to_an_hour(seconds(text)? * 1e6, LONGEST * 1e6)
 }
 
-/// A time, whose limit is an hour in its unit.
+/// Checks a time against the limit of an hour, in its unit.
 fn up_to_an_hour(time: f64, hour: f64) -> Result<f64, String> {
     match time <= hour {
         true => Ok(time),
@@ -137,9 +137,9 @@ fn up_to_an_hour(time: f64, hour: f64) -> Result<f64, String> {
     }
 }
 
-/// How long a ticket may live, in hours.
+/// Parses the lifetime of a ticket, in hours.
 pub(super) fn lifetime_hours(text: &str) -> Result<f64, String> {
-    // In TLS it is a number of whole seconds.
+    // In TLS it is a whole number of seconds.
     let seconds = seconds(text)?;
     if (1.0..=SEVEN_DAYS * 3600.0).contains(&seconds) {
         Ok(seconds / 3600.0)
@@ -163,7 +163,7 @@ fn seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a time with its unit: 134ms, 300us, 2h".to_owned())
 }
 
-/// A number of bytes.
+/// Parses a number of bytes.
 pub(super) fn bytes(text: &str) -> Result<f64, String> {
     const UNITS: &[(&str, f64)] =
         &[("B", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0), ("GiB", 1_073_741_824.0)];
@@ -175,7 +175,7 @@ pub(super) fn bytes(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Bytes a second; a link that takes less than one is none.
+/// Parses a rate in bytes per second, at least one.
 pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
     const UNITS: &[(&str, f64)] =
         &[("bit", 0.125), ("kbit", 125.0), ("Mbit", 125_000.0), ("Gbit", 125_000_000.0)];
@@ -186,7 +186,7 @@ pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected what a link takes, with its unit: 20kbit/s, 2Mbit/s".to_owned())
 }
 
-/// A number with one of these units; 0 needs none.
+/// Parses a number with one of these units; 0 needs none.
 fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let text = text.trim();
     let digits = text.trim_end_matches(|c: char| c.is_alphabetic());

@@ -1,5 +1,5 @@
 //! Table 6 of Lastre et al. (Sensors 2025, 25(19), 6144) as a program: which way of reconnecting N32-f is acceptable,
-//! judged by what an adversary achieved and not by a list.
+//! judged by what an adversary achieved and not by a fixed list.
 
 use std::fmt;
 
@@ -11,36 +11,36 @@ use crate::evidence::{
 };
 use crate::facts::Facts;
 
-/// The table, ours beside the paper's.
+/// The table, ours next to the paper's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Table6 {
     /// The round-trip time of its costs, in milliseconds.
     pub rtt_ms: f64,
     /// Its rows, in the paper's order.
     pub rows: Vec<Row>,
-    /// Where the numbers come from.
+    /// The sources of the numbers.
     pub sources: Vec<Source>,
 }
 
 /// A row: N32-c begins with a full handshake and mutual TLS, and N32-f comes back like this.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// The paper's name of it.
+    /// The paper's name for it.
     pub reconnection: &'static str,
-    /// What the paper says.
+    /// The paper's judgement.
     pub paper: Judgement,
-    /// What the evidence says; `None` where nobody attacked it.
+    /// The judgement by the evidence; `None` if no adversary attacked it.
     pub ours: Option<Judgement>,
-    /// What it takes.
+    /// Its cost.
     pub cost: Vec<Measurement>,
 }
 
-/// What is to be thought of a way.
+/// A judgement of a way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     /// Acceptable or not.
     pub assessment: Assessment,
-    /// How much is at risk.
+    /// The level of risk.
     pub risk: RiskLevel,
     /// Why.
     pub reason: String,
@@ -54,25 +54,25 @@ pub enum Assessment {
     Acceptable,
     /// The paper's word for what it had not validated.
     Promising,
-    /// It may be used where a condition holds that no protocol can enforce.
+    /// It may be used under a condition that no protocol can enforce.
     Conditional,
-    /// It should not be used without somebody who accepts the risk by its name.
+    /// It should only be used if the owner accepts the risk by its name.
     Concerning,
 }
 
-/// How much is at risk. The worse is the greater.
+/// The level of risk. The worse is the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RiskLevel {
     /// Little.
     Low,
-    /// Something, under a condition.
+    /// Some, under a condition.
     Medium,
     /// Signalling of subscribers.
     High,
 }
 
-/// The table, by this evidence, with costs at this round-trip time in milliseconds.
+/// Computes the table from this evidence, with costs at this round-trip time in milliseconds.
 #[must_use]
 pub fn table_6(evidence: &Evidence, rtt_ms: f64) -> Table6 {
     use Assessment::{Acceptable, Concerning, Promising};
@@ -90,7 +90,7 @@ pub fn table_6(evidence: &Evidence, rtt_ms: f64) -> Table6 {
         ("PSK-(EC)DHE", &[psk_dhe], Acceptable, Low, "Maintains forward secrecy"),
         ("0-RTT", &[zero_rtt], Concerning, High, "Replay vulnerabilities"),
         ("0-RTT FS", &[forward_secret], Promising, Low, "Requires validation"),
-        // No way of its own was measured: it has the flaws of both.
+        // The combination was not measured: it has the flaws of both.
         ("PSK + 0-RTT", &[psk, zero_rtt], Concerning, High, "Mixed mode complexity"),
         ("full handshake", &[full], Acceptable, Low, "Maximum security, high latency"),
     ];
@@ -108,7 +108,7 @@ pub fn table_6(evidence: &Evidence, rtt_ms: f64) -> Table6 {
     Table6 { rtt_ms, rows: rows.into(), sources: evidence.sources.clone() }
 }
 
-/// What is to be thought of a way, by what an adversary achieved.
+/// Judges a way by what an adversary achieved.
 #[must_use]
 pub fn judge(found: &Protection) -> Judgement {
     let replayed = (found.executions > 1).then(|| {
@@ -153,7 +153,7 @@ pub fn judge(found: &Protection) -> Judgement {
     }
 }
 
-/// The worse of both, with the reasons of both.
+/// Returns the worse of both, with the reasons of both.
 fn worse(one: Judgement, other: Judgement) -> Judgement {
     Judgement {
         assessment: one.assessment.max(other.assessment),

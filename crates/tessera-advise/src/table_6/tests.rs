@@ -4,7 +4,7 @@ fn table() -> Table6 {
     table_6(&Evidence::embedded().unwrap(), 134.0)
 }
 
-/// Each row as the paper has it, and as the evidence judges it.
+/// Each row as in the paper, and as the evidence judges it.
 #[test]
 fn every_row_is_judged_by_what_was_measured() {
     use Assessment::{Acceptable, Concerning, Promising};
@@ -31,7 +31,7 @@ fn every_row_is_judged_by_what_was_measured() {
     }
 }
 
-/// Another outcome of the attacks gives another judgement.
+/// Other results of the attacks change the judgement.
 #[test]
 fn the_judgement_follows_the_adversary() {
     let mut evidence = Evidence::embedded().unwrap();

@@ -239,7 +239,7 @@ const TOMBSTONES: usize = 10;
 const USED: &[u8] = b"u";
 const BURNED: &[u8] = b"b";
 
-/// Returns the greatest byte string that is not exceeded by any value whose secret has expired at `unix`.
+/// Returns a byte string that only values of secrets not yet expired at `unix` exceed.
 fn not_after(unix: Duration) -> [u8; 8] {
     millis(unix).saturating_add(1).to_be_bytes()
 }

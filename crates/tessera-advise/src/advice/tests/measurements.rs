@@ -1,4 +1,4 @@
-//! What was measured, and what it says of other deployments.
+//! Measurements, and what they imply for other deployments.
 
 use super::*;
 use crate::evidence::{Issuing, Load, Protection, Summary, Through};
@@ -6,7 +6,7 @@ use crate::evidence::{Issuing, Load, Protection, Summary, Through};
 const FACTS: &str =
     "reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once connections=1000";
 
-/// The evidence with its cells at these round-trip times alone.
+/// Returns the evidence, restricted to cells at these round-trip times.
 fn at(rtts: &[f64]) -> Evidence {
     let mut evidence = evidence();
     evidence.cells.retain(|cell| rtts.contains(&cell.link.rtt_ms));
@@ -53,15 +53,15 @@ fn what_was_measured_in_memory_says_nothing_about_a_distance() {
     assert_eq!(engine.through(105.0), None);
     let error = advise(&engine, &facts("105ms")).unwrap_err();
     assert!(matches!(&error, NoAdvice::Unmeasured { measured_ms, .. } if measured_ms.is_empty()));
-    // Not even where somebody wrote distances beside it.
+    // Not even if a distance was added by hand.
     let mut far = evidence();
     far.cells.iter_mut().for_each(|cell| cell.through = Through::Engine);
     assert!(advise(&far, &facts("134ms")).is_err());
     assert!(advise(&engine, &facts("0")).is_ok());
 }
 
-/// What isn't the link's stays as it was measured at the nearest round-trip time; responses get longer by the round
-/// trips that they take.
+/// Beyond the measured range, responses grow by their round trips, and the rest stays as at the nearest measured
+/// round-trip time.
 #[test]
 fn beyond_what_was_measured_only_round_trips_are_added() {
     let (measured, far) = (facts("134ms"), facts("1s"));
@@ -83,7 +83,7 @@ fn beyond_what_was_measured_only_round_trips_are_added() {
     assert!(below.summary[2].contains("below what was measured, from 33 ms on"), "{below}");
 }
 
-/// Less work at 134 ms than at 33, as noise has it, and less uncertainty.
+/// By noise, less work and less uncertainty at 134 ms than at 33.
 #[test]
 fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
     let two = at(&[33.0, 134.0]);
@@ -122,7 +122,7 @@ fn no_time_gets_below_zero_and_no_uncertainty_vanishes() {
     }
 }
 
-/// Whatever is read as a fact, no sum or product of it is beyond numbers.
+/// No accepted facts overflow a sum or a product.
 #[test]
 fn the_greatest_and_smallest_facts_have_numbers() {
     const EXTREMES: [(&str, [&str; 2]); 6] = [
@@ -171,10 +171,10 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     let told = error.to_string();
     assert!(told.starts_with("n = 2 of (a) full handshake"), "{told}");
     assert!(told.contains(": six samples are needed before anything counts as sure; "), "{told}");
-    // Where nothing is to be chosen, nothing has to be sure.
+    // A forced choice needs no certainty.
     let only = given("round-trip=134ms reconnections-per-hour=4 fresh-certificates=true");
     assert_eq!(advise(&two, &only).unwrap().way.option, Letter::A);
-    // One way with too few, at one round-trip time: the first line says so.
+    // One way with too few samples, at one round-trip time: the first line reports it.
     let mut some = evidence();
     let of_e = |cell: &&mut crate::evidence::Cell| {
         cell.way.option == Letter::E && cell.link.rtt_ms == 33.0
@@ -190,7 +190,7 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     assert!(advice.summary[0].ends_with("; (e) may be used, and wasn't measured"), "{advice}");
 }
 
-/// A report's median is of those that succeeded, which says little where others didn't.
+/// A report's median is of the connections that succeeded, which means little if others failed.
 #[test]
 fn what_failed_is_told_and_makes_numbers_less_sure() {
     let with_failures = |failed: usize, interval_of: fn(&mut Summary)| {
@@ -211,7 +211,7 @@ fn what_failed_is_told_and_makes_numbers_less_sure() {
     assert_eq!(many.way.option, Letter::C);
     let expected = "; of (e) n = 41, 30 failed: too many failed for anything to count as sure";
     assert!(many.summary[0].ends_with(expected), "{many}");
-    // Where all failed there is no median, and those of other round-trip times don't stand in for it.
+    // If all failed there is no median, and other round-trip times must not replace it.
     let mut all = evidence();
     let there = |cell: &&mut crate::evidence::Cell| {
         cell.way.option == Letter::E && cell.link.rtt_ms == 134.0
@@ -222,7 +222,7 @@ fn what_failed_is_told_and_makes_numbers_less_sure() {
     let advice = advise(&all, &facts("134ms")).unwrap();
     assert_eq!(advice.way.option, Letter::C);
     assert!(advice.summary[0].contains("of (e) n = 41, 41 failed: too many failed"), "{advice}");
-    // Where it is the safest way, nothing is advised.
+    // If that is the safest way, there is no advice.
     let mut full = evidence();
     for cell in full.cells.iter_mut().filter(|cell| cell.way.option == Letter::A) {
         cell.failed = 30;
@@ -268,7 +268,7 @@ fn a_storm_that_failed_costs_nothing_and_does_not_count() {
     assert!(what.ends_with("measured one after the other"), "{what}");
 }
 
-/// The evidence that comes along has no cell with etcd.
+/// The built-in evidence has no cell with etcd.
 #[test]
 fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
     const MARK: &str = "measured with keys in memory; etcd's own work not measured";
@@ -292,7 +292,7 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
     let store = line(&advice, "store");
     let [way_there] = store.cost.as_slice() else { panic!("{store:?}") };
     assert_eq!(way_there.numbers[0].value, 500.0);
-    // Nor is what an adversary achieved.
+    // Nor are the adversary's results.
     let requests = line(&advice, "early requests");
     assert_eq!(requests.cost[0].way, Some(advice.way.with_store(Store::Memory)));
     assert!(requests.reason.ends_with("; it was attacked with keys in memory, and not in etcd"));
@@ -309,7 +309,7 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
     assert_eq!(line(&sepp, "continuation").answer, "psk_dhe_ke");
     assert!(sepp.summary[3].starts_with("risks: early data is readable"), "{sepp}");
 
-    // With cells and an adversary of etcd's own they are told as they are.
+    // With measurements of etcd itself, cells and adversary are reported without the remark.
     let mut own = evidence();
     let with_etcd = |way: Way| way.with_store(Store::Etcd);
     for cell in own.cells.clone().into_iter().filter(|cell| cell.way.option == Letter::E) {
@@ -324,7 +324,7 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
     assert!(!text.contains(MARK) && !text.contains("attacked with keys in memory"), "{text}");
     assert_eq!(line(&advice, "store").cost.len(), 2, "{text}");
     assert_eq!(line(&advice, "early requests").cost[0].way, Some(advice.way));
-    // One who had requests executed again is heard, whatever was achieved in memory.
+    // A replay that succeeded with etcd counts, whatever happened in memory.
     for found in own.protections.iter_mut().filter(|found| found.way.store == Store::Etcd) {
         found.executions = 2;
     }
@@ -337,7 +337,7 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
         let advice = advise(evidence, &facts("134ms")).unwrap();
         line(&advice, "pays").clone()
     };
-    // Each reconnection has the issuing of one ticket in it.
+    // Each reconnection includes the issuing of one ticket.
     let within = evidence();
     assert!(!pays(&within).answer.contains("if it comes back"));
     let mut apart = evidence();
@@ -356,7 +356,7 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
     assert_eq!(pays(&apart).answer, "not known");
 }
 
-/// What is saved is said of the way that saves it, in its unit.
+/// A saving is attributed to the way that saves, in its unit.
 #[test]
 fn each_way_pays_for_a_reason_of_its_own() {
     let pays = |facts: &str| line(&advice(&format!("round-trip=134ms {facts}")), "pays").clone();
@@ -378,7 +378,7 @@ fn each_way_pays_for_a_reason_of_its_own() {
         serde_json::to_value(&alone.cost[0]).unwrap()["numbers"][0]["unit"],
         "us_of_waiting"
     );
-    // Nobody waits.
+    // No request waits.
     let nobody = pays("reconnections-per-hour=4 waiting-requests=0");
     assert!(!nobody.reason.contains("each request"), "{nobody:?}");
 }

@@ -1,4 +1,4 @@
-//! Deployments, and what fits them.
+//! Deployments, and the advice for them.
 
 mod measurements;
 mod sepp;
@@ -21,7 +21,7 @@ fn given(facts: &str) -> Facts {
     Given::default().with_options(options).facts().unwrap()
 }
 
-/// Advice for these facts, each line of it with its reason and what was measured.
+/// Returns the advice for these facts; checks that each line has its reason and measurements.
 #[track_caller]
 fn advice(facts: &str) -> Advice {
     let advice = advise(&evidence(), &given(facts)).unwrap();
@@ -41,7 +41,7 @@ fn advice(facts: &str) -> Advice {
     advice
 }
 
-/// What rules an option out.
+/// Returns what rules an option out.
 #[track_caller]
 fn ruled_out(advice: &Advice, option: Letter) -> Option<&'static str> {
     advice.others.iter().find(|other| other.way.option == option).unwrap().ruled_out_by
@@ -54,7 +54,7 @@ fn line<'a>(advice: &'a Advice, about: &str) -> &'a Line {
 
 const HYBRID: Option<KeyExchange> = Some(KeyExchange::X25519MlKem768);
 
-/// 1. Two SEPPs that are Tessera, Seoul and Los Angeles, and discovery may go first.
+/// 1. Two Tessera SEPPs, in Seoul and Los Angeles; discovery may be early.
 #[test]
 fn far_away_partners_with_tessera_at_both_ends_come_back_with_forward_secret_early_data() {
     let advice = advice(
@@ -66,7 +66,7 @@ fn far_away_partners_with_tessera_at_both_ends_come_back_with_forward_secret_ear
     assert_eq!(advice.way.store, Store::Memory);
     assert_eq!(line(&advice, "one-time key's lifetime").answer, "1 h");
     assert!(advice.settings.contains(&"early-data = \"fs\"".to_owned()));
-    // It saves the round trip, and the number says so.
+    // It saves the round trip, and the number shows it.
     let saved = line(&advice, "reconnection").cost.last().unwrap().numbers[0].value;
     assert!((-140e3..-130e3).contains(&saved), "{saved} µs");
     assert_eq!(line(&advice, "early requests").cost[0].numbers[0].value, 1.0, "executed once");
@@ -104,7 +104,7 @@ fn a_peer_without_tickets_makes_full_handshakes() {
     assert_eq!(line(&advice, "key exchange").answer, "X25519MLKEM768");
 }
 
-/// 4. An auditor wants each connection to show certificates.
+/// 4. An auditor requires certificates in each connection.
 #[test]
 fn who_needs_fresh_certificates_resumes_nothing() {
     let advice = advice(
@@ -129,7 +129,7 @@ fn without_requests_that_may_be_early_there_is_no_early_data() {
     assert_eq!(ruled_out(&advice, Letter::E), Some("early-requests"));
 }
 
-/// 6. Devices with little memory at the server, which really delete what they used.
+/// 6. Devices with little memory at the server, which reliably delete what they used.
 #[test]
 fn little_memory_and_reliable_deletion_lead_to_one_time_psks() {
     let facts = "round-trip=134ms reconnections-per-hour=1 connections=100000 peer-tls=tessera \
@@ -148,7 +148,7 @@ fn little_memory_and_reliable_deletion_lead_to_one_time_psks() {
     assert_eq!(line(&with, "continuation").answer, "psk_ke");
 }
 
-/// 7. Nobody keeps recordings of it, and processors are dear.
+/// 7. Recordings are no concern, and processor time is expensive.
 #[test]
 fn where_quantum_computers_do_not_matter_the_cheaper_keys_are_taken() {
     let advice = advice(
@@ -161,7 +161,7 @@ fn where_quantum_computers_do_not_matter_the_cheaper_keys_are_taken() {
     assert!(saved < 0.0, "X25519 is less work: {saved} µs");
 }
 
-/// 8. Nobody waits for the connection: a keep-alive makes it again in the background.
+/// 8. No request waits for the connection: a keep-alive restores it in the background.
 #[test]
 fn where_nobody_waits_the_saved_round_trip_is_worth_nothing() {
     let advice = advice(
@@ -170,13 +170,13 @@ fn where_nobody_waits_the_saved_round_trip_is_worth_nothing() {
     assert_eq!(advice.way, Way::plain(Letter::C, HYBRID), "less work than any hybrid (e)");
 }
 
-/// 9. N32-f that breaks once in a month, under tickets of an hour.
+/// 9. N32-f breaks once a month, under tickets of an hour.
 #[test]
 fn long_lived_connections_with_short_tickets_gain_nothing_that_is_sure() {
     let facts = "round-trip=134ms reconnections-per-hour=0.0014 peer-tls=tessera early-requests=at-most-once";
     let short = advice(&format!("{facts} longest-ticket-lifetime=1h"));
     assert_eq!(short.way, Way::plain(Letter::A, HYBRID), "99.9 % would come too late");
-    // With tickets as long as they may be, 3 of 100 gain a round trip, and more resume.
+    // With the longest tickets, 3 of 100 reconnections save a round trip, and more resume.
     let long = advice(facts);
     assert_eq!(long.way.option, Letter::E);
     assert_eq!(line(&long, "one-time key's lifetime").answer, "24 h");
@@ -184,7 +184,7 @@ fn long_lived_connections_with_short_tickets_gain_nothing_that_is_sure() {
     assert!(line(&long, "one-time key's lifetime").reason.starts_with("3 of 100"));
 }
 
-/// 10. A stock peer, requests that do no harm twice, and an owner who accepts both risks of RFC 8446's early data.
+/// 10. A stock peer, requests that are harmless twice, and an owner who accepts both risks of RFC 8446's early data.
 #[test]
 fn replayable_early_data_needs_both_of_its_risks_accepted() {
     let facts = "round-trip=134ms reconnections-per-hour=4 early-requests=repeatable \
@@ -206,7 +206,7 @@ fn replayable_early_data_needs_both_of_its_risks_accepted() {
     assert_eq!(ruled_out(&both, Letter::D), Some("evidence"), "not without a register");
 }
 
-/// The lab replays to one server. Ten have ten registers of used tickets.
+/// The lab replays to one server. Ten servers have ten registers of used tickets.
 #[test]
 fn each_server_has_a_register_of_used_tickets_of_its_own() {
     let facts = "round-trip=134ms reconnections-per-hour=4 early-requests=repeatable \
@@ -219,7 +219,7 @@ fn each_server_has_a_register_of_used_tickets_of_its_own() {
     let requests = line(&ten, "early requests");
     assert!(requests.reason.contains("; each of 10 servers has a register of used tickets"));
     assert!(requests.cost[0].numbers[0].what.contains("replayed to one server"), "{requests:?}");
-    // One that the adversary got nothing from says nothing of ten.
+    // An adversary's failure against one server proves nothing for ten.
     let mut once = evidence();
     for found in &mut once.protections {
         found.executions = 1;
@@ -234,7 +234,7 @@ fn each_server_has_a_register_of_used_tickets_of_its_own() {
     }
 }
 
-/// 11. Sessions whose content is worth nothing tomorrow, and hardly any processor.
+/// 11. Sessions whose content is worthless tomorrow, and hardly any processor time.
 #[test]
 fn psk_only_is_for_those_who_gave_up_forward_secrecy_by_name() {
     let facts =
@@ -246,7 +246,7 @@ fn psk_only_is_for_those_who_gave_up_forward_secrecy_by_name() {
     assert_eq!(accepted.settings[1], "risky-psk-ke = true");
 }
 
-/// 12. Three servers beside each other with an etcd, and with one that is as far away as the client.
+/// 12. Three servers close to an etcd, and with one that is as far away as the client.
 #[test]
 fn a_shared_store_is_worth_it_only_where_it_is_nearer_than_the_client() {
     let facts = "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once servers=3";
@@ -261,7 +261,7 @@ fn a_shared_store_is_worth_it_only_where_it_is_nearer_than_the_client() {
     assert!(line(&none, "store").answer.contains("docs/sites.md"));
 }
 
-/// 13. A server that may compute for less than some ways take, and for less than any takes.
+/// 13. A server with a limit below some ways, and below all.
 #[test]
 fn a_limit_of_the_processor_leaves_what_is_cheaper_and_never_only_the_dearest() {
     let facts = "round-trip=0 reconnections-per-hour=4";
@@ -281,7 +281,7 @@ fn a_limit_of_the_processor_leaves_what_is_cheaper_and_never_only_the_dearest() 
         assert!(told.starts_with("server-processor: no way fits"), "{told}");
         assert!(told.contains("546 µs in (a) full handshake"), "{told}");
     }
-    // Whatever the limit, nothing that is ruled out by it takes less than the answer.
+    // Whatever the limit, no way that it rules out is cheaper than the answer.
     for limit in ["150us", "250us", "600us", "700us"] {
         let facts = given(&format!("{facts} server-processor={limit} peer-tls=tessera"));
         let advice = advise(&evidence(), &facts).unwrap();
@@ -301,26 +301,26 @@ fn advice_follows_the_evidence_and_not_a_list() {
     };
     let option = |evidence: &Evidence| advise(evidence, &facts).unwrap().way.option;
     assert_eq!(option(&evidence()), Letter::E);
-    // An adversary who had a request executed twice.
+    // An adversary had a request executed twice.
     let mut replayed = evidence();
     for found in replayed.protections.iter_mut().filter(|found| found.way.option == Letter::E) {
         found.executions = 2;
     }
     assert_eq!(option(&replayed), Letter::C);
-    // A measurement that is too uncertain to tell a round trip.
+    // A measurement too uncertain to resolve a round trip.
     let mut uncertain = evidence();
     for cell in uncertain.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
         let response = cell.response_us.as_mut().unwrap();
         response.interval = Some((response.median - 1e6, response.median + 1e6));
     }
     assert_eq!(option(&uncertain), Letter::C);
-    // Too few samples to know how uncertain it is.
+    // Too few samples to know the uncertainty.
     let mut few = evidence();
     for cell in few.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
         cell.response_us.as_mut().unwrap().interval = None;
     }
     assert_eq!(option(&few), Letter::C);
-    // Ways that nobody attacked, or measured.
+    // Ways without an adversary's results, or without measurements.
     let mut without = evidence();
     without.protections.retain(|found| found.way.option != Letter::E);
     assert_eq!(option(&without), Letter::C);
@@ -367,7 +367,7 @@ fn advice_reads_as_text_and_as_json() {
     assert_eq!(json["lines"][0]["cost"][1]["numbers"][0]["unit"], "us");
 }
 
-/// 11. Four servers with one-time keys of their own: one in four reconnections comes home.
+/// 11. Four servers with separate one-time keys: one in four reconnections finds its key.
 #[test]
 fn what_comes_home_seldom_saves_seldom() {
     let facts =
@@ -389,11 +389,11 @@ fn what_comes_home_seldom_saves_seldom() {
     assert_eq!(saved(&format!("{facts} servers=4 same-server=true")).1, gain);
     let shared = format!("{facts} servers=4 shared-store=etcd store-round-trip=0.5ms");
     assert!(!advice(&shared).summary[2].contains("finds its server"));
-    // Of a thousand it isn't worth its work.
+    // With a thousand servers it isn't worth its work.
     assert_eq!(advice(&format!("{facts} servers=1000")).way.option, Letter::C);
 }
 
-/// 12. The key exchange of a handshake's own is given up for no gain, unless its owner accepts what that opens.
+/// 12. The handshake's own key exchange is not given up, unless the owner accepts the risk.
 #[test]
 fn a_connection_rests_on_its_one_time_key_alone_only_where_that_is_accepted() {
     let facts =
@@ -409,7 +409,7 @@ fn a_connection_rests_on_its_one_time_key_alone_only_where_that_is_accepted() {
     );
 }
 
-/// 13. A tunnel gets the keys of its file.
+/// 13. A tunnel gets the lines of its file.
 #[test]
 fn a_tunnel_gets_the_lines_of_its_file() {
     let facts = "application=tunnel round-trip=33ms reconnections-per-hour=4";
@@ -423,7 +423,7 @@ fn a_tunnel_gets_the_lines_of_its_file() {
     assert_eq!(line(&early, "early requests").answer, "any of them, once");
 }
 
-/// 14. A meter on a slow link: 2,600 bytes more take longer than the round trip that they save.
+/// 14. A meter on a slow link: 2,600 more bytes take longer than the round trip that they save.
 #[test]
 fn bytes_count_on_a_slow_link() {
     let facts =

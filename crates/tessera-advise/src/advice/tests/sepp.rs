@@ -1,11 +1,11 @@
-//! A SEPP has less to choose.
+//! A SEPP offers fewer choices.
 
 use super::*;
 
 const FACTS: &str =
     "round-trip=134ms reconnections-per-hour=4 peer-tls=tessera early-requests=at-most-once";
 
-/// The numbers are those of what the settings do: (e) goes on with psk_dhe_ke there, whatever else would be cheaper.
+/// The numbers match the settings: (e) continues with psk_dhe_ke there, even if another continuation is cheaper.
 #[test]
 fn a_sepp_is_advised_what_it_does() {
     for more in ["", "processor-price=1000", "deletes-one-time-psks=true", "post-quantum=false"] {
@@ -49,16 +49,16 @@ fn two_sepps_with_an_etcd_set_their_vault_too() {
     assert!(sepp.settings.iter().any(|line| line.starts_with("# A one-time key lives 1 h")));
     let lifetime = line(&sepp, "one-time key's lifetime");
     assert!(lifetime.answer == "1 h" && lifetime.reason.contains("a SEPP has no key for it"));
-    // Without knowing what issuing costs there, and it says so.
+    // The cost of issuing is unknown there, and the advice states this.
     let pays = line(&sepp, "pays");
     assert!(pays.answer == "not known" && pays.reason.contains("etcd"), "{pays:?}");
 }
 
-/// A SEPP that needn't be post-quantum takes hybrid keys nevertheless, and not because of quantum computers.
+/// A SEPP that needn't be post-quantum still uses hybrid keys, but not because of quantum computers.
 #[test]
 fn hybrid_keys_have_their_own_reason_where_they_are_not_asked_for() {
     let sepp = advice(&format!("application=sepp {FACTS} post-quantum=false"));
-    // Measured too badly to tell whether X25519 is less.
+    // Too uncertain to show whether X25519 is cheaper.
     let mut uncertain = evidence();
     for cell in uncertain.cells.iter_mut().filter(|it| it.way.kx == Some(KeyExchange::X25519)) {
         let response = cell.response_us.as_mut().unwrap();

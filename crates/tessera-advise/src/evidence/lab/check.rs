@@ -1,4 +1,4 @@
-//! What no run of the lab writes: numbers below 0 or without measure, and the same cell twice.
+//! Rejects what no run of the lab writes: negative or excessive numbers, and duplicate cells.
 
 use std::ops::RangeInclusive;
 
@@ -6,7 +6,7 @@ use super::EvidenceError;
 use super::samples::Sample;
 use crate::evidence::{Cell, Issuing, Link, Load};
 
-/// Any time, in microseconds: all patience of the lab ends before an hour.
+/// Any time, in microseconds: all time limits of the lab are below an hour.
 const TIME_US: RangeInclusive<f64> = 0.0..=3_600e6;
 /// A round-trip time, in milliseconds.
 const RTT_MS: RangeInclusive<f64> = 0.0..=3_600e3;
@@ -15,7 +15,7 @@ const SHARE: RangeInclusive<f64> = 0.0..=1.0;
 /// Any other number.
 const NUMBER: RangeInclusive<f64> = 0.0..=1e12;
 
-/// Refuses a cell that no run writes; `place` is where it stands, and `before` are those before it.
+/// Rejects a cell that no run writes; `place` is its position, and `before` are the previous ones.
 pub(super) fn cell(
     place: &str,
     cell: &Cell,
@@ -46,7 +46,7 @@ pub(super) fn cell(
     once(&name, before.iter().any(|other| key(other) == key(cell)))
 }
 
-/// Refuses a load that no run writes, in which so many reconnections were to be made.
+/// Rejects a load that no run with this many reconnections writes.
 pub(super) fn load(
     place: &str,
     load: &Load,

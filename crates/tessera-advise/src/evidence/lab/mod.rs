@@ -1,4 +1,4 @@
-//! Reading the reports of the lab: `reconnect`, `roaming` and `load`.
+//! Parses the reports of the lab: `reconnect`, `roaming` and `load`.
 
 mod check;
 mod report;
@@ -12,7 +12,7 @@ use self::report::{Head, Kind, LoadReport, Machine, Reconnect, Roaming, Verdicts
 use super::ways::{Letter, Store};
 use super::{Cell, Evidence, Link, Load, Protection, Source, Through};
 
-/// Why a text is no evidence: what is wrong, and at which member.
+/// Why a text is not evidence: what is wrong, and at which member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceError(pub(super) String);
 
@@ -28,8 +28,8 @@ impl Evidence {
     /// Reads a report of `tessera lab reconnect`, `roaming` or `load`, as JSON.
     ///
     /// # Errors
-    /// If it is no JSON, no report of these, lacks what such a report has, or has what no run writes: numbers below 0 or
-    /// without measure, or the same cell twice.
+    /// If it is not JSON, not such a report, is incomplete, or has what no run writes: negative or excessive numbers,
+    /// or duplicate cells.
     pub fn read(report: &str) -> Result<Self, EvidenceError> {
         let Head { experiment, seed, machine, revision } = parse(report)?;
         let Machine { cpu, cores, kernel } = machine;
@@ -56,7 +56,7 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Both together. Where the two have something about the same way, `other` counts.
+    /// Merges both. If both cover the same way, `other` counts.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         let measured = |cell: &Cell| {
@@ -77,12 +77,12 @@ impl Evidence {
     }
 
     fn add_reconnect(&mut self, Reconnect { link, rows }: Reconnect) -> Result<(), EvidenceError> {
-        // `Link` has no words for jitter, a rate and the like, and advice uses no such rows.
+        // `Link` can't represent jitter, a rate and the like, and advice uses no such rows.
         if !link.is_plain() {
             self.sources.clear();
             return Ok(());
         }
-        // A row with TCP Fast Open is a way of its own, which advice doesn't know.
+        // A row with TCP Fast Open is a separate way, which advice doesn't know.
         let plain = rows.into_iter().enumerate().filter(|(_, row)| row.fast_open.is_none());
         for (at, row) in plain {
             let way = row.way.of_mode();
@@ -109,7 +109,7 @@ impl Evidence {
             let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } =
                 row.verdicts;
             match self.protections.iter_mut().find(|protection| protection.way == way) {
-                // An attack that went better at one round-trip time counts.
+                // The best attack at any round-trip time counts.
                 Some(known) => {
                     known.first_byte = known.first_byte.max(first_byte_fs);
                     known.session = known.session.max(session_fs);
@@ -132,8 +132,8 @@ impl Evidence {
         for (at, cell) in cells.into_iter().enumerate() {
             let way = cell.way.of_option(cell.option);
             let measured = samples::cell(way, &cell.samples, cell.failed);
-            // In memory the lab takes the time of the clock, which the wait for etcd's disk is in: a take's is in the
-            // samples of the engine, a store's in what issuing takes. Neither is processor time.
+            // In memory the lab measures wall-clock time, which includes waiting for etcd's disk: that of a take in the
+            // samples of the engine, that of a put in the issuing. Neither is processor time.
             let waits = way.store == Store::Etcd;
             let in_memory = cell.through == Through::Engine;
             let read = Cell {
@@ -145,7 +145,7 @@ impl Evidence {
                 server_bytes: cell.bytes.server,
                 first_flight: cell.bytes.first_flight,
                 issuing: cell.issuing.filter(|_| !waits),
-                // Its tickets are made beforehand, and issuing is measured apart.
+                // Its tickets are made beforehand, and issuing is measured separately.
                 with_issuing: false,
                 server_engine_us: measured.server_engine_us.filter(|_| !(waits && in_memory)),
                 ..measured
@@ -187,7 +187,7 @@ impl Evidence {
     }
 }
 
-/// A text as JSON, with the member that is wrong.
+/// Parses JSON; an error names the member.
 pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -200,7 +200,7 @@ pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, EvidenceError>
     })
 }
 
-/// The smallest bucket that this share of the samples, a fraction, doesn't exceed.
+/// Returns the smallest bucket that this share of the samples, a fraction, doesn't exceed.
 fn quantile(buckets: &[(f64, u64)], numerator: u64, denominator: u64) -> Option<f64> {
     let all: u128 = buckets.iter().map(|(_, count)| u128::from(*count)).sum();
     let wanted = (all * u128::from(numerator)).div_ceil(denominator.into()).max(1);

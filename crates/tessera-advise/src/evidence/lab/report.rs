@@ -1,4 +1,4 @@
-//! What the lab's reports hold, as far as advice has a use for it.
+//! The lab's reports, as far as advice uses them.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::samples::{self, Sample};
 use crate::evidence::ways::{Continuation, KeyExchange, Letter, OneTimeKey, Store, Way};
 use crate::evidence::{ForwardSecrecy, Issuing, Link, Through};
 
-/// What all reports begin with.
+/// The common head of all reports.
 #[derive(Deserialize)]
 pub(super) struct Head {
     pub(super) experiment: String,
@@ -28,7 +28,7 @@ pub(super) struct Reconnect {
     pub(super) rows: Vec<Row>,
 }
 
-/// What the link did to packets in all rows, the round-trip time aside. What it didn't do is there as null.
+/// The link's parameters in all rows, except for the round-trip time. Those without effect are null.
 #[derive(Deserialize)]
 pub(super) struct LinkOfAll {
     pub(super) loss: f64,
@@ -44,7 +44,7 @@ pub(super) struct LinkOfAll {
 }
 
 impl LinkOfAll {
-    /// Whether it only took time. 1,500 bytes is the MTU of Ethernet, and the lab's default.
+    /// Whether the link only adds delay. 1,500 bytes is the MTU of Ethernet, and the lab's default.
     pub(super) fn is_plain(&self) -> bool {
         let Self { loss, loss_burst: _, congestion, congestion_ms, jitter_ms, rate_bps, mtu } =
             *self;
@@ -123,9 +123,9 @@ pub(super) struct LoadCell {
     pub(super) kind: Kind,
     pub(super) users: usize,
     pub(super) rtt_ms: f64,
-    /// Of each user.
+    /// Per user.
     pub(super) reconnections: u64,
-    /// How many tickets were made beforehand, which are what a vault holds. They come in packs: more than are used.
+    /// How many tickets were made beforehand, which a vault holds. They come in packs: more than are used.
     pub(super) tickets: u64,
     pub(super) failed: u64,
     pub(super) first_accepted_us: Vec<(f64, u64)>,
@@ -141,7 +141,7 @@ pub(super) enum Kind {
     Storm,
 }
 
-/// A way, as reports write it.
+/// A way, as in reports.
 #[derive(Deserialize)]
 pub(super) struct WayInReport {
     pub(super) mode: Mode,

@@ -1,5 +1,5 @@
-//! What the lab measured of one connection; and its samples as columns, which `lab roaming` writes:
-//! `{ "response_us": [1.5, null], ... }`. What no connection has is no column; what one hasn't is null.
+//! The lab's measurements of one connection; and samples as columns, which `lab roaming` writes: `{ "response_us":
+//! [1.5, null], ... }`. A column without values is absent; a missing value is null.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::evidence::summary::Summary;
 use crate::evidence::ways::Way;
 use crate::evidence::{Cell, Link, Through};
 
-/// One connection, as far as evidence has a use for it; in microseconds.
+/// One connection, as far as evidence uses it; in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Sample {
     pub(super) first_byte_us: Option<f64>,
@@ -23,7 +23,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Each of its times, with the name that reports have for it.
+    /// Returns each of its times, with the name in reports.
     pub(super) fn times(&self) -> [(&'static str, Option<f64>); 7] {
         let Self { first_byte_us, handshake_us, response_us, .. } = *self;
         let Self { client_engine_us, server_engine_us, client_cpu_us, server_cpu_us, .. } = *self;
@@ -39,8 +39,8 @@ impl Sample {
     }
 }
 
-/// A cell with what its samples say beside so many connections that failed, and nothing else. What failed came later
-/// than all that succeeded; how much work it was isn't known.
+/// Returns a cell with these samples and this many failed connections, and nothing else. Failed ones took longer than
+/// all that succeeded; their work is unknown.
 pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
     let of = |value: fn(&Sample) -> Option<f64>| Summary::of(samples.iter().filter_map(value));
     let until = |value: fn(&Sample) -> Option<f64>| {
@@ -67,8 +67,8 @@ pub(super) fn cell(way: Way, samples: &[Sample], failed: usize) -> Cell {
     }
 }
 
-/// Samples from their columns. A column that is shorter than another, or that the lab doesn't write, is refused:
-/// numbers would be of other connections, or missing, and nobody would know.
+/// Reads samples from their columns. Columns of unequal length, or that the lab doesn't write, are rejected: values
+/// would be attributed to other connections, or be lost, unnoticed.
 pub(super) fn of_columns<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Sample>, D::Error> {
@@ -89,7 +89,7 @@ pub(super) fn of_columns<'de, D: Deserializer<'de>>(
             "server_engine_us" => |it| &mut it.server_engine_us,
             "client_cpu_us" => |it| &mut it.client_cpu_us,
             "server_cpu_us" => |it| &mut it.server_cpu_us,
-            // The paper's latencies and connect(), which advice has no use for.
+            // The paper's latencies and connect(), which advice doesn't use.
             "send_us" | "receive_us" | "tcp_us" => continue,
             _ => return Err(D::Error::custom(format!("no column of samples is `{name}`"))),
         };

@@ -77,7 +77,7 @@ fn a_report_of_reconnect_is_evidence_of_costs_and_of_what_is_protected() {
     assert_eq!((response.samples, response.median), (3, 2e3));
     assert_eq!((cells[1].client_bytes, cells[1].link.rtt_ms), (Some(743.0), 33.0));
     assert!(cells[1].with_issuing);
-    // Without the processor time of the server's process the engines' count.
+    // Without the processor time of the server's process the engines' counts.
     assert_eq!(cells[0].processor_us(), Some(90.0));
     let protection = evidence.protection(way.with_store(Store::Etcd)).unwrap();
     assert_eq!(protection.executions, 61, "the attack that went best");
@@ -96,7 +96,7 @@ fn a_report_of_roaming_is_evidence_with_its_link_and_its_issuing() {
     assert_eq!(evidence.sources[0].revision.as_deref(), Some("abc"));
 }
 
-/// Ten that came soon say nothing where ten others never came.
+/// Ten that came soon prove nothing if ten others never came.
 #[test]
 fn reconnections_that_failed_widen_the_interval() {
     let read = |failed: usize| {
@@ -127,7 +127,7 @@ fn the_wait_for_a_store_is_no_processor_time() {
         let (memory, etcd) = (cell("memory", through), cell("etcd", through));
         assert_eq!((memory.issuing, memory.processor_us()), (issuing, Some(90.0)), "{through}");
         assert_eq!((etcd.issuing, etcd.client_engine_us), (None, memory.client_engine_us));
-        // Between processes the lab takes processor time; in one process that of the clock.
+        // Between processes the lab measures processor time; in one process wall-clock time.
         let engine = (through != "engine").then_some(90.0);
         assert_eq!(etcd.processor_us(), engine, "{through}");
     }
@@ -150,7 +150,7 @@ fn rows_of_reconnect_over_a_link_that_is_not_plain_are_left_out() {
         report["link"][member] = value;
         let evidence = Evidence::read(&report.to_string()).unwrap();
         assert_eq!(evidence, Evidence::default(), "{member}");
-        // What a report doesn't say is not taken for a plain link either.
+        // A link that a report doesn't describe doesn't count as plain either.
         report["link"].as_object_mut().unwrap().remove(member);
         let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
         assert!(refused.contains(&format!("missing field `{member}`")), "{refused}");
@@ -230,7 +230,7 @@ fn what_is_no_evidence_is_refused_with_the_member() {
     assert!(refused(&wrong).contains("rows[1].verdicts.first_byte_fs"), "{}", refused(&wrong));
 }
 
-/// Each of these is a number that a hand or a broken program wrote.
+/// Each of these is a number from manual editing or a broken program.
 #[test]
 fn what_no_run_writes_is_refused_with_the_cell() {
     type Report = fn() -> Value;
@@ -263,7 +263,7 @@ fn what_no_run_writes_is_refused_with_the_cell() {
         let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
         assert!(refused.contains(words), "{member}: {refused}");
     }
-    // A cell of another suite, link or kind is another one.
+    // The same cell with another suite, link or kind is a different one.
     for (report, member, other) in [
         (roaming as Report, "/cells/1/suite", json!("0x1301")),
         (roaming, "/cells/1/through", json!("endpoints")),
