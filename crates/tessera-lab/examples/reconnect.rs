@@ -1,11 +1,10 @@
-//! The experiment `reconnect` from a program of one's own: three ways, over what link this machine allows.
+//! Runs the experiment `reconnect` from another program: three ways, over whatever link this machine allows.
 //!
 //! ```text
 //! cargo run --release -p tessera-lab --example reconnect
 //! ```
 //!
-//! The two ends are processes of their own: the same program, started again with
-//! [`endpoint::ARGUMENTS`].
+//! The two ends are separate processes: the same program, started again with [`endpoint::ARGUMENTS`].
 
 use std::error::Error;
 

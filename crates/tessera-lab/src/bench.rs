@@ -1,4 +1,4 @@
-//! Both endpoints with the link between them, and what an experiment does with them.
+//! Both endpoints with the link between them, and the steps of an experiment.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -20,13 +20,13 @@ use crate::ways::{Mode, Way};
 /// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
 pub(crate) const WARM_UP: usize = 2;
 
-/// How often the adversary sends a recorded flight again to each server.
+/// How often the adversary replays a recorded flight to each server.
 const REPLAYS: usize = 20;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 pub(crate) const SESSIONS_AT_ONCE: u8 = 30;
 
-/// Both endpoints, and what is between them.
+/// Both endpoints, and the link between them.
 pub(crate) struct Bench {
     // Before the link: the processes end before it is taken away.
     pub(crate) client: Process,
@@ -53,7 +53,7 @@ impl Bench {
         Ok(Self { client, server, address, pki, link })
     }
 
-    /// Ends both endpoints and starts them again: after a failure nobody knows what they wait for.
+    /// Restarts both endpoints: after a failure their state is unknown.
     pub(crate) fn restart(&mut self) -> Result<(), LabError> {
         self.server = Process::start(&self.link, End::Server)?;
         self.client = Process::start(&self.link, End::Client)?;
@@ -115,10 +115,9 @@ impl Bench {
         Ok(())
     }
 
-    /// Makes a connection, lets the adversary send its first flight again and again, to every server of a
-    /// fleet, and counts how often the application executed the request. The adversary tries to open what it
-    /// recorded: with the memory of the server's process before the replays, with all that can be stolen
-    /// after them.
+    /// Makes a connection, has the adversary replay its first flight repeatedly, to every server of a fleet, and counts
+    /// how often the application executed the request. The adversary tries to decrypt the recording: before the replays
+    /// with the memory of the server's process, after them with all that can be stolen.
     pub(crate) fn attack(&mut self) -> Result<Attack, LabError> {
         let pair = self.connect(&ClientOrder::Connect(self.address))?;
         let memory = self.open_with_memory()?;
@@ -132,9 +131,8 @@ impl Bench {
             .ok_or_else(|| LabError::Connection("a recording was no TLS connection".to_owned()))
     }
 
-    /// Lets the adversary send a first flight before its client does, so that the client's own is
-    /// the second, and counts how often the application executed the request: what the client sends
-    /// again included.
+    /// Has the adversary send a first flight before its client does, so that the client's own is the second, and counts
+    /// how often the application executed the request, including what the client sends again.
     pub(crate) fn race(&mut self) -> Result<u32, LabError> {
         self.expect_connection()?;
         let (copy_to, server) = (self.address, self.address);
@@ -150,13 +148,13 @@ impl Bench {
         self.server_is_ready()
     }
 
-    /// Sends the first flight of the last connection again and again.
+    /// Replays the first flight of the last connection repeatedly.
     pub(crate) fn replay(&mut self) -> Result<(), LabError> {
         for _ in 0..REPLAYS {
             self.expect_connection()?;
             self.client.tell(&ClientOrder::Replay(self.address))?;
             self.client_is_ready()?;
-            // How the server ended the connection is its own business; what counts is the count.
+            // It doesn't matter how the server ended the connection, only what it counted.
             self.served()?;
         }
         Ok(())
@@ -170,7 +168,7 @@ impl Bench {
         }
     }
 
-    /// Lets the adversary read the memory of the server's process, before anything else happens there.
+    /// Has the adversary read the memory of the server's process, before anything else happens there.
     fn open_with_memory(&mut self) -> Result<Opened, LabError> {
         self.client.tell(&ClientOrder::GiveRecording)?;
         let recording = match self.client.hear()? {
@@ -291,7 +289,7 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
     process.failed(format!("it answers {answer:?}"))
 }
 
-/// A row is worth something only if its connections were what it says.
+/// A row is valid only if its connections were of the way that it names.
 pub(crate) fn check(way: Way, client: &Observed, server: &Observed) -> Result<(), LabError> {
     let wanted = Observed {
         psk: match way.mode {

@@ -19,8 +19,8 @@ pub(crate) fn thread_cpu() -> io::Result<Duration> {
     read(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// What two readings of [`thread_cpu`] measure of themselves, where nothing is between them: the median of many.
-/// It is a call of the system, and longer than an HMAC.
+/// Returns how much two readings of [`thread_cpu`] measure of themselves, with nothing between them: the median of
+/// many. Each is a system call, and takes longer than an HMAC.
 pub(crate) fn thread_cpu_cost() -> Duration {
     static COST: OnceLock<Duration> = OnceLock::new();
     *COST.get_or_init(|| {
@@ -40,13 +40,13 @@ pub(crate) fn process_cpu() -> io::Result<Duration> {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// Now, as the engine wants to be told.
+/// Returns the present time for the engine.
 pub(crate) fn engine_time() -> io::Result<tessera::Time> {
     let unix = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok();
     Ok(tessera::Time { monotonic: monotonic()?, unix })
 }
 
-/// The clock that the engine of a client asks. Where the machine doesn't tell, nothing is judged.
+/// The clock of a client's engine. If the machine has none, nothing is checked.
 #[derive(Debug)]
 pub(crate) struct MachineClock;
 

@@ -1,5 +1,5 @@
-//! What the processes of an experiment say to each other: one JSON object a line, orders on an
-//! endpoint's standard input, answers on its standard output.
+//! The protocol between the processes of an experiment: one JSON object per line, orders on an endpoint's standard
+//! input, answers on its standard output.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::pki::Identity;
 use crate::variants::Suite;
 use crate::ways::{Agreement, Continuation, OneTimeKind, Way};
 
-/// What the server is told to do.
+/// An order to the server.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum ServerOrder {
     /// Listen at this address; answered by [`ServerAnswer::Listening`].
@@ -27,13 +27,12 @@ pub(crate) enum ServerOrder {
     /// Serve one connection to its end; answered by [`ServerAnswer::Ready`] just before it is
     /// accepted, and [`ServerAnswer::Served`].
     Accept,
-    /// Say how often a request was executed; answered by [`ServerAnswer::Executions`].
+    /// Report how often a request was executed; answered by [`ServerAnswer::Executions`].
     CountExecutions(RequestId),
-    /// Let the adversary read the memory of this process, and try all of it on what it recorded of the last
-    /// connection; answered by [`ServerAnswer::OpenedWithMemory`].
+    /// Let the adversary read the memory of this process, and try all of it on the recording of the last connection;
+    /// answered by [`ServerAnswer::OpenedWithMemory`].
     OpenWithMemory(Capture),
-    /// Give what the adversary can steal; answered by [`ServerAnswer::Stolen`]. What is left in the vault
-    /// is gone then.
+    /// Return what the adversary can steal; answered by [`ServerAnswer::Stolen`]. This empties the vault.
     GiveAll,
 }
 
@@ -42,9 +41,9 @@ pub(crate) enum ServerOrder {
 pub(crate) enum Server {
     /// The one that clients connect to.
     First,
-    /// Another one, with stores of its own for what is used once.
+    /// Another one, with separate stores for what is used once.
     Other,
-    /// The first, restarted: it has the ticket keys, and nothing else that it had.
+    /// The first, restarted: it has the ticket keys, and has lost all other state.
     Restarted,
 }
 
@@ -53,7 +52,7 @@ impl Server {
     pub(crate) const ALL: [Self; 3] = [Self::First, Self::Other, Self::Restarted];
 }
 
-/// What the server says.
+/// An answer of the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ServerAnswer {
     Listening(SocketAddr),
@@ -66,7 +65,7 @@ pub(crate) enum ServerAnswer {
     Failed(String),
 }
 
-/// What the client is told to do.
+/// An order to the client.
 #[derive(Serialize, Deserialize)]
 pub(crate) enum ClientOrder {
     /// Start over for a row, without sessions; answered by [`ClientAnswer::Ready`].
@@ -76,20 +75,20 @@ pub(crate) enum ClientOrder {
     Collect { server: SocketAddr, sessions: u8 },
     /// Connect in the row's way; answered by [`ClientAnswer::Connected`].
     Connect(SocketAddr),
-    /// The same, but the adversary holds the first flight back and sends a copy of it over a
-    /// connection of its own first, to the same server or another. What the server then says of the early
-    /// data decides whether the client sends its request again. Answered by [`ClientAnswer::Connected`].
+    /// The same, but the adversary delays the first flight and first sends a copy of it over a separate connection, to
+    /// the same server or another. The server's verdict on the early data then decides whether the client sends its
+    /// request again. Answered by [`ClientAnswer::Connected`].
     ConnectRaced { copy_to: SocketAddr, server: SocketAddr },
-    /// Be the adversary: send the first flight of the last connection again, byte by byte the
-    /// same, and read to the end; answered by [`ClientAnswer::Ready`].
+    /// Be the adversary: send the exact bytes of the last connection's first flight again, and read to the end;
+    /// answered by [`ClientAnswer::Ready`].
     Replay(SocketAddr),
-    /// Give what the adversary recorded of the last connection; answered by [`ClientAnswer::Recorded`].
+    /// Return what the adversary recorded of the last connection; answered by [`ClientAnswer::Recorded`].
     GiveRecording,
-    /// Give that, and what the adversary can steal; answered by [`ClientAnswer::Stolen`].
+    /// Return that, and what the adversary can steal; answered by [`ClientAnswer::Stolen`].
     GiveAll,
 }
 
-/// What the client says.
+/// An answer of the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ClientAnswer {
     Ready,
@@ -100,17 +99,17 @@ pub(crate) enum ClientAnswer {
     Failed(String),
 }
 
-/// What an endpoint needs to know for a row.
+/// The parameters of a row for an endpoint.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Preparation {
     pub(crate) way: Way,
     pub(crate) identity: Identity,
-    /// Whether connections are recorded and stores watched, for the adversary. It costs time, so
-    /// that what is attacked is not measured.
+    /// Whether connections are recorded and stores watched, for the adversary. It takes time, so attacked connections
+    /// are not measured.
     pub(crate) attacked: bool,
     /// This process's part, if there are two sites.
     pub(crate) site: Option<Site>,
-    /// The one suite of both ends; `None` for what they have by default.
+    /// The one suite of both ends; `None` for the default suites.
     pub(crate) suite: Option<Suite>,
     /// Where etcd is that holds the one-time keys; `None` if they lie in the server's memory.
     pub(crate) etcd: Option<SocketAddr>,
@@ -119,8 +118,7 @@ pub(crate) struct Preparation {
 }
 
 impl Preparation {
-    /// For rows without adversary and sites: default suites, one-time keys in memory, a new ticket for each
-    /// one that was used.
+    /// For rows without adversary and sites: default suites, one-time keys in memory, a new ticket for each used one.
     pub(crate) fn new(way: Way, identity: Identity) -> Self {
         Self { way, identity, attacked: false, site: None, suite: None, etcd: None, tickets: 1 }
     }
@@ -138,7 +136,7 @@ pub(crate) enum Site {
         identity: Identity,
         address: IpAddr,
     },
-    /// The site that is asked to accept them.
+    /// The site that must accept them.
     Away {
         ticket_key: Vec<u8>,
         /// For the channel, which is open at this address of the home.
@@ -159,7 +157,7 @@ pub(crate) enum Acknowledges {
     Guess,
 }
 
-/// What a client learned of its early data.
+/// What a client learned about its early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EarlyDataOutcome {
@@ -191,7 +189,7 @@ impl From<Verdict> for EarlyDataOutcome {
     }
 }
 
-/// What the adversary has from the client.
+/// What the adversary stole from the client.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StolenFromClient {
     pub(crate) capture: Capture,
@@ -202,17 +200,17 @@ pub(crate) struct StolenFromClient {
     pub(crate) used: Option<Vec<u8>>,
 }
 
-/// What the adversary has from the server.
+/// What the adversary stole from the server.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StolenFromServer {
     pub(crate) ticket_key: Vec<u8>,
-    /// Every one-time secret that the vault ever held: what an earlier dump would have shown.
+    /// Every one-time secret that the vault ever held, as an earlier dump would have shown it.
     pub(crate) vault_before: Vec<Vec<u8>>,
-    /// What can be had from the vault now.
+    /// What the vault still holds.
     pub(crate) vault_after: Vec<Vec<u8>>,
 }
 
-/// Stands for one request; random, so that each is counted on its own.
+/// Identifies one request; random, so that each is counted separately.
 pub(crate) type RequestId = u64;
 
 /// A connection as the client saw it. Moments are on the monotonic clock.
@@ -225,14 +223,14 @@ pub(crate) struct Connected {
     pub(crate) tcp: Duration,
     /// The handshake was complete.
     pub(crate) handshake: Duration,
-    /// The first byte of the response was there; `None` if the client gave its request up.
+    /// The first byte of the response arrived; `None` if the client gave up on its request.
     pub(crate) response: Option<Duration>,
     /// How many bytes left before anything came.
     pub(crate) first_flight: u64,
     /// How many of them the SYN carried, and whether the server took them.
     pub(crate) syn_bytes: u64,
     pub(crate) syn_taken: bool,
-    /// When it was known what became of early data, and what.
+    /// When the outcome of early data was known, and the outcome.
     pub(crate) told: Option<(Duration, EarlyDataOutcome)>,
     pub(crate) cost: Cost,
     pub(crate) observed: Observed,
@@ -251,7 +249,7 @@ pub(crate) struct Served {
     pub(crate) error: Option<String>,
 }
 
-/// What a connection cost one end.
+/// The cost of a connection for one end.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Cost {
     /// Processor time in calls of the engine.
@@ -260,12 +258,11 @@ pub(crate) struct Cost {
     pub(crate) process_cpu: Duration,
     /// How many bytes this end sent over TCP.
     pub(crate) sent: u64,
-    /// How many bytes on the heap the idle connection held: what dropping it gave back; none where the
-    /// program doesn't count.
+    /// The heap memory of the idle connection: what dropping it freed; `None` if the program doesn't measure it.
     pub(crate) heap: Option<i64>,
 }
 
-/// The facts of a connection that verdicts depend on, as one end's engine told them.
+/// The facts of a connection that verdicts depend on, according to one end's engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Observed {
     pub(crate) psk: Psk,

@@ -9,7 +9,7 @@ use tessera_link::LinkError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LabError {
-    /// The options ask for what cannot be; the text names the option, the reason and the remedy.
+    /// The options are invalid; the text names the option, the reason and the remedy.
     Options(String),
     /// The link could not be made or changed.
     Link(LinkError),
@@ -17,16 +17,16 @@ pub enum LabError {
     Endpoint {
         /// Which.
         name: &'static str,
-        /// What happened.
+        /// The error.
         what: String,
-        /// What it wrote to its standard error.
+        /// The process's standard error.
         stderr: String,
     },
-    /// A connection failed or was not what it should have been, so measuring would mean nothing.
+    /// A connection failed or was not of the intended way, so measuring it would be pointless.
     Connection(String),
     /// A step failed.
     System {
-        /// What was being done.
+        /// The step.
         doing: String,
         /// Why it failed.
         source: io::Error,
@@ -73,7 +73,7 @@ impl From<LinkError> for LabError {
     }
 }
 
-/// What a link says of an error, with the option that helps.
+/// Describes an error of a link, with the option that helps.
 pub(crate) fn link_words(error: &LinkError) -> String {
     let innermost = match error {
         LinkError::NoEmulation { reason: Some(reason) } => reason,
@@ -89,8 +89,8 @@ pub(crate) fn link_words(error: &LinkError) -> String {
     format!("{error}{option}")
 }
 
-/// What the system says of an error, without the number that `io::Error` adds: words are for people,
-/// and programs have the source.
+/// Describes a system error, without the number that `io::Error` adds: the text is for people, and programs have the
+/// source.
 pub(crate) fn words(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(errno) if errno != Errno::UnknownErrno => errno.desc().to_owned(),

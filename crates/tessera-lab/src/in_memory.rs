@@ -33,24 +33,24 @@ pub(crate) struct Made {
     pub(crate) answers: u32,
     pub(crate) client: Side,
     pub(crate) server: Side,
-    /// What the client sent before anything came.
+    /// The client's bytes before it received anything.
     pub(crate) first_flight: u64,
     pub(crate) sessions: VecDeque<ClientSession>,
 }
 
-/// What one end of it was.
+/// One end of it.
 pub(crate) struct Side {
     /// In calls of the engine, by the clock: nothing waits meanwhile but for the store.
     pub(crate) engine: Duration,
-    /// What was retired in them, where somebody [counts](instructions::Counting).
+    /// The instructions retired in them, under [counting](instructions::Counting).
     pub(crate) instructions: u64,
     pub(crate) sent: u64,
     pub(crate) observed: Observed,
-    /// What its engine says.
+    /// The facts of its engine.
     pub(crate) facts: Facts,
 }
 
-/// Connects, with or without a session: a request, its response, so many tickets, goodbye.
+/// Connects, with or without a session: a request, its response, this many tickets, close_notify.
 pub(crate) fn connect(
     client: Checked<ClientConfig>,
     server: Checked<ServerConfig>,
@@ -180,12 +180,12 @@ fn since(begun: Duration) -> Result<Duration> {
     Ok(clock::monotonic()?.saturating_sub(begun))
 }
 
-/// One end of the connection, with the bytes that it was given and those that it wants to send.
+/// One end of the connection, with its input and its pending output.
 struct End<H: Handshake> {
     connection: Box<Connection<H>>,
     output: Output,
     input: Vec<u8>,
-    /// How much of the input is read, and where the last read began.
+    /// How much of the input was read, and where the last read began.
     read: usize,
     read_from: usize,
     engine: Duration,
@@ -199,7 +199,7 @@ impl<H: Handshake> End<H> {
         Self { connection, output, input, read: 0, read_from: 0, engine, instructions, sent: 0 }
     }
 
-    /// Takes all that the other end has sent; says whether that is anything.
+    /// Takes all output of the other end; returns whether there was any.
     fn take<O: Handshake>(&mut self, from: &mut End<O>) -> bool {
         let bytes = from.output.as_slice();
         let count = bytes.len();
@@ -248,7 +248,7 @@ impl<H: Handshake> End<H> {
         Ok(result?)
     }
 
-    /// Says goodbye, of which only the bytes count.
+    /// Sends close_notify, of which only the bytes count.
     fn close(mut self) -> Side {
         self.connection.close(&mut self.output);
         let sent = self.sent + self.output.as_slice().len() as u64;

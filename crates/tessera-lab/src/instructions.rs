@@ -1,4 +1,4 @@
-//! Instructions that the calling thread has retired, in user space, where the kernel counts them.
+//! Counts the instructions that the calling thread retires in user space, if the kernel supports it.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,7 +11,7 @@ thread_local! {
     static COUNTER: RefCell<Option<Counter>> = const { RefCell::new(None) };
 }
 
-/// As long as it lives, [`retired`] counts in this thread. At other times nobody waits for the kernel.
+/// While it lives, [`retired`] counts in this thread. At other times there are no system calls for it.
 pub(crate) struct Counting(());
 
 impl Counting {
@@ -43,7 +43,7 @@ impl Drop for Counting {
     }
 }
 
-/// How many there were since the [`Counting`] of this thread began; without one, 0.
+/// Returns the instructions since the [`Counting`] of this thread began; 0 without one.
 pub(crate) fn retired() -> u64 {
     COUNTER.with(|place| {
         let mut place = place.borrow_mut();

@@ -1,4 +1,4 @@
-//! The lab: runs the ways of reconnecting over an emulated link and measures what they cost.
+//! The lab: runs the ways of reconnecting over an emulated link and measures their cost.
 //!
 //! ```text
 //!                      this process: experiment, link, statistics, report
@@ -7,11 +7,11 @@
 //!        └──────────────── TLS over the kernel's TCP ─────────────────┘
 //! ```
 //!
-//! [`reconnect::run`] is one experiment, [`sites::run`] another, [`load::run`] a third. Their two endpoints are the same
-//! program, started again with the arguments of [`endpoint::ARGUMENTS`], which it hands to
-//! [`endpoint::run`].
-//! [`roaming::run`] measures a grid of cells: with these endpoints, in memory, and through two SEPPs.
-//! A link ([`tessera_link`]) joins them. `sites` has two servers, and a link between any two of the three.
+//! [`reconnect::run`], [`sites::run`] and [`load::run`] are experiments with two endpoints: the same program, started
+//! again with [`endpoint::ARGUMENTS`], for which it calls [`endpoint::run`]; `load` has its own,
+//! [`load::endpoint::ARGUMENTS`] and [`load::endpoint::run`]. [`roaming::run`] measures a grid of cells: with the first
+//! kind of endpoints, in memory, and through two SEPPs. A link ([`tessera_link`]) joins them. `sites` has two servers,
+//! and a link between any two of the three.
 //!
 //! The adversary attacks what the endpoints recorded, with what can be stolen and with the dump of a process
 //! (`process_memory/`, which `testing/memory` uses too). Table, JSON and page are views of one report.

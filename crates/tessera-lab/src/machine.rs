@@ -1,4 +1,4 @@
-//! On what machine a measurement was made.
+//! The machine of a measurement.
 
 use std::{fmt, fs, thread};
 
@@ -33,7 +33,7 @@ impl fmt::Display for Machine {
     }
 }
 
-/// The revision of the source that this program was built from, if the build was told by `TESSERA_REVISION`.
+/// Returns the source revision of this program, if it was built with `TESSERA_REVISION`.
 pub(crate) fn revision() -> Option<&'static str> {
     option_env!("TESSERA_REVISION").filter(|revision| !revision.is_empty())
 }

@@ -13,7 +13,7 @@ const CLIENT_NAME: &str = "client.example";
 pub(crate) const HOME_NAME: &str = "home.sites.example";
 pub(crate) const AWAY_NAME: &str = "away.sites.example";
 
-/// What one end needs: its own certificate and key, and whom it trusts. All as DER.
+/// The credentials of one end: its own certificate and key, and its trust anchor. All as DER.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Identity {
     pub(crate) certificate: Vec<u8>,

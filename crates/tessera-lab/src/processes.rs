@@ -16,8 +16,8 @@ use tessera_link::{End, Link};
 use crate::endpoint;
 use crate::error::LabError;
 
-/// How long an answer may take: longer than an endpoint waits for its peer, so that the endpoint
-/// can say itself what went wrong.
+/// How long an answer may take: longer than an endpoint waits for its peer, so that the endpoint can report the error
+/// itself.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// An endpoint's process. It is gone when this value is.
@@ -35,7 +35,7 @@ impl Process {
         Self::start_as(endpoint::name(end), link, end)
     }
 
-    /// The same under a name of its own.
+    /// As [`Process::start`], under another name.
     pub(crate) fn start_as(name: &'static str, link: &Link, end: End) -> Result<Self, LabError> {
         Self::start_program(name, endpoint::ARGUMENTS, link, end)
     }
@@ -68,14 +68,14 @@ impl Process {
         });
         let stderr = thread::spawn(move || {
             let mut text = Vec::new();
-            // What was read until an error is all there is to tell.
+            // If reading fails, the text so far must do.
             let _ = stderr.read_to_end(&mut text);
             String::from_utf8_lossy(&text).trim_end().to_owned()
         });
         Ok(Self { name, child, orders, answers, stderr: Some(stderr) })
     }
 
-    /// Gives an order.
+    /// Sends an order.
     pub(crate) fn tell(&mut self, order: &impl Serialize) -> Result<(), LabError> {
         let written = serde_json::to_vec(order).map_err(io::Error::from).and_then(|mut line| {
             line.push(b'\n');
@@ -89,7 +89,7 @@ impl Process {
         self.hear_within(PATIENCE)
     }
 
-    /// Waits for an answer, but not for longer than this.
+    /// Waits for an answer, for a limited time.
     pub(crate) fn hear_within<A: DeserializeOwned>(
         &mut self,
         patience: Duration,
@@ -102,7 +102,7 @@ impl Process {
         }
     }
 
-    /// Stops the process: its kernel takes what comes, and nobody answers until it goes on.
+    /// Stops the process: its kernel still receives, and the process doesn't answer until it continues.
     pub(crate) fn stop(&mut self) -> Result<(), LabError> {
         let pid = self.signal(Signal::SIGSTOP)?;
         // The signal is sent, and some thread may run on for a while.
@@ -124,12 +124,12 @@ impl Process {
         sent.map_err(LabError::system(format!("sending {signal} to the {}'s process", self.name)))
     }
 
-    /// The error that the process is still there but of no use.
+    /// Returns the error that the process is running but unusable.
     pub(crate) fn failed(&self, what: String) -> LabError {
         LabError::Endpoint { name: self.name, what, stderr: String::new() }
     }
 
-    /// The error that the process has died, with what it wrote last.
+    /// Returns the error that the process has died, with its last output.
     fn died(&mut self, what: &str) -> LabError {
         // It ends by itself now if it has not; if not even killing helps there is nothing to add.
         let _ = self.child.kill();

@@ -1,13 +1,13 @@
-//! What a visited network asks the home network when a subscriber registers there, and leaves: in the order and with
-//! the sizes of bodies of a recorded registration with local breakout (open5gs, `5g-roaming-lbo.pcapng`). All values are
-//! made up.
+//! The exchanges between a visited and a home network when a subscriber registers there, and leaves: in the order and
+//! with the body sizes of a recorded registration with local breakout (open5gs, `5g-roaming-lbo.pcapng`). All values
+//! are made up.
 
 use bytes::Bytes;
 
-/// What stands for the field section of a request or response where there is no HTTP, in bytes: this lab's choice.
+/// The size that stands for the field section of a request or response without HTTP, in bytes: this lab's choice.
 pub(crate) const FIELDS: usize = 100;
 
-/// A request of the visited network's AMF or SMF, and what the home network's function answers.
+/// A request of the visited network's AMF or SMF, and the answer of the home network's function.
 pub(crate) struct Exchange {
     /// The method.
     pub(crate) method: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Exchange {
     pub(crate) request: Json,
     /// The status of the answer.
     pub(crate) status: u16,
-    /// The body of the answer, as the function sends it: SEPPs may write other names into it.
+    /// The body of the answer, as the function sends it: SEPPs may rewrite names in it.
     pub(crate) response: Json,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Json {
 }
 
 impl Exchange {
-    /// Whether it looks for a function: what the NRF finds varies.
+    /// Whether it is a discovery: the NRF's results vary.
     pub(crate) fn is_discovery(&self) -> bool {
         self.function == "nrf"
     }
@@ -61,7 +61,7 @@ impl Json {
     }
 }
 
-/// What fills an object: its last member.
+/// Fills an object to its size: its last member.
 const FILLER: &str = r#","supportedFeatures":"""#;
 
 const fn json(len: usize, text: &'static str) -> Json {

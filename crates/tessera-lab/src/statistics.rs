@@ -11,7 +11,7 @@ pub(crate) struct Median {
 }
 
 impl Median {
-    /// The median of some samples; `None` without any.
+    /// Returns the median of some samples; `None` without any.
     pub(crate) fn of(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
@@ -28,7 +28,7 @@ impl Median {
     }
 }
 
-/// The smallest sample that at least this share of the samples do not exceed; `None` without any.
+/// Returns the smallest sample that at least this share of the samples do not exceed; `None` without any.
 pub(crate) fn quantile(samples: impl IntoIterator<Item = f64>, share: f64) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().collect();
     sorted.sort_by(f64::total_cmp);
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(quantile([7.0], 0.99), Some(7.0));
     }
 
-    /// Of few samples, of many, and where 0.5ⁿ is 0.
+    /// For few samples, for many, and where 0.5ⁿ is 0.
     #[test]
     fn advice_says_the_same_of_the_same_samples() {
         for count in [1, 5, 6, 35, 1_000, 1_001, 1_100] {

@@ -1,4 +1,4 @@
-//! What the roaming experiments compare: a way to connect, its cipher suite, and where one-time keys lie.
+//! The variants of the roaming experiments: a way to connect, its cipher suite, and where one-time keys are stored.
 
 use serde::{Deserialize, Serialize};
 use tessera::wire::CipherSuite;
@@ -69,12 +69,12 @@ impl PaperOption {
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub(crate) enum Suite {
-    /// `TLS_AES_256_GCM_SHA384`: what the paper's suite, which doesn't exist, can mean ("TLS_AES_256_GCM_SHA256" in its
+    /// `TLS_AES_256_GCM_SHA384`: a reading of the paper's suite, which doesn't exist ("TLS_AES_256_GCM_SHA256" in its
     /// Table 4, "HKDF-SHA384" in its section 5.1).
     #[default]
     #[serde(rename = "0x1302")]
     Aes256GcmSha384,
-    /// `TLS_AES_128_GCM_SHA256`: what every implementation has.
+    /// `TLS_AES_128_GCM_SHA256`, which every implementation has.
     #[serde(rename = "0x1301")]
     Aes128GcmSha256,
 }
@@ -106,10 +106,10 @@ impl Suite {
 )]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Store {
-    /// In its own memory. Modes without one-time keys have no other.
+    /// In its own memory. Modes without one-time keys have no other store.
     #[default]
     Memory,
-    /// In etcd beside it, as a fleet has them.
+    /// In an etcd close to it, as for a fleet.
     Etcd,
 }
 
@@ -143,8 +143,8 @@ impl Variant {
         Self { option: PaperOption::of(mode), mode, kx, ticket_key, continuation, store, suite }
     }
 
-    /// All that the roaming experiments compare: each suite, by option; a key exchange beside a one-time key
-    /// pair is of the same kind, beside a one-time PSK it is X25519.
+    /// Returns all variants of the roaming experiments: each suite, by option; a key exchange with a one-time key pair
+    /// is of the same kind, with a one-time PSK it is X25519.
     pub(crate) fn all() -> Vec<Self> {
         let modes = [
             Mode::Full,
@@ -177,7 +177,7 @@ impl Variant {
         Way { mode, kx, ticket_key, continuation, fast_open: false }
     }
 
-    /// It as one word, by which programs find it.
+    /// Returns it as a key, for programs.
     pub(crate) fn key(&self) -> String {
         let kx = self.kx.map_or("none", Agreement::name);
         let key = self.ticket_key.map_or("none", OneTimeKind::name);

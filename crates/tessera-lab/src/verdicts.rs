@@ -5,16 +5,16 @@ use serde::Serialize;
 use crate::adversary::{self, Opened, StolenSecrets};
 use crate::control::{Observed, StolenFromClient, StolenFromServer};
 
-/// From when on stolen keys do not open what was sent: forward secrecy, and when it begins. The
-/// worse is the greater.
+/// From when on stolen keys do not decrypt what was sent: forward secrecy, and when it begins. The worse is the
+/// greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ForwardSecrecy {
     /// From the end of the handshake: both sides' ephemeral keys are gone.
     Handshake,
-    /// From the moment the server took the one-time key, or the key expired: until then whoever
-    /// reads the server's vault and the client's ticket opens a recorded flight. After it nobody does, not
-    /// even who reads all memory of the server's process.
+    /// From the moment the server took the one-time key, or the key expired: until then an attacker who reads the
+    /// server's vault and the client's ticket decrypts a recorded flight. After it no attacker does, even with all
+    /// memory of the server's process.
     FromTakeOrExpiry,
     /// From the end of the epoch under whose key the one-time keys were stored. No vault of this
     /// experiment stores them so; that of a fleet does.
@@ -23,7 +23,7 @@ pub(crate) enum ForwardSecrecy {
     /// From the moment that the server took the one-time secret *and* the client's storage forgot it,
     /// its backups included: until then either copy alone opens a recorded flight.
     FromDeletionByBoth,
-    /// Never: whoever learns the ticket's keys later opens a recording.
+    /// Never: an attacker who learns the ticket's keys later decrypts a recording.
     None,
 }
 
@@ -47,8 +47,7 @@ pub(crate) struct Verdicts {
     pub(crate) first_byte_fs: ForwardSecrecy,
     /// Of everything after the handshake.
     pub(crate) session_fs: ForwardSecrecy,
-    /// How often the server's application executed one request, its first flight having been
-    /// recorded and sent again; measured.
+    /// How often the server's application executed one request, whose first flight was recorded and replayed; measured.
     pub(crate) replay_executions: u32,
     /// Whether a quantum computer does not open a recording: the weaker of first byte and session,
     /// and of every connection since the last full handshake.
@@ -58,19 +57,19 @@ pub(crate) struct Verdicts {
 /// What the adversary achieved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attack {
-    /// How often a request was executed whose first flight was sent again and again.
+    /// How often a request was executed whose first flight was replayed repeatedly.
     pub(crate) executions: u32,
-    /// What opened with all that both ends had after the connection, the memory of the server's process
-    /// included.
+    /// What was decrypted with all that both ends had after the connection, including the memory of the server's
+    /// process.
     pub(crate) after: Opened,
-    /// What opened with the session that the client used and deleted, too.
+    /// What was decrypted with the session that the client used and deleted, too.
     pub(crate) undeleted: Opened,
-    /// What opened with the vault as it was before the connection, too.
+    /// What was decrypted with the vault as it was before the connection, too.
     pub(crate) before: Opened,
 }
 
 impl Attack {
-    /// Tries to open the recording; `memory` is what opened with the memory of the server's process. `None`
+    /// Tries to decrypt the recording; `memory` is what was decrypted with the memory of the server's process. `None`
     /// if there is nothing in it to try.
     pub(crate) fn of(
         executions: u32,
@@ -114,9 +113,8 @@ impl Verdicts {
     }
 }
 
-/// What opened with what is left has no forward secrecy; what opened only with a session that the
-/// client had deleted has it since then, if the deletion was one; what opened only with an earlier
-/// dump of the vault has it since the take.
+/// What is decrypted with what is left has no forward secrecy; what needs a session that the client deleted has it
+/// since then, if the deletion is real; what needs an earlier dump of the vault has it since the take.
 fn secrecy([after, undeleted, before]: [bool; 3]) -> ForwardSecrecy {
     match (after, undeleted, before) {
         (true, ..) => ForwardSecrecy::None,

@@ -1,4 +1,4 @@
-//! What is measured: the ways of reconnecting, as data.
+//! The ways of reconnecting, as data.
 
 use std::fmt;
 
@@ -24,11 +24,10 @@ pub enum Mode {
     /// Early data under a one-time key: forward-secret, accepted at most once.
     #[serde(rename = "0rtt-fs")]
     ZeroRttFs,
-    /// Early data under a one-time PSK, without public-key work: forward-secret only as far as both
-    /// ends delete the PSK.
+    /// Early data under a one-time PSK, without public-key work: forward-secret only if both ends delete the PSK.
     #[serde(rename = "0rtt-fs-psk")]
     ZeroRttFsPsk,
-    /// Early data as in RFC 8446 and no register: what the adversary finds when nobody looks.
+    /// Early data as in RFC 8446 without a register, to show what the adversary achieves then.
     #[serde(rename = "0rtt-unguarded")]
     ZeroRttUnguarded,
 }
@@ -69,7 +68,7 @@ impl Mode {
         matches!(self, Self::ZeroRttFs | Self::ZeroRttFsPsk)
     }
 
-    /// Whether that early data is of the kind that a server has to remember to refuse.
+    /// Whether that early data is of the kind that a server must remember to reject replays.
     pub(crate) fn is_replayable(self) -> bool {
         matches!(self, Self::ZeroRtt | Self::ZeroRttUnguarded)
     }
@@ -197,7 +196,7 @@ impl OneTimeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Continuation {
-    /// With a key exchange of its own.
+    /// With another key exchange.
     PskDheKe,
     /// On the one-time key's secret alone.
     PskKe,
@@ -278,7 +277,7 @@ impl Way {
         }
     }
 
-    /// Under a one-time key, and on with a key exchange or without.
+    /// Creates a way under a one-time key, with or without a key exchange.
     fn one_time(mode: Mode, kx: Option<Agreement>, key: OneTimeKind) -> Self {
         let continuation = match kx {
             Some(_) => Continuation::PskDheKe,

@@ -1,4 +1,4 @@
-//! Opening recorded connections with whatever is in a memory, without knowing what it is.
+//! Tries to decrypt recorded connections with every string in a memory, without knowing what it is.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,18 +21,18 @@ pub struct OpenedBy {
     pub recording: usize,
     /// Where the secret begins that opened it.
     pub address: u64,
-    /// As what it was used.
+    /// The role in which it was tried.
     pub used: Used,
     /// Whether application data was opened with it, and not only a handshake.
     pub application_data: bool,
 }
 
-/// As what a string of a memory was used.
+/// The role in which a string of a memory was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Used {
-    /// As a traffic secret, for this protected record of what the client sent.
+    /// As a traffic secret, for this protected record of the client.
     Sent(usize),
-    /// As a traffic secret, for this protected record of what the server sent.
+    /// As a traffic secret, for this protected record of the server.
     Received(usize),
     /// As the PSK under which early data was sent.
     Psk,
@@ -49,14 +49,14 @@ impl fmt::Display for Used {
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Default)]
 pub struct Tried {
     /// How many strings of the memory were tried.
     pub windows: usize,
     /// How many recordings they were tried on.
     pub recordings: usize,
-    /// What opened.
+    /// The strings that decrypted something.
     pub opened: Vec<OpenedBy>,
 }
 

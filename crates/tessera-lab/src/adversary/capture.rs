@@ -1,4 +1,4 @@
-//! What anyone can read in a recording.
+//! The parts of a recording that need no keys.
 
 use tessera::wire::CipherSuite;
 

@@ -1,5 +1,4 @@
-//! The adversary after the fact: has recorded a connection, then steals what is still there, and
-//! tries to open the recording.
+//! The adversary after the fact: recorded a connection, then steals what is left, and tries to decrypt the recording.
 //!
 //! Everything here is made of the record format, the key schedule and the wire format of tickets;
 //! no code of the engine decides whether the attempt succeeds.
@@ -17,18 +16,18 @@ use crate::process_memory::Snapshot;
 
 pub use blind::{OpenedBy, Tried, Used, open_blindly};
 
-/// What an adversary on the path records of a connection.
+/// A connection as recorded by an adversary on the path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Capture {
-    /// What the client sent.
+    /// The client's bytes.
     pub sent: Vec<u8>,
-    /// How much of it before the server said anything.
+    /// How many of them precede the server's first byte.
     pub first_flight: usize,
-    /// What the server sent.
+    /// The server's bytes.
     pub received: Vec<u8>,
 }
 
-/// What the adversary has stolen.
+/// The secrets that the adversary has stolen.
 pub(crate) struct StolenSecrets<'a> {
     /// The sessions of the client, as it writes them to a file.
     pub(crate) sessions: &'a [Vec<u8>],
@@ -38,17 +37,17 @@ pub(crate) struct StolenSecrets<'a> {
     pub(crate) vault: &'a [Vec<u8>],
 }
 
-/// What could be opened.
+/// The parts that could be decrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Opened {
     /// Early data of the first flight.
     pub(crate) early_data: bool,
-    /// What the server's application sent.
+    /// The data of the server's application.
     pub(crate) session: bool,
 }
 
 impl Opened {
-    /// What one of two opened.
+    /// Combines two attempts.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             early_data: self.early_data || other.early_data,
@@ -57,7 +56,7 @@ impl Opened {
     }
 }
 
-/// Tries everything that lies in the memory of a process, without knowing what it is.
+/// Tries every string in the memory of a process, without knowing what it is.
 pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
     let tried = open_blindly(memory, std::slice::from_ref(capture));
     let mut opened = Opened::default();

@@ -1,5 +1,5 @@
-//! From a PSK to records: the key schedule (RFC 8446 §7.1) without the secrets of a key exchange,
-//! which nobody has after the handshake.
+//! From a PSK to records: the key schedule (RFC 8446 §7.1) without the secrets of a key exchange, which no party keeps
+//! after the handshake.
 
 use tessera::crypto::{Aead, Hash, NONCE_LEN, Nonce, Secret, Suite};
 
@@ -9,7 +9,7 @@ const HANDSHAKE: u8 = 22;
 pub(super) const APPLICATION_DATA: u8 = 23;
 const FINISHED: u8 = 20;
 
-/// Whether the PSK opens early data of what the client sent.
+/// Whether the PSK decrypts the client's early data.
 pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u8]) -> bool {
     let early = suite.hash.extract(&[], psk.expose());
     let secret = derive_secret(suite.hash, &early, "c e traffic", &hellos.client);
@@ -19,7 +19,7 @@ pub(super) fn early_data(suite: &Suite, psk: &Secret, hellos: &Hellos, sent: &[u
         .any(|(typ, content)| typ == APPLICATION_DATA && !content.is_empty())
 }
 
-/// Whether the PSK opens application data of what the server sent.
+/// Whether the PSK decrypts the server's application data.
 pub(super) fn session(suite: &Suite, psk: &Secret, hellos: &Hellos, received: &[u8]) -> bool {
     let hash = suite.hash;
     let zeros = vec![0; hash.len()];
@@ -29,7 +29,7 @@ pub(super) fn session(suite: &Suite, psk: &Secret, hellos: &Hellos, received: &[
     let mut transcript = [hellos.client.as_slice(), &hellos.server].concat();
     let secret = derive_secret(hash, &handshake, "s hs traffic", &transcript);
 
-    // The server's flight up to its Finished; what follows is under the next key.
+    // The server's flight up to its Finished; the rest is under the next key.
     let mut opener = Opener::new(suite, &secret);
     let mut flight = Vec::new();
     let mut records = protected(received);

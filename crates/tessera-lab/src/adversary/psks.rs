@@ -50,7 +50,7 @@ pub(super) fn of(
     psks
 }
 
-/// What a sealed ticket holds, opened with the stolen key.
+/// Opens a sealed ticket with the stolen key.
 fn open_ticket(
     provider: &Provider,
     stolen: &StolenSecrets<'_>,
@@ -66,8 +66,8 @@ fn open_ticket(
     }
 }
 
-/// The PSK of a flight with this identity, if the one-time secret is the one that it was made
-/// for. The FS secret is in the vault beside the key, so that the client's copy isn't needed.
+/// Returns the PSK of a flight with this identity, if the one-time secret belongs to it. The FS secret is in the vault
+/// next to the key, so the client's copy isn't needed.
 fn with_vault(
     provider: &Provider,
     suite: &Suite,
@@ -79,12 +79,12 @@ fn with_vault(
         return symmetric(suite, identity, fs_secret);
     }
     let key = provider.one_time(secret.kind)?.from_kept(secret.form, &secret.key).ok()?;
-    // A KEM gives a secret for any encapsulation; whether it is the right one shows in the records.
+    // A KEM yields a secret for any encapsulation; only the records show whether it is the right one.
     let agreed = key.open(encapsulated(identity)?).ok()?;
     Some(psk_for_flight(suite, identity, fs_secret, agreed.expose()))
 }
 
-/// The same with what the client had: enough where there is no private half.
+/// Returns it from the client's secrets, which suffice if there is no private half.
 fn with_client(suite: &Suite, identity: &[u8], ticket: &FsClientTicket) -> Option<Secret> {
     let is_symmetric = ticket.kind == NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED;
     is_symmetric.then(|| symmetric(suite, identity, &ticket.secret)).flatten()
@@ -95,7 +95,7 @@ fn symmetric(suite: &Suite, identity: &[u8], fs_secret: &Secret) -> Option<Secre
     encapsulated(identity)?.is_empty().then(|| psk_for_flight(suite, identity, fs_secret, &[]))
 }
 
-/// What the client sent for the one-time key, if the identity is that of a flight under one.
+/// Returns the client's encapsulation to the one-time key, if the identity is that of a forward-secret flight.
 fn encapsulated(identity: &[u8]) -> Option<&[u8]> {
     const PREFIX: &[u8] = b"\xff\x5afs\x01";
     const ID_LEN: usize = 32;

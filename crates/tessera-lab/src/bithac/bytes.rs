@@ -1,4 +1,4 @@
-//! What a connection costs on the wire, by layer and direction.
+//! The bytes of a connection on the wire, by layer and direction.
 
 use std::net::SocketAddrV4;
 use std::time::Duration;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::wired::{Segment, Watch};
 
-/// What one end sent, in bytes.
+/// The bytes that one end sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
     /// TLS records of the handshake: neither data nor tickets nor the alert at the end.
     pub(crate) handshake: u64,
     /// All TLS records.
     pub(crate) tls: u64,
-    /// IP packets whole, those that TCP sent again included.
+    /// Whole IP packets, including retransmissions.
     pub(crate) ip: u64,
     /// How many packets.
     pub(crate) packets: u64,
-    /// What of the packets was TCP's payload; more than `tls` if TCP sent something again.
+    /// TCP payload; more than `tls` if TCP retransmitted.
     pub(crate) payload: u64,
 }
 
@@ -52,7 +52,7 @@ impl Counter {
 }
 
 impl Watch for Counter {
-    /// Segments of earlier connections may still pass: the first SYN says whose this is.
+    /// Segments of earlier connections may still pass: the first SYN identifies this one.
     fn pass(&mut self, segment: &Segment<'_>, bytes: usize, _: Duration) {
         let to_server = segment.to == self.server;
         if to_server && segment.is_syn {

@@ -62,7 +62,7 @@ impl Certificates {
         }
     }
 
-    /// How handshakes with them agree a key: whoever signs against quantum computers agrees so as well.
+    /// Returns the key exchange of handshakes with them: post-quantum signatures go with post-quantum key exchange.
     pub(crate) fn agreement(self) -> Agreement {
         match self {
             Self::Rsa2048 | Self::Rsa4096 | Self::P256 => Agreement::X25519,
@@ -100,21 +100,21 @@ impl FromStr for Certificates {
     }
 }
 
-/// What one end shows, and whom it trusts.
+/// The credentials of one end, and its trust anchor.
 #[derive(Clone)]
 pub(super) struct Party {
-    /// As it is sent: its own certificate, then authorities; without the root.
+    /// As sent: its own certificate, then authorities; without the root.
     pub(super) chain: Vec<Vec<u8>>,
     /// Its public key alone: a SubjectPublicKeyInfo.
     pub(super) public_key: Vec<u8>,
     pub(super) identity: Identity,
     /// Its private key, the same in all configurations: its first signature takes longer than others.
     pub(super) key: Arc<SigningKey>,
-    /// What peers call it.
+    /// Its name for peers.
     pub(super) name: String,
 }
 
-/// Both ends, each with a chain of its own under one root.
+/// Both ends, each with its own chain under one root.
 pub(super) struct Parties {
     pub(super) certificates: Certificates,
     pub(super) client: Party,
@@ -125,7 +125,7 @@ pub(super) struct Parties {
 }
 
 impl Parties {
-    /// Both send so many certificates, at least one.
+    /// Creates ends that each send this many certificates, at least one.
     pub(super) fn new(certificates: Certificates, chain: usize) -> Result<Self> {
         let root =
             CertifiedIssuer::self_signed(authority("Tessera lab root"), certificates.key()?)?;
@@ -165,7 +165,7 @@ impl Parties {
     }
 }
 
-/// Who signs for ends of one role: the root, and those below it.
+/// The authorities for ends of one role: the root, and those below it.
 struct Authorities {
     certificates: Certificates,
     role: Role,
@@ -174,7 +174,7 @@ struct Authorities {
 }
 
 impl Authorities {
-    /// Chains under them have so many certificates.
+    /// Creates authorities for chains of this many certificates.
     fn new(
         certificates: Certificates,
         role: Role,

@@ -31,7 +31,7 @@ pub(super) const SESSIONS_AT_ONCE: u8 = 30;
 pub(super) struct Ends {
     pub(super) way: CertificateWay,
     pub(super) client: Checked<ClientConfig>,
-    /// The same, and asks for so many tickets.
+    /// As above, requesting this many tickets.
     pub(super) collector: Checked<ClientConfig>,
     pub(super) server: Checked<ServerConfig>,
     /// The server as it was before it was renewed.
@@ -41,13 +41,13 @@ pub(super) struct Ends {
     caches: Caches,
 }
 
-/// What both ends remember of certificates.
+/// The caches of both ends.
 struct Caches {
     client: Arc<ClientCache>,
     server: Arc<ServerCache>,
 }
 
-/// One end's part of what configurations have in common.
+/// The part of one end in what both configurations share.
 struct Side<'a> {
     way: CertificateWay,
     certificates: Certificates,
@@ -98,22 +98,21 @@ impl Ends {
         })
     }
 
-    /// The client's configuration for another client, which shares what it remembers.
+    /// Returns the configuration of another client, which shares this one's caches.
     pub(super) fn client_of(&self, party: &Party) -> Result<Checked<ClientConfig>> {
         let mut config = (*self.client).clone();
         config.credentials = vec![credential(self.way, party)];
         Ok(config.checked()?)
     }
 
-    /// The server's configuration for another server, which shares what it remembers.
+    /// Returns the configuration of another server, which shares this one's caches.
     pub(super) fn server_of(&self, party: &Party) -> Result<Checked<ServerConfig>> {
         let mut config = (*self.server).clone();
         config.credentials = vec![credential(self.way, party)];
         Ok(config.checked()?)
     }
 
-    /// The server that the client has been to before each connection of this way; with none it comes as it is.
-    /// What both ends remember is as the way has it then.
+    /// Prepares the caches for a connection of this way; returns the server that the client must visit before, if any.
     pub(super) fn begin(&self) -> Option<&Checked<ServerConfig>> {
         if self.way.is_cold() {
             self.forget();
@@ -126,7 +125,7 @@ impl Ends {
         self.forgetting()();
     }
 
-    /// What makes both ends forget certificates.
+    /// Returns a closure that clears the caches of both ends.
     pub(super) fn forgetting(&self) -> impl Fn() + Send + use<> {
         let Caches { client, server } = &self.caches;
         let (client, server) = (client.clone(), server.clone());
@@ -137,7 +136,7 @@ impl Ends {
     }
 }
 
-/// What an end shows in this way.
+/// Returns what an end presents in this way.
 fn credential(way: CertificateWay, own: &Party) -> Credential {
     let key = PrivateKey::Signs(own.key.clone());
     match way {
@@ -187,7 +186,7 @@ impl Side<'_> {
         Ok((config.checked()?, cache))
     }
 
-    /// Who judges the peer.
+    /// Returns the verifier of the peer.
     fn judge(&self) -> Result<Judge> {
         let algorithms = self.verifications.algorithms;
         if self.way == CertificateWay::RawKeys {
@@ -206,7 +205,7 @@ impl Side<'_> {
     }
 }
 
-/// Who judges a peer, and if it knows chains again, as such.
+/// The verifier of a peer; also as a cache of known chains, if it has one.
 struct Judge {
     verifier: Arc<dyn PeerVerifier>,
     memory: Option<Arc<dyn ChainMemory>>,

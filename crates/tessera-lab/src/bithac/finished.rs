@@ -1,4 +1,4 @@
-//! What a journal has of a run, and whether the run can have finished it so.
+//! Checks that the results in a journal can be those of a completed run.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,10 +36,10 @@ pub(super) fn computed_of(repetitions: usize) -> usize {
     10 * repetitions
 }
 
-/// Gives the name of what is finished and whole.
+/// Returns the name of a complete result.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong.
 pub(super) fn check(finished: &Finished, repetitions: usize) -> Result<String, String> {
     match finished {
         Finished::Cell(cell) => {
@@ -142,7 +142,7 @@ fn check_times(name: &str, client: &[f64], server: &[f64]) -> Result<(), String>
     }
 }
 
-/// Whether the moments of a connection are in order, and each layer has what is in it.
+/// Whether the times of a connection are in order, and the bytes of each layer include those above it.
 fn can_be(sample: &Sample) -> bool {
     let Sample { tcp_us, handshake_us, response_us, client_engine_us, server_engine_us, .. } =
         *sample;

@@ -8,7 +8,7 @@ use super::certificates::Certificates;
 use super::report::{CellName, LinkName, Part};
 use super::way::CertificateWay;
 
-/// What is asked for.
+/// The selection of cells.
 pub(super) struct Asked<'a> {
     pub(super) parts: &'a [Part],
     pub(super) ways: &'a [CertificateWay],
@@ -17,7 +17,7 @@ pub(super) struct Asked<'a> {
     pub(super) losses: &'a [f64],
 }
 
-/// All cells of what is asked for, in the order in which they run.
+/// Returns all selected cells, in the order in which they run.
 pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
     let is_asked = |part| asked.parts.contains(&part);
     let mut cells = Vec::new();
@@ -69,7 +69,7 @@ const fn link(rate_bps: u64, rtt_ms: f64, mtu: u16, loss: f64) -> LinkName {
     LinkName { rtt_ms, rate_bps: Some(rate_bps), mtu, loss }
 }
 
-/// The cells whose times are measured: from 20 kbit/s to 100 Mbit/s, near and far, with and without loss.
+/// Returns the cells whose times are measured: from 20 kbit/s to 100 Mbit/s, near and far, with and without loss.
 fn times() -> Vec<CellName> {
     use CertificateWay::{Cached, Full, PskDhe, RawKeys};
     use Certificates::{MlDsa65, MlDsa87, P256, Rsa2048};

@@ -1,4 +1,4 @@
-//! Caches that know only some of those who come: connections in memory.
+//! Caches that know only some of the peers: connections in memory.
 
 use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
@@ -17,7 +17,7 @@ pub(super) const CHAIN: usize = 3;
 /// Connections of each rate before the first that counts.
 const WARM_UP: usize = 5;
 
-/// Measures each rate, and full handshakes beside, in turns; `done` is called after each connection that counts.
+/// Measures each rate, and full handshakes, in turns; calls `done` after each connection that counts.
 pub(super) fn measure(
     certificates: Certificates,
     repetitions: usize,
@@ -58,12 +58,12 @@ impl Lane {
         Ok(Self { ends: Ends::new(way, parties)?, hits })
     }
 
-    /// Before each connection there is one of strangers, with caches where these have some: so the processor has in
-    /// its own caches what it would have if it did nothing else.
+    /// Before each connection, strangers make one, with caches if these ends have some, so that the processor's caches
+    /// are in the same state each time.
     fn connect(&mut self, number: usize, parties: &Parties) -> Result<(Made, bool)> {
         let way = self.ends.way;
         if self.hits.rate.is_some_and(|rate| !is_hit(number, rate)) {
-            // Nobody knows anybody.
+            // Neither end knows the other.
             self.ends = Ends::new(way, parties)?;
         }
         let strangers = Ends::new(way, parties)?;

@@ -1,4 +1,4 @@
-//! The parts of the experiment that need no link: what is computed and what is held.
+//! The parts of the experiment that need no link: computation and memory.
 
 use super::finished::Finished;
 use super::report::{End, Hits, Kept, Part, Work};
@@ -6,7 +6,7 @@ use super::{Experiment, failed, hits, memory, table, work};
 use crate::error::LabError;
 
 impl Experiment<'_> {
-    /// Measures what is computed.
+    /// Measures the computation.
     pub(super) fn work(&mut self) -> Result<(), LabError> {
         let ways = work::ways(&self.options.ways);
         self.screen.now(Part::Work.name());
@@ -47,7 +47,7 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    /// Measures caches that know only some of those who come.
+    /// Measures caches that know only some of the peers.
     pub(super) fn hits(&mut self) -> Result<(), LabError> {
         self.screen.now(Part::Hits.name());
         self.screen.line(&table::hits_head())?;
@@ -73,7 +73,7 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    /// Measures what peers take that are remembered.
+    /// Measures the memory of remembered peers.
     pub(super) fn memory(&mut self) -> Result<(), LabError> {
         self.screen.now(Part::Memory.name());
         self.screen.line(&table::memory_head())?;
@@ -113,7 +113,7 @@ impl Experiment<'_> {
         self.many()
     }
 
-    /// Measures what very many clients take at a server.
+    /// Measures the memory of very many clients at a server.
     fn many(&mut self) -> Result<(), LabError> {
         let clients = self.options.clients;
         self.screen.line(&table::many_head())?;
@@ -143,7 +143,7 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    /// Measures what both ends hold when they hold most.
+    /// Measures the peak memory of both ends.
     fn peaks(&mut self) -> Result<(), LabError> {
         self.screen.line(&table::peaks_head())?;
         for certificates in &self.options.certificates {

@@ -1,4 +1,4 @@
-//! What peers that are remembered take on the heap.
+//! The heap memory of remembered peers.
 
 use std::cell::Cell;
 use std::sync::mpsc;
@@ -30,15 +30,15 @@ const CHAIN: usize = 3;
 /// The ways in which peers are remembered: by verifiers alone, and by caches with them.
 pub(super) const WAYS: [CertificateWay; 2] = [CertificateWay::Known, CertificateWay::Cached];
 
-/// Measures one end: what it holds more with each peer that it has met.
+/// Measures how the memory of one end grows with each peer that it meets.
 pub(super) fn measure(
     way: CertificateWay,
     parties: &Parties,
     peers: &Peers,
     end: End,
 ) -> Result<Memory> {
-    // The peers share what they remember themselves, of one and the same end. They have met that before, as often as they
-    // remember it; so what grows is the end that is measured, which has met nobody.
+    // The peers share one set of caches. They have met that end before, often enough to remember it; so only the
+    // measured end grows, which has met no peer yet.
     let [others, own] = [Ends::new(way, parties)?, Ends::new(way, parties)?];
     let of_end = match end {
         End::Client => &peers.servers,
@@ -74,8 +74,8 @@ pub(super) fn of_many(asked: &[Certificates]) -> impl Iterator<Item = Certificat
     asked.contains(&Certificates::P256).then_some(Certificates::P256).into_iter()
 }
 
-/// What a server's cache takes that keeps one or the other of so many clients, and how long it looks for one. In a thread of
-/// its own, whose books begin with it.
+/// Measures the memory of a server's cache with this many clients, and the time of a lookup. In a separate thread,
+/// whose counters begin with it.
 pub(super) fn many(
     certificates: Certificates,
     kept: Kept,
@@ -90,7 +90,7 @@ pub(super) fn many(
         Kept::Hashes => HASH,
     };
     let measuring = thread::spawn(move || -> io::Result<_> {
-        // What can't be read now can't be read later.
+        // If the counters can't be read now, they can't be read later.
         heap::held_by_thread().and_then(|_| heap::most_held_by_thread())?;
         clock::thread_cpu()?;
         let processor = || clock::thread_cpu().unwrap_or_default().as_nanos() as u64;
@@ -129,8 +129,8 @@ pub(super) fn many(
 /// The hash of a chain, in bytes.
 const HASH: u64 = 32;
 
-/// What jemalloc gives for so many bytes: it has four sizes between a power of two and the next, from 64 on, and multiples
-/// of 16 below.
+/// Returns the size that jemalloc allocates for this many bytes: it has four size classes between a power of two and
+/// the next, from 64 on, and multiples of 16 below.
 fn allocated(bytes: u64) -> u64 {
     let below = bytes.saturating_sub(1).checked_ilog2().map_or(1, |log| 1 << log);
     bytes.next_multiple_of((below / 4).max(16))
@@ -176,8 +176,8 @@ pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>
     peaks.into_iter().collect()
 }
 
-/// Measures what an end holds when it holds most, in connections with one peer more than it remembers by then. All of it is
-/// made and given back in the thread of these connections: what another frees would be missing in their books.
+/// Measures the peak memory of an end, in connections with one peer more than it remembers by then. All of it is
+/// allocated and freed in the thread of these connections: the counters would miss what another thread frees.
 fn peaks_beside(
     way: CertificateWay,
     parties: &Parties,
@@ -197,7 +197,7 @@ fn peaks_beside(
         let before = move || {
             if is_first.replace(false) {
                 let met = peers.iter().try_for_each(|peer| meet(&own.against(peer, end, &others)?));
-                // Who listens waits for the end of this thread.
+                // The receiver waits for the end of this thread.
                 let _ = told.send(met.map_err(|error| error.to_string()));
             }
         };
@@ -213,7 +213,7 @@ fn peaks_beside(
 }
 
 impl Ends {
-    /// One of these ends and a peer of it, which remembers what those of `others` do.
+    /// Returns one of these ends and a peer, which shares the caches of `others`.
     fn against<'a>(&self, peer: &'a Party, end: End, others: &Self) -> Result<Configured<'a>> {
         Ok(match end {
             End::Client => (peer.name.as_str(), self.client.clone(), others.server_of(peer)?),

@@ -1,13 +1,13 @@
-//! The experiment `bithac`: two ends with certificates meet again, and what they send and compute then. The evaluation
-//! of a paper on caching handshakes (Bodenhausen et al., "Bidirectional TLS Handshake Caching for Constrained
-//! Industrial IoT Scenarios"), in TLS 1.3, with more kinds of certificates and links.
+//! The experiment `bithac`: what two ends with certificates send and compute when they reconnect. The evaluation of a
+//! paper on caching handshakes (Bodenhausen et al., "Bidirectional TLS Handshake Caching for Constrained Industrial IoT
+//! Scenarios"), in TLS 1.3, with more kinds of certificates and links.
 //!
 //! ```text
 //!   client ──┬──────────── emulated link ──────────── server      one message each way a connection
 //!            └ observer: packets ─▶ bytes by layer and direction
 //! ```
 //!
-//! Both ends are threads of this process, and connect over the kernel's TCP; what they compute is measured in memory.
+//! Both ends are threads of this process, and connect over the kernel's TCP; their computation is measured in memory.
 
 mod bytes;
 mod certificates;
@@ -47,11 +47,11 @@ use crate::experiment::{self, Journal, Run, Screen, open_link, refuse_twice, tel
 use crate::heap;
 use crate::machine::{Machine, revision};
 
-/// What to measure, and how.
+/// The options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How often each cell is measured whose part measures more than once, the kind of the link, the seed, and where
-    /// the report goes. The rest is not used: cells have their own links.
+    /// The repetitions of each cell in parts with repetitions, the kind of the link, the seed, and the output. The rest
+    /// is ignored: cells have their own links.
     pub common: experiment::Options,
     /// Which questions are answered.
     pub parts: Vec<Part>,
@@ -61,15 +61,15 @@ pub struct Options {
     pub certificates: Vec<Certificates>,
     /// The sizes of the largest IP packets.
     pub mtus: Vec<u16>,
-    /// Shares of packets that are lost, where losses are measured.
+    /// The loss rates of part `losses`.
     pub losses: Vec<f64>,
     /// How many clients a server's cache remembers whose memory is measured.
     pub clients: u64,
-    /// Where finished cells are kept, and found again after an interruption.
+    /// The journal of finished cells, to continue after an interruption.
     pub resume: Option<PathBuf>,
 }
 
-/// How many certificates each end sends over links: its own, and one authority's.
+/// How many certificates each end sends over links: its own, and one of an authority.
 const CHAIN: usize = 2;
 
 /// Runs the experiment. Call it while the process has no other thread; see
@@ -152,7 +152,7 @@ struct Experiment<'a> {
     options: &'a Options,
     screen: Screen,
     journal: Journal<Finished>,
-    /// What an earlier run had finished.
+    /// The results of an earlier run.
     finished: Vec<Finished>,
     parties: BTreeMap<Certificates, Parties>,
     report: Report,
@@ -235,7 +235,7 @@ fn failed(what: String, error: impl std::fmt::Display) -> LabError {
     LabError::Connection(format!("{what}: {error}"))
 }
 
-/// Whether links can be emulated: this opens one, and says of what kind it is.
+/// Returns the kind of a link that the machine allows, by opening one.
 fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
     let unavailable = |reason: &LinkError| {
         LabError::Connection(format!(
@@ -252,7 +252,7 @@ fn link(common: &experiment::Options) -> Result<LinkKind, LabError> {
     }
 }
 
-/// Refuses what can be refused before anything has begun.
+/// Rejects invalid options before the experiment begins.
 fn check(options: &Options) -> Result<(), LabError> {
     experiment::check_resumable(&options.common, options.resume.as_deref())?;
     refuse_twice("--parts", &options.parts)?;

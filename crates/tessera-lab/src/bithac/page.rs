@@ -31,7 +31,7 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
     document(&report.experiment, &body, report)
 }
 
-/// Each part, its title, and what is to be known.
+/// Each part, its title, and an explanation.
 const PARTS: [(Part, &str, &str); 6] = [
     (
         Part::Bytes,
@@ -83,7 +83,7 @@ fn head(report: &Report) -> String {
     )
 }
 
-/// What the ways to connect do.
+/// The ways to connect, explained.
 const WAYS: [(&str, &str); 11] = [
     ("full", "sends both chains whole"),
     ("zlib", "compresses them (RFC 8879)"),

@@ -23,15 +23,15 @@ pub(crate) struct Report {
     pub(crate) chains: Vec<Chains>,
     /// Connections over links.
     pub(crate) cells: Vec<Cell>,
-    /// What judging chains takes.
+    /// The computation for chains.
     pub(crate) work: Vec<Work>,
-    /// What caches that know only some peers save.
+    /// The savings of caches that know only some peers.
     pub(crate) hits: Vec<Hits>,
-    /// What peers take that are remembered.
+    /// The memory of remembered peers.
     pub(crate) memory: Vec<Memory>,
-    /// What both ends hold when they hold most.
+    /// The peak memory of both ends.
     pub(crate) peaks: Vec<Peak>,
-    /// What very many clients take at a server; nothing in reports of before it was measured.
+    /// The memory of very many clients at a server; empty in reports from before it was measured.
     #[serde(default)]
     pub(crate) many: Vec<Many>,
 }
@@ -44,17 +44,17 @@ pub(crate) struct Chains {
     pub(crate) server: Vec<usize>,
 }
 
-/// A way over a link, and what was measured.
+/// A way over a link, and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cell {
     #[serde(flatten)]
     pub(crate) name: CellName,
     pub(crate) samples: Vec<Sample>,
-    /// Connections that failed, by what the lab said, and were made again.
+    /// Connections that failed and were repeated, by error.
     pub(crate) why_failed: BTreeMap<String, u32>,
 }
 
-/// What a cell measures.
+/// The name of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CellName {
     pub(crate) part: Part,
@@ -73,21 +73,21 @@ pub(crate) struct LinkName {
     pub(crate) loss: f64,
 }
 
-/// Which question cells answer.
+/// The question that cells answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
-    /// How many bytes a connection has: one of each way, over links of three MTUs that lose nothing.
+    /// The bytes of a connection: one of each way, over links of three MTUs without loss.
     Bytes,
     /// The same over links that lose packets, several of each way, with times.
     Losses,
     /// How long connections take, in cells that are named one by one.
     Times,
-    /// What both ends compute, in memory, for chains of one to four certificates.
+    /// The computation of both ends, in memory, for chains of one to four certificates.
     Work,
-    /// The same where only some of the connections find both caches filled.
+    /// The same if only some of the connections find both caches filled.
     Hits,
-    /// What peers take on the heap that are remembered, up to 64; and the peak of a connection.
+    /// The heap memory of remembered peers, up to 64; and the peak of a connection.
     Memory,
 }
 
@@ -103,17 +103,17 @@ pub(crate) struct Sample {
     /// Processor time in calls of the engine.
     pub(crate) client_engine_us: f64,
     pub(crate) server_engine_us: f64,
-    /// What both ends sent.
+    /// The bytes of each end.
     pub(crate) client: Sent,
     pub(crate) server: Sent,
 }
 
-/// What a way computes with chains of a length: samples are connections in memory.
+/// The computation of a way with chains of a length: samples are connections in memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) way: CertificateWay,
     pub(crate) certificates: Certificates,
-    /// How many certificates each end has, without the root.
+    /// The length of each end's chain, without the root.
     pub(crate) chain: usize,
     /// How many signatures each end checked in a connection.
     pub(crate) client_verifications: u64,
@@ -121,7 +121,7 @@ pub(crate) struct Work {
     /// In calls of the engine.
     pub(crate) client_us: Vec<f64>,
     pub(crate) server_us: Vec<f64>,
-    /// What each end retired in them; reports of before it was counted have nothing.
+    /// The instructions that each end retired; `None` in reports from before they were counted.
     #[serde(default)]
     pub(crate) instructions: Option<Instructions>,
 }
@@ -140,7 +140,7 @@ pub(crate) enum Instructions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Hits {
     pub(crate) certificates: Certificates,
-    /// How many of a hundred should find them filled; `None`: full handshakes, without caches.
+    /// How many of a hundred connections should find them filled; `None` for full handshakes, without caches.
     pub(crate) rate: Option<u32>,
     /// How many did.
     pub(crate) hits: u32,
@@ -151,7 +151,7 @@ pub(crate) struct Hits {
     pub(crate) server_us: Vec<f64>,
 }
 
-/// What one end holds on the heap when it remembers so many peers.
+/// The heap memory of one end that remembers this many peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(crate) way: CertificateWay,
@@ -162,7 +162,7 @@ pub(crate) struct Memory {
     pub(crate) held: Vec<Held>,
 }
 
-/// One of both ends.
+/// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum End {
@@ -170,19 +170,19 @@ pub(crate) enum End {
     Server,
 }
 
-/// What is held with so many peers.
+/// The memory with this many peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) entries: usize,
     /// More than before the first of them.
     pub(crate) bytes: i64,
-    /// What is held when most is, in a connection with one of so many; nothing in reports of before it was measured.
+    /// The peak in a connection with one of them; `None` in reports from before it was measured.
     #[serde(default)]
     pub(crate) peak: Option<i64>,
 }
 
-/// What a server's cache holds of very many clients, and how long one is looked for. The clients are made up from a chain
-/// of these certificates.
+/// The memory of a server's cache with very many clients, and the time of a lookup. The clients are synthesised from a
+/// chain of these certificates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Many {
     pub(crate) kept: Kept,
@@ -190,9 +190,9 @@ pub(crate) struct Many {
     pub(crate) clients: u64,
     /// How many bytes of each client are kept as they are: its certificate, or the hash of its chain.
     pub(crate) own: u64,
-    /// What the allocator gives for that.
+    /// The size that the allocator reserves for that.
     pub(crate) own_allocated: u64,
-    /// What all take, when each has been there twice.
+    /// The memory of all clients, after two visits of each.
     pub(crate) held: i64,
     /// The most meanwhile.
     pub(crate) most: i64,
@@ -210,13 +210,13 @@ pub(crate) struct Many {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kept {
-    /// Its certificate, beside the issuers that all have.
+    /// Its certificate; issuers are shared by all.
     Certificates,
     /// The hash of its chain, of which a verifier remembers the rest.
     Hashes,
 }
 
-/// What both ends hold on the heap when they hold most in a connection, in bytes.
+/// The peak heap memory of both ends in a connection, in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Peak {
     pub(crate) way: CertificateWay,
@@ -228,7 +228,7 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// It as one word.
+    /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         format!("peak/{}/{}", self.way, self.certificates)
     }
@@ -239,8 +239,7 @@ impl Part {
     pub const ALL: [Self; 6] =
         [Self::Bytes, Self::Losses, Self::Times, Self::Work, Self::Hits, Self::Memory];
 
-    /// The names of those that are measured by default, with commas between them: memory only where the program
-    /// counts what is on its heap (feature `heap`).
+    /// The default parts, separated by commas: memory only if the program measures its heap (feature `heap`).
     pub const DEFAULT: &'static str =
         if heap::IS_COUNTED { "bytes,work,hits,memory" } else { "bytes,work,hits" };
 
@@ -264,7 +263,7 @@ impl Part {
 }
 
 impl CellName {
-    /// It as one word, by which programs find it.
+    /// Returns it as a key, for programs.
     pub(crate) fn key(&self) -> String {
         let Self { part, way, certificates, link } = self;
         let LinkName { rtt_ms, rate_bps, mtu, loss } = link;
@@ -274,7 +273,7 @@ impl CellName {
 }
 
 impl Work {
-    /// It as one word.
+    /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         let Self { way, certificates, chain, .. } = self;
         format!("work/{way}/{certificates}/{chain}")
@@ -298,7 +297,7 @@ impl Work {
 }
 
 impl Hits {
-    /// It as one word.
+    /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         let rate = self.rate.map_or_else(|| "full".to_owned(), |rate| rate.to_string());
         format!("hits/{}/{rate}", self.certificates)
@@ -306,7 +305,7 @@ impl Hits {
 }
 
 impl Memory {
-    /// It as one word.
+    /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         let Self { way, certificates, end, .. } = self;
         format!("memory/{way}/{certificates}/{}", end.name())
@@ -320,17 +319,17 @@ impl Memory {
 }
 
 impl Many {
-    /// It as one word.
+    /// Returns it as a key.
     pub(crate) fn key(&self) -> String {
         format!("many/{}/{}/{}", self.kept.name(), self.certificates, self.clients)
     }
 
-    /// What each client takes, in bytes.
+    /// Returns the bytes per client.
     pub(crate) fn per_client(&self) -> f64 {
         self.held as f64 / self.clients.max(1) as f64
     }
 
-    /// What each takes beside what is kept as it is.
+    /// Returns the overhead per client beyond the stored data.
     pub(crate) fn beside(&self) -> f64 {
         self.per_client() - self.own_allocated as f64
     }

@@ -10,8 +10,8 @@ use tessera::auth::{
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 use tessera_cache::ClientCache;
 
-/// A client's cache on the carrier `paper`, which never says that it takes part beyond RFC 7924: so the server gives
-/// it no tickets.
+/// A client's cache on the carrier `paper` that never announces support beyond RFC 7924, so that the server issues it
+/// no tickets.
 pub(super) struct ServersChainAlone(pub(super) Arc<ClientCache>);
 
 impl CertificateCodecFactory for ServersChainAlone {
@@ -31,7 +31,7 @@ impl CertificateCodecFactory for ServersChainAlone {
     }
 }
 
-/// A codec without an extension of its own: cached_info is one of its abbreviations.
+/// A codec without its own extension: cached_info is one of its abbreviations.
 struct WithoutTickets(Box<dyn CertificateCodec>);
 
 impl CertificateCodec for WithoutTickets {

@@ -10,7 +10,7 @@ use super::report::{
 };
 use super::way::CertificateWay;
 
-/// A cell with so many samples, one like the other.
+/// Returns a cell with this many identical samples.
 pub(crate) fn cell(part: Part, samples: usize) -> Cell {
     let link = LinkName { rtt_ms: 0.0, rate_bps: None, mtu: 1500, loss: 0.0 };
     let (way, certificates) = (CertificateWay::Full, Certificates::P256);
@@ -18,7 +18,7 @@ pub(crate) fn cell(part: Part, samples: usize) -> Cell {
     Cell { name, samples: vec![sample(1000, 2000); samples], why_failed: BTreeMap::new() }
 }
 
-/// A connection in which both ends had so many bytes of handshake.
+/// Returns a connection with these handshake bytes at each end.
 pub(crate) fn sample(client: u64, server: u64) -> Sample {
     let sent = |handshake| Sent {
         handshake,
@@ -38,7 +38,7 @@ pub(crate) fn sample(client: u64, server: u64) -> Sample {
     }
 }
 
-/// What a way computes.
+/// Returns the computation of a way.
 pub(crate) fn work() -> Work {
     Work {
         way: CertificateWay::Full,
@@ -59,7 +59,7 @@ pub(crate) fn hits(rate: Option<u32>) -> Hits {
     Hits { certificates, rate, hits, bytes: vec![1000, 3000], client_us, server_us }
 }
 
-/// What a client holds that remembers servers.
+/// Returns the memory of a client that remembers servers.
 pub(crate) fn memory() -> Memory {
     let held = |entries| Held {
         entries,

@@ -61,7 +61,7 @@ pub(super) fn work_head() -> String {
     )
 }
 
-/// What a way computes.
+/// Formats the computation of a way.
 pub(super) fn work(work: &Work) -> String {
     let median = |samples: &[f64]| {
         Median::of(samples.iter().copied()).map_or_else(String::new, |it| number(it.value))
@@ -79,7 +79,7 @@ pub(super) fn work(work: &Work) -> String {
     )
 }
 
-/// What each end retired, the client's first; or that nothing counted it.
+/// Formats the instructions of each end, the client's first; or that they were not counted.
 pub(crate) fn instructions(work: &Work) -> [String; 2] {
     match &work.instructions {
         Some(Instructions::Retired { client, server }) => [client.to_string(), server.to_string()],
@@ -88,7 +88,7 @@ pub(crate) fn instructions(work: &Work) -> [String; 2] {
     }
 }
 
-/// Why no instructions were counted, where that is so.
+/// Returns why instructions were not counted, if so.
 pub(crate) fn why_uncounted(report: &Report) -> Option<&str> {
     report.work.iter().find_map(|work| match &work.instructions {
         Some(Instructions::Uncounted(reason)) => Some(reason.as_str()),
@@ -104,7 +104,7 @@ pub(super) fn hits_head() -> String {
     )
 }
 
-/// What caches save that know only some.
+/// Formats the savings of caches that know only some peers.
 pub(super) fn hits(hits: &Hits) -> String {
     format!(
         "{:<9} {:>10} {:>10} {:>12.0} {:>12} {:>12}",
@@ -117,7 +117,7 @@ pub(super) fn hits(hits: &Hits) -> String {
     )
 }
 
-/// How many find caches filled, in words.
+/// Describes how many find caches filled.
 pub(crate) fn rate_words(rate: Option<u32>) -> String {
     rate.map_or_else(|| "no caches".to_owned(), |rate| rate.to_string())
 }
@@ -133,7 +133,7 @@ pub(super) fn memory_head() -> String {
     format!("\n{:<9} {:<8} {:<8} {:>12}  bytes held", "keys", "way", "end", "a peer, bytes")
 }
 
-/// What peers take.
+/// Formats the memory of peers.
 pub(super) fn memory(memory: &Memory) -> String {
     let each = memory.per_entry().map_or_else(String::new, |bytes| format!("{bytes:.0}"));
     let held = memory.held.iter().map(|held| format!("{}: {}", held.entries, held.bytes));
@@ -150,7 +150,7 @@ pub(super) fn many_head() -> String {
     )
 }
 
-/// What very many clients take.
+/// Formats the memory of very many clients.
 pub(super) fn many(many: &Many) -> String {
     format!(
         "{:<9} {:<12} {:>8} {:>12} {:>12} {:>9.1} {:>8.1} {:>9.0} {:>8.0}",
@@ -171,7 +171,7 @@ pub(super) fn peaks_head() -> String {
     format!("\n{:<9} {:<13} {:>13} {:>13}", "keys", "way", "peak, client", "peak, server")
 }
 
-/// What both ends hold when they hold most.
+/// Formats the peak memory of both ends.
 pub(super) fn peak(peak: &Peak) -> String {
     let Peak { way, certificates, client, server, .. } = peak;
     format!("{certificates:<9} {way:<13} {client:>13} {server:>13}")
@@ -190,7 +190,7 @@ pub(crate) fn share_of_full(cell: &Cell, cells: &[Cell]) -> Option<f64> {
     Some(bytes(cell)?.value / bytes(full)?.value)
 }
 
-/// A link in words: what it has of a rate, a round-trip time and losses.
+/// Describes a link: its rate, round-trip time and losses.
 pub(crate) fn link_words(link: &LinkName) -> String {
     let LinkName { rtt_ms, rate_bps, mtu, loss } = *link;
     let parts = [
@@ -202,7 +202,7 @@ pub(crate) fn link_words(link: &LinkName) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What the words in the tables mean.
+/// The terms in the tables.
 pub(super) const LEGEND: &str = "
 TLS              records of the handshake, both directions: neither data nor tickets nor the alert at the end
 of full          that, as a share of the full handshake with the same keys over the same link

@@ -1,4 +1,4 @@
-//! Signatures that verifiers check, counted: those in chains, and those of handshakes.
+//! Counts the signatures that verifiers check: those in chains, and those of handshakes.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -24,7 +24,7 @@ pub(super) struct Verifications {
 }
 
 impl Verifications {
-    /// Those of both ends, the client's first: one of each for a process.
+    /// Returns the counters of both ends, the client's first; each process has one pair.
     pub(super) fn of_both() -> &'static [Self; 2] {
         static BOTH: OnceLock<[Verifications; 2]> = OnceLock::new();
         BOTH.get_or_init(|| [Self::new(&OF_CLIENT), Self::new(&OF_SERVER)])
@@ -35,7 +35,7 @@ impl Verifications {
         self.count.take()
     }
 
-    /// What the verifiers of products know, and ML-DSA-87 besides.
+    /// The algorithms of the products' verifiers, and ML-DSA-87.
     fn new(count: &'static Count) -> Self {
         let counted = |inner| -> &'static dyn SignatureVerificationAlgorithm {
             Box::leak(Box::new(Counted { inner, count }))

@@ -12,7 +12,7 @@ use tessera_cache::Carrier;
 use super::certificates::Certificates;
 use crate::ways::{Continuation, Mode, OneTimeKind, Way};
 
-/// What becomes of the certificates when two ends meet again.
+/// How certificates travel when two ends reconnect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateWay {
@@ -20,23 +20,23 @@ pub enum CertificateWay {
     Full,
     /// Both are compressed by zlib (RFC 8879).
     Zlib,
-    /// Both are sent whole, and not checked again.
+    /// Both are sent whole, and not verified again.
     Known,
-    /// The server's is named by its hash (RFC 7924), the client's sent whole; neither is checked again.
+    /// The server's is named by its hash (RFC 7924), the client's sent whole; neither is verified again.
     Rfc7924,
-    /// Both are named by their hashes, and not checked again, in the forms of RFC 7924 and BiTHaC (the carrier
+    /// Both are named by their hashes, and not verified again, in the forms of RFC 7924 and BiTHaC (the carrier
     /// `paper`).
     Paper,
-    /// The same where neither end knows anything of the other yet.
+    /// The same if neither end knows the other yet.
     PaperFirst,
-    /// The same where what they know is of no use, as in [`CachedMiss`](Self::CachedMiss).
+    /// The same if what they know is useless, as in [`CachedMiss`](Self::CachedMiss).
     PaperMiss,
-    /// Both are named by their hashes, and not checked again (BiTHaC over RFC 8879).
+    /// Both are named by their hashes, and not verified again (BiTHaC over RFC 8879).
     Cached,
-    /// The same where neither end knows anything of the other yet.
+    /// The same if neither end knows the other yet.
     CachedFirst,
-    /// The same where the client knows another chain of the server's, and the server doesn't know the client's
-    /// ticket: it was renewed, and lost its cache.
+    /// The same if the client knows another chain of the server's, and the server doesn't know the client's ticket: its
+    /// chain was renewed, and its cache lost.
     CachedMiss,
     /// Public keys instead of certificates, known beforehand (RFC 7250).
     RawKeys,
@@ -90,7 +90,7 @@ impl CertificateWay {
         matches!(self, Self::PskDhe | Self::ZeroRttFs)
     }
 
-    /// In which messages both ends say what their caches have, if they have caches.
+    /// Returns the messages in which both ends announce the contents of their caches, if they have caches.
     pub(super) fn carrier(self) -> Option<Carrier> {
         match self {
             Self::Cached | Self::CachedFirst | Self::CachedMiss => {
@@ -103,7 +103,7 @@ impl CertificateWay {
         }
     }
 
-    /// What the certificates travel in, for people.
+    /// Returns the form of the certificates, for people.
     pub(crate) fn form(self) -> &'static str {
         match self {
             Self::Full | Self::Known => "Certificate",
@@ -121,12 +121,12 @@ impl CertificateWay {
         self.carrier().is_some()
     }
 
-    /// Whether verifiers know the chains again that they accepted.
+    /// Whether verifiers recognise chains that they accepted before.
     pub(super) fn knows(self) -> bool {
         self == Self::Known || self.caches()
     }
 
-    /// Whether no connection profits from those before it, though both ends have caches.
+    /// Whether no connection profits from earlier ones, though both ends have caches.
     pub(super) fn is_cold(self) -> bool {
         matches!(self, Self::CachedFirst | Self::CachedMiss | Self::PaperFirst | Self::PaperMiss)
     }
@@ -141,8 +141,8 @@ impl CertificateWay {
         self != Self::Known
     }
 
-    /// Whether it uses the forms of RFC 7924 and BiTHaC, which are here for what travels: what an end computes is the
-    /// same with the default carrier.
+    /// Whether it uses the forms of RFC 7924 and BiTHaC, which only matter for the bytes: the computation is the same
+    /// as with the default carrier.
     pub(super) fn is_for_links(self) -> bool {
         self.carrier() == Some(Carrier::PAPER)
     }
@@ -194,10 +194,10 @@ impl CertificateWay {
     }
 }
 
-/// Whether both certificates travelled as a way has them, by what both ends say.
+/// Checks that both certificates travelled as the way requires, according to both ends.
 ///
 /// # Errors
-/// How one of them travelled.
+/// Checks how one of them travelled.
 pub(super) fn check_certificates(
     way: CertificateWay,
     client: &Facts,

@@ -1,4 +1,4 @@
-//! What both ends compute: connections in memory, with chains of one to four certificates.
+//! The computation of both ends: connections in memory, with chains of one to four certificates.
 
 use super::certificates::{Certificates, Parties};
 use super::ends::Ends;
@@ -16,7 +16,7 @@ pub(super) const CHAINS: [usize; 4] = [1, 2, 3, 4];
 /// Connections before the first that counts.
 const WARM_UP: usize = 5;
 
-/// How often each way has its turn: what the machine does beside falls on all of them alike.
+/// How often each way has its turn: other load of the machine affects all of them alike.
 const TURNS: usize = 10;
 
 /// Measures ways with chains of a length, in turns; `done` is called after each connection that counts.
@@ -61,10 +61,10 @@ pub(super) fn measure(
     Ok(measured.into_iter().map(|(_, work)| work).collect())
 }
 
-/// How many connections are made whose instructions are counted: they differ by what signatures and keys take.
+/// The number of connections whose instructions are counted: they vary with signatures and keys.
 const COUNTED: usize = 9;
 
-/// Counts what both ends retire: beside the samples of times, which it would make longer.
+/// Counts the instructions of both ends, apart from the samples of times, which it would lengthen.
 fn instructions(connect: impl Fn() -> Result<Made>) -> Result<Instructions> {
     let counting = match Counting::begin() {
         Ok(counting) => counting,
@@ -84,7 +84,7 @@ fn instructions(connect: impl Fn() -> Result<Made>) -> Result<Instructions> {
     Ok(Instructions::Retired { client, server })
 }
 
-/// The ways of these that have anything to do with certificates, and compute something of their own.
+/// Returns the ways among these whose computation concerns certificates and differs from the others'.
 pub(super) fn ways(asked: &[CertificateWay]) -> Vec<CertificateWay> {
     asked.iter().copied().filter(|way| !way.resumes() && !way.is_for_links()).collect()
 }
@@ -101,9 +101,9 @@ fn connection(ends: &Ends, parties: &Parties) -> Result<Made> {
 fn attempt(ends: &Ends, parties: &Parties) -> Result<Made> {
     let cold;
     let ends = if ends.way.is_cold() {
-        // Verifiers have nothing to know again, too.
+        // Verifiers must not recognise anything either.
         cold = Ends::new(ends.way, parties)?;
-        // The processor shall have in its own caches what it has where nothing is made anew.
+        // Put the processor's caches in the same state as when nothing is recreated.
         let strangers = Ends::new(ends.way, parties)?;
         connect(strangers.client, strangers.server, None, 0)?;
         &cold
@@ -125,8 +125,8 @@ fn attempt(ends: &Ends, parties: &Parties) -> Result<Made> {
 mod tests {
     use super::*;
 
-    /// A chain of n certificates has n signatures, the root's own not counted, and CertificateVerify is one more. What is
-    /// known again costs that one alone.
+    /// A chain of n certificates has n signatures, not counting the root's own, and CertificateVerify is one more. For
+    /// a known chain only that one is checked.
     #[test]
     fn every_certificate_of_a_chain_costs_a_verification_unless_it_is_known() {
         use CertificateWay::{Cached, CachedFirst, CachedMiss, Full, Known, RawKeys};

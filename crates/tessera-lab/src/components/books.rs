@@ -1,4 +1,4 @@
-//! The books of one end: which component allocated how much, and what it holds.
+//! The accounts of one end: which component allocated how much, and what it holds.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::heap::{self, Arena};
 use crate::observed::{Observer, Operation};
 
-/// What allocates.
+/// The owner of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Account {
     Certificates,
@@ -19,7 +19,7 @@ pub(super) enum Account {
     Rest,
     /// The server's stores, whose memory is no connection's.
     Stores,
-    /// Who measures.
+    /// The measurement itself.
     Outside,
 }
 
@@ -35,7 +35,7 @@ impl Account {
         Self::Outside,
     ];
 
-    /// The account of an operation; `None` for those that belong to whoever asks for them.
+    /// Returns the account of an operation; `None` for one that belongs to its caller.
     fn of(operation: Operation) -> Option<Self> {
         match operation {
             Operation::KeyGeneration
@@ -65,11 +65,11 @@ impl Account {
 pub(crate) struct Components {
     /// The judging of the peer: its chain, its name, its signature.
     pub(crate) certificates: i64,
-    /// Ephemeral and one-time keys, and what was agreed with them.
+    /// Ephemeral and one-time keys, and the secrets agreed with them.
     pub(crate) key_exchange: i64,
     /// This side's CertificateVerify.
     pub(crate) signature: i64,
-    /// Tickets sealed and opened, sessions, one-time secrets that the vault gave out.
+    /// Tickets sealed and opened, sessions, one-time secrets taken from the vault.
     pub(crate) tickets_and_replay_state: i64,
     /// Bytes received and not read yet, and bytes to be sent.
     pub(crate) buffers: i64,
@@ -106,36 +106,36 @@ struct State {
     present: Option<Account>,
     /// Whether the peak is of interest.
     watched: bool,
-    /// What the thread had allocated when the present account became that.
+    /// The thread's allocations when the present account became current.
     allocated_before: u64,
     allocated: Accounts,
     /// What the arenas held when the connection began.
     baseline: Accounts,
-    /// What the connection held when it held most.
+    /// The peak of the connection.
     peak: Accounts,
-    /// What was allocated and not given back in this end's accounts, as the thread's own counters say.
+    /// What this end's accounts allocated and did not free, by the thread's own counters.
     held_by_thread: i64,
     held_before: i64,
-    /// The same without the stores' account: more than the connection holds, where a store gave back what a
-    /// connection had. To ask the arenas takes long.
+    /// The same without the stores' account: an upper bound, since a store may have freed what a connection allocated.
+    /// Reading the arenas is slow.
     at_most: i64,
     failed: Option<io::Error>,
 }
 
-/// What the books say of a connection. All but `stores` is without the stores.
+/// The accounts of a connection. All but `stores` exclude the stores.
 #[derive(Clone, Copy)]
 pub(super) struct Balance {
     pub(super) allocated: Components,
     pub(super) peak: Components,
     pub(super) held: Components,
-    /// What the stores hold more than before.
+    /// The growth of the stores.
     pub(super) stores: i64,
-    /// What the connection holds, stores included, by the allocator's counters of the thread.
+    /// What the connection holds, including the stores, by the allocator's counters of the thread.
     pub(super) held_by_thread: i64,
 }
 
 impl Books {
-    /// Empty books, with arenas of their own.
+    /// Creates empty accounts, with separate arenas.
     pub(super) fn open() -> io::Result<Self> {
         let mut arenas = Vec::new();
         for _ in Account::ALL {
@@ -145,8 +145,8 @@ impl Books {
         Ok(Self { arenas, state: Mutex::default() })
     }
 
-    /// A connection begins: what is held now isn't its. The calling thread allocates as nobody of it. Its peak
-    /// is there if it is `watched`, which takes time.
+    /// Starts a connection: present memory doesn't count. The calling thread's allocations then belong to no account of
+    /// it. The peak is recorded if `watched`, which is slow.
     pub(super) fn begin(&self, watched: bool) -> io::Result<()> {
         self.arenas[Account::Outside as usize].enter()?;
         let baseline = self.held()?;
@@ -162,7 +162,7 @@ impl Books {
         result
     }
 
-    /// What was allocated so far, and what is held now.
+    /// Returns the allocations so far, and the present memory.
     pub(super) fn balance(&self) -> io::Result<Balance> {
         let held = self.held()?;
         let mut state = self.state();
@@ -188,7 +188,7 @@ impl Books {
         before
     }
 
-    /// Looks at what is held, and works for `before` again.
+    /// Records the present memory, and returns to the account `before`.
     fn back(&self, before: Account) {
         let mut state = self.state();
         let present = state.present.unwrap_or(Account::Outside);
@@ -196,7 +196,7 @@ impl Books {
         state.note(result);
     }
 
-    /// Notes what is held if that may be more than ever.
+    /// Records the present memory if it may be a new peak.
     fn look(&self, state: &mut State) -> io::Result<()> {
         if !state.watched || state.at_most <= Components::of(state.peak).total() {
             return Ok(());

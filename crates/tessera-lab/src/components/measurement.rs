@@ -1,4 +1,4 @@
-//! What is connected, how often, and what of it is reported.
+//! The connections to measure, and the report of them.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use crate::ways::Mode;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Connections before those that count: what is made once is there then.
+/// Connections before those that count, for allocations that happen once.
 const WARM_UP: usize = 2;
 
 /// Connections that count, of which the one in the middle is reported.
 const CONNECTIONS: usize = 3;
 
-/// The same where each leaves something in the server's stores: these grow by pages, and a mean over few would
-/// be that of an empty page.
+/// The number if each connection leaves something in the server's stores: these grow by pages, and a mean over few
+/// would be that of an empty page.
 const CONNECTIONS_WITH_STORES: usize = 30;
 
-/// Tickets that are issued to see what the stores hold for one.
+/// The tickets issued to measure the stores' memory per ticket.
 const TICKETS: usize = 6 * SESSIONS_AT_ONCE as usize;
 
 /// How many sessions a connection brings that is there to bring them. The engine refuses more than 32.
@@ -80,7 +80,7 @@ impl Measurement {
         Ok(memory)
     }
 
-    /// Both ends, observed. A new connection brings so many sessions.
+    /// Returns both ends, observed. A new connection brings this many sessions.
     fn ends(&self, sessions: u8) -> Result<Ends> {
         let [client_books, server_books] = self.books;
         let client = observed::client(client_config(&self.client, sessions)?, client_books);
@@ -95,7 +95,7 @@ impl Measurement {
         })
     }
 
-    /// Connections of one kind, after those that warm up.
+    /// Makes connections of one kind, after those that warm up.
     fn several(&self, kind: Kind, count: usize, sessions: &mut Vec<Vec<u8>>) -> Result<Several> {
         let mut ends = self.ends(1)?;
         let mut connections = Vec::new();
@@ -111,7 +111,7 @@ impl Measurement {
         Ok(Several { connections: connections.split_off(WARM_UP), output })
     }
 
-    /// One connection, which has to be what it should be, and to add up.
+    /// Makes one connection; checks that it is of the kind, and that the accounts add up.
     fn connect(
         &self,
         ends: &mut Ends,
@@ -196,12 +196,12 @@ pub(super) fn peaks(
 /// Connections of one kind.
 struct Several {
     connections: Vec<Connected>,
-    /// How many bytes each end had ready for what is to be sent.
+    /// The output buffer of each end, in bytes.
     output: [i64; 2],
 }
 
 impl Several {
-    /// The balance that is in the middle by all that was allocated, of those that were watched.
+    /// Returns the median balance by total allocations, among the watched connections.
     fn middle(&mut self, end: fn(&Connected) -> Balance) -> Balance {
         let watched = &mut self.connections[..CONNECTIONS];
         let total = |it: &Connected| end(it).allocated.total();

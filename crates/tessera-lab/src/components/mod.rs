@@ -1,20 +1,19 @@
 //! The memory of a connection by component, as Fig. 10 of the roaming paper has it: for a new connection and
 //! for one that comes back, at both ends.
 //!
-//! Every allocation belongs to the component that made it. Each component has an arena of jemalloc's, from
-//! which the thread allocates while it does that component's work; jemalloc knows what each arena holds, and
-//! the thread's own counters check the sum. AWS-LC's allocations are there like all others.
+//! Every allocation belongs to the component that made it. Each component has a jemalloc arena, from which the thread
+//! allocates while it does that component's work; jemalloc knows what each arena holds, and the thread's own counters
+//! check the sum. Allocations of AWS-LC are included.
 //!
-//! | number | what it says |
+//! | number | meaning |
 //! |---|---|
-//! | [`Memory::components`] | all that was ever allocated for the connection, given back or not: what Fig. 10 is compared with |
-//! | [`Memory::peak`] | what was held when most was held, seen after each operation and each call of the engine |
+//! | [`Memory::components`] | all that was ever allocated for the connection, freed or not: what Fig. 10 is compared with |
+//! | [`Memory::peak`] | the peak, sampled after each operation and each call of the engine |
 //! | [`Memory::held`] | what the idle connection holds, with its ticket for the next one |
 //!
-//! Both ends are in one thread, and bytes go from memory to memory. Of what is shared by many connections
-//! nothing counts: configurations, ticket keys, and the [stores](Memory::vault_bytes). What an operation takes
-//! and gives back inside is in the first number alone. Messages with certificates lie in the engine's memory,
-//! which is the rest.
+//! Both ends are in one thread, and bytes go from memory to memory. Memory shared by many connections doesn't count:
+//! configurations, ticket keys, and the [stores](Memory::vault_bytes). Temporary memory of an operation is in the first
+//! number only. Messages with certificates are in the engine's memory, which is the rest.
 
 mod books;
 mod measurement;
@@ -51,12 +50,12 @@ pub(crate) struct Memory {
     pub(crate) total: i64,
     pub(crate) peak: Held,
     pub(crate) held: Held,
-    /// What the server's stores hold for one client beyond its connections: its outstanding one-time key, and
-    /// what is remembered of the one that a resumption used. 0 at the client.
+    /// The memory of the server's stores for one client beyond its connections: its outstanding one-time key, and the
+    /// record of the one that a resumption used. 0 at the client.
     pub(crate) vault_bytes: i64,
 }
 
-/// What is held at a moment.
+/// The memory at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Held {
     pub(crate) components: Components,
@@ -107,13 +106,13 @@ impl Side {
     }
 }
 
-/// Measures a variant: a new and a resumed connection, the client and the server of each. One measurement is
-/// made at a time, in a thread of its own.
+/// Measures a variant: a new and a resumed connection, the client and the server of each. Measurements exclude each
+/// other, and each runs in a separate thread.
 ///
 /// # Errors
 ///
-/// If a connection fails or isn't of the variant, if the variant's store isn't in memory, or if the program
-/// [doesn't count](heap::IS_COUNTED) what is on its heap.
+/// If a connection fails or isn't of the variant, if the variant's store isn't in memory, or if the program [doesn't
+/// measure](heap::IS_COUNTED) its heap.
 pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
     let failed = |what: &str| LabError::Connection(format!("memory of {}: {what}", variant.key()));
     if variant.store != Store::Memory {
@@ -126,7 +125,7 @@ pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
 /// some that warm up. `before` is called before each.
 ///
 /// # Errors
-/// If a connection fails, or the program [doesn't count](heap::IS_COUNTED) what is on its heap.
+/// If a connection fails, or the program [doesn't measure](heap::IS_COUNTED) its heap.
 pub(crate) fn peaks(
     configs: (ClientConfig, ServerConfig),
     before: impl Fn() + Send,
@@ -135,11 +134,11 @@ pub(crate) fn peaks(
         .map_err(|what| LabError::Connection(format!("peaks of memory: {what}")))
 }
 
-/// Does something with the books of both ends, in a thread of its own.
+/// Runs a closure with the accounts of both ends, in a separate thread.
 fn with_books<T: Send>(
     measure: impl FnOnce(BothBooks) -> Result<T, Box<dyn Error>> + Send,
 ) -> Result<T, String> {
-    // Until the thread is joined: as it ends it gives back what it had from the arenas.
+    // Held until the thread is joined: as it ends it returns its memory to the arenas.
     let mut lock = BOOKS.lock().unwrap_or_else(PoisonError::into_inner);
     let books = &mut *lock;
     thread::scope(|scope| {
@@ -153,7 +152,7 @@ fn with_books<T: Send>(
 
 type BothBooks = [&'static Books; 2];
 
-/// The books of both ends. They serve all measurements of a process: arenas are never given back.
+/// The accounts of both ends. They serve all measurements of a process: arenas are never destroyed.
 static BOOKS: Mutex<Option<BothBooks>> = Mutex::new(None);
 
 fn opened(books: &mut Option<BothBooks>) -> Result<BothBooks, Box<dyn Error>> {

@@ -1,4 +1,4 @@
-//! Both ends of a connection in one thread, each with books of its own.
+//! Both ends of a connection in one thread, each with its own accounts.
 
 use std::error::Error;
 use std::mem;
@@ -17,7 +17,7 @@ use crate::pki::SERVER_NAME;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// What the client asks for, and what the server answers.
+/// The client's request, and the server's response.
 const REQUEST: [u8; 100] = [b'.'; 100];
 
 /// Both ends, between connections.
@@ -30,8 +30,8 @@ pub(super) struct Ends {
 pub(super) struct Configured<C> {
     config: C,
     pub(super) books: &'static Books,
-    /// The first connection makes it as large as it has to be, and later ones use it again: so none of its
-    /// memory is in their books, and [`output_bytes`](Self::output_bytes) is how large it is.
+    /// The first connection grows it to its final size, and later ones reuse it, so that none of its memory is in their
+    /// accounts; [`output_bytes`](Self::output_bytes) returns its size.
     output: Output,
 }
 
@@ -40,7 +40,7 @@ impl<C> Configured<C> {
         Self { config, books, output: Output::new() }
     }
 
-    /// How many bytes lie ready for what is to be sent. The next connection begins without them.
+    /// Returns the size of the output buffer. The next connection begins without it.
     pub(super) fn output_bytes(&mut self) -> Result<i64> {
         self.books.begin(false)?;
         let output = mem::take(&mut self.output);
@@ -49,7 +49,7 @@ impl<C> Configured<C> {
     }
 }
 
-/// A connection as the books have it, and what it left.
+/// A connection in the accounts, and what it left.
 pub(super) struct Connected {
     /// When it was idle: request and response had come, and all tickets.
     pub(super) client: Balance,
@@ -120,11 +120,11 @@ struct End<'a, H: Handshake> {
     books: &'static Books,
     connection: Box<Connection<H>>,
     output: &'a mut Output,
-    /// Received and not read yet: it grows with what comes, and goes when all of it is read.
+    /// Received but unread: it grows with the input, and is freed when all of it is read.
     input: Vec<u8>,
 }
 
-/// What the engine tells.
+/// An event of the engine.
 enum Happened {
     /// So many bytes of data, early or not.
     Data(usize),
@@ -169,7 +169,7 @@ fn accepting(end: &mut Configured<Checked<ServerConfig>>) -> Result<End<'_, Serv
 }
 
 impl<H: Handshake> End<'_, H> {
-    /// What there is to send. Whoever carries it has a copy.
+    /// Takes the output. The carrier of it gets a copy.
     fn take_output(&mut self) -> Vec<u8> {
         let sent = self.output.as_slice().to_vec();
         self.output.consume(sent.len());

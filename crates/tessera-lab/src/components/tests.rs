@@ -1,4 +1,4 @@
-//! Books that add up, and what has to be in them.
+//! The accounts add up, and contain what they must.
 
 use std::{io, thread};
 
@@ -30,7 +30,7 @@ fn an_allocation_is_its_makers_whoever_gives_it_back() {
         let share = books.within(Account::Rest, || {
             let share = during(&books, Operation::KeyGeneration, kilobyte);
             let signature = during(&books, Operation::Signature, kilobyte);
-            // Random bytes are part of what asks for them.
+            // Random bytes belong to the operation that requests them.
             let random = during(&books, Operation::Random, kilobyte);
             drop((signature, random));
             share
@@ -61,7 +61,7 @@ fn variant(mode: Mode, choose: impl Fn(&Variant) -> bool) -> Variant {
     found.expect("there is such a variant")
 }
 
-/// One of each kind at each end; the sums are checked by the way.
+/// Measures one connection of each kind at each end, which also checks the sums.
 fn measured(variant: Variant) -> [Memory; 4] {
     let memory = measure(variant).unwrap();
     for Memory { components, total, peak, held, .. } in &memory {
@@ -148,7 +148,7 @@ fn a_one_time_key_is_in_the_vault_between_two_connections() {
     // The private half of X25519MLKEM768 has 2,432 bytes.
     assert!((2_432..4_000).contains(&new_server.vault_bytes), "{new_server:?}");
     assert!(server.vault_bytes >= new_server.vault_bytes, "{server:?}");
-    // What stays with either connection is as large as it is without a key, give or take a name.
+    // Either connection keeps as much as without a key, except for the length of a name.
     let stays = [&new_server, &server].map(|it| (it.held.components.key_exchange, it.held.total));
     assert!(stays.map(|it| it.0) == [0, 0], "a key stays with the connection: {server:?}");
     assert!(stays[1].1 < stays[0].1 + 1_000, "a key stays with the connection: {stays:?}");

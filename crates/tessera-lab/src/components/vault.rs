@@ -10,8 +10,8 @@ use tessera::resume::{
 
 use super::books::{Account, Books};
 
-/// Secrets that leave it are copied into the memory of the connection that took them, since what a vault
-/// holds is in its own account.
+/// Copies secrets that leave it into the memory of the connection that took them, since the vault's memory has its own
+/// account.
 pub(super) struct ApartVault {
     pub(super) inner: Arc<dyn Vault>,
     pub(super) books: &'static Books,

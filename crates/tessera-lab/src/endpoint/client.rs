@@ -1,4 +1,4 @@
-//! The client's process: connects as it is told, and can be the adversary.
+//! The client's process: connects on order, and can play the adversary.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -22,7 +22,7 @@ use crate::control::{
 };
 use crate::pki::SERVER_NAME;
 
-/// Does as it is told, until there is no one to tell it.
+/// Obeys orders until there are no more.
 pub(super) fn run() -> io::Result<()> {
     let mut client = Client::default();
     for order in orders() {
@@ -36,7 +36,7 @@ pub(super) fn run() -> io::Result<()> {
 pub(super) struct Client {
     row: Option<Row>,
     sessions: VecDeque<ClientSession>,
-    /// What the adversary has, of the last connection.
+    /// What the adversary has of the last connection.
     stolen: StolenFromClient,
 }
 
@@ -102,8 +102,8 @@ impl Client {
         self.connect(server, config, session, tickets, adversary).map(ClientAnswer::Connected)
     }
 
-    /// One connection: a request, its response, the tickets that were asked for, goodbye. An
-    /// adversary sends the first flight over its own connection first.
+    /// Makes one connection: a request, its response, the requested tickets, close_notify. An adversary sends the first
+    /// flight over a separate connection first.
     fn connect(
         &mut self,
         server: SocketAddr,
@@ -149,8 +149,8 @@ impl Client {
         let mut rejected = None;
         let mut told = None;
         let mut tickets = VecDeque::new();
-        // As clients do: a request that was rejected is sent again, unless the server says that its
-        // key was used to execute it. Who can be told that it was burned relies on that.
+        // As clients do: a rejected request is sent again, unless the server reports that its key was used to execute
+        // it. A verdict of `burned` relies on that.
         let given_up = |rejected: Option<Verdict>| match rejected {
             Some(Verdict::Used) => true,
             Some(Verdict::Burned) | None => false,
@@ -221,7 +221,7 @@ impl Client {
     }
 }
 
-/// Sends recorded bytes again, and lets the server answer whatever it will.
+/// Replays recorded bytes, and ignores the server's answer.
 fn replay(mut stream: TcpStream, recorded: &[u8]) -> Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;

@@ -17,8 +17,8 @@ use crate::control::{Observed, Preparation, Psk};
 use crate::pki::Identity;
 use crate::ways::{Agreement, Mode, OneTimeKind};
 
-/// How long a handshake may take, and how long an endpoint waits for bytes: far longer than TCP
-/// needs to repeat what a bad link loses.
+/// The limit of a handshake, and of an endpoint's wait for bytes: far longer than TCP needs to repair the losses of a
+/// bad link.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most early data of a flight, in bytes.
@@ -67,7 +67,7 @@ pub(crate) fn server_config(preparation: &Preparation, stores: &Stores) -> Resul
         config.suites = vec![suite.cipher_suite()];
     }
     config.handshake_timeout = PATIENCE;
-    // Where a row agrees classically beside a post-quantum ticket, both ends know the post-quantum group too.
+    // If a row has a classical key exchange with a post-quantum ticket, both ends also support the post-quantum group.
     config.classical_key_exchange_to_save_a_round_trip = way.kx == Some(Agreement::X25519);
     let policy = &mut config.policy;
     policy.tickets = TicketRequest { new_session_count: u8::MAX, resumption_count: 1 };
@@ -102,7 +102,7 @@ pub(super) fn credential(identity: &Identity) -> Result<Credential> {
     ))
 }
 
-/// What the engine says about a connection, as far as verdicts need it.
+/// Returns the engine's facts of a connection, as far as verdicts need them.
 pub(crate) fn observed(facts: &Facts) -> Observed {
     use tessera::handshake::EarlyDataStatus;
     use tessera::resume::Ancestry;

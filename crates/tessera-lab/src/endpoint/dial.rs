@@ -13,15 +13,14 @@ use tessera_tokio::fast_open::connect_on;
 
 use super::configuration::PATIENCE;
 
-/// Connects to the server; with `fast_open` only as soon as something is written, where the kernel has the
-/// server's cookie.
+/// Connects to the server; with `fast_open` only at the first write, if the kernel has the server's cookie.
 pub(super) fn dial(server: SocketAddr, fast_open: bool) -> io::Result<TcpStream> {
     if !fast_open {
         return TcpStream::connect_timeout(&server, PATIENCE);
     }
     let family = if server.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let socket = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
-    // connect() waits for no longer either.
+    // This bounds connect() too.
     let patience = TimeVal::seconds(PATIENCE.as_secs().try_into().unwrap_or(i64::MAX));
     setsockopt(&socket, sockopt::SendTimeout, &patience)?;
     connect_on(&socket)?;
@@ -29,7 +28,7 @@ pub(super) fn dial(server: SocketAddr, fast_open: bool) -> io::Result<TcpStream>
     Ok(TcpStream::from(socket))
 }
 
-/// Writes the first bytes of a connection; says how many left in the SYN.
+/// Writes the first bytes of a connection; returns how many left in the SYN.
 pub(super) fn open(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     // Before the SYN there is no peer.
     let waits = stream.peer_addr().is_err();

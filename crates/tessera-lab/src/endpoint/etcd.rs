@@ -18,10 +18,10 @@ use super::stores::unix_time;
 /// How long etcd may take for one thing: longer than a busy machine makes it.
 const DEADLINE: Duration = Duration::from_secs(5);
 
-/// How long etcd may take to answer at all, after it was started.
+/// How long etcd may take to respond after it was started.
 const START: Duration = Duration::from_secs(30);
 
-/// More than a row needs of one client, and the most that a vault in etcd gives one.
+/// More than a row needs for one client, and the most that a vault in etcd allows.
 const PER_CLIENT: u16 = 1000;
 
 /// A vault in etcd whose every put and take is waited for. It is a new one each time: no other has its

@@ -1,8 +1,7 @@
-//! The processes under test: one is the client, one the server, and each does what it is told on
-//! its standard input.
+//! The processes under test: a client and a server, which obey orders on their standard input.
 //!
-//! An endpoint serves one connection at a time in one thread, so that processor time and memory
-//! can be told apart by connection.
+//! An endpoint serves one connection at a time in one thread, so that processor time and memory can be attributed to
+//! connections.
 
 mod client;
 mod configuration;
@@ -33,8 +32,8 @@ pub(crate) use self::request::{Application, LEN as REQUEST_LEN, fresh as fresh_r
 pub(crate) use self::stores::{Stores, new_ticket_key};
 pub(crate) use self::wire::Wire;
 
-/// The arguments with which the lab starts its program again, to be one of the endpoints: the
-/// first, followed by the name of the end. They are not meant for people.
+/// The arguments with which the lab starts its program again as one of the endpoints: these, followed by the name of
+/// the end. They are not for users.
 pub const ARGUMENTS: [&str; 2] = ["lab", "endpoint"];
 
 /// The name of an end among the arguments.
@@ -51,8 +50,8 @@ pub fn name(end: End) -> &'static str {
 ///
 /// # Errors
 ///
-/// If orders cannot be read or answers not be written: then there is no lab any more. Or if a process
-/// can't read its own memory.
+/// If orders cannot be read or answers cannot be written, because the lab has ended; or if the process can't read its
+/// own memory.
 pub fn run(end: End, guard: impl FnOnce()) -> io::Result<()> {
     match end {
         End::Client => {

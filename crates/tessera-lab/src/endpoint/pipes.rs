@@ -7,7 +7,7 @@ use std::{error, process, thread};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whatever fails is told to the lab as words.
+/// Any failure is reported to the lab as text.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
 
 /// The orders on standard input. When it ends the process ends too, whatever it is doing: so

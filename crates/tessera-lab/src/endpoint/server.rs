@@ -25,7 +25,7 @@ use crate::process_memory::ProcessMemory;
 
 const UNPREPARED: &str = "not prepared for a row";
 
-/// Does as it is told, until there is no one to tell it.
+/// Obeys orders until there are no more.
 pub(super) fn run(memory: ProcessMemory) -> io::Result<()> {
     let mut server = Server { memory: Some(memory), ..Server::default() };
     for order in orders() {
@@ -91,7 +91,7 @@ impl Row {
     }
 }
 
-/// Stores of a server without another site.
+/// Creates the stores of a server without another site.
 fn stores(preparation: &Preparation) -> Result<Stores> {
     let stores = Stores::new(preparation.attacked)?;
     match preparation.etcd {
@@ -128,7 +128,7 @@ impl Server {
             }
             ServerOrder::OpenWithMemory(capture) => {
                 let memory = self.memory.as_mut().ok_or("nobody may read this process")?;
-                // On a thread of its own: this one's stack is what connections left of it.
+                // On a separate thread: this one's stack holds what connections left there.
                 let opened = thread::scope(|scope| {
                     let search = || Ok(adversary::open_with_memory(&capture, &memory.read()?));
                     scope
@@ -147,7 +147,7 @@ impl Server {
 
     fn listen(&mut self, address: IpAddr) -> Result<ServerAnswer> {
         let listener = TcpListener::bind((address, 0))?;
-        // Only rows with TCP Fast Open need it, and where there are such rows the system allows it.
+        // Only rows with TCP Fast Open need it, and these only run if the system allows it.
         let _ = accept_on(&listener, NonZeroU16::MIN.saturating_add(15));
         let address = listener.local_addr()?;
         self.listener = Some(listener);

@@ -1,4 +1,4 @@
-//! One of two sites, each a process: one ring, two vaults, and the channel between them.
+//! One of two sites, each in a process: a shared ring, two vaults, and the channel between them.
 
 use std::future::{pending, ready};
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +24,7 @@ use super::stores::Stores;
 use crate::control::{Acknowledges, Site};
 use crate::pki::{AWAY_NAME, HOME_NAME, Identity};
 
-/// The names of the two vaults; those of a row end with it.
+/// The names of the two vaults, which last for one row.
 const HOME: [u8; 16] = *b"tessera lab home";
 const AWAY: [u8; 16] = *b"tessera lab away";
 
@@ -42,7 +42,7 @@ enum End {
 impl OpenSite {
     /// The site, and its stores.
     pub(super) fn open(site: &Site) -> Result<(Stores, Self)> {
-        // The channel has a thread of its own; connections of clients have that of the process.
+        // The channel has its own thread; connections of clients have the main thread.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         match site {
             Site::Visitor => Err("a visitor is no site".into()),
@@ -131,7 +131,7 @@ fn ask(
     Ok(TlsSiteChannel::open(&connector, vec![site], limits))
 }
 
-/// For the home site, which has nobody to ask: the lab's tickets are all its own.
+/// For the home site, which has no site to ask: it issued all tickets of the lab.
 struct Nowhere;
 
 impl SiteChannel for Nowhere {
@@ -140,7 +140,7 @@ impl SiteChannel for Nowhere {
     }
 }
 
-/// Says what home would, and asks nobody.
+/// Guesses the answer of the home site without asking it.
 struct Guesses;
 
 impl SiteChannel for Guesses {

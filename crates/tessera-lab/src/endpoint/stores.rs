@@ -1,4 +1,4 @@
-//! What a server remembers between connections; a row begins with all of it empty.
+//! A server's state between connections; a row begins with all of it empty.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ pub(crate) struct Stores {
     pub(super) ring: Arc<dyn TicketKeys>,
     pub(super) vault: Arc<dyn Vault>,
     pub(super) register: Arc<dyn SingleUseRegister>,
-    /// What the adversary finds, where there is one.
+    /// What the adversary finds, if there is one.
     watched: Option<Watched>,
 }
 
@@ -33,7 +33,7 @@ struct Watched {
 }
 
 impl Stores {
-    /// Empty stores; `attacked` if the adversary will come for what they hold.
+    /// Creates empty stores; `attacked` if the adversary will steal their contents.
     pub(crate) fn new(attacked: bool) -> Result<Self> {
         let ticket_key = new_ticket_key()?;
         let ring = ring_of(&ticket_key)?;
@@ -64,8 +64,8 @@ impl Stores {
         } else {
             (Arc::new(vault), None)
         };
-        // It refuses what was issued before it began, and tickets tell that in whole milliseconds:
-        // the first ticket may be of the same millisecond.
+        // A register refuses tickets from before it began, and tickets have a resolution of a millisecond: the first
+        // ticket may be of the same one.
         let began = now.saturating_sub(Duration::from_millis(1));
         let register = Arc::new(MemoryRegister::new(CAPACITY, began));
         Self { ring, vault, register, watched }
@@ -79,15 +79,15 @@ impl Stores {
     }
 }
 
-/// A vault of which copies are made of all that comes in, as an adversary would who reads it all
-/// the time. What is given out, and what not, is the vault's own doing.
+/// A vault that copies every secret put into it, like an adversary who reads it all the time. The vault itself decides
+/// what it gives out.
 struct WatchedVault {
     vault: MemoryVault,
     kept: Mutex<HashMap<FlightHandle, Vec<u8>>>,
 }
 
 impl WatchedVault {
-    /// What was ever there, and what still can be had.
+    /// Returns all secrets ever put, and those that the vault still gives out.
     fn steal(&self, unix: Duration) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let left = kept.keys().filter_map(|handle| {

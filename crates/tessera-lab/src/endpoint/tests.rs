@@ -1,5 +1,5 @@
-//! The adversary against both kinds of early data, and against servers without memory: a
-//! measurement that never finds a replay would prove nothing.
+//! The adversary against both kinds of early data, and against servers without memory, to show that it finds replays
+//! where they are possible.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::thread;
@@ -81,7 +81,7 @@ fn forward_secret_early_data_is_executed_once() {
     }
 }
 
-/// A register protects its own server, also when it is new; a fleet needs one for all.
+/// A register protects only its own server, also a new one; a fleet needs a shared one.
 #[test]
 fn replayable_early_data_is_executed_once_by_each_register() {
     for way in Way::all(&[Mode::ZeroRtt]) {
@@ -100,8 +100,8 @@ fn a_server_without_memory_executes_every_replay() {
     }
 }
 
-/// The adversary's copy is first. The client then hears that its key was used, and gives up; or, of
-/// replayable early data, only that it was rejected, and sends its request again.
+/// The adversary's copy is first. The client then learns that its key was used, and gives up; or, of replayable early
+/// data, only that it was rejected, and sends its request again.
 #[test]
 fn a_race_for_forward_secret_early_data_executes_it_once() {
     let cases = [
@@ -130,7 +130,7 @@ fn a_race_for_forward_secret_early_data_executes_it_once() {
     }
 }
 
-/// An adversary who finds nothing in a memory that holds everything would prove nothing.
+/// Checks that the adversary finds a secret in a memory that retains it.
 #[test]
 fn a_psk_that_stays_in_memory_opens_what_was_recorded() {
     for way in Way::all(&[Mode::ZeroRtt]) {

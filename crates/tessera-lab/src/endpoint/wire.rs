@@ -1,4 +1,4 @@
-//! A connection of the engine over a socket, and what it costs.
+//! A connection of the engine over a socket, and its cost.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -30,15 +30,15 @@ pub(crate) struct Wire {
     arrived: Option<Duration>,
     engine_cpu: Duration,
     sent: u64,
-    /// What was sent before anything came.
+    /// Bytes sent before anything was received.
     first_flight: u64,
-    /// What of it left in the SYN.
+    /// Those of them that left in the SYN.
     syn_bytes: u64,
-    /// What the adversary on the path records, if there is one.
+    /// The recording of the adversary on the path, if there is one.
     capture: Option<Capture>,
 }
 
-/// Room for the largest record, and for what follows it in the same segment.
+/// Holds the largest record, and the rest of its last segment.
 const INPUT_LEN: usize = 24 * 1024;
 
 impl Wire {
@@ -72,8 +72,8 @@ impl Wire {
         Ok(result?)
     }
 
-    /// Waits until something happens: `None` when the peer sends nothing more, with or without saying
-    /// so. Data lies in [`bytes`](Self::bytes). Whatever there is to send goes out first, in one write.
+    /// Waits for an event: `None` when the peer sends nothing more, with or without close_notify. Data is in
+    /// [`bytes`](Self::bytes). Pending output is sent first, in one write.
     pub(crate) fn next<H: Handshake>(
         &mut self,
         connection: &mut Connection<H>,
@@ -114,8 +114,8 @@ impl Wire {
         }
     }
 
-    /// Counts what the engine used since then, without what the clock did: an end that calls it more often would
-    /// seem slower.
+    /// Counts what the engine used since `started`, without the cost of the clock: otherwise an end that calls it more
+    /// often would seem slower.
     fn count(&mut self, started: Duration) -> Result<()> {
         let used = clock::thread_cpu()?.saturating_sub(started);
         self.engine_cpu += used.saturating_sub(clock::thread_cpu_cost());
@@ -127,7 +127,7 @@ impl Wire {
         &self.input[self.read_from + range.start..self.read_from + range.end]
     }
 
-    /// Sends what there is to send, in one write.
+    /// Sends pending output, in one write.
     pub(crate) fn send(&mut self) -> Result<()> {
         let bytes = self.output.as_slice();
         if bytes.is_empty() {
@@ -150,8 +150,8 @@ impl Wire {
         Ok(())
     }
 
-    /// How the connection began: the bytes of the first flight, those in the SYN, and whether the server
-    /// took these.
+    /// Returns how the connection began: the bytes of the first flight, those in the SYN, and whether the server
+    /// accepted these.
     pub(super) fn beginning(&self) -> (u64, u64, bool) {
         let taken = syn_data_was_taken(&self.stream).unwrap_or(false);
         (self.first_flight, self.syn_bytes, taken)
@@ -172,12 +172,12 @@ impl Wire {
         self.sent + self.output.as_slice().len() as u64
     }
 
-    /// What is to be sent next.
+    /// Returns the pending output.
     pub(super) fn unsent(&self) -> &[u8] {
         self.output.as_slice()
     }
 
-    /// Waits for bytes; says whether there will be more.
+    /// Waits for bytes; returns whether there may be more.
     fn receive(&mut self) -> Result<bool> {
         self.input.copy_within(self.unread.clone(), 0);
         self.unread = 0..self.unread.len();
@@ -202,8 +202,8 @@ impl Wire {
         Ok(count > 0)
     }
 
-    /// Says goodbye, and what the connection cost. `process_cpu` is what the process had used
-    /// before the connection.
+    /// Sends close_notify, and returns the cost of the connection. `process_cpu` is what the process had used before
+    /// the connection.
     pub(crate) fn close<H: Handshake>(
         mut self,
         mut connection: Box<Connection<H>>,
@@ -213,7 +213,7 @@ impl Wire {
             connection.close(output);
             Ok(())
         })?;
-        // The peer may be gone already, having said goodbye itself.
+        // The peer may be gone already, after its own close_notify.
         let _ = self.send();
         let process_cpu = clock::process_cpu()?.saturating_sub(process_cpu);
         let heap = self.measure_heap(connection)?;
@@ -221,8 +221,8 @@ impl Wire {
         Ok((cost, self.capture))
     }
 
-    /// What an idle connection holds: what dropping it and its output gives back. The input
-    /// buffer does not count, for its owner may share one among connections.
+    /// Returns the memory of an idle connection: what dropping it and its output frees. The input buffer does not
+    /// count, since its owner may share one among connections.
     fn measure_heap<H: Handshake>(
         &mut self,
         connection: Box<Connection<H>>,

@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) enum Place<'l> {
     /// This process's own.
     Here,
-    /// That of the server's end of a link, where only that end's processes reach it.
+    /// That of the server's end of a link, where only that end's processes can reach it.
     AtServer(&'l Link),
 }
 
@@ -40,7 +40,7 @@ impl Etcd {
     /// Starts it, and waits until it listens.
     ///
     /// # Errors
-    /// A sentence that says what is missing.
+    /// The error is a sentence that names what is missing.
     pub(crate) fn start(place: Place<'_>) -> Result<Self, String> {
         if !is_on_path("etcd") {
             return Err("the program `etcd` is not on PATH".to_owned());
@@ -69,7 +69,7 @@ impl Etcd {
             let _ = fs::remove_dir(&directory);
             failed(error)
         })?;
-        // Ends it if it is of no use.
+        // Ends it on failure.
         let member = Member { child, directory };
         let pid = i32::try_from(member.child.id()).map_err(|error| error.to_string())?;
         let _orphans = Orphans::watch(&[Pid::from_raw(pid)], &member.directory)
@@ -94,7 +94,7 @@ impl Etcd {
     fn listens(&mut self, place: Place<'_>) -> Result<(), String> {
         let begun = Instant::now();
         loop {
-            // Whoever else answers there then is not it.
+            // Another program may answer there: then it is not this etcd.
             let reached = self.reach(place);
             if let Some(status) = self.member.ended() {
                 return Err(format!(
@@ -148,7 +148,7 @@ struct Member {
 impl Member {
     /// How it ended, if it did.
     fn ended(&mut self) -> Option<ExitStatus> {
-        // A process that can't be asked may be there.
+        // A process that can't be queried may be running.
         self.child.try_wait().ok().flatten()
     }
 }
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// Not run where there is no etcd.
+    /// Skipped without etcd.
     #[test]
     fn an_etcd_of_the_lab_answers_and_leaves_nothing_behind() {
         let mut etcd = match Etcd::start(Place::Here) {

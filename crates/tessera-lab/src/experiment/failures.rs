@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::LabError;
 
-/// Those of one cell.
+/// The failures of one cell.
 pub(crate) struct Failures {
     /// More than this many, and the cell has no numbers.
     most: usize,
@@ -13,12 +13,12 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// How many may fail beside so many samples.
+    /// Returns how many may fail for this many samples.
     pub(crate) fn most(samples: usize) -> usize {
         samples.div_ceil(2).max(3)
     }
 
-    /// For a cell of so many samples.
+    /// Creates it for a cell of this many samples.
     pub(crate) fn new(samples: usize) -> Self {
         Self { most: Self::most(samples), count: 0, reasons: BTreeMap::new() }
     }
@@ -26,7 +26,7 @@ impl Failures {
     /// Counts one.
     ///
     /// # Errors
-    /// If it is one too many: what is left would say nothing of the variant.
+    /// If it is one too many: the remaining samples would say nothing about the variant.
     pub(crate) fn add(&mut self, reason: String) -> Result<(), LabError> {
         self.count += 1;
         let of_this = self.reasons.entry(reason.clone()).or_default();

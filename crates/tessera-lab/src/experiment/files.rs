@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// Writes a file whole or not at all: where it can't, what stood there stays. A device or a pipe is written to as it
-/// is; so is a file in a directory that takes no other.
+/// Writes a file atomically: on failure the old content stays. A device or a pipe is written in place; so is a file
+/// whose directory allows no new files.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let there = fs::metadata(path).ok();
     let (false, Some(place)) = (there.as_ref().is_some_and(|it| !it.is_file()), place(path)) else {
@@ -61,7 +61,7 @@ fn place(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// A name in the same directory that nobody else uses.
+/// Returns an unused name in the same directory.
 fn beside(place: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(place.file_name().unwrap_or_default());
@@ -69,10 +69,10 @@ fn beside(place: &Path) -> PathBuf {
     place.with_file_name(name)
 }
 
-/// Writes what is in it, with the rights of the file in whose place it will be.
+/// Writes the content, with the permissions of the file that it will replace.
 fn fill(file: &mut File, bytes: &[u8], there: Option<&Metadata>) -> io::Result<()> {
     if let Some(there) = there {
-        // Only root may give files away, and only root has others'.
+        // Only root can change owners, and only root needs to.
         let _ = fchown(&*file, Some(there.uid()), Some(there.gid()));
         file.set_permissions(there.permissions())?;
     }
@@ -81,7 +81,7 @@ fn fill(file: &mut File, bytes: &[u8], there: Option<&Metadata>) -> io::Result<(
 }
 
 fn remove(file: &Path) {
-    // It is a temporary file; why it is removed says more.
+    // It is a temporary file, and the original error is more informative.
     let _ = fs::remove_file(file);
 }
 
@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory that goes away with what is in it.
+    /// A directory that is removed on drop, with its contents.
     struct Scratch(PathBuf);
 
     impl Scratch {

@@ -1,4 +1,4 @@
-//! What a long run says when it is interrupted: how it goes on.
+//! Explains how to continue when a long run is interrupted.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::LabError;
 
-/// What shells say of a program that SIGINT ended.
+/// The shells' exit code for a program ended by SIGINT.
 const INTERRUPTED: i32 = 128 + Signal::SIGINT as i32;
 
 /// From now on this process ends with a line about how to go on when it is interrupted (Ctrl-C), if it is not one
@@ -19,7 +19,7 @@ const INTERRUPTED: i32 = 128 + Signal::SIGINT as i32;
 /// # Errors
 /// [`LabError::System`].
 pub(crate) fn tell_how_to_go_on(journal: Option<&Path>) -> Result<(), LabError> {
-    // So a shell starts what runs beside it, and so does whoever wants a program to stay.
+    // Shells start background jobs like this, and users start programs like this that should go on.
     if is_ignored(Signal::SIGINT) {
         return Ok(());
     }

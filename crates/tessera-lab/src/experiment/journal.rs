@@ -1,7 +1,7 @@
-//! What a long run has finished, line by line, so that an interrupted one goes on where it stopped.
+//! A journal of the cells that a long run has finished, so that an interrupted run continues where it stopped.
 //!
-//! The first line says which run it is; each other line is one finished cell as JSON. A line counts only
-//! when its end is there.
+//! The first line identifies the run; each other line is one finished cell as JSON. An incomplete last line doesn't
+//! count.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -28,13 +28,13 @@ pub(crate) struct Run {
     pub(crate) experiment: String,
     /// Of the program.
     pub(crate) version: String,
-    /// Of its source, where it was told when it was built.
+    /// The source revision, if the build had it.
     pub(crate) revision: Option<String>,
     pub(crate) machine: Machine,
     pub(crate) seed: u64,
     /// How the links are made.
     pub(crate) link: String,
-    /// What else has to be the same, such as how often each cell is measured.
+    /// Other settings that must match, such as the repetitions of each cell.
     pub(crate) settings: Value,
 }
 
@@ -57,7 +57,7 @@ impl Run {
         }
     }
 
-    /// In what this run differs from the one of a journal: the name, its value there, and here.
+    /// Returns a difference between this run and that of a journal: the name, its value there, and here.
     fn difference(&self, there: &Self) -> Option<(&'static str, String, String)> {
         let revision = |run: &Self| run.revision.clone().unwrap_or_else(|| "unknown".to_owned());
         let fields = [
@@ -80,13 +80,13 @@ pub(crate) struct Journal<C> {
 }
 
 impl<C: Serialize + DeserializeOwned> Journal<C> {
-    /// Opens the file, which is made where there is none, with what was finished before; without a file
-    /// nothing is kept. `name` gives the name of a cell that the run could have finished so; of another what is
-    /// wrong with it.
+    /// Opens the file, which is created if necessary, and returns the cells finished before; without a file nothing is
+    /// kept. `name` returns the name of a cell that the run could have finished; for any other cell, what is wrong with
+    /// it.
     ///
     /// # Errors
-    /// [`LabError::Options`] if the file can't be used, another run writes to it, or it belongs to another
-    /// run: the text says in what they differ. If a cell is wrong, or there twice: the text names the line.
+    /// [`LabError::Options`] if the file can't be used, another run writes to it, or it belongs to another run: the
+    /// text names the difference. If a cell is wrong, or occurs twice: the text names the line.
     pub(crate) fn open(
         path: Option<&Path>,
         run: &Run,
@@ -118,7 +118,7 @@ fn open<C: DeserializeOwned>(
     name: impl Fn(&C) -> Result<String, String>,
 ) -> Result<(File, Vec<C>), String> {
     let cannot = |error: io::Error| format!("it can't be read and written: {}", words(&error));
-    // Before it is opened: a device may be without end, and a pipe waits for whoever writes to it.
+    // Before it is opened: a device may be endless, and opening a pipe waits for a writer.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return Err("it is no regular file; name one, or a file that isn't there yet".to_owned());
     }
@@ -132,11 +132,11 @@ fn open<C: DeserializeOwned>(
     }
     let mut text = Vec::new();
     file.read_to_end(&mut text).map_err(cannot)?;
-    // What follows the last end of a line was being written when the run was interrupted.
+    // An incomplete last line was being written when the run was interrupted.
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let mut lines = text[..whole].split_inclusive(|byte| *byte == b'\n');
     let Some(first) = lines.next() else {
-        // A file of something else may be without any end of a line.
+        // A foreign file may have no line breaks at all.
         if !text.is_empty() && !b"{\"experiment\"".starts_with(&text[..text.len().min(13)]) {
             return Err("it is no journal; name one, or a file that isn't there yet".to_owned());
         }
@@ -184,7 +184,7 @@ fn cells<'l, C: DeserializeOwned>(
     cells.collect()
 }
 
-/// A text that may have parts of a file: without what a terminal would obey.
+/// Removes terminal control sequences from a text that may contain parts of a file.
 fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for character in text.chars() {
@@ -212,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// A path that nothing else has, whose file goes away.
+    /// A unique path, whose file is removed on drop.
     struct Scratch(PathBuf);
 
     impl Scratch {

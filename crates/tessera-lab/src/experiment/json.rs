@@ -6,10 +6,9 @@ use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 
-/// How deep lines are broken where each sample has one: a report has rows, each a list of samples, and those
-/// lie in that list.
+/// Nesting depth up to which lines are broken, for one line per sample: a report has rows, each with a list of samples.
 pub(super) const SAMPLES: usize = 4;
-/// The same where each row has one.
+/// The same for one line per row.
 pub(super) const ROWS: usize = 2;
 
 /// A report as JSON, with lines broken so deep.

@@ -1,4 +1,4 @@
-//! What experiments have in common: their options, the screen, where reports go.
+//! Shared by experiments: options, the screen, output of reports.
 
 mod etcd;
 mod failures;

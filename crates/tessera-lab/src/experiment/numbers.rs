@@ -6,7 +6,7 @@ use crate::statistics::Median;
 pub(crate) fn spread(median: &Median) -> String {
     let value = number(median.value);
     match median.uncertainty() {
-        // No more digits than the median has, and fewer where they would say nothing.
+        // No more digits than the median has, and fewer if they carry no information.
         Some(uncertainty) if uncertainty >= 10.0 => format!("{value}±{uncertainty:.0}"),
         Some(uncertainty) if median.value < 10.0 => format!("{value}±{uncertainty:.3}"),
         Some(uncertainty) => format!("{value}±{uncertainty:.2}"),

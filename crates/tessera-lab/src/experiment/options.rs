@@ -1,4 +1,4 @@
-//! What every experiment is asked, and what of it can be had.
+//! The options of every experiment, and which of them the machine supports.
 
 use std::fmt;
 use std::path::Path;
@@ -13,16 +13,16 @@ use super::report::Destination;
 use crate::error::{LabError, link_words, words};
 use crate::ways::Mode;
 
-/// What to measure, and how.
+/// The options of an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How many connections of each row count.
     pub repetitions: usize,
-    /// The round-trip times; `None` for what the link can do of [`Options::DEFAULT_RTTS`].
+    /// The round-trip times; `None` for those of [`Options::DEFAULT_RTTS`] that the link supports.
     pub rtts: Option<Vec<Duration>>,
     /// How the link is made.
     pub link: LinkKind,
-    /// Everything else about the link; its round-trip time is not used.
+    /// The other parameters of the link; the round-trip time in them is ignored.
     pub parameters: LinkParameters,
     /// The modes to measure.
     pub modes: Vec<Mode>,
@@ -39,7 +39,7 @@ impl Options {
     pub const DEFAULT_RTTS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(33)];
 }
 
-/// Refuses what can be refused before anything has begun.
+/// Rejects invalid options before the experiment begins.
 pub(crate) fn check(options: &Options) -> Result<(), LabError> {
     check_resumable(options, None)
 }
@@ -81,7 +81,7 @@ pub(crate) fn check_resumable(options: &Options, journal: Option<&Path>) -> Resu
     check_destination("--report", options.page.as_ref())
 }
 
-/// Refuses two names of one file: what is written last would be all that is left, a journal not even that.
+/// Rejects two names of one file: only the last output would remain, and of a journal not even that.
 fn check_files(options: &Options, journal: Option<&Path>) -> Result<(), LabError> {
     let file = |destination: &Option<Destination>| match destination {
         Some(Destination::File(path)) => Some(path.clone()),
@@ -120,7 +120,7 @@ pub(crate) fn refuse_twice<T: PartialEq + fmt::Debug>(
     }
 }
 
-/// Refuses what contradicts itself on any link.
+/// Rejects parameters that are contradictory for any link.
 fn check_parameters(options: &Options) -> Result<(), LabError> {
     let LinkParameters { loss, loss_burst, congestion, .. } = options.parameters;
     let refused = |what: String| Err(LabError::Options(what));
@@ -168,7 +168,7 @@ fn check_destination(option: &str, destination: Option<&Destination>) -> Result<
     })
 }
 
-/// A plain link; rows set it to what they need.
+/// Opens a plain link; rows set their parameters.
 pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
     become_able(options)?;
     Ok(Link::open(options.link, &LinkParameters::default())?)
@@ -185,15 +185,15 @@ fn become_able(options: &Options) -> Result<(), LabError> {
     if options.link != LinkKind::Loopback {
         match enter_user_namespace_if_needed() {
             Err(error) if options.link == LinkKind::Tun => return Err(error.into()),
-            // An automatic link finds the same out, and does without.
+            // An automatic link finds the same, and falls back.
             _ => (),
         }
     }
     Ok(())
 }
 
-/// The round-trip times to measure at: all that were asked for, where links of this kind, which may have
-/// a reason, emulate them.
+/// Returns the round-trip times to measure at: all requested ones, if links of this kind, which may have a reason,
+/// emulate them.
 pub(crate) fn rtts(
     options: &Options,
     kind: LinkKind,
@@ -209,7 +209,7 @@ pub(crate) fn rtts(
             return Err(nothing_possible(reason));
         }
         let reason = link_words(reason);
-        // Said before the results, so that nobody takes them for others.
+        // Printed before the results, so that they are not mistaken for others.
         eprintln!("{reason}.\nThis run is on loopback: rows with a round-trip time are left out.");
     } else if options.rtts.is_none() {
         eprintln!("On loopback only rows without a round-trip time can be measured.");

@@ -1,4 +1,4 @@
-//! What is left if this process is killed: a shell ends it.
+//! Ends child processes through a shell if this process is killed.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -19,7 +19,7 @@ impl Orphans {
         let mut command = Command::new("sh");
         command.args(["-c", SCRIPT, "sh"]).arg(directory);
         command.args(processes.iter().map(Pid::to_string));
-        // Its standard input ends when nobody can write there any more.
+        // Its standard input ends when no process can write there any more.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut orphans = Self(command.spawn()?);
         let said = orphans.0.stdout.take().map(|mut stdout| stdout.read_exact(&mut [0]));
@@ -44,7 +44,7 @@ done"#;
 
 impl Drop for Orphans {
     fn drop(&mut self) {
-        // Killed before its standard input ends: it is the parent of nobody.
+        // Killed before its standard input ends, so that it kills nothing.
         let _: io::Result<()> = self.0.kill();
         let _ = self.0.wait();
     }

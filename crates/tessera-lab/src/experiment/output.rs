@@ -6,7 +6,7 @@ use super::json::{ROWS, SAMPLES, json};
 use super::options::Options;
 use crate::error::LabError;
 
-/// Writes a report to where the options want it.
+/// Writes a report to the destinations in the options.
 pub(crate) fn write<R: Serialize>(
     options: &Options,
     report: &R,

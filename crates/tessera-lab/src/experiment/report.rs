@@ -1,4 +1,4 @@
-//! Where the report of an experiment goes, and what all reports say.
+//! The destination of a report, and the common head of all reports.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -19,8 +19,8 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// Whether a report can be written here, found out without leaving anything behind: a long
-    /// experiment should not end in a refusal.
+    /// Checks that a report can be written here, without leaving anything behind: a long experiment should not fail at
+    /// its end.
     pub(crate) fn check(&self) -> io::Result<()> {
         let Self::File(path) = self else { return Ok(()) };
         match OpenOptions::new().write(true).create_new(true).open(path) {
@@ -47,15 +47,15 @@ impl Destination {
     }
 }
 
-/// What the link did to packets, the round-trip time aside.
+/// The link's parameters, except for the round-trip time.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct LinkReport {
     pub(crate) kind: String,
     pub(crate) loss: f64,
-    /// The mean length of a burst of losses, in packets; 1 where each is lost by itself.
+    /// The mean length of a burst of losses, in packets; 1 for independent losses.
     pub(crate) loss_burst: f64,
-    /// The mean of what a packet waits for others' in each direction, as a share of the round-trip time, or
-    /// as a time; `None` for both without congestion.
+    /// The mean delay of a packet by others in each direction, as a share of the round-trip time, or as a time; `None`
+    /// for both without congestion.
     pub(crate) congestion: Option<f64>,
     pub(crate) congestion_ms: Option<f64>,
     pub(crate) jitter_ms: f64,

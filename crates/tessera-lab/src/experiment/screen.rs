@@ -1,4 +1,4 @@
-//! What a person sees while an experiment runs.
+//! The output for people while an experiment runs.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ impl Screen {
         Self { on_stderr, bar: ProgressBar::hidden() }
     }
 
-    /// Starts the progress bar, of so many repetitions. It shows only on a terminal.
+    /// Starts the progress bar for this many repetitions. It shows only on a terminal.
     pub(crate) fn expect(&mut self, repetitions: usize) {
         self.bar = ProgressBar::new(repetitions as u64);
         let style = ProgressStyle::with_template("{bar:40} {pos}/{len} {msg}, {eta} left");

@@ -1,11 +1,11 @@
-//! The part of a grid that one of several runs takes.
+//! A run's share of a grid, for several runs.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::LabError;
 
-/// Every so-manieth cell, from one of the first on: runs with shares of one number measure everything between them.
+/// Every n-th cell, starting from one of the first n: together, the n runs measure everything.
 ///
 /// ```
 /// # use tessera_lab::Share;
@@ -21,7 +21,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// What of some cells belongs to it.
+    /// Returns the cells of the share.
     pub fn of<C>(self, cells: Vec<C>) -> Vec<C> {
         cells.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }

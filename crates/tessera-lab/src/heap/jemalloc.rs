@@ -1,12 +1,12 @@
-//! jemalloc's counters, and its arenas: each component allocates from an arena of its own, so that jemalloc attributes
-//! every byte, even where one component frees what another allocated.
+//! jemalloc's counters and arenas: each component has its own arena, so that jemalloc attributes every byte, even if
+//! one component frees what another allocated.
 
 use std::io;
 
 use tikv_jemalloc_ctl::{Access, AsName, Mib, epoch, thread};
 
-/// How many bytes the calling thread has allocated and not freed, allocations of C libraries included. The number may be
-/// negative or arbitrary where memory moves between threads; differences over code that runs in one thread are exact.
+/// Returns how many bytes the calling thread has allocated and not freed, including C libraries. The number may be
+/// negative or arbitrary if memory moves between threads; differences over code that runs in one thread are exact.
 ///
 /// # Errors
 /// If the counters can't be read.
@@ -34,7 +34,7 @@ pub(crate) fn allocated_by_thread() -> io::Result<u64> {
     Ok(thread::allocatedp::read().map_err(failed)?.get())
 }
 
-/// An arena, with two keys of jemalloc's for what it holds: small and large allocations.
+/// An arena, with two jemalloc keys for its contents: small and large allocations.
 pub(crate) struct Arena {
     index: u32,
     small: Mib<[usize; 5]>,

@@ -1,4 +1,4 @@
-//! What is on the heap, where the program counts it.
+//! Measures the heap, if the program is built for it.
 //!
 //! The feature `heap` allocates with jemalloc, whose counters include the allocations of C libraries. jemalloc takes
 //! minutes to build, and most experiments don't need it, so the feature is off by default.
@@ -19,15 +19,15 @@ pub(crate) use self::counts::{
     Arena, allocated_by_thread, held_by_thread, most_held_by_thread, refresh, without_cache,
 };
 
-/// Whether this program counts what is on its heap.
+/// Whether this program measures its heap.
 pub(crate) const IS_COUNTED: bool = cfg!(feature = "heap");
 
-/// What [`held_by_thread`] returns, where the program counts.
+/// Returns [`held_by_thread`], if the program measures it.
 pub(crate) fn held_if_counted() -> io::Result<Option<i64>> {
     if IS_COUNTED { held_by_thread().map(Some) } else { Ok(None) }
 }
 
-/// What was given back from the first reading to the second.
+/// Returns what was freed between the first reading and the second.
 pub(crate) fn difference(before: Option<i64>, after: Option<i64>) -> Option<i64> {
     Some(before? - after?)
 }
@@ -36,5 +36,5 @@ pub(crate) fn difference(before: Option<i64>, after: Option<i64>) -> Option<i64>
 pub(crate) const UNCOUNTED: &str =
     "this program doesn't count what is on its heap: build it with `--features heap`";
 
-/// What is wrong where counters stay at zero: only a program decides what allocates.
+/// The error if counters stay at zero: only the program chooses its allocator.
 pub(crate) const NO_ALLOCATOR: &str = "this program doesn't allocate with jemalloc";

@@ -1,4 +1,4 @@
-//! What the processes of this experiment say to each other, one JSON object a line.
+//! The protocol between the processes of this experiment, one JSON object per line.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,12 +10,12 @@ use super::histogram::Histogram;
 use crate::pki::Identity;
 use crate::variants::Variant;
 
-/// What an endpoint needs to know for a cell.
+/// The parameters of a cell for an endpoint.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Preparation {
     pub(super) variant: Variant,
     pub(super) identity: Identity,
-    /// The server's address: for the server without a port.
+    /// The server's address; for the server itself without a port.
     pub(super) server: SocketAddr,
     /// How many tickets there will be at once.
     pub(super) tickets: usize,
@@ -23,15 +23,14 @@ pub(super) struct Preparation {
     pub(super) backlog: u32,
 }
 
-/// What the server is told to do.
+/// An order to the server.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ServerOrder {
     /// Start over for a cell, with empty stores; answered by [`ServerAnswer::Listening`].
     Prepare(Box<Preparation>),
-    /// Say what is on the heap when the last connection has ended; answered by [`ServerAnswer::Holds`].
+    /// Report the heap memory after the last connection has ended; answered by [`ServerAnswer::Holds`].
     Weigh,
-    /// Give way to another server, which has the same stores and no connection; answered by
-    /// [`ServerAnswer::Listening`].
+    /// Be replaced by another server, with the same stores and no connection; answered by [`ServerAnswer::Listening`].
     Replace,
     /// Count from now on; answered by [`ServerAnswer::Ready`].
     Begin,
@@ -39,7 +38,7 @@ pub(super) enum ServerOrder {
     Finish { handshakes: u64 },
 }
 
-/// What the server says.
+/// An answer of the server.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ServerAnswer {
     Listening {
@@ -48,37 +47,37 @@ pub(super) enum ServerAnswer {
         open_files: u64,
     },
     Ready,
-    /// So many bytes, where the program counts them.
+    /// The memory in bytes, if the program measures it.
     Holds(Option<i64>),
     Counted(Counted),
     /// The order could not be carried out, for this reason.
     Failed(String),
 }
 
-/// What the server counted.
+/// The server's counts.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counted {
     pub(super) first_accepted: Histogram,
     pub(super) process_cpu: Duration,
     pub(super) tls_cpu: Duration,
-    /// What is on the heap, open connections included; none where the program doesn't count.
+    /// The heap memory, including open connections; `None` if the program doesn't measure it.
     pub(super) memory: Option<i64>,
 }
 
-/// What the client is told to do.
+/// An order to the client.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ClientOrder {
     /// Start over for a cell, without sessions; answered by [`ClientAnswer::Ready`].
     Prepare(Box<Preparation>),
-    /// Get so many sessions by full handshakes; answered by [`ClientAnswer::Ready`].
+    /// Get this many sessions by full handshakes; answered by [`ClientAnswer::Ready`].
     Collect { sessions: usize },
-    /// Make so many connections by full handshakes, each with a session, and keep them; answered by
+    /// Make this many connections by full handshakes, each with a session, and keep them; answered by
     /// [`ClientAnswer::Ready`].
     Associate { connections: usize },
     /// Wait until the server has ended all connections that are kept; answered by [`ClientAnswer::Ready`].
     Lose,
-    /// Have so many users connect again so often, all at once, and keep the last connection of each;
-    /// answered by [`ClientAnswer::Ran`].
+    /// Have this many users reconnect this often, all at once, and keep the last connection of each; answered by
+    /// [`ClientAnswer::Ran`].
     Run {
         users: usize,
         reconnections: usize,
@@ -89,7 +88,7 @@ pub(super) enum ClientOrder {
     Close,
 }
 
-/// What the client says.
+/// An answer of the client.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum ClientAnswer {
     Ready,
@@ -98,7 +97,7 @@ pub(super) enum ClientAnswer {
     Failed(String),
 }
 
-/// What the client measured.
+/// The client's measurements.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ran {
     pub(super) response: Histogram,

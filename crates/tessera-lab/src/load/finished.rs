@@ -6,11 +6,11 @@ use super::measure::may_fail;
 use super::report::Cell;
 use crate::registration::LOCAL_BREAKOUT;
 
-/// Gives the name of a cell that is whole, of a run in which each user makes so many reconnections: none is missing,
-/// and no more failed than may.
+/// Returns the name of a complete cell, of a run with this many reconnections per user: none is missing, and not too
+/// many failed.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong.
 pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String> {
     let Cell { variant, kind, users, rtt_ms, failed, .. } = cell;
     let name = format!("{} of {users} at {rtt_ms} ms, {}", kind.name(), variant.key());
@@ -33,7 +33,7 @@ pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String>
     let whole = asked - failed;
     let registrations = if *kind == Kind::Users { whole } else { 0 };
     let (response, registration) = (cell.response_us.count(), cell.registration_us.count());
-    // The server may have accepted what failed afterwards.
+    // The server may have accepted requests of connections that failed afterwards.
     let first = cell.first_accepted_us.count();
     if (response, registration) != (whole, registrations) || first == 0 || first > asked {
         return Err(format!("{name} has {response} samples of {whole}"));

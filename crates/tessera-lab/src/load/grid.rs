@@ -1,4 +1,4 @@
-//! What is measured: rows and loads.
+//! The cells to measure: rows and loads.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn is_wanted(options: &Options, variant: &Variant) -> bool {
     is_of_the_grid(variant) && options.modes.contains(&variant.mode) && is_named()
 }
 
-/// Whether a variant is one of those that are ever put under load.
+/// Whether a variant is among those that are measured under load.
 pub(super) fn is_of_the_grid(variant: &Variant) -> bool {
     (variant.suite, variant.store) == (Suite::default(), Store::Memory)
         && Variant::all().contains(variant)

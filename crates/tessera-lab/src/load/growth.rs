@@ -8,8 +8,8 @@ pub(crate) struct Fit {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// Fits cost = c · usersᵏ by least squares of the logarithms; k = 1 is linear. `None` with fewer than two
-/// different numbers of users. Points without users or cost are left out: they have no logarithm.
+/// Fits cost = c · usersᵏ by least squares of the logarithms; k = 1 is linear. `None` with fewer than two different
+/// numbers of users. Points with zero users or cost are ignored: they have no logarithm.
 pub(crate) fn fit(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Fit> {
     let positive = points.into_iter().filter(|(users, cost)| *users > 0.0 && *cost > 0.0);
     let logarithms: Vec<_> = positive.map(|(users, cost)| (users.ln(), cost.ln())).collect();
@@ -17,7 +17,7 @@ pub(crate) fn fit(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Fit> {
     let mean = |value: fn(&(f64, f64)) -> f64| logarithms.iter().map(value).sum::<f64>() / count;
     let (mean_x, mean_y) = (mean(|(x, _)| *x), mean(|(_, y)| *y));
     let spread: f64 = logarithms.iter().map(|(x, _)| (x - mean_x).powi(2)).sum();
-    // Also where there is no point: then it is not a number.
+    // NaN without any points.
     if spread.is_nan() || spread <= 0.0 {
         return None;
     }
@@ -32,8 +32,8 @@ pub(crate) fn fit(points: impl IntoIterator<Item = (f64, f64)>) -> Option<Fit> {
     Some(Fit { exponent, interval })
 }
 
-/// The 97.5 % point of Student's distribution with these degrees of freedom: where it isn't listed, that of the
-/// next smaller one that is.
+/// Returns the 97.5 % quantile of Student's distribution with these degrees of freedom, or of the next smaller listed
+/// ones.
 fn student(degrees: usize) -> Option<f64> {
     const POINTS: [f64; 10] =
         [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// How much wider each bucket is than the one before.
 const WIDTH: f64 = 1.01;
 
-/// How often times of which length came. A time is known to half a percent: that of the middle of its bucket.
-/// What is shorter than 1 µs counts as 1 µs.
+/// A histogram of times. Its resolution is half a percent: a time is that of the middle of its bucket. Times below 1 µs
+/// count as 1 µs.
 ///
 /// As JSON: pairs of a bucket's middle, in µs, and its count, in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Histogram {
         self.counts.values().copied().fold(0, u64::saturating_add)
     }
 
-    /// The time, in µs, that this share of the samples does not exceed; `None` without samples.
+    /// Returns the time, in µs, that this share of the samples does not exceed; `None` without samples.
     pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
         // A share such as 0.999 of 1,000 is 999, whatever the digits of its product.
         let rank = (share * self.count() as f64 - 1e-9).ceil().max(1.0) as u64;
@@ -46,7 +46,7 @@ fn bucket(us: f64) -> u16 {
     (us.max(1.0).ln() / WIDTH.ln()).floor() as u16
 }
 
-/// The middle of a bucket, in µs: rounded to where no bucket becomes another.
+/// Returns the middle of a bucket, in µs, rounded so that distinct buckets stay distinct.
 fn middle(bucket: u16) -> f64 {
     let us = WIDTH.powf(f64::from(bucket) + 0.5);
     (us * 1e3).round() / 1e3

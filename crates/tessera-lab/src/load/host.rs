@@ -9,7 +9,7 @@ use crate::error::LabError;
 /// How many connections may wait to be accepted at an end of an emulated link: more than any cell has.
 const WAITING: u32 = 65_535;
 
-/// Settings of an end, in its own namespace, which goes with the link.
+/// Settings of an end, in its own namespace, which ends with the link.
 const SETTINGS: [(End, &str, &str); 4] = [
     (End::Server, "core/somaxconn", "65535"),
     (End::Server, "ipv4/tcp_max_syn_backlog", "65535"),
@@ -44,10 +44,10 @@ fn fs_write(
     Ok(thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread failed"))))
 }
 
-/// Files that a process has open beside its connections.
+/// Files that a process opens besides its connections.
 const OTHER_FILES: u64 = 100;
 
-/// Why so many connections at once can't be had, if they can't.
+/// Returns why this many simultaneous connections are impossible, if they are.
 pub(super) fn obstacle(connections: usize, open_files: u64, waiting: u32) -> Option<String> {
     let wanted = connections as u64;
     if wanted + OTHER_FILES > open_files {

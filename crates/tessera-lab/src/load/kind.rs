@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
-    /// Each comes back again and again, and registers each time.
+    /// Each user reconnects repeatedly, and registers each time.
     Users,
     /// All had a connection, and come back at once.
     Storm,

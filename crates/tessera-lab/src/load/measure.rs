@@ -36,7 +36,7 @@ pub(super) struct Stand {
     backlog: u32,
 }
 
-/// What came of a plan.
+/// The result of a plan.
 pub(super) enum Measured {
     Cell(Box<Cell>),
     /// Why it was not run.
@@ -53,7 +53,7 @@ impl Stand {
         Ok(Self { client, server, pki, link, backlog })
     }
 
-    /// Ends both processes and starts them again: after the end of one nobody knows what the other waits for.
+    /// Restarts both processes: after one has ended, the state of the other is unknown.
     pub(super) fn restart(&mut self) -> Result<(), LabError> {
         [self.client, self.server] = processes(&self.link)?;
         Ok(())
@@ -66,7 +66,7 @@ impl Stand {
         parameters: &LinkParameters,
     ) -> Result<Measured, LabError> {
         let parameters = &LinkParameters { rtt: plan.rtt, ..parameters.clone() };
-        // What is not measured goes over a link that costs no time.
+        // Steps that are not measured use a link without delay.
         set_link(&self.link, &LinkParameters::default())?;
         if let Some(obstacle) = self.prepare(plan)? {
             return Ok(Measured::NotRun(obstacle));
@@ -113,14 +113,14 @@ impl Stand {
             other => return Err(unexpected(&self.server, &other)),
         };
         self.client(&ClientOrder::Close)?;
-        // What goes with the connections is theirs. What came and went since the beginning is not: keys that were used
-        // left the vault, and what is remembered of used tickets stays.
+        // The memory that closing the connections frees is theirs. This excludes what changed since the beginning: used
+        // keys left the vault, and records of used tickets stay.
         let open_bytes = difference(counted.memory, self.holds()?);
         let memory = Memory { open_bytes, vault_bytes, tickets };
         Ok(Measured::Cell(Box::new(cell(plan, ran, counted, &memory))))
     }
 
-    /// Starts over at both ends; gives the reason where the system forbids the cell.
+    /// Starts over at both ends; returns the reason if the system can't run the cell.
     fn prepare(&mut self, plan: &Plan) -> Result<Option<String>, LabError> {
         let server = any_port(self.link.addresses().server);
         let (variant, backlog) = (plan.variant, self.backlog);
@@ -154,7 +154,7 @@ impl Stand {
         }
     }
 
-    /// What is on the server's heap without connections.
+    /// Returns the server's heap memory without connections.
     fn holds(&mut self) -> Result<Option<i64>, LabError> {
         self.server.tell(&ServerOrder::Weigh)?;
         match self.server()? {
@@ -177,7 +177,7 @@ impl Stand {
         }
     }
 
-    /// Gives the client an order that has no results.
+    /// Sends the client an order without results.
     fn client(&mut self, order: &ClientOrder) -> Result<(), LabError> {
         self.client.tell(order)?;
         match self.client.hear_within(PATIENCE)? {
@@ -201,7 +201,7 @@ fn processes(link: &Link) -> Result<[Process; 2], LabError> {
     Ok([start(End::Client)?, start(End::Server)?])
 }
 
-/// Why a cell has no numbers, if too many of its reconnections failed: what is left would say nothing of the load.
+/// Returns why a cell has no numbers, if too many of its reconnections failed: the rest would not represent the load.
 fn too_many_failed(ran: &Ran) -> Option<String> {
     if may_fail(ran.connections, ran.failed) {
         return None;
@@ -212,7 +212,7 @@ fn too_many_failed(ran: &Ran) -> Option<String> {
     Some(format!("{failed} of {connections} reconnections failed{why}"))
 }
 
-/// Whether a cell of so many reconnections has numbers though so many failed: half of them may.
+/// Whether a cell with this many reconnections has numbers despite the failures: up to half may fail.
 pub(super) fn may_fail(connections: u64, failed: u64) -> bool {
     failed <= connections / 2
 }
@@ -221,11 +221,11 @@ fn unexpected(process: &Process, answer: &impl std::fmt::Debug) -> LabError {
     process.failed(format!("it answers {answer:?}"))
 }
 
-/// What was found on the server's heap, where it was counted.
+/// The measurements of the server's heap, if the program measures it.
 struct Memory {
     /// Of open connections.
     open_bytes: Option<i64>,
-    /// Of so many tickets.
+    /// That of the prepared tickets.
     vault_bytes: Option<i64>,
     tickets: usize,
 }

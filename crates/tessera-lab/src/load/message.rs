@@ -1,7 +1,7 @@
 //! The messages of a connection: the exchanges of a registration, as lengths.
 //!
-//! There is no HTTP here, for the question is what connections cost: each message has its length, and
-//! answers are told from requests by their place.
+//! Without HTTP, since the question is the cost of connections: each message has its length, and answers are matched to
+//! requests by their order.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn find(exchange: u8) -> Option<&'static Exchange> {
 /// As long as the longest message, or longer.
 pub(super) const LONGEST: usize = FIELDS + 680;
 
-/// The beginning of a request: which exchange it is, and when the connection was wanted, on the monotonic
+/// The length of a request's head: the number of the exchange, and when the connection was requested, on the monotonic
 /// clock. The server's application reads both.
 pub(super) const HEAD: usize = 9;
 
@@ -38,7 +38,7 @@ pub(super) fn request(exchange: u8, wanted: Duration) -> Vec<u8> {
     request
 }
 
-/// What the beginning of a request says.
+/// Parses the head of a request.
 pub(super) fn read_head(head: [u8; HEAD]) -> (u8, Duration) {
     let [exchange, wanted @ ..] = head;
     (exchange, Duration::from_nanos(u64::from_be_bytes(wanted)))

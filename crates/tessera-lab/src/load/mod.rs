@@ -1,5 +1,4 @@
-//! The experiment `load`: many users who connect again and again, and all connections of a server that come
-//! back at once.
+//! The experiment `load`: many users that reconnect repeatedly, and all connections of a server that come back at once.
 
 mod control;
 pub mod endpoint;
@@ -130,8 +129,8 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     }
 }
 
-/// The memory of one connection of each variant, where the program counts it. It comes first, since the experiment takes long and this may
-/// fail.
+/// Measures the memory of one connection of each variant, if the program measures its heap. It comes first, since the
+/// experiment takes long and this may fail.
 fn memory(plans: &[Plan]) -> Result<Vec<Memory>, LabError> {
     if !heap::IS_COUNTED {
         return Ok(Vec::new());

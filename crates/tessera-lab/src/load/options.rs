@@ -1,4 +1,4 @@
-//! What the experiment is asked.
+//! The options of the experiment.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::kind::Kind;
 use crate::experiment::{self, Destination};
 use crate::ways::Mode;
 
-/// What to measure, and how.
+/// The options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many users come back again and again: one cell for each number.
+    /// How many users reconnect repeatedly: one cell for each number.
     pub users: Vec<usize>,
     /// How many reconnections each user makes.
     pub reconnections: usize,
@@ -28,7 +28,7 @@ pub struct Options {
     pub link: LinkKind,
     /// Where random numbers of the link start.
     pub seed: u64,
-    /// Where finished cells are remembered, if they are: a run that is begun again goes on there.
+    /// The journal of finished cells, if any: a repeated run continues from it.
     pub resume: Option<PathBuf>,
     /// Where the report goes as JSON, if it goes anywhere.
     pub json: Option<Destination>,
@@ -53,7 +53,7 @@ impl Options {
         self.rtts.clone().unwrap_or_else(|| vec![default])
     }
 
-    /// Those of all that there is to measure, each once.
+    /// Returns all round-trip times to measure, each once.
     pub(super) fn all_rtts(&self) -> Vec<Duration> {
         let users = if self.users.is_empty() { Vec::new() } else { self.rtts(Kind::Users) };
         let storms = if self.storms.is_empty() { Vec::new() } else { self.rtts(Kind::Storm) };
@@ -66,7 +66,7 @@ impl Options {
         all
     }
 
-    /// The same as what every experiment is asked.
+    /// Converts to the options that all experiments share.
     pub(super) fn common(&self) -> experiment::Options {
         experiment::Options {
             repetitions: self.reconnections,

@@ -22,7 +22,7 @@ pub(crate) struct Report {
     /// How the link was made: `tun` or `loopback`.
     pub(crate) link: String,
     pub(crate) cells: Vec<Cell>,
-    /// What connections hold, by component; of variants whose stores are in memory.
+    /// The memory of connections, by component; of variants whose stores are in memory.
     pub(crate) memory: Vec<Memory>,
     pub(crate) growth: Vec<Growth>,
     pub(crate) not_run: Vec<NotRun>,
@@ -34,7 +34,7 @@ pub(crate) struct Cell {
     #[serde(flatten)]
     pub(crate) variant: Variant,
     pub(crate) kind: Kind,
-    /// How many users come back again and again, or how many connections come back once.
+    /// How many users reconnect repeatedly, or how many connections come back once.
     pub(crate) users: usize,
     pub(crate) rtt_ms: f64,
     /// How many reconnections each of them makes.
@@ -53,19 +53,19 @@ pub(crate) struct Cell {
     pub(crate) response_us: Histogram,
     /// When the last response of a registration was there. Storms make none.
     pub(crate) registration_us: Histogram,
-    /// Processor time of the server's process, the kernel's work for it included, over all reconnections
-    /// that were asked for; without what the measuring of TLS takes.
+    /// Processor time of the server's process, including the kernel's work for it, over all requested reconnections;
+    /// without the cost of measuring TLS.
     pub(crate) server_cpu_us_per_connection: f64,
-    /// That part of it that is TLS: in calls of the stream, the socket's own calls taken away. No reconnection
-    /// issues a ticket: those that are used were made beforehand.
+    /// The part of it that is TLS: in calls of the stream, minus the socket's own calls. Reconnections issue no
+    /// tickets: those that they use were made beforehand.
     pub(crate) server_tls_us_per_connection: f64,
     /// Processor time of the client's process, which has all users.
     pub(crate) client_cpu_us_per_connection: f64,
-    /// What all open connections of the cell hold on the server's heap: what it has back when they are closed. Keys
-    /// and tickets that they used are not in it. None where the program didn't count.
+    /// The memory of all open connections of the cell on the server's heap: what closing them frees. It excludes keys
+    /// and tickets that they used. `None` if the program didn't measure it.
     pub(crate) server_memory_bytes: Option<i64>,
-    /// What the tickets made beforehand hold there: in a vault, and 0 if the way has none. None where the program didn't
-    /// count.
+    /// The memory of the prepared tickets there: in a vault, and 0 if the way has none. `None` if the program didn't
+    /// measure it.
     pub(crate) vault_bytes: Option<i64>,
     /// How many these are: they come in packs.
     pub(crate) tickets: u64,
@@ -95,7 +95,7 @@ pub(crate) struct NotRun {
 }
 
 impl Cell {
-    /// Whether it says what its load costs: of 1,000 reconnections at most one failed. One that failed may have cost
+    /// Whether it is a valid measure of its load: at most one in 1,000 reconnections failed. A failed one may have cost
     /// next to nothing, or a minute of patience.
     pub(crate) fn succeeded(&self) -> bool {
         let asked = self.users.saturating_mul(self.reconnections) as u64;

@@ -32,14 +32,14 @@ pub(super) fn head(rtt_ms: f64) -> String {
     )
 }
 
-/// A row without what all have in common.
+/// Formats a row without what all rows share.
 fn row(variant: &Variant) -> String {
     let key = variant.key();
     let common = format!("/{}/{}", variant.store.name(), variant.suite.number());
     key.strip_suffix(&common).unwrap_or(&key).to_owned()
 }
 
-/// A row of that table, and what failed in it.
+/// Formats a row of that table, with its failures.
 pub(super) fn cell(cell: &Cell) -> String {
     let ms = |histogram: &Histogram, share| {
         histogram.quantile(share).map_or_else(|| "-".to_owned(), |us| number(us / 1e3))
@@ -75,7 +75,7 @@ pub(super) fn cell(cell: &Cell) -> String {
     line
 }
 
-/// The table of growth; empty where there is none.
+/// Formats the table of growth; empty if there is none.
 pub(super) fn growth(growth: &[Growth]) -> String {
     if growth.is_empty() {
         return String::new();
@@ -133,7 +133,7 @@ pub(super) fn not_run(cell: &NotRun) -> String {
     format!("{row:<52} {kind:<6} {users:>6} not run: {}", cell.reason)
 }
 
-/// What the words in the tables mean.
+/// The terms in the tables.
 pub(super) const LEGEND: &str = "\
 row             the paper's letter, the mode, the key agreement of the handshake, the kind of the one-time
                 key, and how the handshake goes on; d' are single-use tickets. All have the suite 0x1302

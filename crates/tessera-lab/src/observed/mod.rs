@@ -1,5 +1,5 @@
-//! Configurations whose work is observed: whatever an engine asks of its provider, of its certificate's key,
-//! of its verifier and of its stores passes an [`Observer`], which hears what begins and what ends.
+//! Observed configurations: every call of an engine to its provider, to its certificate's key, to its verifier and to
+//! its stores passes an [`Observer`], which sees it begin and end.
 //!
 //! ```text
 //!   engine ──► Observed ──► AWS-LC, tessera-webpki, tessera-vault
@@ -8,8 +8,7 @@
 //!              Observer: a clock (`timed`), an allocator's books (`components`)
 //! ```
 //!
-//! The engine's own work is what is left between two operations. What passes is unchanged, and so is what a
-//! peer sees.
+//! The engine's own work is the rest between two operations. Results are unchanged, and so is what a peer sees.
 
 mod agreement;
 mod auth;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a configuration does for a connection, by kind.
+/// The operations that a configuration performs for a connection, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Operation {
@@ -11,13 +11,13 @@ pub(crate) enum Operation {
     /// A share is answered: key generation and agreement in one, of a server's, or of a client's with a
     /// one-time key.
     Encapsulation,
-    /// A secret is agreed with the answer to a share.
+    /// Agreeing a secret with the answer to a key share.
     Decapsulation,
     /// A one-time key is made for a ticket, or its public half computed.
     OneTimeKeyGeneration,
-    /// A one-time key is read in the form in which a vault kept it; from its seed it is derived anew.
+    /// Reading a one-time key in the form in which a vault stored it; from a seed this derives the key again.
     OneTimeKeyReading,
-    /// A one-time key opens what a client encapsulated to it.
+    /// Opening a client's encapsulation with a one-time key.
     OneTimeKeyOpening,
     /// HKDF's two steps, and HMAC.
     KeyDerivation,
@@ -41,9 +41,9 @@ pub(crate) enum Operation {
     TicketOpening,
     /// A vault takes in a one-time key.
     VaultPut,
-    /// A vault gives a one-time key out, or deletes it.
+    /// Taking a one-time key from a vault, or deleting it.
     VaultTake,
-    /// A register of used tickets is asked.
+    /// Querying a register of used tickets.
     Register,
 }
 

@@ -6,7 +6,7 @@ use super::{Observed, Observer, Operation};
 
 /// The same provider, observed. It lives as long as the process.
 ///
-/// Stacks are wiped as deep as before: what an observer adds to a call is less than what providers round up.
+/// Stacks are wiped as deep as before: an observer adds less to a call than providers round up.
 pub(super) fn observed<O: Observer>(inner: &Provider, by: &'static O) -> Provider {
     let groups = inner.groups.iter().map(|group| {
         let observed: &'static dyn KeyAgreement = leaked(Observed { inner: *group, by });

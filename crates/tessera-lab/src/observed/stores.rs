@@ -1,4 +1,4 @@
-//! Ticket keys, vaults and registers, observed. An answer that comes later is not: only the question is.
+//! Ticket keys, vaults and registers, observed. Of an answer that comes later, only the question is observed.
 
 use std::sync::Arc;
 use std::time::Duration;

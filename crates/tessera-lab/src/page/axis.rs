@@ -6,7 +6,7 @@ pub(crate) struct Axis {
     step: f64,
 }
 
-/// The most intervals of an axis: what fits on a phone.
+/// The most intervals of an axis that fit on a phone.
 const INTERVALS: f64 = 6.0;
 
 impl Axis {
@@ -22,7 +22,7 @@ impl Axis {
         Self { end: (largest / step).ceil() * step, step }
     }
 
-    /// Where a value is, from 0 to 1. What is beyond the end is at the end.
+    /// Returns the position of a value, from 0 to 1. Values beyond the end are at the end.
     pub(crate) fn place(&self, value: f64) -> f64 {
         (value / self.end).clamp(0.0, 1.0)
     }

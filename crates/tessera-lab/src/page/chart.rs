@@ -6,26 +6,26 @@ use super::axis::Axis;
 use super::{figure, words};
 use crate::statistics::Median;
 
-/// How wide and high the drawing is, in its own units; it is stretched to the room that there is.
+/// The size of the drawing, in its own units; it is stretched to the available room.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 320.0;
 
-/// The least distance of two names beside the chart, as a share of its height.
+/// The least distance of two names next to the chart, as a share of its height.
 const NAME: f64 = 0.05;
 
 /// One line.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
-    /// What was varied, and the median there.
+    /// The varied quantity, and the median there.
     pub(crate) points: Vec<(f64, Median)>,
 }
 
 /// Some lines on the same axes, both of which begin at zero.
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// What the values are, and their unit.
+    /// The measured quantity, and its unit.
     pub(crate) value: &'static str,
-    /// What was varied, and its unit.
+    /// The varied quantity, and its unit.
     pub(crate) varied: &'static str,
     pub(crate) note: &'static str,
     pub(crate) lines: Vec<Line>,
@@ -69,7 +69,7 @@ impl Chart {
                 let (x, value) = (x(*varied), y(median.value));
                 let _ =
                     write!(path, "{}{x:.1} {value:.1}", if path.is_empty() { 'M' } else { 'L' });
-                // A line without length and with round ends is a dot.
+                // A line of zero length with round caps is a dot.
                 let _ = write!(dots, "M{x:.1} {value:.1}h0");
                 if let Some((low, high)) = median.interval {
                     let _ = write!(intervals, "M{x:.1} {:.1}V{:.1}", y(low), y(high));
@@ -88,7 +88,7 @@ impl Chart {
         )
     }
 
-    /// What the chart says to whoever cannot see it.
+    /// Returns the text of the chart for readers who cannot see it.
     fn description(&self) -> String {
         let lines: Vec<_> = self
             .lines
@@ -103,7 +103,7 @@ impl Chart {
         format!("{}; {}, by {}", lines.join("; "), self.value, self.varied)
     }
 
-    /// The name of each line at its end, those that would overlap moved up.
+    /// Draws the name of each line at its end, moving up those that would overlap.
     fn names(&self, up: &Axis) -> String {
         let mut names: Vec<_> = self
             .lines
@@ -129,7 +129,7 @@ fn highest(median: &Median) -> f64 {
     median.interval.map_or(median.value, |(_, high)| high)
 }
 
-/// The numbers beside a vertical axis.
+/// Draws the numbers of a vertical axis.
 fn heights(axis: &Axis) -> String {
     let ticks = axis.ticks().map(|tick| {
         let place = axis.place(tick) * 100.0;

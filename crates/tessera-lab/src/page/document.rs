@@ -1,4 +1,4 @@
-//! What is the same on every page: the document itself, where and how was measured, every sample.
+//! Shared by all pages: the document, the setting, every sample.
 
 use serde::Serialize;
 
@@ -9,11 +9,11 @@ use crate::machine::Machine;
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// No request leaves the page, and the browser is told to see to it.
+/// The page makes no requests, and the browser enforces that.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       base-uri 'none'; form-action 'none'";
 
-/// The page of an experiment: what is to be said, and the report.
+/// Returns the page of an experiment: its body, and the report.
 pub(crate) fn document(
     experiment: &str,
     body: &[String],
@@ -24,7 +24,7 @@ pub(crate) fn document(
     Ok(page(&format!("Tessera lab: {experiment}"), &[body.concat(), samples].concat(), &script))
 }
 
-/// A page, which may have a script for what is in it.
+/// Returns a page, which may have a script.
 pub(crate) fn page(title: &str, body: &str, script: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -46,7 +46,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) repetitions: usize,
 }
 
-/// What is needed to repeat the experiment; `more` is what other experiments do not have.
+/// Lists what is needed to repeat the experiment; `more` is specific to this one.
 pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String {
     let Setting { machine, link, seed, repetitions } = setting;
     let rate = link.rate_bps.map_or_else(|| "unlimited".to_owned(), words::rate);
@@ -68,7 +68,7 @@ pub(crate) fn facts(setting: &Setting<'_>, more: Vec<(&str, String)>) -> String 
     description_list(&facts)
 }
 
-/// Names and what they stand for.
+/// Formats names and their values as a list.
 pub(crate) fn description_list(facts: &[(&str, String)]) -> String {
     let facts = facts
         .iter()

@@ -10,13 +10,13 @@ use crate::statistics::Median;
 
 /// A row of a figure.
 pub(crate) struct Strip {
-    /// What the row is, as one word, by which programs find it.
+    /// The row's key, for programs.
     pub(crate) key: String,
     /// The same for people, as HTML.
     pub(crate) head: String,
-    /// The same as a text, for whoever cannot see the strip.
+    /// A text for readers who cannot see the strip.
     pub(crate) description: String,
-    /// What is drawn, a lane each.
+    /// The lanes to draw.
     pub(crate) lanes: Vec<LaneData>,
 }
 
@@ -62,7 +62,7 @@ impl Figure<'_> {
 
     fn explanation(&self, axis: &Axis) -> String {
         if self.drawn().any(|drawn| matches!(drawn, LaneData::Bar(_))) {
-            // Medians, means, shares: whoever draws them says which.
+            // Medians, means, shares: the caller explains which.
             return String::new();
         }
         let mut text = "Dots are samples, from top to bottom in the order of the legend; lines \
@@ -77,7 +77,7 @@ impl Figure<'_> {
         text
     }
 
-    /// What a strip says to whoever cannot see it.
+    /// Returns the text of a strip for readers who cannot see it.
     fn description(&self, strip: &Strip) -> String {
         let lanes = self.lanes.iter().zip(&strip.lanes);
         let lanes: Vec<_> =
@@ -111,7 +111,7 @@ pub(crate) fn ticks(axis: &Axis) -> String {
     format!("<div class=\"ticks\">{}</div>", ticks.collect::<String>())
 }
 
-/// The medians beside a strip, one a lane.
+/// Formats the medians next to a strip, one per lane.
 fn medians(lanes: &[LaneData]) -> String {
     let lanes = lanes.iter().enumerate().map(|(index, drawn)| {
         let text = match drawn {

@@ -1,11 +1,10 @@
-//! The report of an experiment as one page for people: a view of what the JSON report holds, and the
-//! JSON itself.
+//! The report of an experiment as one page for people: a view of the JSON report, and the JSON itself.
 //!
-//! A page stands alone. It loads nothing, and everything on it is there without its script, which
-//! only hands out the samples. Figures are HTML with small SVG drawings, so that text stays as large
-//! on a phone as on a desk; next to each figure is a table with its numbers.
+//! A page is self-contained. It loads nothing, and shows everything without its script, which only exports the samples.
+//! Figures are HTML with small SVG drawings, so that text has the same size on a phone as on a desk; next to each
+//! figure is a table with its numbers.
 //!
-//! [`document`] is what all pages are; each experiment's own `page` says what is on it.
+//! [`document`] is common to all pages; each experiment's own `page` fills it.
 
 mod axis;
 pub(crate) mod chart;

@@ -12,11 +12,11 @@ pub(crate) const MOST_DOTS: usize = 400;
 /// How high a lane is, in pixels.
 const LANE: usize = 16;
 
-/// How wide the drawing is, in its own units; it is stretched to the room that there is, while
-/// strokes keep their width and so dots their shape.
+/// The width of the drawing, in its own units; it is stretched to the available room, while strokes keep their width,
+/// and dots their shape.
 const WIDTH: f64 = 1000.0;
 
-/// What is drawn in one lane.
+/// The data of one lane.
 pub(crate) enum LaneData {
     Samples { samples: Vec<f64>, median: Option<Median>, extent: f64 },
     Bar(f64),
@@ -50,7 +50,7 @@ impl LaneData {
         matches!(self, Self::Samples { samples, .. } if samples.len() > MOST_DOTS)
     }
 
-    /// In words.
+    /// Describes the data in words.
     pub(crate) fn description(&self) -> String {
         match self {
             Self::Samples { median: Some(Median { value, interval }), .. } => {
@@ -75,7 +75,7 @@ fn extent(samples: &[f64], median: Option<&Median>) -> f64 {
     largest.min(surely * NEAR)
 }
 
-/// The drawing. `description` is the text for readers who cannot see it.
+/// Returns the drawing. `description` is the text for readers who cannot see it.
 pub(crate) fn svg(description: &str, lanes: &[LaneData], axis: &Axis) -> String {
     let height = LANE * lanes.len();
     let mut shapes = String::new();
@@ -108,7 +108,7 @@ fn lane(drawn: &LaneData, axis: &Axis, middle: usize) -> String {
             for (index, sample) in samples.iter().step_by(every).enumerate() {
                 // Spread over the lane's height, so that equal samples show as several.
                 let y = middle + index * 3 % 5 - 2;
-                // A line without length and with round ends is a dot.
+                // A line of zero length with round caps is a dot.
                 let _ = write!(dots, "M{:.1} {y}h0", x(*sample));
             }
             let mut shapes = format!("<path class=\"dots\" d=\"{dots}\"/>");

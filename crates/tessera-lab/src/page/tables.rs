@@ -1,4 +1,4 @@
-//! The numbers, for whoever wants them exactly or cannot see figures, and what they mean.
+//! Tables of the exact numbers, also for readers who cannot see figures, and their meaning.
 
 use std::fmt::Write;
 
@@ -7,16 +7,16 @@ use crate::statistics::Median;
 
 /// A row of a table.
 pub(crate) struct Row {
-    /// What the row is, as one word, by which programs find it.
+    /// The row's key, for programs.
     pub(crate) key: String,
     /// The same for people, as HTML.
     pub(crate) head: String,
-    /// Everything else, as HTML.
+    /// The other cells, as HTML.
     pub(crate) cells: Vec<String>,
 }
 
-/// A wide table of numbers, which scrolls by itself where it is wider than the page, by keyboard too. On a phone its head is
-/// not there, and each number stands under its row's with the name of its column.
+/// Returns a wide table of numbers, which scrolls by itself if it is wider than the page, by keyboard too. On a phone
+/// it has no head, and each number is below its row's head with the name of its column.
 pub(crate) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
     let mut body = String::new();
     for Row { key, head, cells } in rows {
@@ -43,8 +43,8 @@ pub(crate) fn cell(median: Option<Median>) -> String {
     format!("{}{interval}", words::short(value))
 }
 
-/// A table that is to be read: a few words a row, and as its last cell a sentence. On a phone its
-/// head is not there, and each cell has the label of its column.
+/// Returns a table to be read: a few words per row, and a sentence as its last cell. On a phone it has no head, and
+/// each cell has the label of its column.
 pub(crate) fn sentences(columns: &[&str], labels: &[&str], rows: &[Row]) -> String {
     let mut body = String::new();
     for Row { key, head, cells } in rows {

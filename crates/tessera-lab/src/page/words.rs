@@ -1,6 +1,6 @@
 //! Names and numbers, as the page writes them.
 
-/// Stands where there is no number.
+/// In place of a missing number.
 pub(crate) const NOTHING: &str = "–";
 
 /// Text as HTML.
@@ -8,12 +8,12 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A name as HTML that may go on in the next line after each of its words.
+/// Formats a name as HTML that may wrap after each of its words.
 pub(crate) fn breakable(name: &str) -> String {
     name.replace('_', "_<wbr>")
 }
 
-/// A number without trailing zeros.
+/// Formats a number without trailing zeros.
 pub(crate) fn plain(number: f64) -> String {
     let text = format!("{number:.3}");
     if text.contains('.') {

@@ -13,7 +13,7 @@ pub(super) struct Mapping {
     name: String,
 }
 
-/// All mappings that can be read and written, from what the kernel tells of them.
+/// Returns all mappings that can be read and written, from the kernel's list.
 pub(super) fn writable(maps: &str) -> Vec<Mapping> {
     let writable = maps.lines().filter(|line| line.contains(" rw"));
     writable.filter_map(read).collect()
@@ -35,7 +35,7 @@ pub(super) struct Code {
     base: u64,
 }
 
-/// All code, from what the kernel tells of mappings.
+/// Returns all code, from the kernel's list of mappings.
 pub(super) fn code(maps: &str) -> Vec<Code> {
     let of_name = |name: &str| maps.lines().find(|line| line.ends_with(name));
     let code = maps.lines().filter(|line| line.split(' ').nth(1) == Some("r-xp"));
@@ -47,7 +47,7 @@ pub(super) fn code(maps: &str) -> Vec<Code> {
     .collect()
 }
 
-/// What an address in code is, as debuggers take it: the file, and the offset from its beginning.
+/// Returns an address in code as debuggers expect it: the file, and the offset from its beginning.
 pub(super) fn in_code(address: u64, code: &[Code]) -> Option<String> {
     let code = code.iter().find(|it| (it.mapping.start..it.mapping.end).contains(&address))?;
     let file = code.mapping.name.rsplit('/').next()?;
@@ -61,7 +61,7 @@ pub struct Thread {
     pub id: u32,
     /// Its name.
     pub name: String,
-    /// The stack pointer, where the kernel tells: of threads that wait.
+    /// The stack pointer, if the kernel reports it: of threads that wait.
     pub stack_pointer: Option<u64>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn threads(process: u32) -> io::Result<Vec<Thread>> {
     Ok(threads)
 }
 
-/// What an address is part of.
+/// The region of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// The stack of a thread.
@@ -96,8 +96,8 @@ pub enum Place {
         thread: usize,
         /// Its name.
         name: String,
-        /// How far below the stack pointer it is, in bytes: what is below is left over from calls that
-        /// have returned. Negative above, in what is in use.
+        /// How far below the stack pointer it is, in bytes: below is what returned calls left over. Negative above it,
+        /// in the part in use.
         below: i64,
     },
     /// Memory that an allocator manages.

@@ -1,8 +1,8 @@
-//! The adversary who reads the memory of a process: all of it that can be written, at one moment.
+//! The adversary who reads the memory of a process: everything writable, at one moment.
 //!
-//! [`Snapshot`] is the dump. [`search`] looks in it for values that are known, at every offset, and
+//! [`Snapshot`] is the dump. [`search`] looks in it for known values, at every offset, while
 //! [`open_blindly`](crate::open_blindly) knows none: it tries everything in the dump that could be a secret
-//! ([`windows`]) against what was recorded of connections. Linux only: elsewhere no process can be read.
+//! ([`windows`]) on recorded connections. Linux only.
 
 mod mappings;
 mod search;

@@ -13,7 +13,7 @@ use super::Snapshot;
 /// A value that is looked for.
 #[derive(Clone)]
 pub struct Needle {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// The value: at least eight bytes.
     pub bytes: Zeroizing<Vec<u8>>,
@@ -28,7 +28,7 @@ pub struct Found {
     pub needle: usize,
 }
 
-/// Looks for all needles at every offset. Those of less than eight bytes are not looked for.
+/// Searches for all needles at every offset. Those shorter than eight bytes are ignored.
 #[must_use]
 pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
     let index = Index::new(needles);
@@ -80,7 +80,7 @@ impl<'a> Index<'a> {
         Self { needles, by_prefix, may_be }
     }
 
-    /// What begins in the first `len` bytes: where, and which needle.
+    /// Returns the matches that begin in the first `len` bytes: where, and which needle.
     fn find(&self, bytes: &[u8], len: usize) -> impl Iterator<Item = (usize, usize)> {
         bytes.windows(8).take(len).enumerate().flat_map(move |(at, prefix)| {
             let prefix = prefix.first_chunk().map_or(0, |prefix| u64::from_ne_bytes(*prefix));

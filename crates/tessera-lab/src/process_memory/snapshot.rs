@@ -26,7 +26,7 @@ impl ProcessMemory {
         Ok(Self { process, maps: file("maps")?, memory: file("mem")? })
     }
 
-    /// Of this process. What was opened before the process forbids it stays open.
+    /// Opens that of this process. What is opened before the process forbids it stays open.
     ///
     /// # Errors
     /// If the system has no such thing.
@@ -55,7 +55,7 @@ impl ProcessMemory {
         Ok(Snapshot { segments, mappings, threads, code: mappings::code(&maps) })
     }
 
-    /// Reads what is not zero of a mapping.
+    /// Reads the non-zero parts of a mapping.
     fn read_mapping(&self, mapping: &Mapping, segments: &mut Vec<Segment>) {
         let mut part = Zeroizing::new(vec![0; PART]);
         let mut at = mapping.start;
@@ -82,7 +82,7 @@ impl ProcessMemory {
     }
 }
 
-/// What the writable memory of a process held at one moment.
+/// The contents of a process's writable memory at one moment.
 pub struct Snapshot {
     pub(super) segments: Vec<Segment>,
     mappings: Vec<Mapping>,
@@ -97,7 +97,7 @@ pub(super) struct Segment {
 }
 
 impl Snapshot {
-    /// What an address is part of.
+    /// Returns the region of an address.
     #[must_use]
     pub fn place(&self, address: u64) -> Place {
         Place::of(address, &self.mappings, &self.threads)
@@ -120,7 +120,7 @@ impl Snapshot {
         self.bytes(address, 8)?.first_chunk().map(|word| u64::from_ne_bytes(*word))
     }
 
-    /// What stands at an address; `None` if not all of it was read.
+    /// Returns the bytes at an address; `None` if not all of them were read.
     #[must_use]
     pub fn bytes(&self, address: u64, len: usize) -> Option<&[u8]> {
         let at = self.segments.partition_point(|it| it.address <= address).checked_sub(1)?;
@@ -147,7 +147,7 @@ impl Snapshot {
     }
 }
 
-/// How far return addresses are looked for, in bytes, and how many are told.
+/// How far to search for return addresses, in bytes, and how many to report.
 const FRAMES: u64 = 4096;
 const CALLERS: usize = 6;
 

@@ -1,4 +1,4 @@
-//! What of a memory could be a secret.
+//! The parts of a memory that could be a secret.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ pub struct Window<'a> {
     pub bytes: &'a [u8],
 }
 
-/// All different strings of `len` bytes at addresses that are multiples of eight, without those that no
-/// random bytes look like. Of random bytes less than one string in a million is left out.
+/// Returns all different strings of `len` bytes at addresses that are multiples of eight, except those that don't look
+/// random. Of random strings less than one in a million is left out.
 #[must_use]
 pub fn windows(snapshot: &Snapshot, len: usize) -> Vec<Window<'_>> {
     let mut windows = HashMap::new();
@@ -38,7 +38,7 @@ fn looks_random(bytes: &[u8]) -> bool {
         seen[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
     let different: u32 = seen.iter().map(|part| part.count_ones()).sum();
-    // Random strings of 32 bytes have 30 different ones, give or take one; of 48 bytes 44.
+    // Random strings of 32 bytes have about 30 different ones, those of 48 bytes 44.
     different as usize * 4 >= bytes.len() * 3
 }
 

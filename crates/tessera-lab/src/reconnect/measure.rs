@@ -22,7 +22,7 @@ impl Bench {
         repetitions: usize,
         done: impl Fn(),
     ) -> Result<Row, LabError> {
-        // What is not measured goes over a link that costs no time.
+        // Steps that are not measured use a link without delay.
         self.set_link(&LinkParameters::default())?;
         self.prepare(way, 2, true)?;
         let raced = self.race()?;
@@ -78,7 +78,7 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     })
 }
 
-/// What the SYNs carried. A row of which none carried anything would be one without TCP Fast Open.
+/// Summarises what the SYNs carried. A row without any data in SYNs would be one without TCP Fast Open.
 fn in_syn(pairs: &[Pair]) -> Result<InSyn, LabError> {
     let taken = pairs.iter().filter(|pair| pair.client.syn_taken).count();
     if taken == 0 {

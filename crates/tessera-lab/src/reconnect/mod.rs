@@ -1,4 +1,4 @@
-//! The experiment `reconnect`: what each way of connecting again costs, and what it protects.
+//! The experiment `reconnect`: the cost and the protection of each way of reconnecting.
 
 mod measure;
 mod page;

@@ -29,12 +29,12 @@ pub(crate) struct Row {
     pub(crate) fast_open: Option<InSyn>,
     pub(crate) rtt_ms: f64,
     pub(crate) samples: Vec<Sample>,
-    /// What the client sent before anything came, in bytes of TCP: the median.
+    /// The client's bytes of TCP before it received anything: the median.
     pub(crate) first_flight: u64,
-    /// Of a connection, request, response, one new ticket and close_notify included: the medians
-    /// of what each side sent.
+    /// The bytes of a connection, including request, response, one new ticket and close_notify: the medians of what
+    /// each side sent.
     pub(crate) bytes: Sides<u64>,
-    /// What an idle connection holds at each side, in bytes: the medians. None where the program didn't count.
+    /// The memory of an idle connection at each side, in bytes: the medians. `None` if the program didn't measure it.
     pub(crate) heap: Option<Sides<u64>>,
     pub(crate) verdicts: Verdicts,
 }
@@ -52,12 +52,12 @@ impl Row {
 pub(crate) struct InSyn {
     /// How many bytes of the first flight: the median.
     pub(crate) bytes: u64,
-    /// In how many of the connections the server took them: in all, where no packet is lost.
+    /// In how many of the connections the server accepted it: in all, unless packets are lost.
     pub(crate) taken: usize,
 }
 
-/// What each way protects: the same at every round-trip time, unless an attack went better at one;
-/// then that counts.
+/// Returns what each way protects: the same at every round-trip time, unless an attack was more successful at one,
+/// which then counts.
 pub(crate) fn verdicts_by_way(rows: &[Row]) -> Vec<(Way, Verdicts)> {
     let mut ways: Vec<(Way, Verdicts)> = Vec::new();
     for row in rows {

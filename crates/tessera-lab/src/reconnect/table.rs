@@ -62,7 +62,7 @@ pub(crate) fn costs(row: &Row) -> String {
     )
 }
 
-/// The table of what each way protects.
+/// Formats the table of what each way protects.
 pub(crate) fn verdicts(rows: &[Row]) -> String {
     let mut table = format!(
         "\n{:<40} forward secrecy from                        executed   confidential against\n\
@@ -84,7 +84,7 @@ pub(crate) fn verdicts(rows: &[Row]) -> String {
     table
 }
 
-/// What the words in the tables mean.
+/// The terms in the tables.
 pub(crate) const LEGEND: &str = "\
 kx, ticket   how the handshake agrees a key, and the kind of the ticket's one-time key;
              hybrid is X25519MLKEM768, psk a one-time PSK: forward-secret only as far as both
@@ -109,7 +109,7 @@ executed     how often the application executed one request whose first flight w
              and stores of its own, and to one restarted; or which a copy of the flight outran,
              what the client sent again included; the worse of both. 1 is what it asked for";
 
-/// The columns that say what a row is.
+/// Formats the columns that identify a row.
 fn way(way: &Way) -> String {
     let columns = format!(
         "{:<11} {:<6} {:<6} {:<10} {:<3}",
@@ -119,6 +119,6 @@ fn way(way: &Way) -> String {
         way.continuation.map_or("-", |continuation| continuation.name()),
         if way.fast_open { "syn" } else { "-" },
     );
-    // A long name shifts its own columns, and no numbers.
+    // A long name only shifts its own columns.
     format!("{:<40}", columns.trim_end())
 }

@@ -1,4 +1,4 @@
-//! What no run of the lab writes: a report that has it is none, and the cell that has it is named.
+//! Rejects a report that no run of the lab writes, and names the cell at fault.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -19,7 +19,7 @@ const MOST_CONNECTIONS: usize = 10_000_000;
 /// More than a TLS record has (RFC 8446 §5.2), with its header.
 const MOST_OF_A_RECORD: u64 = 1 << 16;
 
-/// Nothing, or what is wrong, in words.
+/// Nothing, or a description of what is wrong.
 pub(super) type Checked = Result<(), String>;
 
 pub(super) fn roaming(report: &Roaming) -> Checked {
@@ -106,7 +106,7 @@ pub(super) fn load(report: &Load) -> Checked {
     report.memory.iter().try_for_each(of_row)
 }
 
-/// A cell of `load` as one word.
+/// Returns the key of a cell of `load`.
 fn named(variant: &Variant, kind: Kind, users: usize, rtt_ms: f64) -> String {
     let kind = match kind {
         Kind::Users => "users",
@@ -131,7 +131,7 @@ fn load_cell(cell: &LoadCell) -> Checked {
         Kind::Users => (succeeded, LOCAL_BREAKOUT.len() as u64),
         Kind::Storm => (0, 1),
     };
-    // What failed may have got so far.
+    // Connections that failed may have got this far.
     counted("requests accepted", cell.first_accepted_us.count(), succeeded..=asked)?;
     counted("requests", cell.requests, succeeded * exchanges..=asked * exchanges)?;
     counted("responses", cell.response_us.count(), succeeded..=succeeded)?;

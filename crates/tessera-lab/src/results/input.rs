@@ -18,7 +18,7 @@ use crate::variants::{Store, Suite, Variant};
 /// The names of the reports in their directory.
 const FILES: [&str; 3] = ["roaming.json", "load.json", "traffic.json"];
 
-/// What there is.
+/// The reports that exist.
 #[derive(Default)]
 pub(super) struct Inputs {
     pub(super) roaming: Option<Roaming>,
@@ -41,14 +41,14 @@ impl Inputs {
         let [roaming, load, traffic] = FILES.map(|name| text(directory, name));
         let inputs = Self::of(roaming?.as_deref(), load?.as_deref(), traffic?.as_deref());
         let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
-        // Tables of nothing would take the place of those that a text has.
+        // Empty tables would replace those of a text.
         if inputs.missing().count() == FILES.len() {
             return Err(lacks("has no report"));
         }
         Ok(inputs)
     }
 
-    /// From the texts of the reports; an error is a report's name, and what is wrong with it.
+    /// Parses the reports; an error has a report's name, and what is wrong with it.
     pub(super) fn of(
         roaming: Option<&str>,
         load: Option<&str>,
@@ -57,7 +57,7 @@ impl Inputs {
         let [roaming_name, load_name, traffic_name] = FILES;
         let mut traffic: Option<Traffic> = parse(traffic_name, traffic, check::traffic)?;
         if let Some(traffic) = &mut traffic {
-            // Made again from the samples, as what of load can be: what a report says of them is none.
+            // Recomputed from the samples, as far as possible for load: a report's own summaries don't count.
             traffic.confusion = evaluate::confusion(&traffic.flows, traffic.seed);
             traffic.costs = evaluate::costs(&traffic.flows);
         }
@@ -67,7 +67,7 @@ impl Inputs {
                 cell.requests_per_second = cell.requests as f64 / cell.seconds;
             }
             load.growth = report::growth(&load.cells);
-            // Runs with several round-trip times have measured it again for each, though there is none in it.
+            // Runs with several round-trip times repeat it for each, though none is involved.
             let mut seen = HashSet::new();
             load.memory
                 .retain(|it| seen.insert((it.variant.key(), it.connection.name(), it.side.name())));
@@ -128,7 +128,7 @@ pub(super) fn variants<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Var
     found
 }
 
-/// How many reconnections a cell of `load` was asked for.
+/// Returns how many reconnections were requested for a cell of `load`.
 pub(super) fn asked(cell: &LoadCell) -> u64 {
     (cell.users * cell.reconnections) as u64
 }
@@ -168,7 +168,7 @@ pub(super) fn parse<T: DeserializeOwned>(
     Ok(Some(report))
 }
 
-/// What is wrong may have words of the report in it, which a terminal would obey.
+/// The error may contain text of the report, so terminal control sequences are removed.
 pub(super) fn wrong(directory: &Path, name: &str, what: &str) -> LabError {
     let what = what.replace(char::is_control, " ");
     let path = directory.join(name);

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 
-/// What stands where there is no report for a table.
+/// In place of a table without a report.
 const NOT_RECORDED: &str = "not recorded yet\n";
 const END: &str = "<!-- end of table -->";
 
@@ -23,8 +23,8 @@ pub(super) fn of(table: Option<&Table>) -> String {
     format!("{caption}\n\n{}{}{rows}", line(texts(columns)), line(alignment))
 }
 
-/// A text that stands in a cell and means nothing there, whoever wrote it: no element and no mark, no link, no
-/// emphasis, no other cell, no other line.
+/// Escapes a text from any source for a cell: no element and no mark, no link, no emphasis, no other cell, no other
+/// line.
 fn escaped(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,8 +41,8 @@ fn escaped(text: &str) -> String {
     made
 }
 
-/// A text with its tables made anew: what stands between `<!-- table NAME -->` and `<!-- end of table -->`.
-/// Everything else stays. An error says which mark is wrong.
+/// Replaces the tables in a text: what is between `<!-- table NAME -->` and `<!-- end of table -->`. The rest stays. An
+/// error names the mark that is wrong.
 pub(super) fn fill(text: &str, tables: &[(&str, Option<Table>)]) -> Result<String, String> {
     let mut made = String::new();
     let mut rest = text;
@@ -57,7 +57,7 @@ pub(super) fn fill(text: &str, tables: &[(&str, Option<Table>)]) -> Result<Strin
             .split_once(END)
             .filter(|(between, _)| !between.contains("<!-- table "))
             .ok_or_else(|| format!("the table {name} has no `{END}`"))?;
-        // What is between is made anew, whatever it is.
+        // The old table is replaced, whatever it is.
         let _ = between;
         let table = of(table.as_ref());
         made.push_str(&format!("{before}<!-- table {name} -->\n{table}{END}"));
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(of(None), "not recorded yet\n");
     }
 
-    /// Reports are somebody's: their words stay words.
+    /// Reports are untrusted: their text stays text.
     #[test]
     fn words_of_a_report_are_neither_marks_nor_elements_nor_links() {
         let hostile = "<script>*x*</script> [a](b) `c` \\ & d | e\r\nf <!-- end of table --> <!-- table one -->";

@@ -1,9 +1,9 @@
-//! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers beside
-//! ours, and what it left open. Here are those of the paper on roaming; `bithac` has those of the one on caching
+//! The tables and figures of papers' evaluations, made from the reports of the experiments: a paper's numbers next to
+//! ours, and what it left open. This module has those of the paper on roaming; `bithac` has those of the one on caching
 //! handshakes.
 //!
-//! Everything here is a pure function of the reports, so that whoever has them can make it again, and a test
-//! does: what is printed has its sample.
+//! Everything here is a pure function of the reports, so that any reader can recompute it, and a test does: every
+//! printed number has its samples.
 
 mod bithac;
 mod check;
@@ -23,7 +23,7 @@ use self::input::Inputs;
 use crate::error::{LabError, words};
 use crate::experiment::Destination;
 
-/// A paper whose evaluation is measured again.
+/// A paper whose evaluation is repeated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paper {
     /// On roaming (Lastre et al., Sensors 2025), of `roaming.json`, `load.json` and `traffic.json`.
@@ -33,7 +33,7 @@ pub enum Paper {
     Bithac,
 }
 
-/// What is made, and of what.
+/// The input and the output.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Of which paper.
@@ -42,11 +42,11 @@ pub struct Options {
     pub directory: PathBuf,
     /// Where a page with figures goes.
     pub page: Option<Destination>,
-    /// A text in Markdown whose tables are made anew, each between its marks. The text stays.
+    /// A Markdown text whose tables, each between its marks, are replaced. The rest stays.
     pub markdown: Option<PathBuf>,
 }
 
-/// Reads the reports and makes what is asked for; without that, prints all tables.
+/// Reads the reports and writes the requested output; by default, prints all tables.
 ///
 /// # Errors
 ///

@@ -3,7 +3,7 @@
 use crate::variants::{PaperOption, Variant};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
-/// What an option is, in a few words.
+/// Returns a short description of an option.
 pub(super) fn option(option: PaperOption) -> &'static str {
     match option {
         PaperOption::Full => "full handshake",
@@ -15,7 +15,7 @@ pub(super) fn option(option: PaperOption) -> &'static str {
     }
 }
 
-/// A variant, its suite and store aside: the letter, and what else makes the row.
+/// Formats a variant without its suite and store: the letter, and what else distinguishes the row.
 pub(super) fn variant(variant: &Variant) -> String {
     let key = match variant.ticket_key {
         Some(OneTimeKind::OneTimePsk) => Some("one-time PSK"),
@@ -28,7 +28,7 @@ pub(super) fn variant(variant: &Variant) -> String {
     if words.is_empty() { name } else { format!("{name}, {}", words.join(", ")) }
 }
 
-/// With the suite and the store, where rows differ by these.
+/// Formats it with the suite and the store, for rows that differ by these.
 pub(super) fn full(one: &Variant) -> String {
     format!("{}, {}, {}", variant(one), one.suite.number(), one.store.name())
 }

@@ -8,21 +8,21 @@ use crate::page::words::NOTHING;
 use crate::roaming::report::{Cell, Sample};
 use crate::statistics::{Median, quantile};
 
-/// What is read of a sample, in the unit that it is shown in.
+/// A value of a sample, in the unit in which it is shown.
 pub(super) type Field = fn(&Sample) -> Option<f64>;
 
-/// The median of what the samples of a cell have.
+/// Returns the median of this value over the samples of a cell.
 pub(super) fn median(cell: &Cell, field: Field) -> Option<Median> {
     Median::of(cell.samples.iter().filter_map(field))
 }
 
-/// The largest of what the samples of a cell have.
+/// Returns the maximum of this value over the samples of a cell.
 pub(super) fn longest(cell: &Cell, field: Field) -> Option<f64> {
     quantile(cell.samples.iter().filter_map(field), 1.0)
 }
 
-/// A quantile that there are samples enough for: one of them at least is beyond it in the mean. Of fewer it would be
-/// the largest under another name.
+/// Returns a quantile if there are enough samples: on average at least one exceeds it. Of fewer it would be the maximum
+/// under another name.
 pub(super) fn known_quantile(times: &Histogram, share: f64) -> Option<f64> {
     let beyond = times.count() as f64 * (1.0 - share);
     // 1,000 · (1 - 0.999) is a little less than 1.

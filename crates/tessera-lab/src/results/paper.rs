@@ -14,8 +14,8 @@ pub(super) fn latency(option: PaperOption) -> Option<[f64; 4]> {
     }
 }
 
-/// What its section 5.7 says of Fig. 10, in KB a connection: a new one, and a resumed one. What is in the
-/// figure alone has no number here.
+/// Returns the numbers for Fig. 10 in its section 5.7, in KB per connection: a new one, and a resumed one. Values that
+/// are only in the figure are not included.
 pub(super) fn memory(option: PaperOption) -> [Option<f64>; 2] {
     match option {
         PaperOption::Full => [Some(9.2), Some(6.0)],
@@ -31,7 +31,7 @@ pub(super) fn memory(option: PaperOption) -> [Option<f64>; 2] {
 mod tests {
     use super::*;
 
-    /// What was copied adds up as in the paper.
+    /// The copied numbers add up as in the paper.
     #[test]
     fn the_papers_totals_are_its_sums() {
         for option in PaperOption::ALL {

@@ -3,7 +3,7 @@
 /// Rows of numbers under named columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Table {
-    /// What it shows, in a sentence or two: units, which samples, how many.
+    /// Its contents, in a sentence or two: units, which samples, how many.
     pub(super) caption: String,
     /// The first is that of the rows' names.
     pub(super) columns: Vec<String>,
@@ -14,7 +14,7 @@ pub(super) struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) name: String,
-    /// Whether the name is that of a file beside the text, to which it leads.
+    /// Whether the name is that of a file next to the text, which it links to.
     pub(super) is_file: bool,
     pub(super) cells: Vec<String>,
 }
@@ -25,12 +25,12 @@ impl Table {
         Self { caption: caption.into(), columns, rows: Vec::new() }
     }
 
-    /// Adds a row. What it lacks is left empty.
+    /// Adds a row. Missing cells are empty.
     pub(super) fn row(&mut self, name: impl Into<String>, cells: impl IntoIterator<Item = String>) {
         self.add(name.into(), false, cells);
     }
 
-    /// Adds a row that is about a file beside the text.
+    /// Adds a row about a file next to the text.
     pub(super) fn file(&mut self, name: &str, cells: impl IntoIterator<Item = String>) {
         self.add(name.to_owned(), true, cells);
     }

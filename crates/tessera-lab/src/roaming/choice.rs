@@ -7,7 +7,7 @@ use super::grid;
 use super::report::{CellName, Through};
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
-/// Which cells: those of which each named field has one of the named values.
+/// Selects cells: each named field must have one of the named values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     terms: Vec<Term>,
@@ -90,8 +90,8 @@ impl Field {
         }
     }
 
-    /// The word of a filter for a value as tables and other options write it: they have shorter names of keys, `-` for
-    /// nothing, and percentages.
+    /// Returns the filter's word for a value as tables and other options write it: they use shorter names of keys, `-`
+    /// for none, and percentages.
     fn word(self, value: &str) -> String {
         let of_a_table = match self {
             Self::Kx => Agreement::named_in_tables(value).map(Agreement::name),
@@ -121,7 +121,7 @@ impl Field {
 }
 
 impl Filter {
-    /// What a filter may say: a line for each field, with all of its values.
+    /// Returns the help of a filter: a line for each field, with all of its values.
     #[must_use]
     pub fn help() -> String {
         let cells = grid::cells();
@@ -173,8 +173,8 @@ fn list<T: fmt::Display>(values: impl IntoIterator<Item = T>) -> String {
     values.join(", ")
 }
 
-/// The cells that a filter takes, and of these so many, if that is a number: drawn with this seed, in turn
-/// from those in memory, over links, and through proxies.
+/// Returns the cells that a filter selects, or a sample of them of this size: drawn with this seed, alternating between
+/// those in memory, over links, and through SEPPs.
 pub(super) fn chosen(filter: Option<&Filter>, sample: Option<usize>, seed: u64) -> Vec<CellName> {
     let mut cells = grid::cells();
     cells.retain(|cell| filter.is_none_or(|filter| filter.takes(cell)));
@@ -237,7 +237,7 @@ mod tests {
         );
     }
 
-    /// Whoever reads a table writes what stands there.
+    /// A user copies words from a table.
     #[test]
     fn a_filter_knows_the_words_of_tables_and_percentages() {
         for (short, long) in [

@@ -6,10 +6,10 @@ use crate::experiment::Failures;
 /// The longest that anything of a reconnection takes, in microseconds: all patience ends far earlier.
 const LONGEST_US: f64 = 3_600e6;
 
-/// Gives the name of a cell of this grid that is whole: so many samples, and no more failures than a cell may have.
+/// Returns the name of a complete cell of this grid: with this many samples, and not too many failures.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong.
 pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<String, String> {
     let name = cell.name.key();
     if !grid.contains(&cell.name) {

@@ -10,7 +10,7 @@ use crate::topology::{ROAMING, Stretch};
 use crate::variants::{Store, Suite, Variant};
 
 /// The links by name, with their round-trip times in milliseconds: none, those of the paper's mesh, and its latencies
-/// from 50 to 371 ms (sections 6.3 and 7), here taken as round-trip times.
+/// from 50 to 371 ms (sections 6.3 and 7), here used as round-trip times.
 const LINKS: [(&str, f64); 7] = [
     ("none", 0.0),
     of_mesh(ROAMING[0]),
@@ -31,10 +31,10 @@ const LOSSES: [(f64, f64); 4] = [(0.001, 1.0), (0.001, 3.0), (0.01, 1.0), (0.01,
 /// The mean of the delay by congestion, as shares of the round-trip time.
 const CONGESTIONS: [f64; 2] = [0.05, 0.2];
 
-/// All cells, in the order in which they run: in memory; over each link without loss and congestion; over
-/// links with one of both; through two SEPPs. Loss and congestion are measured of the paper's suite with
-/// keys in memory: the other suite and the other store change nothing on the way. Of two SEPPs there is one variant of
-/// each option, the nearest to what they are, and one with keys in etcd; where they lack the option, that is said.
+/// Returns all cells, in the order in which they run: in memory; over each link without loss and congestion; over links
+/// with one of both; through two SEPPs. Loss and congestion are measured with the paper's suite and keys in memory: the
+/// other suite and store change nothing on the link. Through two SEPPs there is one variant of each option, the closest
+/// to what they support, and one with keys in etcd; an option that they lack is reported as such.
 pub(super) fn cells() -> Vec<CellName> {
     let variants = Variant::all();
     let plain = LINKS.map(|(name, rtt_ms)| link(name, rtt_ms));
@@ -68,8 +68,8 @@ fn link(name: &str, rtt_ms: f64) -> LinkName {
     LinkName { name: name.to_owned(), rtt_ms, loss: 0.0, loss_burst: 1.0, congestion: 0.0 }
 }
 
-/// A link with each of the losses, and with each of the congestions, which are shares of nothing where there
-/// is no round-trip time.
+/// Returns a link with each of the losses, and with each of the congestions, which are shares of the round-trip time
+/// and so need one.
 fn disturbed(plain: &LinkName) -> Vec<LinkName> {
     let losses = LOSSES.map(|(loss, loss_burst)| LinkName { loss, loss_burst, ..plain.clone() });
     let congestions = CONGESTIONS.map(|congestion| LinkName { congestion, ..plain.clone() });

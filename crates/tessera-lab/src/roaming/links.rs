@@ -119,8 +119,8 @@ fn sample(Pair { client, server }: &Pair) -> Result<Sample, LabError> {
     let between = |from: Duration, to: Duration| Some(us(to.saturating_sub(from)));
     let since = |moment| between(client.started, moment);
     Ok(Sample {
-        // TLS begins when there is a TCP connection. Requests and responses are one record each: who has
-        // the first byte has all.
+        // TLS begins once there is a TCP connection. Requests and responses are one record each: the first byte arrives
+        // with the rest.
         send_us: between(client.tcp, first_byte),
         receive_us: between(arrived, response),
         tcp_us: since(client.tcp),
@@ -147,8 +147,8 @@ fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> Option<u64> {
     median.map(|median| median.value.round() as u64)
 }
 
-/// A cell that goes on after a failure does so with other random numbers: the link begins again at its seed, and
-/// would lose the same packets.
+/// After a failure a cell continues with other random numbers: the link restarts from its seed, and would lose the same
+/// packets.
 fn seed_of_round(seed: u64, round: u64) -> u64 {
     // The golden ratio's odd fraction: no two rounds are the same, and the first is the seed itself.
     seed.wrapping_add(round.wrapping_mul(0x9e37_79b9_7f4a_7c15))

@@ -30,11 +30,11 @@ use crate::experiment::{
 };
 use crate::machine::{Machine, revision};
 
-/// What to measure, and how.
+/// The options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What all experiments are asked. Its round-trip times, modes and link parameters aren't used, but for the
-    /// seed: the grid has its own.
+    /// The options of all experiments. Round-trip times, modes and link parameters are ignored, except for the seed:
+    /// the grid has its own.
     pub common: experiment::Options,
     /// How many reconnections of each cell count that is measured between two processes, or through proxies over a link.
     pub link_repetitions: usize,
@@ -42,9 +42,9 @@ pub struct Options {
     pub cells: Option<Filter>,
     /// How many of those, drawn by the seed; `None` for all.
     pub sample: Option<usize>,
-    /// Which part of those, where several runs divide them; `None` for all.
+    /// Which part of those, if several runs divide them; `None` for all.
     pub share: Option<Share>,
-    /// Where finished cells are kept, and found again after an interruption.
+    /// The journal of finished cells, to continue after an interruption.
     pub resume: Option<PathBuf>,
 }
 

@@ -11,7 +11,7 @@ use crate::statistics::Median;
 use crate::variants::Variant;
 use crate::ways::{Agreement, Continuation, OneTimeKind};
 
-/// One of the lines of a strip: its name, and what it shows of a sample, in microseconds.
+/// A line of a strip: its name, and its value in a sample, in microseconds.
 type Lane = (&'static str, fn(&Sample) -> Option<f64>);
 
 const LATENCY: [Lane; 3] =
@@ -36,7 +36,7 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
     document(&report.experiment, &body, report)
 }
 
-/// What cells are shown together.
+/// Returns the group of cells that are shown together.
 fn group(name: &CellName) -> String {
     match name.through {
         Through::Engine => "In memory".to_owned(),
@@ -184,7 +184,7 @@ fn not_run(report: &Report) -> String {
     )
 }
 
-/// A variant as HTML: the option, and what else makes it.
+/// Formats a variant as HTML: the option, and what else distinguishes it.
 fn row_head(variant: &Variant) -> String {
     let choices = choices(variant);
     let (first, others) = choices.split_at(1);
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Through two SEPPs nobody knows when TLS began.
+    /// Through two SEPPs the start of TLS is unknown.
     #[test]
     fn a_figure_says_from_when_on_it_counts() {
         for (through, unit) in [

@@ -1,4 +1,4 @@
-//! What is finished: on the screen, in the journal, and in the report.
+//! Finished cells: on the screen, in the journal, and in the report.
 
 use super::report::{Cell, CellName, NotRun, Report};
 use super::table;
@@ -9,14 +9,14 @@ use crate::experiment::{Journal, Screen};
 pub(super) struct Progress {
     pub(super) screen: Screen,
     pub(super) journal: Journal<Cell>,
-    /// What an earlier run had finished.
+    /// The cells that an earlier run had finished.
     pub(super) finished: Vec<Cell>,
     pub(super) report: Report,
 }
 
 impl Progress {
-    /// Begins cells that stand under one head, of so many samples each, with those that an earlier run had finished;
-    /// gives the others.
+    /// Begins cells under one heading, of this many samples each, with those that an earlier run had finished; returns
+    /// the others.
     pub(super) fn begin<'n>(
         &mut self,
         names: &'n [CellName],
@@ -59,7 +59,7 @@ impl Progress {
         Ok(())
     }
 
-    /// Says what comes out of it, and gives the report, its cells in this order.
+    /// Prints the conclusions, and returns the report, its cells in this order.
     pub(super) fn finish(mut self, names: &[CellName]) -> Result<Report, LabError> {
         let cells = &mut self.report.cells;
         cells.sort_by_cached_key(|cell| names.iter().position(|name| *name == cell.name));

@@ -23,11 +23,11 @@ pub(crate) struct Report {
     /// How links were made: `tun` or `loopback`.
     pub(crate) link: String,
     pub(crate) cells: Vec<Cell>,
-    /// What was asked for and has no numbers.
+    /// Requested cells without numbers.
     pub(crate) not_run: Vec<NotRun>,
 }
 
-/// One cell of the grid: who connects, through what, over which link.
+/// One cell of the grid: the variant, what carries it, and the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CellName {
     #[serde(flatten)]
@@ -62,7 +62,7 @@ impl Through {
     }
 }
 
-/// A link: a pair of cities or a round-trip time, and what it does to packets besides.
+/// A link: a pair of cities or a round-trip time, and its other effects on packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LinkName {
     /// `none`, a pair of cities, or the round-trip time.
@@ -90,12 +90,12 @@ pub(crate) struct Cell {
     pub(crate) round_trips: RoundTrips,
     pub(crate) bytes: Bytes,
     pub(crate) operations: Sides<Vec<Operation>>,
-    /// What a ticket costs, which was made beforehand and is in none of the samples.
+    /// The cost of a ticket, which was made beforehand and is in none of the samples.
     pub(crate) issuing: Option<Issuing>,
     pub(crate) registration: Option<Registration>,
-    /// How many other runs measured beside this one, each a share of the cells.
+    /// How many other runs measured at the same time, each with a share of the cells.
     pub(crate) beside: usize,
-    /// How exact the link was; absent where nothing was emulated.
+    /// How exact the link was; absent without emulation.
     pub(crate) lateness: Option<Lateness>,
 }
 
@@ -118,9 +118,8 @@ impl Lateness {
     }
 }
 
-/// How many round trips pass, TCP's own included where there is TCP: in memory flights are counted, half a
-/// round trip each; over a link it is the median of the samples over the round-trip time, absent where that
-/// is 0.
+/// The number of round trips, including TCP's own: in memory flights are counted, half a round trip each; over a link
+/// it is the median of the samples divided by the round-trip time, absent if that is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RoundTrips {
     /// Until the server's application holds the first byte of the request.
@@ -129,13 +128,13 @@ pub(crate) struct RoundTrips {
     pub(crate) response: Option<f64>,
 }
 
-/// What each side sent over TCP in one connection, request, response and goodbye included, new tickets not:
-/// the medians. Absent where it was not measured.
+/// The bytes that each side sent over TCP in one connection, including request, response and close_notify, without new
+/// tickets: the medians. Absent if not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Bytes {
     pub(crate) client: Option<u64>,
     pub(crate) server: Option<u64>,
-    /// What of it the client sent before anything came.
+    /// The client's bytes before it received anything.
     pub(crate) first_flight: Option<u64>,
 }
 
@@ -156,7 +155,7 @@ pub(crate) struct Operation {
     pub(crate) us: f64,
 }
 
-/// What one ticket costs.
+/// The cost of one ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Issuing {
     /// In the server's calls of the engine, its store included, in microseconds.
@@ -167,7 +166,7 @@ pub(crate) struct Issuing {
     pub(crate) bytes: u64,
 }
 
-/// A whole registration on each connection: the exchanges of a subscriber who roams.
+/// A whole registration on each connection: the exchanges of a roaming subscriber.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Registration {
     /// How long each took, from the first request to the last response, in microseconds.
@@ -189,7 +188,7 @@ pub(crate) struct NotRun {
 }
 
 impl CellName {
-    /// It as one word, by which programs find it.
+    /// Returns it as a key, for programs.
     pub(crate) fn key(&self) -> String {
         format!("{}/{}/{}", self.through.name(), self.variant.key(), self.link)
     }

@@ -1,4 +1,4 @@
-//! Measures one cell after the other, each by what it goes through.
+//! Measures one cell after the other, by what carries it.
 
 use std::net::SocketAddr;
 
@@ -13,9 +13,9 @@ use crate::error::{LabError, link_words};
 use crate::experiment::{Etcd, Place};
 use crate::variants::{Store, Variant};
 
-/// What cells are measured with, for as long as the experiment lasts.
+/// The resources for measuring cells, for the duration of the experiment.
 pub(super) struct Runner {
-    // Before the bench, and so before the link: a process at one of its ends.
+    // Dropped before the bench, and so before the link: a process at one of its ends.
     etcd_at_server: Option<Result<Etcd, String>>,
     etcd_here: Option<Result<Etcd, String>>,
     bench: Bench,
@@ -46,8 +46,8 @@ impl Runner {
         })
     }
 
-    /// Measures cells that go through the same: in memory those of one suite and one store in turns, else one after the
-    /// other.
+    /// Measures cells with the same carrier: in memory those of one suite and one store in turns, otherwise one after
+    /// the other.
     pub(super) fn measure(
         &mut self,
         names: &[&CellName],
@@ -87,7 +87,7 @@ impl Runner {
     /// Measures a cell with processes at both ends of the link.
     ///
     /// # Errors
-    /// Why it has no numbers, in words.
+    /// The error is why it has no numbers.
     fn over_link(
         &mut self,
         name: &CellName,
@@ -116,8 +116,8 @@ impl Runner {
     }
 }
 
-/// Cells that are measured together: what is compared closely. All of a batch are finished at once, and an interruption
-/// loses no other.
+/// Returns the cells to measure together: those that are compared closely. All cells of a batch finish at once, so an
+/// interruption only loses one batch.
 fn batches<'n>(names: &[&'n CellName]) -> Vec<Vec<&'n CellName>> {
     let of = |variant: &Variant| (variant.suite, variant.store);
     let mut batches: Vec<Vec<&CellName>> = Vec::new();
@@ -133,8 +133,8 @@ fn batches<'n>(names: &[&'n CellName]) -> Vec<Vec<&'n CellName>> {
     batches
 }
 
-/// Where the etcd is that a cell needs, which is started for the first one, and again when it is gone. One that could
-/// not be started is not tried again.
+/// Returns the address of the etcd that a cell needs. It is started for the first one, and again if it is gone. One
+/// that could not be started is not tried again.
 fn address(
     name: &CellName,
     etcd: &mut Option<Result<Etcd, String>>,
@@ -164,7 +164,7 @@ mod tests {
         grid::cells().into_iter().find(|name| name.variant.store == store).unwrap()
     }
 
-    /// Not run where there is no etcd.
+    /// Skipped without etcd.
     #[test]
     fn an_etcd_that_died_is_started_again_for_the_next_cell() {
         let (memory, name) = (with(Store::Memory), with(Store::Etcd));

@@ -2,7 +2,7 @@
 
 use super::report::{Bytes, Cell, CellName, RoundTrips, Sample, Sides};
 
-/// A cell with so often this sample, and nothing else.
+/// Returns a cell with this sample, repeated, and nothing else.
 pub(crate) fn cell(name: CellName, sample: Sample, count: usize) -> Cell {
     Cell {
         name,

@@ -15,9 +15,9 @@ use crate::statistics::Median;
 /// Measures a cell; `done` is called after each reconnection, which has a registration on it. One-time keys are in
 /// the etcd at this address of the server's end, if there is one.
 ///
-/// What stands in a sample: until the home network's function had the first request, until the visited network's
-/// function had its answer, and the processor time of each SEPP until then. TCP and TLS are within the SEPPs, whose
-/// clocks nobody reads: the paper's two latencies and the moments of the handshake are absent.
+/// A sample has the time until the home network's function had the first request, the time until the visited network's
+/// function had its answer, and the processor time of each SEPP until then. TCP and TLS are inside the SEPPs, whose
+/// clocks are not read: the paper's two latencies and the times of the handshake are absent.
 pub(super) fn measure(
     link: &Link,
     name: &CellName,

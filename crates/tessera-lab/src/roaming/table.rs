@@ -39,7 +39,7 @@ pub(super) fn head(name: &CellName) -> String {
 
 const WAY_HEAD: &str = "option mode           kx     key    continues  store  suite ";
 
-/// Microseconds where there is no link, else milliseconds; and how many microseconds that is.
+/// Returns microseconds without a link, otherwise milliseconds; and the unit in microseconds.
 fn unit(name: &CellName) -> (&'static str, f64) {
     match name.through {
         Through::Engine => ("µs", 1.0),
@@ -47,7 +47,7 @@ fn unit(name: &CellName) -> (&'static str, f64) {
     }
 }
 
-/// The columns that say what a row is.
+/// Formats the columns that identify a row.
 fn way(variant: &Variant) -> String {
     format!(
         "{:<6} {:<14} {:<6} {:<6} {:<10} {:<6} {}",
@@ -91,7 +91,7 @@ pub(super) fn row(cell: &Cell) -> String {
     )
 }
 
-/// A row without numbers.
+/// Formats a row without numbers.
 pub(super) fn not_run(name: &CellName, reason: &str) -> String {
     format!("{} not run: {reason}", way(&name.variant))
 }
@@ -101,13 +101,13 @@ pub(super) fn whole(sample: &Sample) -> Option<f64> {
     since_tls(sample, sample.response_us)
 }
 
-/// A moment of a sample, without what TCP took before TLS; through SEPPs that is not known, and in it.
+/// Returns a time of a sample without that of TCP before TLS; through SEPPs it is unknown, and included.
 fn since_tls(sample: &Sample, moment: Option<f64>) -> Option<f64> {
     Some(moment? - sample.tcp_us.unwrap_or(0.0))
 }
 
-/// Each row's whole time, and how many times that of 0-RTT with X25519 it is, the suite, what carries it and the link
-/// being the same: as the factor of the paper's Table 5, but of the whole time, and not of the sum of two latencies.
+/// Formats each row's whole time, and its ratio to that of 0-RTT with X25519 with the same suite, carrier and link:
+/// like the factor of the paper's Table 5, but of the whole time instead of the sum of two latencies.
 pub(super) fn factors(cells: &[Cell]) -> String {
     let median = |cell: &Cell| Median::of(cell.samples.iter().filter_map(whole));
     let baseline = |of: &Cell| {
@@ -142,7 +142,7 @@ pub(super) fn factors(cells: &[Cell]) -> String {
     format!("\nwhole time, and how many times that of 0-RTT (option d, x25519)\n{table}")
 }
 
-/// What the words in the tables mean.
+/// The terms in the tables.
 pub(super) const LEGEND: &str = "\
 option       the paper's: a full handshake, b psk_ke, c psk_dhe_ke, d 0-RTT without a register, d' the
              same with tickets of a single use, e forward-secret 0-RTT

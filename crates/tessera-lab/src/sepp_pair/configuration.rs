@@ -27,13 +27,13 @@ pub(super) struct Operator {
 /// Whose functions ask.
 pub(super) const VISITED: Operator =
     Operator { name: "visited", fqdn: "sepp.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
-/// Whose functions answer.
+/// The operator whose functions answer.
 pub(super) const HOME: Operator =
     Operator { name: "home", fqdn: "sepp.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
 /// Where the names of the home network's functions are.
 pub(super) const HOME_DOMAIN: &str = "5gc.mnc070.mcc999.3gppnetwork.org";
 
-/// Where everybody is.
+/// The addresses of all parts.
 pub(super) struct Places {
     /// The visited SEPP, for its functions.
     pub(super) sbi: SocketAddr,
@@ -73,14 +73,14 @@ impl PairFiles {
         self.files.path("")
     }
 
-    /// Where a SEPP shows what it counts.
+    /// Returns the socket of a SEPP's metrics.
     pub(super) fn admin(&self, operator: Operator) -> PathBuf {
         admin(&self.files, operator)
     }
 
-    /// Writes the visited SEPP's configuration with its peer's address named once more, or once less. It means the
-    /// same, and a SEPP that reads it again makes its N32-f anew, because it is a change of where that peer is; nothing
-    /// of the association changes, nor of tickets.
+    /// Writes the visited SEPP's configuration with its peer's address repeated once more, or once less. The meaning is
+    /// the same, but a SEPP that reloads it rebuilds its N32-f, because the peer's addresses have changed; the
+    /// association and its tickets stay.
     pub(super) fn move_home(&mut self) -> Result<(), LabError> {
         self.visited.reverse();
         let path = self.of(VISITED);
@@ -113,7 +113,8 @@ fn home(files: &Files, option: &SeppOption, places: &Places) -> Result<String, L
     Ok(text)
 }
 
-/// What each says of itself. One thread each: the processor time of a request is then that of one core.
+/// Returns the own part of a SEPP's configuration. One thread each, so that the processor time of a request is that of
+/// one core.
 fn own(
     files: &Files,
     own: Operator,

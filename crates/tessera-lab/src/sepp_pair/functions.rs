@@ -1,4 +1,4 @@
-//! The network functions on both sides: the home network's answer, the visited network's ask.
+//! The network functions on both sides: the home network's answers, the visited network's asks.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ impl Producers {
         Ok(Self { address, arrivals, _runtime: runtime })
     }
 
-    /// When requests arrived whole, since this was asked last.
+    /// Returns the times at which complete requests arrived, since the last call.
     pub(super) fn take_arrivals(&self) -> Vec<Instant> {
         std::mem::take(&mut *lock(&self.arrivals))
     }
@@ -56,7 +56,7 @@ pub(super) struct Consumer {
     runtime: Runtime,
 }
 
-/// When an exchange began, and when its answer was there, whole.
+/// The start of an exchange, and the time of its complete answer.
 pub(super) struct Asked {
     pub(super) began: Instant,
     pub(super) ended: Instant,
@@ -70,7 +70,7 @@ impl Consumer {
         Ok(Self { sepp, runtime: runtime_at(link, End::Client)? })
     }
 
-    /// Asks, and waits for the answer that the registration has there.
+    /// Sends a request, and waits for the answer that the registration has there.
     ///
     /// # Errors
     /// Why there is none.
@@ -160,13 +160,13 @@ fn lock(arrivals: &Mutex<Vec<Instant>>) -> MutexGuard<'_, Vec<Instant>> {
     arrivals.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A free port of the machine, as each end has one of its own.
+/// A free port of the machine; each end has its own.
 const NEARBY: &str = "127.0.0.1:0";
 
 /// Where a request is to go (TS 29.500 §5.2.3.2.4).
 const TARGET_API_ROOT: &str = "3gpp-sbi-target-apiroot";
 
-/// How long an answer may take: longer than a SEPP waits for it, so that the SEPP can say why there is none.
+/// How long an answer may take: longer than a SEPP waits for it, so that the SEPP can report the error.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// In bytes.

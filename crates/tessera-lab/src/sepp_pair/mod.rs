@@ -5,12 +5,12 @@
 //!   └──── client's end ────┘                        └──── server's end ───────┘
 //! ```
 //!
-//! A sample is a connection of N32-f that comes back with a registration on it. What it was is read from the metrics of
-//! both SEPPs: a sample of another mode is an error, never a number.
+//! A sample is a connection of N32-f that comes back with a registration on it. The metrics of both SEPPs show its
+//! mode: a sample of another mode is an error, never a number.
 //!
-//! The visited SEPP makes its N32-f anew because its configuration is read again with its peer's address written in
-//! another way ([`PairFiles::move_home`]). The association, its tickets and the link stay as they are, and nobody
-//! stands between the two. What the reload itself costs lies before the sample.
+//! The visited SEPP rebuilds its N32-f because its configuration is reloaded with its peer's address written in another
+//! way ([`PairFiles::move_home`]). The association, its tickets and the link stay as they are, and there is no proxy
+//! between the two. The cost of the reload is before the sample.
 
 mod configuration;
 mod functions;
@@ -54,21 +54,21 @@ pub(crate) struct SeppSample {
     /// From the beginning of the first exchange until the home network's function had the request: TCP and TLS between
     /// the SEPPs are in it.
     pub(crate) first_request_us: f64,
-    /// From the same beginning until the visited network's function had the answer, whole.
+    /// From the same start until the visited network's function had the complete answer.
     pub(crate) first_response_us: f64,
     /// From the beginning of the first exchange to the end of the last.
     pub(crate) registration_us: f64,
-    /// What the visited network's SEPP used.
+    /// The cost at the visited network's SEPP.
     pub(crate) visited: SeppCost,
-    /// What the home network's SEPP used.
+    /// The cost at the home network's SEPP.
     pub(crate) home: SeppCost,
 }
 
-/// What a SEPP's process used, with the kernel's work for it, in microseconds of processor time.
+/// The processor time of a SEPP's process, including the kernel's work for it, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeppCost {
-    /// Until the consumer had the first answer. What a SEPP does after its own part (tickets are issued, or kept) is in it
-    /// as far as it was done by then: over a link the home network's has half a round trip for it.
+    /// Until the consumer had the first answer. A SEPP's work after its own part (issuing or storing tickets) is
+    /// included as far as it was done by then: over a link the home network's has half a round trip for it.
     pub(crate) first_cpu_us: f64,
     /// Until the end of the registration.
     pub(crate) cpu_us: f64,
@@ -91,7 +91,7 @@ impl<'l> SeppPair<'l> {
     /// afterwards: [`set_link`](Self::set_link) has it cost some.
     ///
     /// # Errors
-    /// [`LabError::Options`] if this program is no SEPP; else if something fails.
+    /// [`LabError::Options`] if this program is no SEPP; otherwise if something fails.
     pub(crate) fn start(link: &'l Link, option: &SeppOption) -> Result<Self, LabError> {
         check_program()?;
         link.set(&LinkParameters::default())?;
@@ -99,7 +99,7 @@ impl<'l> SeppPair<'l> {
         let mut pair = loop {
             tries -= 1;
             match Self::try_start(link, option) {
-                // Somebody else may have got a port between the look and the start.
+                // Another process may have taken a port between the check and the start.
                 Err(LabError::Endpoint { .. }) if tries > 0 => {}
                 tried => break tried?,
             }
@@ -136,8 +136,8 @@ impl<'l> SeppPair<'l> {
         })
     }
 
-    /// Has them come back until they have done so in the right way a few times in a row. At first they may not: an etcd
-    /// that was just started has no ticket keys for a while, and without them there are no tickets.
+    /// Reconnects until several in a row have the right mode. At first they may not: a new etcd has no ticket keys for
+    /// a while, and without them there are no tickets.
     fn warm_up(&mut self) -> Result<(), LabError> {
         let (began, mut in_a_row) = (Instant::now(), 0);
         self.register(|| Ok(()))?;
@@ -206,7 +206,7 @@ impl<'l> SeppPair<'l> {
         })
     }
 
-    /// What both processes have on them now.
+    /// Returns the present memory of both processes.
     pub(crate) fn memory(&self) -> Result<SeppMemory, LabError> {
         Ok(SeppMemory { visited: self.visited.resident()?, home: self.home.resident()? })
     }
@@ -245,7 +245,7 @@ impl<'l> SeppPair<'l> {
             thread::sleep(BETWEEN_LOOKS);
             let now = self.used()?;
             alike = if now == used { alike + 1 } else { 0 };
-            // One may only say that somebody else had the processor.
+            // A single quiet reading may only mean that another process had the processor.
             if alike == QUIET_LOOKS {
                 return Ok(());
             }
@@ -262,7 +262,7 @@ impl<'l> SeppPair<'l> {
     fn check(&mut self, before: &[Counts; 2]) -> Result<(), LabError> {
         let [visited, home] = before;
         let all = handshakes(home, &[]);
-        // It counts a handshake when it is done, and that may be after the answer.
+        // It counts a handshake once it is done, which may be after the answer.
         self.home.until("it counts no new connection", |sepp| {
             Ok(handshakes(&sepp.counts()?, &[]) > all)
         })?;
@@ -294,7 +294,7 @@ impl<'l> SeppPair<'l> {
     }
 }
 
-/// How often a pair is started at most where ports are the machine's.
+/// How often to try to start a pair on ports of the machine.
 const TRIES_ON_LOOPBACK: usize = 3;
 
 /// How long a pair may take until it comes back as it is to.
@@ -311,7 +311,7 @@ fn handshakes(counts: &Counts, labels: &[(&str, &str)]) -> u64 {
     counts.of("sepp_tls_handshakes_total", labels)
 }
 
-/// Ports that nobody has now at either end: each SEPP is told of the other before both run.
+/// Picks free ports at both ends: each SEPP must know the other's before both run.
 fn places(link: &Link, producers: SocketAddr) -> Result<Places, LabError> {
     let addresses = link.addresses();
     let nearby = IpAddr::V4(Ipv4Addr::LOCALHOST);

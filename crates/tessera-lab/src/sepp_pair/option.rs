@@ -69,7 +69,7 @@ const SUITE: Suite = Suite::Aes128GcmSha256;
 fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
     let Variant { mode, kx, ticket_key, continuation, store, suite, .. } = variant;
     let of_mode = match mode {
-        // It takes such data of others; what it sends early, nobody can replay.
+        // It accepts such data, but what it sends early can't be replayed.
         Mode::ZeroRtt | Mode::ZeroRttUnguarded => Some("a SEPP sends no replayable early data"),
         Mode::ZeroRttFsPsk => Some("a SEPP issues key pairs, not one-time PSKs"),
         Mode::ZeroRttFs if continuation != Some(Continuation::PskDheKe) => {

@@ -1,4 +1,4 @@
-//! A SEPP as a process: started, asked what it counts, told to read its file again.
+//! A SEPP as a process: starts it, reads its metrics, reloads it.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -92,7 +92,7 @@ impl SeppProcess {
         })
     }
 
-    /// Has it read its file again, and waits until it has.
+    /// Reloads its configuration, and waits until it has.
     pub(super) fn reload(&mut self) -> Result<(), LabError> {
         let done = |counts: &Counts| counts.of("sepp_reload_total", &[("result", "ok")]);
         let failed = |counts: &Counts| counts.of("sepp_reload_total", &[("result", "failed")]);
@@ -109,7 +109,7 @@ impl SeppProcess {
         })
     }
 
-    /// What it counts now.
+    /// Returns its present counts.
     pub(super) fn counts(&self) -> Result<Counts, LabError> {
         let text = self.admin("/metrics");
         text.map(Counts).map_err(|error| self.failed(format!("it tells no metrics ({error})")))
@@ -152,14 +152,14 @@ impl SeppProcess {
             .ok_or_else(|| self.failed(format!("{path} doesn't tell its memory")))
     }
 
-    /// The error that the process is of no use, with the last lines of its log.
+    /// Returns the error that the process is unusable, with the last lines of its log.
     pub(super) fn failed(&self, what: String) -> LabError {
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let stderr = log.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
         LabError::Endpoint { name: self.name, what, stderr }
     }
 
-    /// The answer to a request at its admin listener, head and body.
+    /// Returns the response of its admin listener to a request, head and body.
     fn admin(&self, path: &str) -> io::Result<String> {
         let mut stream = UnixStream::connect(&self.admin)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -178,7 +178,7 @@ impl Drop for SeppProcess {
     }
 }
 
-/// What a SEPP counts, as its metrics are exposed.
+/// A SEPP's counts, as exposed by its metrics.
 pub(super) struct Counts(String);
 
 impl Counts {

@@ -21,7 +21,7 @@ impl Stage {
         repetitions: usize,
         done: impl Fn(),
     ) -> Result<Row, LabError> {
-        // What is not measured goes over links that cost no time.
+        // Steps that are not measured use links without delay.
         self.set_links(&LinkParameters::default(), Duration::ZERO)?;
         self.prepare(path, site_rtt, 2, true)?;
         let executions = self.replayed_after(path)?.max(self.replayed_before(path)?);
@@ -59,7 +59,7 @@ impl Stage {
         Ok(pair)
     }
 
-    /// Does something while home is stopped, on the path where it is.
+    /// Runs a closure while the home site is stopped, for the path that requires it.
     fn while_home_is<T>(
         &mut self,
         path: Path,
@@ -74,8 +74,8 @@ impl Stage {
         result
     }
 
-    /// The client connects and, where it is told to, sends again; then its recorded flight is sent to
-    /// both sites, home first.
+    /// The client connects and, if its verdict allows it, sends again; then its recorded flight is replayed to both
+    /// sites, home first.
     fn replayed_after(&mut self, path: Path) -> Result<u32, LabError> {
         let pair = self.connect(path)?;
         for at in [At::Home, At::Away] {
@@ -85,7 +85,7 @@ impl Stage {
         self.count(&pair)
     }
 
-    /// A copy of the client's flight comes home before its own arrives where it goes to.
+    /// A copy of the client's flight reaches the home site before the original arrives at its destination.
     fn replayed_before(&mut self, path: Path) -> Result<u32, LabError> {
         self.reach_home()?;
         self.turn_to(At::Home);
@@ -112,7 +112,7 @@ impl Stage {
     }
 }
 
-/// A row is worth something only if its connections were what it says.
+/// A row is valid only if its connections were of the path that it names.
 fn check_path(path: Path, Pair { client, server }: &Pair) -> Result<(), LabError> {
     let (seen, way) = (&client.observed, path.way());
     if path.at() == At::Home {

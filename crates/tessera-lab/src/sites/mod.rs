@@ -1,5 +1,5 @@
-//! The experiment `sites`: two sites with one ring and two vaults, and what a client pays at the one
-//! that did not issue its ticket.
+//! The experiment `sites`: two sites with one ring and two vaults, and the cost for a client at the one that did not
+//! issue its ticket.
 //!
 //! The client and the sites are three processes on three nodes. Each link between two of them is emulated;
 //! the one between the sites carries the channel of `tessera-sites`, requests and acknowledgements over
@@ -22,15 +22,14 @@ use crate::error::LabError;
 use crate::experiment::{self, LinkReport, Screen};
 use crate::machine::Machine;
 
-/// What to measure, and how.
+/// The options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The round-trip times between the sites; `None` for 20 ms, where links are emulated.
+    /// The round-trip times between the sites; `None` for 20 ms, if links are emulated.
     pub site_rtts: Option<Vec<Duration>>,
-    /// Also a site that says `burned` without having asked: the adversary has its flights executed
-    /// twice.
+    /// Adds a site that reports `burned` without asking: the adversary has its flights executed twice.
     pub with_guessing_site: bool,
-    /// Repetitions, the link of the client, and where the report goes; modes are not used.
+    /// Repetitions, the client's link, and the output; modes are ignored.
     pub common: experiment::Options,
 }
 

@@ -27,7 +27,7 @@ pub(crate) enum At {
     Away,
 }
 
-/// A way to connect, and where to.
+/// A way to connect, and the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Path {
@@ -35,7 +35,7 @@ pub(crate) enum Path {
     Home,
     /// The same at the other site, which has the key burned at home.
     Away,
-    /// The same, and home's process is stopped: its connection is there, and nobody answers.
+    /// The same, with home's process stopped: its connection is open, but it doesn't answer.
     AwayHomeSilent,
     /// No early data, at the other site.
     AwayPskDhe,
@@ -44,7 +44,7 @@ pub(crate) enum Path {
 }
 
 impl Path {
-    /// Those that are right.
+    /// The correct paths.
     pub(crate) const SOUND: [Self; 4] =
         [Self::Home, Self::Away, Self::AwayHomeSilent, Self::AwayPskDhe];
 
@@ -90,7 +90,7 @@ impl Path {
         self == Self::AwayHomeSilent
     }
 
-    /// Who answers the other site.
+    /// Returns which acknowledgement the other site gets.
     pub(crate) fn acknowledges(self) -> Acknowledges {
         match self {
             Self::AwayGuess => Acknowledges::Guess,
@@ -98,7 +98,7 @@ impl Path {
         }
     }
 
-    /// What the client is to hear of its early data, where nobody attacks.
+    /// Returns the verdict that the client must get without an attack.
     pub(crate) fn told(self) -> Option<EarlyDataOutcome> {
         match self {
             Self::Home => Some(EarlyDataOutcome::Accepted),

@@ -9,7 +9,7 @@ use crate::experiment::LinkReport;
 use crate::machine::Machine;
 use crate::ways::Mode;
 
-/// What is between the sites.
+/// Describes the link between the sites.
 pub(crate) fn between_sites(kind: LinkKind) -> &'static str {
     match kind {
         LinkKind::Tun => {
@@ -36,7 +36,7 @@ pub(crate) struct Report {
 pub(crate) struct Row {
     pub(crate) path: Path,
     pub(crate) mode: Mode,
-    /// What the client heard of its early data, in every sample.
+    /// The client's verdict on its early data, in every sample.
     pub(crate) told: Option<EarlyDataOutcome>,
     pub(crate) rtt_ms: f64,
     pub(crate) site_rtt_ms: f64,
@@ -53,9 +53,9 @@ pub(crate) struct Row {
 pub(crate) struct Sample {
     /// connect() returned.
     pub(crate) tcp_us: f64,
-    /// A server's application held the first byte of the request; `None` if it was given up.
+    /// A server's application had the first byte of the request; `None` if it was given up.
     pub(crate) first_byte_us: Option<f64>,
-    /// The client knew what became of its early data.
+    /// The client had its verdict.
     pub(crate) verdict_us: Option<f64>,
     /// The client's handshake was complete.
     pub(crate) handshake_us: f64,

@@ -44,7 +44,7 @@ pub(super) fn row(row: &Row) -> String {
     )
 }
 
-/// What the words in the table mean.
+/// The terms in the table.
 pub(super) const LEGEND: &str = "
 home              early data at the site that issued the ticket: accepted
 away              at the other site, which has the key burned at home and answers when home has

@@ -1,4 +1,4 @@
-//! What each operation of one end takes, by kind.
+//! Times the operations of one end, by kind.
 //!
 //! ```text
 //!   let (client, server) = (Timed::new(), Timed::new());
@@ -7,14 +7,13 @@
 //!   let of_this_connection = client.take();
 //! ```
 //!
-//! The time is that of the monotonic clock, since a read of the thread's processor clock is a call of the
-//! system, longer than an HMAC. What reading it twice takes is measured when the first [`Timed`] of a
-//! process is made, and subtracted from each operation. A thread that is interrupted counts too long:
-//! [`typical`] takes medians over many connections.
+//! Times are by the monotonic clock, since reading the thread's processor clock is a system call, longer than an HMAC.
+//! The cost of two readings is measured when the first [`Timed`] of a process is made, and subtracted from each
+//! operation. An interrupted thread counts too much: [`typical`] takes medians over many connections.
 //!
-//! Operations nest: random bytes for a key belong to [`Random`](Operation::Random) and not to the key. So
-//! the times of a connection can be added up, and what the engine took beyond them is its own work. A ticket
-//! is sealed and opened under a key of its ring's own: that counts as ticket, whole.
+//! Operations nest: random bytes for a key belong to [`Random`](Operation::Random) and not to the key. So the times of
+//! a connection add up, and the rest is the engine's own work. A ticket is sealed and opened by the ring itself: all of
+//! that counts as ticket.
 
 mod tally;
 #[cfg(test)]
@@ -38,7 +37,7 @@ pub(crate) struct OperationTime {
 
 /// One end, whose operations are timed.
 pub(crate) struct Timed {
-    /// Providers live as long as the process, and so does what they report to.
+    /// Providers live as long as the process, and so does their tally.
     tally: &'static Tally,
 }
 
@@ -59,7 +58,8 @@ impl Timed {
         observed::server(config, self.tally)
     }
 
-    /// What was done since the last call, in the order of [`Operation::ALL`]; nothing that wasn't done at all.
+    /// Returns the operations since the last call, in the order of [`Operation::ALL`], without those that did not
+    /// occur.
     pub(crate) fn take(&self) -> Vec<OperationTime> {
         let done = Operation::ALL.into_iter().map(|operation| {
             let (count, nanos) = self.tally.take(operation);
@@ -69,8 +69,8 @@ impl Timed {
     }
 }
 
-/// The median connection of some: of each operation the median count and the median time, separately. What
-/// most of them don't do isn't there.
+/// Returns the median connection: for each operation the median count and the median time, separately. Operations that
+/// most connections lack are absent.
 pub(crate) fn typical(connections: &[Vec<OperationTime>]) -> Vec<OperationTime> {
     let median_of = |operation: Operation| {
         let of_each = |value: fn(&OperationTime) -> f64| {

@@ -12,7 +12,7 @@ pub(super) struct Tally {
     sums: [Sum; Operation::ALL.len()],
     /// Nanoseconds since some moment.
     now: fn() -> u64,
-    /// What an operation that does nothing seems to take, in nanoseconds.
+    /// The measured time of an empty operation, in nanoseconds.
     clock_cost: u64,
 }
 
@@ -25,12 +25,12 @@ struct Sum {
 /// An operation that has begun.
 pub(super) struct Begun {
     at: u64,
-    /// What nested in the operation around it before, in nanoseconds.
+    /// The time nested in the surrounding operation before, in nanoseconds.
     nested_outside: u64,
 }
 
 thread_local! {
-    /// What the operations inside of the present one took, in nanoseconds.
+    /// The time of the operations inside the present one, in nanoseconds.
     static NESTED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -74,7 +74,7 @@ impl Observer for Tally {
     }
 }
 
-/// The median of what nothing takes.
+/// Returns the median measured time of nothing.
 fn cost_of(now: fn() -> u64) -> u64 {
     let measured = Tally { sums: Default::default(), now, clock_cost: 0 };
     let mut costs: Vec<u64> = (0..1001)

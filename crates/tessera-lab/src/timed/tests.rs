@@ -9,8 +9,8 @@ use super::tally::Tally;
 use super::{OperationTime, Timed, typical};
 use crate::observed::{Operation, during};
 
-/// What both ends of a connection did, the one that brings a session left out. Groups are X25519 alone, and
-/// each connection brings one ticket.
+/// Returns the operations of both ends of a connection, except for the one that brings a session. The only group is
+/// X25519, and each connection brings one ticket.
 fn operations(mode: Mode) -> [Vec<OperationTime>; 2] {
     let (client, server) = (Timed::new(), Timed::new());
     let mut scene = Scene::new(tessera_null_provider::provider(), mode);
@@ -36,8 +36,8 @@ fn operations(mode: Mode) -> [Vec<OperationTime>; 2] {
     done
 }
 
-/// What is counted of each mode: at the client and at the server, in the order of [`COUNTED`].
-/// Messages of one flight share a record.
+/// The counts of each mode: at the client and at the server, in the order of [`COUNTED`]. Messages of one flight share
+/// a record.
 const COUNTS: [(Mode, [u64; 15], [u64; 15]); 7] = [
     (
         Mode::Mutual,

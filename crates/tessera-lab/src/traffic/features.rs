@@ -1,15 +1,14 @@
-//! What of a flow the observer looks at, as numbers.
+//! The features of a flow that the observer uses, as numbers.
 
 use super::report::{Features, Flow};
 
-/// How many records of a flow count one by one. A handshake is over by then; what follows is the same in
-/// all options.
+/// How many records of a flow count individually. A handshake is over by then; the rest is the same in all options.
 const RECORDS: usize = 16;
 
 /// A number with its name.
 pub(crate) type Feature = (String, f64);
 
-/// What the observer knows of a flow: always as many numbers, in the same order.
+/// Returns the features of a flow: always as many, in the same order.
 pub(crate) fn of(flow: &Flow, features: Features) -> Vec<Feature> {
     match features {
         Features::Sizes => sizes("", &all(flow)),
@@ -36,7 +35,7 @@ fn protected(flow: &Flow) -> Vec<(i64, u64)> {
         .collect()
 }
 
-/// Each record's size, and what each side sends before the other one does, and in all.
+/// Returns each record's size, and what each side sends before the other does, and in all.
 fn sizes(prefix: &str, records: &[(i64, u64)]) -> Vec<Feature> {
     let mut features: Vec<Feature> = (0..RECORDS)
         .map(|n| {

@@ -1,4 +1,4 @@
-//! What a run has finished recording, and whether a journal's is that.
+//! The recordings that a run has finished, and whether a journal's are such.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ const LONGEST_US: u64 = 3_600_000_000;
 /// The longest TLS record with its header, in bytes (RFC 8446 §5.2).
 const LONGEST_RECORD: u64 = 5 + (1 << 14) + 256;
 
-/// Gives the name of a cell that has so many flows of each option.
+/// Returns the name of a cell with this many flows of each option.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of what is wrong.
 pub(super) fn check(cell: &Cell, repetitions: usize) -> Result<String, String> {
     let Cell { rtt_ms, padding, flows } = cell;
     let padding_words = padding.map_or_else(|| "none".to_owned(), |padding| padding.to_string());

@@ -17,7 +17,7 @@ use crate::variants::{PaperOption, Store, Suite, Variant};
 const WARM_UP: usize = 1;
 
 impl Stage {
-    /// Records so many flows of each option. Its variants share them evenly.
+    /// Records this many flows of each option. Its variants share them evenly.
     pub(super) fn cell(
         &mut self,
         padding: Option<NonZeroU16>,
@@ -25,7 +25,7 @@ impl Stage {
         repetitions: usize,
         screen: &Screen,
     ) -> Result<Vec<Flow>, LabError> {
-        // What is not recorded goes over a link that costs no time.
+        // Steps that are not recorded use a link without delay.
         self.set_link(&LinkParameters::default())?;
         let mut options = Vec::new();
         for option in PaperOption::ALL {
@@ -58,7 +58,7 @@ impl Stage {
     }
 }
 
-/// What is recorded: the paper's suite, and a store that adds no time of its own.
+/// Returns the variants to record: the paper's suite, and a store that adds no time.
 fn variants() -> impl Iterator<Item = Variant> {
     let (suite, store) = (Suite::default(), Store::default());
     Variant::all()

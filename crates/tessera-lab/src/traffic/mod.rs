@@ -1,5 +1,5 @@
-//! The experiment `traffic`: what sizes and times of the records tell an observer on the path, who has no
-//! keys, about the way in which a connection was made; with and without padding.
+//! The experiment `traffic`: what sizes and times of records reveal to an observer on the path, without keys, about the
+//! way in which a connection was made; with and without padding.
 //!
 //! ```text
 //!   client ──┬──────────── emulated link ──────────── server      one registration a connection
@@ -42,16 +42,14 @@ use crate::experiment::{
 use crate::machine::Machine;
 use crate::variants::PaperOption;
 
-/// What to record, and how.
+/// The options of the experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// To multiples of how many bytes both ends pad their records; `None`: not at all.
     pub paddings: Vec<Option<NonZeroU16>>,
-    /// Where the flows of each round-trip time and padding are kept when they are recorded, and found again after an
-    /// interruption.
+    /// The journal of the flows of each round-trip time and padding, to continue after an interruption.
     pub resume: Option<PathBuf>,
-    /// The link, how many connections of each option are recorded, and where the report goes; modes are not
-    /// used.
+    /// The link, the number of connections recorded per option, and the output; modes are ignored.
     pub common: experiment::Options,
 }
 
@@ -117,7 +115,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     experiment::write_rows(common, &report, page::render)
 }
 
-/// Refuses what can be refused before anything has begun.
+/// Rejects invalid options before the experiment begins.
 fn check(options: &Options) -> Result<(), LabError> {
     experiment::check_resumable(&options.common, options.resume.as_deref())?;
     refuse_twice("--rtt", options.common.rtts.as_deref().unwrap_or_default())?;

@@ -11,7 +11,7 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number from 0 to `most`, evenly. The bias of a remainder is far below what a few hundred flows show.
+    /// Returns a uniform number from 0 to `most`. The bias of the remainder is far below what a few hundred flows show.
     pub(crate) fn up_to(&mut self, most: usize) -> usize {
         (self.0.next_u64() % (most as u64 + 1)) as usize
     }

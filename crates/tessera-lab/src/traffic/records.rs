@@ -8,8 +8,8 @@ pub(super) struct Record {
     pub(super) from_client: bool,
     /// With its header, in bytes.
     pub(super) size: usize,
-    /// Whether the header says that it is of another type than application data, which all protected records
-    /// pretend to be (RFC 8446 §5.2).
+    /// Whether the header has another type than application data, as which all protected records appear (RFC 8446
+    /// §5.2).
     pub(super) is_plaintext: bool,
     /// When its last byte passed.
     pub(super) at: Duration,
@@ -38,14 +38,13 @@ impl Direction {
         self.next.get_or_insert(sequence.wrapping_add(1));
     }
 
-    /// Bytes passed; says which records are whole with them: how long each is, and whether it is
-    /// plaintext.
+    /// Adds bytes that passed; returns the records that they complete: the length of each, and whether it is plaintext.
     pub(super) fn pass(&mut self, sequence: u32, payload: &[u8]) -> Vec<(usize, bool)> {
         if payload.is_empty() {
             return Vec::new();
         }
         self.early.push((sequence, payload.to_vec()));
-        // Whatever continues what is there, and what that made continuous.
+        // Adds what continues the stream, and what that makes contiguous.
         while let Some(index) = self.early.iter().position(|(sequence, _)| self.is_due(*sequence)) {
             let (sequence, payload) = self.early.swap_remove(index);
             self.append(sequence, &payload);
@@ -69,7 +68,7 @@ impl Direction {
 
     fn append(&mut self, sequence: u32, payload: &[u8]) {
         let Some(ahead) = self.ahead(sequence) else { return };
-        // What passed before is passing again.
+        // A retransmission of bytes that passed before.
         let known = ahead.unsigned_abs() as usize;
         if let Some(fresh) = payload.get(known..) {
             self.pending.extend_from_slice(fresh);

@@ -1,11 +1,10 @@
-//! What goes over a connection: one registration of a roaming subscriber, each time a little different.
+//! The exchanges on a connection: one registration of a roaming subscriber, each time a little different.
 
 use super::random::Random;
 use crate::registration::{FIELDS, LOCAL_BREAKOUT};
 use crate::wired::Sizes;
 
-/// A discovery is answered with so many bytes or up to [`DISCOVERY_VARIES`] more, as the NRF finds more or less
-/// to say.
+/// The answer to a discovery has this many bytes, or up to [`DISCOVERY_VARIES`] more, depending on the NRF's results.
 const DISCOVERY: usize = 666;
 const DISCOVERY_VARIES: usize = 14;
 /// How much longer a field section may be, in bytes: identities and correlation numbers differ.

@@ -1,4 +1,4 @@
-//! The report of the experiment `traffic`: every flow as the observer saw it, and what it gives away.
+//! The report of the experiment `traffic`: every flow as the observer saw it, and what it reveals.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,7 @@ pub(crate) struct Report {
     pub(crate) seed: u64,
     pub(crate) machine: Machine,
     pub(crate) link: LinkReport,
-    /// In the order of their recording: options take turns, so that no change of the machine's load falls
-    /// on one of them.
+    /// In the order of recording: options take turns, so that changes of the machine's load affect all of them.
     pub(crate) flows: Vec<Flow>,
     /// Made from the flows and the seed alone.
     pub(crate) confusion: Confusion,
@@ -22,14 +21,13 @@ pub(crate) struct Report {
     pub(crate) costs: Vec<PaddingCost>,
 }
 
-/// One connection with one registration, as an observer sees it who reads nothing but the headers of IP,
-/// TCP and TLS records.
+/// One connection with one registration, for an observer who only reads the headers of IP, TCP and TLS records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Flow {
     #[serde(flatten)]
     pub(crate) variant: Variant,
     pub(crate) rtt_ms: f64,
-    /// Records are padded to a multiple of so many bytes; `None`: they are not.
+    /// Records are padded to a multiple of this many bytes; `None` for no padding.
     pub(crate) padding: Option<u16>,
     /// The TLS records in the order in which their last byte passed: how long each is, in bytes with its
     /// header, negative from the server to the client; and when, in whole µs since the client's SYN.
@@ -40,7 +38,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// What each side sent in TLS records, in bytes: the client, and the server.
+    /// Returns the bytes that each side sent in TLS records: the client, and the server.
     pub(crate) fn bytes(&self) -> [u64; 2] {
         let sizes = || self.sizes_and_times.iter().map(|(size, _)| size);
         [
@@ -55,13 +53,13 @@ impl Flow {
     }
 }
 
-/// What the observer looks at.
+/// The features that the observer uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Features {
     /// The sizes of all records.
     Sizes,
-    /// The sizes of the protected records alone: what padding can change.
+    /// The sizes of the protected records only: what padding can change.
     ProtectedSizes,
     /// When records come, and from which side.
     Times,
@@ -84,45 +82,45 @@ impl Features {
     }
 }
 
-/// How well a classifier tells the options apart.
+/// How well a classifier distinguishes the options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Confusion {
     /// In how many parts the flows of a cell were cut: each part is judged by a tree that was grown on the
     /// others.
     pub(crate) folds: usize,
-    /// One for each round-trip time, padding, and choice of what the observer looks at.
+    /// One for each round-trip time, padding, and choice of features.
     pub(crate) tables: Vec<ConfusionTable>,
 }
 
-/// How well it tells them apart in one setting.
+/// How well it distinguishes them in one setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ConfusionTable {
     pub(crate) rtt_ms: f64,
     pub(crate) padding: Option<u16>,
     pub(crate) features: Features,
-    /// What the rows and columns are, in their order.
+    /// The rows and columns, in order.
     pub(crate) options: Vec<PaperOption>,
     /// How many flows of the row's option were taken for the column's.
     pub(crate) matrix: Vec<Vec<usize>>,
-    /// The share of the flows that were told right.
+    /// The share of the flows that were classified correctly.
     pub(crate) accuracy: f64,
     /// Its 95 % confidence interval (Wilson).
     pub(crate) interval: (f64, f64),
-    /// What taking all for the most frequent option gets right.
+    /// The accuracy of always answering the most frequent option.
     pub(crate) chance: f64,
     /// The question that a tree grown on all flows asks first; `None` if no question helps.
     pub(crate) first_question: Option<String>,
 }
 
-/// What padding costs an option: medians over its flows.
+/// The cost of padding for an option: medians over its flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PaddingCost {
     pub(crate) option: PaperOption,
     pub(crate) rtt_ms: f64,
     pub(crate) padding: Option<u16>,
-    /// What the client sends in TLS records, in bytes.
+    /// The client's bytes in TLS records.
     pub(crate) client_bytes: f64,
-    /// What the server sends.
+    /// The server's bytes in TLS records.
     pub(crate) server_bytes: f64,
     /// From the SYN to the last record.
     pub(crate) duration_us: f64,

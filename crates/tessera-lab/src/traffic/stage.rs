@@ -21,7 +21,7 @@ use crate::wired::{Caller, Sizes, Wired};
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.
 const SESSIONS_AT_ONCE: u8 = 30;
 
-/// Both ends and what is between them.
+/// Both ends, and the link between them.
 pub(super) struct Stage {
     wired: Wired,
     pki: Pki,
@@ -51,7 +51,7 @@ impl Stage {
         self.wired.set_link(parameters)
     }
 
-    /// Makes both ends of a variant, and gets the client so many sessions.
+    /// Makes both ends of a variant, and gets the client this many sessions.
     pub(super) fn prepare(
         &mut self,
         variant: Variant,
@@ -93,7 +93,7 @@ impl Stage {
         })
     }
 
-    /// Records one connection with these exchanges, which has to be what it is called.
+    /// Records one connection with these exchanges, and checks that it is of the variant.
     pub(super) fn record(
         &mut self,
         ready: &mut Ready,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::report::{Confusion, ConfusionTable, Features, PaddingCost};
 use crate::variants::PaperOption;
 
-/// How well the options are told apart in each setting.
+/// Formats how well the options are distinguished in each setting.
 pub(super) fn accuracies(confusion: &Confusion) -> String {
     let mut table = format!(
         "\n{:<44} told right, % (95 % interval)\n{:>8} {:>8} {:>7}",
@@ -26,7 +26,7 @@ pub(super) fn accuracies(confusion: &Confusion) -> String {
     table
 }
 
-/// Who was taken for whom, by an observer who looks at sizes and times.
+/// Formats the confusions of an observer who uses sizes and times.
 pub(super) fn confusions(confusion: &Confusion) -> String {
     let mut text = String::new();
     for table in confusion.tables.iter().filter(|table| table.features == Features::Both) {
@@ -52,7 +52,7 @@ pub(super) fn confusions(confusion: &Confusion) -> String {
     text
 }
 
-/// What padding costs.
+/// Formats the cost of padding.
 pub(super) fn costs(costs: &[PaddingCost]) -> String {
     let mut table = format!(
         "what a connection with a registration costs, medians\n{:>8} {:>8} {:>6} {:>12} {:>12} {:>12}",
@@ -73,7 +73,7 @@ pub(super) fn costs(costs: &[PaddingCost]) -> String {
     table
 }
 
-/// What the words in the tables mean.
+/// The terms in the tables.
 pub(super) const LEGEND: &str = "
 (a) full handshake  (b) psk_ke  (c) psk_dhe_ke  (d) replayable early data  (d') the same, tickets of a
 single use  (e) forward-secret early data. (d) and (d') send the same: nobody can tell them apart
@@ -93,7 +93,7 @@ pub(super) fn settings(confusion: &Confusion) -> impl Iterator<Item = &[Confusio
     confusion.tables.chunk_by(|a, b| a.rtt_ms == b.rtt_ms && a.padding == b.padding)
 }
 
-/// How records are padded, in a word.
+/// Describes the padding.
 pub(super) fn padding(padding: Option<u16>) -> String {
     padding.map_or_else(|| "none".to_owned(), |padding| padding.to_string())
 }

@@ -1,8 +1,8 @@
-//! A classifier: a decision tree, which asks of one number at a time whether it is above a threshold (Breiman et
-//! al., Classification and Regression Trees, 1984). It takes what tells and ignores the rest, however many
-//! numbers there are, and its questions can be read.
+//! A classifier: a decision tree, which compares one number at a time with a threshold (Breiman et al., Classification
+//! and Regression Trees, 1984). It uses the informative numbers and ignores the rest, however many there are, and its
+//! questions are readable.
 
-/// One flow, as numbers, and what it is.
+/// One flow, as numbers, and its class.
 pub(crate) struct Example {
     /// As many as all other examples have.
     pub(crate) numbers: Vec<f64>,
@@ -11,7 +11,7 @@ pub(crate) struct Example {
 
 /// A tree never asks more questions in a row.
 const MOST_QUESTIONS: usize = 8;
-/// An answer that fewer examples gave is chance.
+/// An answer with fewer examples is chance.
 const SMALLEST_LEAF: usize = 2;
 
 /// A tree, or a part of one.
@@ -36,8 +36,8 @@ impl Question {
 }
 
 impl Tree {
-    /// Grows a tree on examples of so many classes. The same examples make the same tree; of equally good
-    /// questions it asks the first.
+    /// Grows a tree on examples of this many classes. The same examples yield the same tree; of equally good questions
+    /// it takes the first.
     pub(crate) fn grow(examples: &[&Example], classes: usize) -> Self {
         Self::grow_to(examples, classes, MOST_QUESTIONS)
     }
@@ -53,7 +53,7 @@ impl Tree {
         Self::Question { asks, no: grow(&no), yes: grow(&yes) }
     }
 
-    /// What it takes these numbers for.
+    /// Returns the class of these numbers.
     pub(crate) fn classify(&self, numbers: &[f64]) -> usize {
         match self {
             Self::Answer(class) => *class,
@@ -67,7 +67,7 @@ impl Tree {
         }
     }
 
-    /// What it asks first.
+    /// Returns its first question.
     pub(crate) fn first_question(&self) -> Option<Question> {
         match self {
             Self::Answer(_) => None,
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!((*no, *yes), (Tree::Answer(0), Tree::Answer(1)), "and asks no more");
     }
 
-    /// No single number tells these: which of four corners it is decides.
+    /// No single number decides: the class depends on which of four corners it is.
     #[test]
     fn a_tree_asks_further_where_one_question_is_not_enough() {
         let corners = [(0.0, 0.0, 0), (0.0, 9.0, 1), (9.0, 0.0, 2), (9.0, 9.0, 3)];
@@ -168,7 +168,7 @@ mod tests {
         let same: Vec<_> = (0..9).map(|n| example(&[1.0], usize::from(n % 3 == 0))).collect();
         assert_eq!(grow(&same, 2), Tree::Answer(0));
         assert_eq!(grow(&[], 2), Tree::Answer(0));
-        // One example alone is no answer.
+        // A single example is no answer.
         let one: Vec<_> = (0..9).map(|n| example(&[f64::from(n)], usize::from(n == 8))).collect();
         let tree = grow(&one[6..], 2);
         assert_eq!(tree, Tree::Answer(0));

@@ -9,7 +9,7 @@ use crate::wired::{Segment, Watch};
 /// One connection, as far as it has passed.
 pub(super) struct Watched {
     server: SocketAddrV4,
-    /// From where the first SYN came, and when. Segments of earlier connections may still pass.
+    /// The source and the time of the first SYN. Segments of earlier connections may still pass.
     began: Option<(SocketAddrV4, Duration)>,
     from_client: Direction,
     from_server: Direction,
@@ -51,7 +51,7 @@ impl Watched {
         }
     }
 
-    /// The sizes and times of a connection in which the client and the server sent so many bytes.
+    /// Returns the sizes and times of a connection in which the client and the server sent this many bytes.
     ///
     /// # Errors
     ///

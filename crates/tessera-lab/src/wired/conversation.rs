@@ -17,7 +17,7 @@ use crate::control::Observed;
 use crate::endpoint::{Result, Wire, observed};
 use crate::pki::SERVER_NAME;
 
-/// What the bodies are filled with; nobody on the path sees it.
+/// The content of the bodies, which no observer sees.
 const CONTENT: u8 = b'.';
 
 /// What TLS adds to data in a record: header, type and tag (RFC 8446 §5.2).
@@ -30,16 +30,16 @@ pub(crate) struct Sizes {
     pub(crate) response: usize,
 }
 
-/// What one end says of a connection.
+/// One end's view of a connection.
 pub(crate) struct Told {
     pub(crate) observed: Observed,
-    /// What its engine says, when it was over.
+    /// The engine's facts at the end.
     pub(crate) facts: Facts,
     /// The cipher suite's number.
     pub(crate) suite: Option<u16>,
-    /// What this end sent over TCP, in bytes.
+    /// The bytes that this end sent over TCP.
     pub(crate) sent: u64,
-    /// What of that was its handshake: records with data don't count, nor do tickets.
+    /// Those of its handshake: without records with data, and without tickets.
     pub(crate) handshake_sent: u64,
     /// Processor time in calls of the engine.
     pub(crate) engine_cpu: Duration,
@@ -72,7 +72,8 @@ struct Handshake {
 }
 
 impl Handshake {
-    /// It is complete now. Of what this end has written until now, `written`, this much was data in records.
+    /// Records that the handshake is complete. Of the bytes `written` so far by this end, this much was data in
+    /// records.
     fn complete(written: u64, data: impl Iterator<Item = usize>) -> Result<Self> {
         let data: u64 = data.map(|bytes| bytes as u64 + RECORD_OVERHEAD).sum();
         Ok(Self { sent: written.saturating_sub(data), complete: clock::monotonic()? })
@@ -88,8 +89,8 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// Connects, has one exchange after the other, the first as early data where that is possible, and
-    /// closes. `between` is called after each event, when what there is to send is sent. The stream is not connected yet.
+    /// Connects, performs one exchange after the other, the first as early data if possible, and closes. Calls
+    /// `between` after each event, when pending output has been sent. The stream must not be connected yet.
     pub(crate) fn call(
         self,
         stream: TcpStream,

@@ -1,5 +1,4 @@
-//! A link with both of its ends as threads of this process, and an observer at the client's, who sees each
-//! packet.
+//! A link with both of its ends as threads of this process, and an observer at the client's end, who sees each packet.
 
 mod conversation;
 mod observer;
@@ -33,7 +32,7 @@ use crate::clock;
 use crate::endpoint::PATIENCE;
 use crate::error::LabError;
 
-/// Both ends and what is between them.
+/// Both ends, and the link between them.
 pub(crate) struct Wired {
     observer: Observer,
     listener: TcpListener,
@@ -42,7 +41,7 @@ pub(crate) struct Wired {
     link: Link,
 }
 
-/// A connection, as both ends tell it.
+/// A connection, as seen by both ends.
 pub(crate) struct Call {
     pub(crate) client: Told,
     pub(crate) sessions: Vec<ClientSession>,
@@ -86,7 +85,7 @@ impl Wired {
         set_link(&self.link, parameters)
     }
 
-    /// Makes one connection; somebody may watch its packets.
+    /// Makes one connection, whose packets may be watched.
     pub(crate) fn connect(
         &mut self,
         server: &Checked<ServerConfig>,
@@ -127,7 +126,7 @@ impl Wired {
         }
     }
 
-    /// Watches how the last connection ends: whoever closes first hears nothing of what TCP says then.
+    /// Watches the end of the last connection: the end that closes first misses TCP's last segments.
     pub(crate) fn see_the_end(&mut self, watched: &mut dyn Watch) -> Result<(), LabError> {
         // The last packets, and threads that are slow.
         const SLOW: Duration = Duration::from_millis(5);
@@ -140,7 +139,7 @@ impl Wired {
         at(&self.link, End::Client, || {
             let flags = SockFlag::SOCK_CLOEXEC;
             let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None)?;
-            // connect() waits for no longer.
+            // This bounds connect() too.
             setsockopt(&socket, sockopt::SendTimeout, &patience())?;
             Ok(TcpStream::from(socket))
         })

@@ -25,9 +25,9 @@ pub(crate) struct Observer {
     control: Vec<u8>,
 }
 
-/// Who wants the segments.
+/// Receives the segments.
 pub(crate) trait Watch {
-    /// A segment passed, in a packet of so many bytes with the header of IP.
+    /// A segment passed, in an IP packet of this size, header included.
     fn pass(&mut self, segment: &Segment<'_>, bytes: usize, at: Duration);
 }
 
@@ -39,7 +39,7 @@ impl Observer {
         let socket =
             socket(AddressFamily::Packet, SockType::Datagram, flags, SockProtocol::EthAll)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        // Only root of the machine may have that much; where others see too little of a flow, that is said.
+        // Only root of the machine may have this much; otherwise, an incomplete flow is reported.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &ROOM);
         let packet = vec![0; usize::from(u16::MAX)];
         Ok(Self { socket, packet, control: cmsg_space!(TimeSpec) })

@@ -1,8 +1,8 @@
-//! A TCP segment, as somebody on the path reads it.
+//! A TCP segment, as an observer on the path parses it.
 
 use std::net::SocketAddrV4;
 
-/// What the headers say, and what they carry.
+/// The headers and the payload.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Segment<'a> {
     pub(crate) from: SocketAddrV4,
@@ -19,7 +19,7 @@ impl<'a> Segment<'a> {
         const SYN: u8 = 0x02;
         let first = *packet.first()?;
         let total = usize::from(u16::from_be_bytes([*packet.get(2)?, *packet.get(3)?]));
-        // What follows the packet filled up a frame of the link.
+        // Anything after the packet pads the link's frame.
         let packet = packet.get(..total)?;
         // Both headers count their length in words of four bytes.
         let (ip, segment) = packet.split_at_checked(usize::from(first & 0x0f) * 4)?;
@@ -45,7 +45,7 @@ impl<'a> Segment<'a> {
 pub(crate) mod tests {
     use super::*;
 
-    /// A packet without checksums, which nobody on the path computes.
+    /// Returns a packet without checksums, which observers ignore.
     pub(crate) fn packet(
         from: SocketAddrV4,
         to: SocketAddrV4,
@@ -75,7 +75,7 @@ pub(crate) mod tests {
         let segment = Segment { from, to, sequence: 0xdead_beef, is_syn: false, payload: b"data" };
         assert_eq!(Segment::read(&bytes), Some(segment));
         assert!(Segment::read(&packet(from, to, 1, 0x12, b"")).unwrap().is_syn);
-        // What fills up a frame is no payload.
+        // Padding of a frame is no payload.
         bytes.extend_from_slice(&[0; 6]);
         assert_eq!(Segment::read(&bytes).unwrap().payload, b"data");
     }

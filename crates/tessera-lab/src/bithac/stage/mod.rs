@@ -1,4 +1,4 @@
-//! Connections over a link: as many of a cell as are wanted, each with its bytes and times.
+//! Connections over a link, each with its bytes and times.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use crate::wired::{Call, Caller, Sizes, Told, Wired};
 /// One message each way.
 const EXCHANGE: Sizes = Sizes { request: 16, response: 16 };
 
-/// Measures a cell, over a link of its own: what a kernel remembers of the losses of one, another must not feel.
-/// `done` is called after each connection that counts.
+/// Measures a cell over a fresh link: a kernel must not carry what it learned about the losses of one over to another.
+/// Calls `done` after each connection that counts.
 pub(super) fn measure(
     name: &CellName,
     parties: &Parties,
@@ -37,7 +37,7 @@ pub(super) fn measure(
     let mut measured = Vec::with_capacity(samples);
     while measured.len() < samples {
         match connection(&mut wired, &mut ends, parties) {
-            // Nothing was lost there: the machine was slow, and TCP too quick to say it again.
+            // Nothing was lost: the machine was slow, and TCP retransmitted too early.
             Ok(sample) if name.part == Part::Bytes && was_sent_again(&sample) => {
                 again += 1;
                 if again > MOST_AGAIN {
@@ -57,7 +57,7 @@ pub(super) fn measure(
     Ok(Cell { name: name.clone(), samples: measured, why_failed })
 }
 
-/// How often a connection is made again whose bytes are to be counted.
+/// How often to repeat a connection whose bytes are counted.
 const MOST_AGAIN: usize = 50;
 
 /// Whether TCP sent something more than once.
@@ -65,7 +65,7 @@ fn was_sent_again(sample: &Sample) -> bool {
     [sample.client, sample.server].iter().any(|sent| sent.payload != sent.tls)
 }
 
-/// Gets the client what it needs of earlier connections: tickets for so many, and what both ends remember.
+/// Gives the client what it needs from earlier connections: tickets for this many, and filled caches.
 fn prepare(wired: &mut Wired, ends: &mut Ends, times: usize) -> Result<(), LabError> {
     if ends.way.knows() {
         let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };
@@ -80,7 +80,7 @@ fn prepare(wired: &mut Wired, ends: &mut Ends, times: usize) -> Result<(), LabEr
     Ok(())
 }
 
-/// One connection, which has to be what it is called.
+/// Makes one connection, and checks that it is of the way.
 fn connection(wired: &mut Wired, ends: &mut Ends, parties: &Parties) -> Result<Sample, LabError> {
     if let Some(before) = ends.begin() {
         let caller = Caller { config: ends.client.clone(), session: None, sessions: 0 };

@@ -1,4 +1,4 @@
-//! Whether what is counted is what passes.
+//! The counters match the packets.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddrV4, TcpStream};
@@ -13,7 +13,8 @@ use crate::bithac::certificates::Certificates;
 use crate::bithac::way::CertificateWay;
 use crate::wired::Segment;
 
-/// Both ends over a link with small packets; `None` only where the machine forbids it. As root nothing does.
+/// Returns both ends over a link with small packets; `None` only if the machine forbids it, which must not happen to
+/// root.
 fn wired() -> Option<Wired> {
     let small = LinkParameters { mtu: 127, ..LinkParameters::default() };
     match Link::open(LinkKind::Tun, &small) {
@@ -22,14 +23,14 @@ fn wired() -> Option<Wired> {
     }
 }
 
-/// One cached connection, and what was counted of it.
+/// Makes one cached connection, and returns its counts.
 fn cached(wired: &mut Wired) -> (Sample, SocketAddrV4) {
     let parties = Parties::new(Certificates::P256, 2).unwrap();
     let mut ends = Ends::new(CertificateWay::Cached, &parties).unwrap();
     prepare(wired, &mut ends, 1).unwrap();
     wired.see_the_end(&mut Counter::new(wired.address())).unwrap();
     let small = LinkParameters { seed: 1, ..wired.link().parameters() };
-    // Statistics begin anew.
+    // Restarts the statistics.
     wired.set_link(&small).unwrap();
     let sample = connection(wired, &mut ends, &parties).unwrap();
     (sample, wired.address())
@@ -42,7 +43,7 @@ fn what_the_observer_counts_is_what_the_link_carries() {
     let link = wired.link().statistics();
     for (sent, carried) in [(sample.client, link.to_server), (sample.server, link.to_client)] {
         assert_eq!((sent.ip, sent.packets), (carried.offered_bytes, carried.offered_packets));
-        // TCP may send something again where the machine is slow.
+        // TCP may retransmit on a slow machine.
         assert!(sent.handshake < sent.tls && sent.tls <= sent.payload, "{sent:?}");
     }
 }
@@ -102,17 +103,18 @@ fn what_the_observer_counts_is_what_tcpdump_counts() {
     assert_eq!(counted, ours, "bytes and packets of the client, and of the server");
 }
 
-/// From where connections to a server began, in their order.
+/// Returns the addresses from which connections to a server began, in order.
 fn clients(packets: &[Vec<u8>], server: SocketAddrV4) -> Vec<SocketAddrV4> {
     let segments = packets.iter().filter_map(|packet| Segment::read(packet));
     let mut clients: Vec<_> =
         segments.filter(|it| it.is_syn && it.to == server).map(|it| it.from).collect();
-    // A SYN that was sent again.
+    // A retransmitted SYN.
     clients.dedup();
     clients
 }
 
-/// The whole IP packets of a capture that goes on (pcap, of the kind LINUX_SLL2 or LINUX_SLL, which `any` gives).
+/// Returns the complete IP packets of a growing capture (pcap, with link type LINUX_SLL2 or LINUX_SLL, as `any`
+/// produces).
 fn packets(capture: &[u8]) -> Vec<Vec<u8>> {
     if capture.len() < 24 {
         return Vec::new();

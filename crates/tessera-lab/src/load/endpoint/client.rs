@@ -81,7 +81,7 @@ impl Client {
         self.cell.as_ref().ok_or_else(|| "not prepared for a cell".into())
     }
 
-    /// Makes connections as if for the first time, each with so many sessions.
+    /// Makes connections by full handshakes, each with this many sessions.
     fn full_handshakes(
         &self,
         connections: usize,
@@ -170,7 +170,7 @@ fn destination() -> Destination {
     Destination { server_name: SERVER_NAME.into(), ..Destination::default() }
 }
 
-/// What became of one reconnection.
+/// The outcome of one reconnection.
 #[derive(Default)]
 struct Sample {
     response: Option<Duration>,
@@ -191,7 +191,7 @@ fn note(ran: &mut Ran, sample: Sample) {
     sample.registration.into_iter().for_each(|registration| ran.registration.add(registration));
 }
 
-/// One user, who connects again and again. The last connection is still open.
+/// Runs one user, who reconnects repeatedly, and returns the last connection, still open.
 async fn user(
     cell: Arc<Cell>,
     started: Duration,
@@ -220,7 +220,7 @@ async fn user(
     (samples, kept)
 }
 
-/// Connects in the row's way, and has so many exchanges.
+/// Connects in the row's way, and performs this many exchanges.
 async fn reconnect(
     cell: &Cell,
     wanted: Duration,

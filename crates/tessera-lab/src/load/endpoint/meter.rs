@@ -12,14 +12,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::clock;
 
-/// Counts the processor time of calls of TLS streams, without that of their sockets: what the engine takes,
-/// with the little that drives it. What reading the clock takes is measured before, and taken away: an end that is
+/// Measures the processor time of calls of TLS streams, without that of their sockets: what the engine uses, with the
+/// little that drives it. The cost of reading the clock is measured before, and subtracted: otherwise an end that is
 /// called more often would seem slower.
 #[derive(Debug)]
 pub(super) struct Meter {
     calls: Sum,
     sockets: Sum,
-    /// What a call that does nothing seems to take.
+    /// The measured time of an empty call.
     clock_cost: Duration,
 }
 
@@ -45,16 +45,16 @@ impl Meter {
         poll_fn(|cx| self.calls.timed(|| call.as_mut().poll(cx))).await
     }
 
-    /// The time since this began, or was asked to begin again.
+    /// Returns the time since the beginning, or since the last reset.
     pub(super) fn tls(&self) -> Duration {
         let (calls, in_calls) = self.calls.read();
         let (sockets, in_sockets) = self.sockets.read();
-        // Of the two readings around a call about one is within what they measure; a socket's other one is within the
-        // call around it.
+        // About one of the two readings around a call is within the measured time; the second one of a socket is within
+        // the call around it.
         in_calls.saturating_sub(in_sockets).saturating_sub(self.readings(calls + sockets))
     }
 
-    /// What all this counting took of the process: both readings around each call.
+    /// Returns the cost of all this measuring: both readings around each call.
     pub(super) fn own(&self) -> Duration {
         let ((calls, _), (sockets, _)) = (self.calls.read(), self.sockets.read());
         self.readings(2 * (calls + sockets))
@@ -65,7 +65,7 @@ impl Meter {
         Duration::from_nanos(u64::try_from(ns).unwrap_or(u64::MAX))
     }
 
-    /// Begins again.
+    /// Resets the meter.
     pub(super) fn begin(&self) {
         self.calls.begin();
         self.sockets.begin();

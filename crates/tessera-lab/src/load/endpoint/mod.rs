@@ -21,19 +21,18 @@ use self::server::Server;
 use super::control::{ClientAnswer, ServerAnswer};
 use crate::endpoint::{Result, answer, orders};
 
-/// The arguments with which the lab starts its program again for this experiment, followed by the name of the
-/// end. They are not meant for people.
+/// The arguments with which the lab starts its program again for this experiment, followed by the name of the end. They
+/// are not for users.
 pub const ARGUMENTS: [&str; 2] = ["lab", "load-endpoint"];
 
 /// How long a connection may take, with all that it carries.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Is one end of this experiment, until the lab closes this process's standard input. It may have so many
-/// files open.
+/// Runs one end of this experiment, until the lab closes this process's standard input. It may open this many files.
 ///
 /// # Errors
 ///
-/// If orders cannot be read or answers not be written: then there is no lab any more.
+/// If orders cannot be read or answers cannot be written, because the lab has ended.
 pub fn run(end: End, open_files: u64) -> io::Result<()> {
     match end {
         End::Client => {
@@ -51,7 +50,7 @@ fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build()
 }
 
-/// Does as it is told, until there is no one to tell it.
+/// Obeys orders until there are no more.
 fn serve<O: DeserializeOwned + Send + 'static, A: Serialize>(
     mut obey: impl FnMut(O) -> Result<A>,
     failed: fn(String) -> A,

@@ -47,7 +47,7 @@ struct Accepting {
     task: JoinHandle<()>,
 }
 
-/// What connections count.
+/// The counters of connections.
 struct Counters {
     meter: Arc<Meter>,
     first_accepted: Mutex<Histogram>,
@@ -138,13 +138,13 @@ impl Server {
     }
 }
 
-/// What connections and stores hold on the heap: both grow and shrink on the one thread of the runtime alone.
+/// Returns the heap memory of connections and stores: only the one thread of the runtime allocates and frees both.
 fn held(runtime: &Runtime) -> Result<Option<i64>> {
     let read = runtime.spawn(async { heap::held_if_counted() });
     Ok(runtime.block_on(read)??)
 }
 
-/// Listens for many at once, where another listened a moment ago.
+/// Listens with a long backlog, at an address where another server may just have listened.
 fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -233,7 +233,7 @@ impl Counters {
     }
 }
 
-/// Serves a connection to its end. What goes wrong is the client's to count: it has no response.
+/// Serves a connection to its end. Failures are counted by the client, which gets no response.
 async fn connection(acceptor: Acceptor, socket: TcpStream, counters: Arc<Counters>) {
     let _ = serve(&acceptor, socket, &counters).await;
 }
@@ -253,7 +253,7 @@ async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> i
         meter.of(stream.write_all(&response[..len])).await?;
         meter.of(stream.flush()).await?;
         if is_first {
-            // The answer to early data is on its way; this is the end of the handshake.
+            // The answer to early data is on its way; this completes the handshake.
             meter.of(stream.handshake()).await?;
             counters.complete();
         }
@@ -262,7 +262,7 @@ async fn serve(acceptor: &Acceptor, socket: TcpStream, counters: &Counters) -> i
     meter.of(stream.shutdown()).await
 }
 
-/// Reads a request; `None` where the client has no more.
+/// Reads a request; `None` if the client sends no more.
 async fn request(
     stream: &mut ServerStream<Metered<TcpStream>>,
     meter: &Meter,

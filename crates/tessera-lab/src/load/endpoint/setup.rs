@@ -11,8 +11,8 @@ use super::super::control::Preparation;
 use crate::control;
 use crate::endpoint::{Result, Stores, client_configuration, server_configuration};
 
-/// The client's configuration; full handshakes ask for so many tickets, resumptions for none: those that are
-/// measured have been made beforehand, and issuing is measured by other experiments.
+/// Returns the client's configuration. Full handshakes request this many tickets, resumptions none: those for the
+/// measurement exist beforehand, and other experiments measure issuing.
 pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     let mut config = (*client_configuration(&row(preparation), sessions)?).clone();
     config.suites = vec![preparation.variant.suite.cipher_suite()];

@@ -10,7 +10,7 @@ use crate::page::strip::LaneData;
 use crate::page::words;
 use crate::reconnect::report::{Report, Row, Sample, Sides};
 
-/// One of the lines of a strip: its name, and what it shows of a sample.
+/// A line of a strip: its name, and its value in a sample.
 type Lane = (&'static str, fn(&Sample) -> f64);
 
 const LATENCY: [Lane; 3] = [
@@ -41,7 +41,7 @@ fn links(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| a.rtt_ms == b.rtt_ms).collect()
 }
 
-/// What was measured, where, and how to repeat it.
+/// Describes the setting, and how to repeat the experiment.
 fn head(report: &Report) -> String {
     let Report { seed, machine, link, rows, .. } = report;
     let repetitions = rows.first().map_or(0, |row| row.samples.len());
@@ -55,7 +55,7 @@ fn head(report: &Report) -> String {
     )
 }
 
-/// What rows with TCP Fast Open are.
+/// The explanation of rows with TCP Fast Open.
 const FAST_OPEN: &str = "<p>In rows with TCP Fast Open (RFC 7413) the client has the server's cookie, and \
                          TCP's SYN carries the first flight, as much of it as fits; what doesn't fit leaves \
                          after the server's answer. connect() returns at once there. The adversary's copies \
@@ -120,8 +120,7 @@ fn rtt(rows: &[Row]) -> String {
     words::plain(rows.first().map_or(0.0, |row| row.rtt_ms))
 }
 
-/// Bytes and heap do not depend on the link, so that one link's say it all; the tables have them
-/// for each.
+/// Bytes and heap do not depend on the link, so those of one link suffice; the tables have all.
 fn sizes(rows: &[Row]) -> String {
     let bytes = Figure {
         title: "Bytes that each side sends".to_owned(),

@@ -1,8 +1,8 @@
-//! Verdicts in words.
+//! Explains verdicts in words.
 
 use crate::verdicts::{ForwardSecrecy, Verdicts};
 
-/// What the verdicts on a way mean.
+/// Explains the verdicts on a way.
 pub(super) fn of(verdicts: &Verdicts) -> String {
     let Verdicts { first_byte_fs, session_fs, replay_executions, pq_confidentiality } = *verdicts;
     let secrecy = if first_byte_fs == session_fs {

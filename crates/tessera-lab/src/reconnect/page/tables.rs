@@ -63,7 +63,7 @@ fn size(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "-".to_owned(), |bytes| bytes.to_string())
 }
 
-/// What each way protects, with what that means.
+/// Lists what each way protects, and what that means.
 pub(super) fn verdicts(rows: &[Row]) -> String {
     let rows: Vec<_> = verdicts_by_way(rows)
         .into_iter()

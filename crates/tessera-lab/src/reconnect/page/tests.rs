@@ -1,4 +1,4 @@
-//! What the page holds, whatever a browser makes of it.
+//! The contents of the page, without a browser.
 
 use tessera_link::{LinkKind, LinkParameters};
 

@@ -2,7 +2,7 @@
 
 use crate::ways::{Agreement, OneTimeKind, Way};
 
-/// A way as HTML: the mode, and what else makes the row.
+/// Formats a way as HTML: the mode, and what else distinguishes the row.
 pub(super) fn head(way: &Way) -> String {
     let choices = choices(way).join(", ");
     format!("<b>{}</b> <span>{choices}</span>", way.mode.name())
@@ -13,7 +13,7 @@ pub(super) fn description(way: &Way) -> String {
     [vec![way.mode.name().to_owned()], choices(way)].concat().join(", ")
 }
 
-/// A way as one word, by which programs find its row.
+/// Returns a way as a key, for programs.
 pub(super) fn key(way: &Way) -> String {
     let kx = way.kx.map_or("none", Agreement::name);
     let key = way.ticket_key.map_or("none", OneTimeKind::name);

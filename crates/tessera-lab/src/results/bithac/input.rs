@@ -21,21 +21,21 @@ use crate::results::input::{parse, text, wrong};
 /// The names of the reports in their directory.
 const FILES: [&str; 2] = ["bithac.json", "tls12.json"];
 
-/// What there is.
+/// The reports that exist.
 #[derive(Default)]
 pub(super) struct Inputs {
     pub(super) bithac: Option<Report>,
     pub(super) tls12: Option<Tls12>,
 }
 
-/// What is read of the report of `testing/tls12`.
+/// The part of the report of `testing/tls12` that is read.
 #[derive(Deserialize)]
 pub(super) struct Tls12 {
     experiment: String,
     pub(super) revision: Option<String>,
     pub(super) machine: Machine,
     pub(super) runs: usize,
-    /// The paper's numbers beside its own, as texts.
+    /// The paper's numbers next to its own, as texts.
     pub(super) paper: Vec<Compared>,
     pub(super) cells: Vec<serde_json::Value>,
 }
@@ -55,7 +55,7 @@ impl Inputs {
         let [bithac, tls12] = FILES.map(|name| text(directory, name));
         let inputs = Self::of(bithac?.as_deref(), tls12?.as_deref());
         let inputs = inputs.map_err(|(name, what)| wrong(directory, name, &what))?;
-        // Tables of nothing would take the place of those that a text has.
+        // Empty tables would replace those of a text.
         if inputs.missing().count() == FILES.len() {
             let directory = directory.display();
             return Err(LabError::Options(format!(
@@ -65,7 +65,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// From the texts of the reports; an error is a report's name, and what is wrong with it.
+    /// Parses the reports; an error has a report's name, and what is wrong with it.
     pub(super) fn of(
         bithac: Option<&str>,
         tls12: Option<&str>,
@@ -117,7 +117,7 @@ impl Inputs {
         Some(median(self.instead(name, way)?, value)?.value)
     }
 
-    /// What a way computes with chains of a length.
+    /// Returns the computation of a way with chains of a length.
     pub(super) fn work(
         &self,
         way: CertificateWay,

@@ -1,4 +1,4 @@
-//! The tables of the paper on caching handshakes: its numbers beside ours.
+//! The tables of the paper on caching handshakes: its numbers next to ours.
 
 mod input;
 mod paper;
@@ -20,7 +20,7 @@ pub(super) fn read(directory: &Path) -> Result<Vec<(&'static str, Option<Table>)
     Ok(all(&inputs))
 }
 
-/// Makes a table; `None` where nothing of it is recorded.
+/// Makes a table; `None` if nothing for it is recorded.
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.

@@ -1,5 +1,5 @@
-//! The numbers that the paper prints (Bodenhausen, Mangel, Vogt, Henze, "Bidirectional TLS Handshake Caching for
-//! Constrained Industrial IoT Scenarios"), beside those of TLS 1.2 and of TLS 1.3 here.
+//! The numbers in the paper (Bodenhausen, Mangel, Vogt, Henze, "Bidirectional TLS Handshake Caching for Constrained
+//! Industrial IoT Scenarios"), next to those of TLS 1.2 and of TLS 1.3 here.
 
 use super::input::{Compared, Inputs};
 use super::targets::{median, ratio};

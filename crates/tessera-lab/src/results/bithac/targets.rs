@@ -1,4 +1,4 @@
-//! What was to be reached, and what was.
+//! The targets, and the results.
 
 use super::input::Inputs;
 use crate::bithac::report::{CellName, End, Hits, Kept, LinkName, Many, Part, Sample};
@@ -7,7 +7,7 @@ use crate::results::numbers::nothing;
 use crate::results::table::Table;
 use crate::statistics::Median;
 
-/// A target: what, what was measured, and the most that it may be.
+/// A target: its name, the measurement, and its upper limit.
 struct Target {
     what: String,
     measured: Option<f64>,

@@ -1,4 +1,4 @@
-//! The page: the figures of the evaluation, and beside them the tables.
+//! The page: the figures of the evaluation, with the tables next to them.
 
 mod figures;
 
@@ -132,7 +132,7 @@ pub(super) fn render(inputs: &Inputs, tables: &[(&str, Option<Table>)], has_text
     page(TITLE, &(body + &samples(inputs)), "")
 }
 
-/// Where the samples are: beside the page.
+/// Links to the samples, which are next to the page.
 fn samples(inputs: &Inputs) -> String {
     let links = inputs.there().map(|name| {
         let what = if name == "load.json" { "histograms" } else { "every sample" };

@@ -1,4 +1,4 @@
-//! What a reconnection is made of: operations, bytes, and the ticket that it needs.
+//! The parts of a reconnection: operations, bytes, and its ticket.
 
 use crate::results::input::Inputs;
 use crate::results::table::Table;

@@ -1,4 +1,4 @@
-//! The engine alone, at no distance: the paper's Table 5 and Figs. 8 and 9, and what is apart there.
+//! The engine alone, without distance: the paper's Table 5 and Figs. 8 and 9, with parts that it adds up.
 
 use crate::experiment;
 use crate::results::input::Inputs;
@@ -14,7 +14,7 @@ pub(super) fn total(sample: &Sample) -> Option<f64> {
     Some(sample.send_us? + sample.receive_us?)
 }
 
-/// Table 5, paper beside ours.
+/// Table 5, the paper's next to ours.
 pub(super) fn table_5(inputs: &Inputs) -> Option<Table> {
     let cells: Vec<_> = inputs.plain(Through::Engine).collect();
     let mut table = Table::new(
@@ -64,8 +64,7 @@ pub(super) fn is_baseline(cell: &Cell) -> bool {
     variant.option == PaperOption::ZeroRtt && variant.kx == Some(Agreement::X25519)
 }
 
-/// What the paper's totals mix: when the first byte, the handshake and the response were there, and what the
-/// engines worked.
+/// The parts of the paper's totals: the times of the first byte, the handshake and the response, and the engines' work.
 pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Medians in µs since the client began, with their 95 % confidence intervals; the engine's work at each \
@@ -103,7 +102,7 @@ pub(super) fn moments(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What the paper's suite can mean beside the one that every implementation has.
+/// What the paper's suite can mean, next to the one that every implementation has.
 pub(super) fn suites(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "TLS_AES_256_GCM_SHA384 (0x1302) is what the paper's suite, which doesn't exist, can mean; \
@@ -118,7 +117,7 @@ pub(super) fn suites(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// One-time keys in the server's memory, and in etcd beside it.
+/// One-time keys in the server's memory, and in an etcd close to it.
 pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Where one-time keys lie: the server's memory, or etcd on the same machine. Medians in µs until the \

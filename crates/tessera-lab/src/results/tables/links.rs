@@ -23,7 +23,7 @@ pub(super) fn seoul_los_angeles(inputs: &Inputs) -> Option<Table> {
     region(inputs, "seoul-los-angeles")
 }
 
-/// One pair of cities, with TCP and what the way itself takes apart.
+/// One pair of cities; TCP and the delay of the link itself are separate.
 fn region(inputs: &Inputs, name: &str) -> Option<Table> {
     let cells: Vec<_> =
         inputs.plain(Through::Endpoints).filter(|cell| cell.name.link.name == name).collect();

@@ -1,4 +1,4 @@
-//! Many users, storms, growth, and what a connection holds.
+//! Many users, storms, growth, and the memory of a connection.
 
 use crate::components::{Kind as Connection, Memory};
 use crate::load::report::Cell;
@@ -8,7 +8,7 @@ use crate::results::input::{Inputs, asked, success_of_load};
 use crate::results::table::Table;
 use crate::results::{names, numbers, paper};
 
-/// Users who come back again and again.
+/// Users that reconnect repeatedly.
 pub(super) fn users(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Each user comes back with one registration each time. Times in ms: p50 / p99 / p99.9 / the longest, in \
@@ -103,7 +103,7 @@ pub(super) fn growth(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Fig. 10: what a connection takes, by component.
+/// Fig. 10: the memory of a connection, by component.
 pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes that were allocated for one connection, given back or not, each under the component that did; all \
@@ -148,7 +148,7 @@ pub(super) fn memory(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What the paper says of the same kind of connection.
+/// Returns the paper's numbers for the same kind of connection.
 fn papers(memory: &Memory) -> String {
     let [new, resumed] = paper::memory(memory.variant.option);
     let number = match memory.connection {
@@ -163,7 +163,7 @@ fn cells(inputs: &Inputs, kind: Kind) -> impl Iterator<Item = &Cell> {
     cells.filter(move |cell| cell.kind == kind)
 }
 
-/// What a ticket takes in the vault; `None` where there are no tickets.
+/// Returns the memory of a ticket in the vault; `None` without tickets.
 fn vault_bytes(cell: &Cell) -> Option<f64> {
     cell.vault_bytes.filter(|_| cell.tickets > 0).map(|it| it as f64 / cell.tickets as f64)
 }

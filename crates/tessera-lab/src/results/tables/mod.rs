@@ -12,7 +12,7 @@ mod traffic;
 use super::input::Inputs;
 use super::table::Table;
 
-/// Makes a table; `None` where nothing of it is recorded.
+/// Makes a table; `None` if nothing for it is recorded.
 type Make = fn(&Inputs) -> Option<Table>;
 
 /// All of them, in the order of the page.

@@ -1,4 +1,4 @@
-//! From where on an option pays, by the break-even of `tessera-advise`.
+//! Where an option begins to pay off, by the break-even of `tessera-advise`.
 
 use tessera_advise::break_even::{
     Conditions, Costs, Curve, Pays, Renewal, Ticket, Waiting, gain_us, reconnections_per_hour,
@@ -19,7 +19,7 @@ const FAR_MS: f64 = 134.0;
 /// The lifetimes of tickets, in hours.
 const LIFETIMES: [f64; 2] = [1.0, 24.0];
 
-/// Each option that resumes beside the two that its Table 6 calls acceptable: (a) and (c).
+/// Each option that resumes, compared with the two that the paper's Table 6 calls acceptable: (a) and (c).
 pub(super) fn table(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         format!(
@@ -71,8 +71,8 @@ fn row(inputs: &Inputs, candidate: &Variant, baseline: &Variant) -> Option<Vec<S
     Some([numbers::short(Some(gain)), distance].into_iter().chain(from).collect())
 }
 
-/// What a variant costs over links that only have a round-trip time; `None` where it wasn't measured, or at one
-/// round-trip time alone.
+/// Returns the cost of a variant over links that only have a round-trip time; `None` if it was not measured, or at one
+/// round-trip time only.
 fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
     let cells: Vec<&Cell> =
         inputs.plain(Through::Endpoints).filter(|cell| cell.name.variant == *variant).collect();
@@ -93,8 +93,8 @@ fn costs(inputs: &Inputs, variant: &Variant) -> Option<Costs> {
     })
 }
 
-/// What a ticket costs, measured in the engine alone; a full handshake needs none. `None` where it wasn't
-/// measured: a ticket that costs nothing would flatter its option.
+/// Returns the cost of a ticket, measured in the engine; a full handshake needs none. `None` if it was not measured: a
+/// free ticket would flatter its option.
 fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
     if variant.option == PaperOption::Full {
         return Some(Ticket::default());
@@ -105,7 +105,7 @@ fn ticket(inputs: &Inputs, variant: &Variant) -> Option<Ticket> {
     Some(Ticket { processor_us: server_us + client_us, bytes: bytes as f64, held_bytes: 0.0 })
 }
 
-/// The group by which a variant is like one of its baseline.
+/// Returns the group by which a variant is matched with one of its baseline.
 fn group(variant: &Variant) -> Agreement {
     let of_key = variant.ticket_key.and_then(OneTimeKind::agreement);
     of_key.or(variant.kx).unwrap_or(Agreement::X25519)

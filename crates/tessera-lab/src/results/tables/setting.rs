@@ -1,4 +1,4 @@
-//! Where the numbers come from, and what has none.
+//! The sources of the numbers, and what has none.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) fn runs(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What was asked for and has no numbers, and the reconnections that failed, by reason.
+/// The cells without numbers, and the reconnections that failed, by reason.
 pub(super) fn not_run(inputs: &Inputs) -> Option<Table> {
     if inputs.roaming.is_none() && inputs.load.is_none() {
         return None;

@@ -1,4 +1,4 @@
-//! What the evaluation was to reach, and whether it did.
+//! The targets of the evaluation, and whether it reached them.
 
 use crate::experiment;
 use crate::load::Kind;
@@ -17,20 +17,20 @@ use crate::ways::{Agreement, Continuation, OneTimeKind};
 const STORM: usize = 1_000;
 const STORM_RTT_MS: f64 = 134.0;
 
-/// The share of reconnections that have to succeed: what failed did no work, and had to wait for nothing.
+/// The share of reconnections that must succeed: failed ones did no work, and waited for nothing.
 const SUCCESS: f64 = 0.999;
 
 /// One that a number decides.
 struct Target {
     what: String,
-    /// What kind of number it is.
+    /// The kind of the number.
     kind: &'static str,
     measured: f64,
     unit: &'static str,
     known: Known,
-    /// The share that succeeded, where it is smallest.
+    /// The lowest share that succeeded.
     success: f64,
-    /// The least or the most that it may be; `None` if it is shown for what it says of the others.
+    /// The lower or upper limit; `None` if it is only shown for context.
     bound: Option<Bound>,
 }
 
@@ -39,7 +39,7 @@ struct Target {
 enum Known {
     /// It lies in between, with 95 % confidence or more.
     Between(f64, f64),
-    /// Its samples are too few to say.
+    /// Too few samples to decide.
     TooFew,
     /// It is of one run, which kept no samples of it.
     OneRun,
@@ -167,8 +167,8 @@ fn work(
     })
 }
 
-/// How many round trips sooner the median request was accepted: one, but for what the machine's scheduling takes; work
-/// saved comes on top.
+/// Returns how many round trips sooner the median request was accepted: one, minus the effects of the machine's
+/// scheduling, plus the work saved.
 fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
     let success = success_of_load(fast).min(success_of_load(slow));
     let [fast, slow] = [fast, slow].map(|cell| numbers::median_of(&cell.first_accepted_us));
@@ -189,7 +189,7 @@ fn sooner(what: String, fast: &LoadCell, slow: &LoadCell) -> Option<Target> {
     })
 }
 
-/// (e) beside (d), on each link that has a distance.
+/// Compares (e) with (d), on each link with a distance.
 fn beside_d(inputs: &Inputs) -> Vec<Target> {
     let cells: Vec<_> = inputs.plain(Through::Endpoints).collect();
     let median = |cell: &Cell| numbers::median(cell, RESPONSE_MS);
@@ -203,7 +203,7 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
         });
         let Some(fs) = fs else { continue };
         let Some((fs_ms, baseline_ms)) = median(fs).zip(median(baseline)) else { continue };
-        // What both wait for is taken from both.
+        // Subtracts what both wait for.
         let target = |what: &str, kind, waited_ms: f64, bound| Target {
             what: format!(
                 "{}: the response of (e) beside (d), both X25519{what}",
@@ -228,8 +228,7 @@ fn beside_d(inputs: &Inputs) -> Vec<Target> {
     targets
 }
 
-/// Between which numbers the ratio of two medians is, without what both waited for; it is not known where nothing may be
-/// left of one.
+/// Returns the bounds of the ratio of two medians, without what both waited for; unknown if nothing may be left of one.
 fn ratio(one: &Median, other: &Median, waited: f64) -> Known {
     let both = one.interval.zip(other.interval);
     Known::of(both.filter(|((one, _), (other, _))| one.min(*other) > waited).map(

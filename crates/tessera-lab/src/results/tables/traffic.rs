@@ -1,4 +1,4 @@
-//! What an observer of the path learns from sizes and times.
+//! What an observer on the path learns from sizes and times.
 
 use crate::page::words;
 use crate::results::input::Inputs;
@@ -29,7 +29,7 @@ pub(super) fn accuracy(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The confusion matrices of an observer who looks at everything.
+/// The confusion matrices of an observer who uses everything.
 pub(super) fn confusion(inputs: &Inputs) -> Option<Table> {
     let whole: Vec<_> =
         confusions(inputs).filter(|table| table.features == Features::Both).collect();
@@ -48,7 +48,7 @@ pub(super) fn confusion(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What padding costs.
+/// The cost of padding.
 pub(super) fn padding(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes in TLS records of a connection with one registration, and how long it took, by padding: medians.",

@@ -65,7 +65,7 @@ fn the_time_of_the_link_is_apart_from_the_work_of_the_ends() {
     assert_eq!(fs[4], "201.0");
 }
 
-/// The link's time is what an option must wait for. One that waits longer, whatever for, has that beyond the link.
+/// The link accounts for the time that an option must wait. Any longer wait counts as beyond the link.
 #[test]
 fn a_round_trip_too_many_is_not_the_links() {
     let mut report = roaming();
@@ -137,7 +137,7 @@ fn two_sepps_are_measured_by_registrations_too() {
     assert_eq!(full[4..], ["6.000", "7.000", "2.500", "3.500", "30.00", "40.00"]);
 }
 
-/// What is measured, and whether it is reached, of the rows that begin so.
+/// Returns the measurements and the verdicts of the rows that begin like this.
 fn judged(table: &Table, start: &str) -> Vec<[String; 2]> {
     let rows = table.rows.iter().filter(|row| row.name.starts_with(start));
     rows.map(|row| [0, 4].map(|at: usize| row.cells[at].clone())).collect()
@@ -218,7 +218,7 @@ fn the_vault_of_a_storm_is_counted_by_the_ticket() {
     assert_eq!(vault(&report), "–");
 }
 
-/// Nobody takes the largest of a few for what one in a thousand exceeds.
+/// The maximum of a few samples must not pass for what one in a thousand exceeds.
 #[test]
 fn a_quantile_is_shown_where_there_are_samples_enough() {
     // A hundred samples each: 99 of 335 ms, one of twice that.
@@ -239,7 +239,7 @@ fn a_quantile_is_shown_where_there_are_samples_enough() {
 #[test]
 fn an_option_pays_as_the_break_even_says() {
     let table = table("break-even");
-    // (e) psk_ke beside (a): a round trip of 134 ms sooner; and each ticket costs 40 µs of work.
+    // (e) psk_ke against (a): a round trip of 134 ms sooner; and each ticket costs 40 µs of work.
     let cells = row(&table, "(e) 0-RTT FS, X25519, psk_ke beside (a) full handshake, X25519");
     let gain: f64 = cells[0].parse().unwrap();
     assert!((133.0..134.0).contains(&gain), "{gain}");
@@ -247,7 +247,7 @@ fn an_option_pays_as_the_break_even_says() {
     assert!(table.rows.iter().all(|row| !row.name.starts_with("(a)")));
 }
 
-/// What the report says of its own flows doesn't count.
+/// The report's own evaluation of its flows doesn't count.
 #[test]
 fn the_confusion_of_options_is_made_from_the_flows() {
     let confusion = table("confusion");
@@ -296,7 +296,7 @@ fn the_page_has_every_table_and_no_script_of_a_report() {
     let empty = page::render(&Inputs::default(), &tables::all(&Inputs::default()), false);
     assert!(empty.contains("Table 5: sending and receiving: not recorded yet"));
     assert!(!empty.contains("<figure>"));
-    // What isn't there has no link, and nobody reads ids.
+    // A missing report has no link, and ids don't show.
     assert!(!empty.contains("href=\"roaming.") && !empty.contains(".json\""), "{empty}");
     assert!(page.contains("href=\"roaming.md\"") && page.contains("<caption>Storms: all"));
     assert!(!page.contains("<caption>table 5") && !page.contains("<caption>not run"));

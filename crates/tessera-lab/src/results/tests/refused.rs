@@ -55,7 +55,7 @@ fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
         assert!(what.contains(words), "{words}: {what}");
         assert!(what.contains(first) || what.contains("experiment"), "{what}");
     }
-    // What was measured was run.
+    // A measured cell can't also be listed as not run.
     let mut report = roaming();
     report["not_run"][0]["link"] = report["cells"][0]["link"].clone();
     assert!(refusal(&report, &load(), &traffic()).1.contains("is there twice"));

@@ -9,7 +9,7 @@ use crate::topology;
 use crate::variants::{Store, Suite, Variant};
 use crate::ways::{Mode, Way};
 
-/// How long option number `index` takes, in µs, beyond its link: each is told from the others.
+/// Returns how long option number `index` takes, in µs, beyond its link: different for each option.
 fn work_us(index: usize) -> f64 {
     100.0 + 10.0 * index as f64
 }

@@ -1,12 +1,12 @@
-//! What a ticket costs that was made beforehand.
+//! The cost of tickets that are made beforehand.
 
 use crate::bench::{SESSIONS_AT_ONCE, us};
 use crate::in_memory::Made;
 use crate::roaming::report::Issuing;
 use crate::statistics::Median;
 
-/// What connections that brought tickets took more than those right after them that brought none, for each ticket: the
-/// median.
+/// Returns the cost per ticket, as the median difference between connections that brought tickets and those right after
+/// them that brought none.
 pub(super) fn of_a_ticket(pairs: &[[Made; 2]]) -> Issuing {
     let each = |value: fn(&Made) -> f64| {
         let more = pairs.iter().map(|[with, without]| value(with) - value(without));

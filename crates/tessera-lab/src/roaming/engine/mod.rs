@@ -1,5 +1,4 @@
-//! Measuring in memory, at a round-trip time of nothing: what the engine and its cryptography take, and no
-//! kernel.
+//! Measures in memory, without distance: the time of the engine and its cryptography, without a kernel.
 
 mod issuing;
 mod operations;
@@ -27,18 +26,18 @@ use crate::statistics::Median;
 /// Reconnections before the first that counts.
 const WARM_UP: usize = 10;
 
-/// How often each of several cells has its turn. What a machine does beside changes within minutes, and by more than
-/// cells differ; so it falls on all of them that are measured together. Those that an earlier run had finished are not.
+/// How often each of several cells has its turn. Other load of the machine changes within minutes, and by more than
+/// cells differ; so it affects all cells that are measured together, but not those that an earlier run had finished.
 const TURNS: usize = 10;
 
-/// How many tickets lie ready at once: fewer than any vault gives one client.
+/// How many tickets are ready at once: fewer than any vault allows one client.
 pub(super) const READY: usize = 600;
 
 /// Measures cells, in turns; `done` is called after each reconnection. With each there is the etcd that holds its
 /// one-time keys, if one does, or why there is none.
 ///
 /// # Errors
-/// Why a cell has no numbers, in words.
+/// The error is why a cell has no numbers.
 pub(super) fn measure(
     cells: Vec<(&CellName, Result<Option<SocketAddr>, String>)>,
     pki: &Pki,
@@ -91,7 +90,7 @@ impl<'n> Measurement<'n> {
         }
     }
 
-    /// Reconnects until there are so many samples.
+    /// Reconnects until there are this many samples.
     fn reach(&mut self, samples: usize, done: impl Fn()) -> Result<(), LabError> {
         let way = self.name.variant.way();
         while self.made.len() < samples {
@@ -116,7 +115,7 @@ impl<'n> Measurement<'n> {
         Ok(())
     }
 
-    /// What is apart from the samples, and all together.
+    /// Measures what is separate from the samples, and returns the complete cell.
     fn finish(self, timers: &Timers) -> Result<Cell, LabError> {
         let Self { name, ends, made, collected, repetitions, .. } = self;
         let mode = name.variant.mode;
@@ -182,8 +181,8 @@ impl Ends {
         })
     }
 
-    /// Gets at least so many tickets, by full handshakes; those are given back, each with one without tickets, which
-    /// came right after it: what tickets cost is the difference.
+    /// Gets at least this many tickets, by full handshakes; returns these, each with one without tickets, made right
+    /// after it: the difference is the cost of the tickets.
     fn collect(
         &self,
         wanted: usize,
@@ -221,7 +220,7 @@ fn sample(made: &Made) -> Sample {
     }
 }
 
-/// The last flight to the server is half a round trip; each answer is the other half of one.
+/// The last flight to the server is half a round trip; each answer is the other half.
 fn round_trips(made: &[Made]) -> RoundTrips {
     RoundTrips {
         first_byte: made.first().map(|made| f64::from(made.flights) - 0.5),

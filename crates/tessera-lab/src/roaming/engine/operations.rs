@@ -1,5 +1,4 @@
-//! What each operation of a reconnection takes. Timed connections are slower, so these are apart from the
-//! samples.
+//! The time of each operation of a reconnection. Timed connections are slower, so they are separate from the samples.
 
 use std::collections::VecDeque;
 
@@ -26,7 +25,7 @@ impl Timers {
     }
 }
 
-/// Times the operations of some reconnections more: of no more than so many.
+/// Times the operations of further reconnections, up to this many.
 pub(super) fn of_a_reconnection(
     ends: &Ends,
     timers: &Timers,
@@ -39,7 +38,7 @@ pub(super) fn of_a_reconnection(
         ends.collect(timed, &mut tickets)?;
     }
     let (mut client, mut server) = (Vec::new(), Vec::new());
-    // What the configurations themselves did.
+    // Discard the operations of making the configurations.
     timers.client.take();
     timers.server.take();
     for _ in 0..timed {

@@ -60,7 +60,7 @@ fn in_memory_each_variant_takes_its_round_trips_and_moments_are_in_order() {
     }
 }
 
-/// What a ticket of a kind brings on the wire, its key included.
+/// A ticket's size on the wire differs by that of its key.
 #[test]
 fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
     let bytes = |key: &str| {
@@ -74,7 +74,7 @@ fn a_ticket_with_a_hybrid_key_is_as_much_longer_as_its_key() {
     assert!((1184..1188).contains(&(hybrid - classical)), "{hybrid} - {classical}");
 }
 
-/// Each cell has what it has, whatever happens to those beside it.
+/// A cell that fails doesn't affect the others.
 #[test]
 fn cells_without_a_store_say_why_and_those_beside_them_are_measured() {
     let (pki, timers) = (Pki::new().unwrap(), Timers::new());

@@ -1,5 +1,5 @@
-//! Samples as columns: `{ "send_us": [1.5, 1.25], ... }`, for a report of all cells as rows would be three times as
-//! long, most of it names. What no reconnection has is no column; what one hasn't is null.
+//! Samples as columns: `{ "send_us": [1.5, 1.25], ... }`, since a report of all cells as rows would be three times as
+//! long, most of it names. A column without values is absent; a missing value is null.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ const COLUMNS: [Column; 10] = [
     ("server_cpu_us", |it| &mut it.server_cpu_us),
 ];
 
-/// To a hundredth of a microsecond, which is more than clocks tell.
+/// To a hundredth of a microsecond, which exceeds the resolution of clocks.
 pub(in crate::roaming) fn serialize<S: Serializer>(
     samples: &[Sample],
     serializer: S,

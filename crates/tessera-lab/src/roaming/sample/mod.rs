@@ -1,4 +1,4 @@
-//! What is measured of one reconnection.
+//! The measurements of one reconnection.
 
 pub(super) mod columns;
 
@@ -17,16 +17,16 @@ use serde::{Deserialize, Serialize};
 ///   brings the request (without early data the client's second, with early data its first) at the server
 ///   until the client's application holds the whole response.
 ///
-/// Both have the server's work on that flight in them. The paper's total is their sum, and so has it twice; the
-/// time from the client's beginning to the response, which has it once, is `response_us` without `tcp_us`.
+/// Both include the server's work on that flight. The paper's total is their sum, and so includes it twice; the time
+/// from the client's beginning to the response, which includes it once, is `response_us` without `tcp_us`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sample {
     /// The paper's sending latency.
     pub(crate) send_us: Option<f64>,
     /// The paper's receiving latency.
     pub(crate) receive_us: Option<f64>,
-    /// connect() returned; absent in memory. This and the next three are since the client began: since
-    /// before connect(), where there is one.
+    /// connect() returned; absent in memory. This and the next three count from the client's beginning: from before
+    /// connect(), if there is one.
     pub(crate) tcp_us: Option<f64>,
     /// The server's application held the first byte of an accepted request.
     pub(crate) first_byte_us: Option<f64>,
@@ -34,13 +34,12 @@ pub(crate) struct Sample {
     pub(crate) handshake_us: Option<f64>,
     /// The client's application held the response.
     pub(crate) response_us: Option<f64>,
-    /// In the client's calls of the engine: processor time; in memory the time of the clock, which is the
-    /// same where nothing waits.
+    /// The time in the client's calls of the engine: processor time; in memory wall-clock time, which is the same if
+    /// nothing waits.
     pub(crate) client_engine_us: Option<f64>,
     /// In the server's calls of the engine.
     pub(crate) server_engine_us: Option<f64>,
-    /// Processor time of the client's process, with the kernel's work for it; absent where both ends are one
-    /// process.
+    /// Processor time of the client's process, including the kernel's work for it; absent if both ends are one process.
     pub(crate) client_cpu_us: Option<f64>,
     /// Processor time of the server's process.
     pub(crate) server_cpu_us: Option<f64>,

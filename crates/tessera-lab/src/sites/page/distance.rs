@@ -39,8 +39,8 @@ impl Distance {
         all
     }
 
-    /// How much later the first byte arrives with early data at the wrong site than without any, in
-    /// milliseconds; earlier, if negative.
+    /// Returns how much later the first byte arrives with early data at the wrong site than without any, in
+    /// milliseconds; negative if earlier.
     pub(super) fn later(&self) -> f64 {
         self.away.value - self.without.value
     }
@@ -49,8 +49,8 @@ impl Distance {
         is_sooner(&self.away, &self.without)
     }
 
-    /// The share of connections that must come home for early data to pay on average, where
-    /// those that come home gain and the others lose. `None` if none gain.
+    /// Returns the share of connections that must come home for early data to pay on average, if those gain and the
+    /// others lose. `None` if none gain.
     pub(super) fn share_at_home(&self) -> Option<f64> {
         let gain = self.without.value - self.home.value;
         let loss = self.later().max(0.0);
@@ -79,7 +79,7 @@ impl Distance {
     }
 }
 
-/// Whether samples can tell that one is sooner than another.
+/// Whether the samples show that one is sooner than another.
 fn is_sooner(one: &Median, other: &Median) -> bool {
     match (one.interval, other.interval) {
         (Some((_, latest)), Some((earliest, _))) => latest < earliest,
@@ -87,7 +87,7 @@ fn is_sooner(one: &Median, other: &Median) -> bool {
     }
 }
 
-/// Milliseconds that are a difference, and so less certain than what they are the difference of.
+/// Formats a difference in milliseconds, which is less certain than its operands.
 fn rounded(ms: f64) -> String {
     if ms < 1.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
@@ -100,7 +100,7 @@ pub(super) fn at_least(share: f64) -> String {
     }
 }
 
-/// The answer, from the medians; the distances begin with the nearest.
+/// Returns the answer, from the medians; the distances begin with the nearest.
 pub(super) fn answer(distances: &[Distance]) -> String {
     let (Some(nearest), Some(farthest)) = (distances.first(), distances.last()) else {
         return "Nothing was measured that could tell.".to_owned();

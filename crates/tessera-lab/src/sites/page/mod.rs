@@ -15,7 +15,7 @@ use crate::sites::report::{Report, Row, Sample};
 use crate::statistics::Median;
 use distance::Distance;
 
-/// One of the lines of a strip: its name, and what it shows of a sample.
+/// A line of a strip: its name, and its value in a sample.
 type Lane = (&'static str, fn(&Sample) -> Option<f64>);
 
 const LANES: [Lane; 4] = [
@@ -48,7 +48,7 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
     document(report.experiment, &body, report)
 }
 
-/// What was measured, where, and how to repeat it.
+/// Describes the setting, and how to repeat the experiment.
 fn head(report: &Report) -> String {
     let Report { seed, machine, link, between_sites, rows, .. } = report;
     let repetitions = rows.first().map_or(0, |row| row.samples.len());
@@ -151,7 +151,7 @@ fn comparison(rtt: &str, distances: &[Distance]) -> String {
     tables::numbers(&caption, &columns, &rows)
 }
 
-/// What the client was told, how often its request was executed, and what that means.
+/// Lists the client's verdict, the executions of its request, and what that means.
 fn told(rows: &[Row]) -> String {
     let rows: Vec<_> = worst(rows)
         .into_iter()
@@ -182,7 +182,7 @@ fn told(rows: &[Row]) -> String {
     )
 }
 
-/// What was told on each path, and the most executions at any link and distance.
+/// Returns the verdict on each path, and the most executions at any link and distance.
 fn worst(rows: &[Row]) -> Vec<(Path, Option<EarlyDataOutcome>, u32)> {
     let mut paths: Vec<(Path, Option<EarlyDataOutcome>, u32)> = Vec::new();
     for row in rows {
@@ -241,7 +241,7 @@ fn numbers(rtt: &str, rows: &[Row]) -> String {
     tables::numbers(&caption, &columns, &rows)
 }
 
-/// What a lane shows, in milliseconds, of the samples that have it.
+/// Returns the value of a lane, in milliseconds, for the samples that have it.
 fn ms(row: &Row, value: fn(&Sample) -> Option<f64>) -> impl Iterator<Item = f64> {
     row.samples.iter().filter_map(value).map(|us| us / 1e3)
 }
@@ -251,7 +251,7 @@ fn rtt(rows: &[Row]) -> String {
     words::plain(rows.first().map_or(0.0, |row| row.rtt_ms))
 }
 
-/// A row as one word, by which programs find it.
+/// Returns a row as a key, for programs.
 fn key(row: &Row) -> String {
     format!("{}@{}/{}", row.path.name(), words::plain(row.rtt_ms), words::plain(row.site_rtt_ms))
 }

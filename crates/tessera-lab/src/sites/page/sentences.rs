@@ -1,9 +1,9 @@
-//! What a path is, and what its client was told, in words.
+//! Explains a path, and its client's verdict, in words.
 
 use crate::control::EarlyDataOutcome;
 use crate::sites::path::Path;
 
-/// What a path is.
+/// Describes a path.
 pub(super) fn path(path: Path) -> &'static str {
     match path {
         Path::Home => "early data, at the site that issued the ticket",
@@ -14,8 +14,7 @@ pub(super) fn path(path: Path) -> &'static str {
     }
 }
 
-/// What it means that a client was told this, and that the adversary had the request executed so
-/// often.
+/// Explains a client's verdict, given this many executions by the adversary.
 pub(super) fn of(told: Option<EarlyDataOutcome>, executions: u32) -> String {
     let told = match told {
         None => {

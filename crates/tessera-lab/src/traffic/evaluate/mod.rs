@@ -1,4 +1,4 @@
-//! How well flows tell the options apart, and what padding costs: made from the flows alone.
+//! How well flows reveal the options, and the cost of padding: computed from the flows alone.
 
 use super::features;
 use super::random::Random;
@@ -10,7 +10,7 @@ use crate::variants::PaperOption;
 /// In how many parts the flows are cut, if there are enough.
 pub(crate) const FOLDS: usize = 10;
 
-/// Tells the options apart in each setting, with each choice of features.
+/// Classifies the options in each setting, with each choice of features.
 pub(crate) fn confusion(flows: &[Flow], seed: u64) -> Confusion {
     let settings = settings(flows);
     let folds = settings.iter().map(|setting| folds(&setting.flows)).min().unwrap_or(FOLDS);
@@ -20,7 +20,7 @@ pub(crate) fn confusion(flows: &[Flow], seed: u64) -> Confusion {
     Confusion { folds, tables: tables.collect() }
 }
 
-/// What each option costs in each setting.
+/// Returns the cost of each option in each setting.
 pub(crate) fn costs(flows: &[Flow]) -> Vec<PaddingCost> {
     let costs = settings(flows).into_iter().flat_map(|setting| {
         let options = options(&setting.flows);
@@ -124,14 +124,14 @@ impl Setting<'_> {
         }
     }
 
-    /// A question in words.
+    /// Formats a question.
     fn words(&self, features: Features, asks: Question) -> Option<String> {
         let (name, _) = features::of(self.flows.first()?, features).swap_remove(asks.number);
         Some(format!("{name} > {}", asks.above))
     }
 }
 
-/// The part of each example: those of one class are dealt out evenly, in an order that the seed decides.
+/// Assigns each example to a fold: those of one class are distributed evenly, in an order that depends on the seed.
 fn deal(examples: &[Example], classes: usize, folds: usize, seed: u64) -> Vec<usize> {
     let mut random = Random::new(seed);
     let mut fold_of = vec![0; examples.len()];

@@ -1,10 +1,10 @@
-//! The classifier on flows whose answer is known.
+//! The classifier on flows with known answers.
 
 use super::*;
 use crate::traffic::samples;
 use crate::ways::Mode;
 
-/// So many flows of two options; `records` makes those of one from its number and whether it is the second.
+/// Returns this many flows of two options; `records` makes those of one from its number and whether it is the second.
 fn flows(count: usize, records: impl Fn(usize, bool) -> Vec<(i64, u64)>) -> Vec<Flow> {
     (0..count)
         .flat_map(|n| {
@@ -59,7 +59,7 @@ fn options_of_different_times_are_told_by_times_and_not_by_sizes() {
     assert!((0.25..0.75).contains(&sizes), "{sizes}");
 }
 
-/// What padding can reach tells nothing here, and what it can't reach tells all.
+/// Here, the sizes that padding can change reveal nothing, and the others reveal everything.
 #[test]
 fn plaintext_records_are_no_protected_sizes() {
     let mut flows = flows(40, |n, second| {

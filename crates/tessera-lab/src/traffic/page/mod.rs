@@ -50,13 +50,13 @@ fn head(report: &Report) -> String {
     )
 }
 
-/// What the letters are.
+/// The explanation of the letters.
 const OPTIONS: &str = "(a) is a full handshake, (b) psk_ke, (c) psk_dhe_ke, (d) replayable early data, (d') \
                        the same with tickets of a single use, (e) forward-secret early data. (d) and (d') \
                        send the same, so that nobody can tell them apart. Key exchanges and kinds of \
                        one-time keys take turns within an option.";
 
-/// How well the options are told apart.
+/// Shows how well the options are distinguished.
 fn told(confusion: &Confusion) -> String {
     let percent = |table: &ConfusionTable| LaneData::Bar(table.accuracy * 1e2);
     let strips = settings(confusion).filter_map(|tables| {
@@ -138,7 +138,7 @@ const SIGNS: &str = "A caption has what a tree grown on all flows asks first. Wh
                      record 2 size &gt; -110 asks whether record 2 is the client's, or the server's and shorter than \
                      110 bytes.";
 
-/// What padding costs.
+/// Shows the cost of padding.
 fn costs(costs: &[PaddingCost]) -> String {
     let rows: Vec<_> = costs
         .iter()
@@ -161,7 +161,7 @@ fn costs(costs: &[PaddingCost]) -> String {
     )
 }
 
-/// How many times the bytes of the same option without padding, where that was recorded.
+/// Returns the ratio to the bytes of the same option without padding, if that was recorded.
 fn factor(cost: &PaddingCost, costs: &[PaddingCost]) -> String {
     let bytes = |cost: &PaddingCost| cost.client_bytes + cost.server_bytes;
     let same = |other: &&PaddingCost| {
@@ -172,12 +172,12 @@ fn factor(cost: &PaddingCost, costs: &[PaddingCost]) -> String {
         .map_or_else(|| NOTHING.to_owned(), |other| format!("{:.2}", bytes(cost) / bytes(other)))
 }
 
-/// A setting as one word.
+/// Returns a setting as a key.
 fn key(rtt_ms: f64, padded: Option<u16>) -> String {
     format!("{}/{}", plain(rtt_ms), padding(padded))
 }
 
-/// A setting in words.
+/// Describes a setting.
 fn words(rtt_ms: f64, padded: Option<u16>) -> String {
     format!("{} ms, padding {}", plain(rtt_ms), padding(padded))
 }

@@ -1,4 +1,4 @@
-//! What the page holds, whatever a browser makes of it.
+//! The contents of the page, without a browser.
 
 use tessera_link::{LinkKind, LinkParameters};
 
@@ -45,7 +45,7 @@ fn the_traffic_page_has_every_setting_every_matrix_and_every_cost() {
         has(&format!("data-row=\"{setting}/cost/a\""), 1);
     }
     has("100.0 (", 3 * 2);
-    // In the caption, and in the label of what scrolls.
+    // In the caption, and in the label of the element that scrolls.
     has("asked first: record 1 size &gt; 603.5", 2 * 2 * 2);
     has("What the server sends has sizes below 0", 1);
     has("<b>", 0);

@@ -1,4 +1,4 @@
-//! What is held on the heap.
+//! Heap memory.
 
 use crate::bithac::CertificateWay;
 use crate::results::bithac::input::Inputs;
@@ -6,7 +6,7 @@ use crate::results::bithac::targets::ratio;
 use crate::results::numbers::nothing;
 use crate::results::table::Table;
 
-/// What peers take.
+/// The memory of peers.
 pub(in crate::results::bithac) fn memory(inputs: &Inputs) -> Option<Table> {
     let counts: Vec<_> = inputs.memory().next()?.held.iter().map(|held| held.entries).collect();
     let heads: Vec<_> = counts.iter().map(|count| format!("{count} peers")).collect();
@@ -32,7 +32,7 @@ pub(in crate::results::bithac) fn memory(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What an end holds when it holds most, with so many peers remembered.
+/// The peak memory of an end that remembers this many peers.
 pub(in crate::results::bithac) fn fullest(inputs: &Inputs) -> Option<Table> {
     let counts: Vec<_> = inputs.memory().next()?.held.iter().map(|held| held.entries).collect();
     let heads: Vec<_> = counts.iter().map(|count| format!("{count} peers")).collect();
@@ -53,7 +53,7 @@ pub(in crate::results::bithac) fn fullest(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What very many clients take.
+/// The memory of very many clients.
 pub(in crate::results::bithac) fn many(inputs: &Inputs) -> Option<Table> {
     inputs.bithac.as_ref()?;
     let mut table = Table::new(
@@ -97,7 +97,7 @@ pub(in crate::results::bithac) fn many(inputs: &Inputs) -> Option<Table> {
     Some(table)
 }
 
-/// What both ends hold when they hold most.
+/// The peak memory of both ends.
 pub(in crate::results::bithac) fn peaks(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Bytes that an end holds on the heap when it holds most in a connection with chains of three, what its cache \

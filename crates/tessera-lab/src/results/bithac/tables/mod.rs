@@ -1,4 +1,4 @@
-//! What was measured, as tables.
+//! The measurements, as tables.
 
 mod bytes;
 mod energy;
@@ -23,7 +23,7 @@ use crate::experiment;
 use crate::results::numbers::nothing;
 use crate::results::table::Table;
 
-/// The ways that an observer can tell apart, in the order of columns.
+/// The ways that an observer can distinguish, in the order of columns.
 const WAYS: [CertificateWay; 12] = [
     CertificateWay::Full,
     CertificateWay::Zlib,

@@ -1,4 +1,4 @@
-//! What was recorded: the reports, the ways, the certificates, and what failed.
+//! What was recorded: the reports, the ways, the certificates, and the failures.
 
 use super::WAYS;
 use crate::bithac::CertificateWay;
@@ -56,7 +56,7 @@ pub(in crate::results::bithac) fn chains(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What certificates travel in.
+/// The forms of certificates.
 pub(in crate::results::bithac) fn ways(inputs: &Inputs) -> Option<Table> {
     inputs.bithac.as_ref()?;
     let mut table = Table::new(
@@ -70,7 +70,7 @@ pub(in crate::results::bithac) fn ways(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Connections that failed, and were made again.
+/// Connections that failed and were repeated.
 pub(in crate::results::bithac) fn failed(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Connections that failed, by reason: they have no samples. No row: none failed.",

@@ -1,4 +1,4 @@
-//! What both ends compute.
+//! The computation of both ends.
 
 use crate::bithac::CertificateWay;
 use crate::bithac::report::{End, Work};
@@ -10,7 +10,7 @@ use crate::results::numbers::{nothing, short};
 use crate::results::table::Table;
 use crate::statistics::Median;
 
-/// What both ends compute.
+/// The computation of both ends.
 pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "Connections in memory, with a message each way: signatures that each end checked, its CertificateVerify \
@@ -57,7 +57,7 @@ pub(in crate::results::bithac) fn work(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// What each end computes where it knows the other's chain, beside what it does where it doesn't.
+/// The computation of each end if it knows the other's chain, next to that if it doesn't.
 pub(in crate::results::bithac) fn ends(inputs: &Inputs) -> Option<Table> {
     let mut table = Table::new(
         "The same by end: microseconds, and as a share of the full handshake's; and how many signatures fewer an end checks \
@@ -94,7 +94,7 @@ pub(in crate::results::bithac) fn ends(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// Why there are no instructions, where there are none.
+/// Why there are no instructions, if so.
 pub(in crate::results::bithac) fn uncounted(inputs: &Inputs) -> Option<Table> {
     let report = inputs.bithac.as_ref()?;
     let mut table = Table::new(
