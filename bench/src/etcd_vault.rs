@@ -2,8 +2,7 @@
 //!
 //! `cargo run --profile dist --package tessera-bench --bin etcd-vault [COUNT] [DIRECTORY]`
 //!
-//! etcd writes to the disk of DIRECTORY and waits for it (fsync) before it answers: that is what this
-//! measures first of all.
+//! etcd writes to the disk of DIRECTORY and waits for it (fsync) before it answers: that dominates the measurement.
 
 use std::path::PathBuf;
 use std::sync::Arc;

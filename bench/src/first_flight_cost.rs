@@ -1,6 +1,6 @@
-//! Makes connections that come back with early data, for callgrind to count what a client executes:
-//! `first-flight-cost MODE COUNT`, MODE `connect` or `first-flight`. `bench/first-flight-cost` compares the two; see
-//! README.md. The function `client_side` is what to collect.
+//! Makes connections that resume with early data, for callgrind to count a client's instructions: `first-flight-cost
+//! MODE COUNT`, MODE `connect` or `first-flight`. `bench/first-flight-cost` compares the two; see README.md. Collect
+//! the function `client_side`.
 
 use std::env;
 use std::future::{Future, poll_fn};

@@ -1,4 +1,4 @@
-//! What the benchmarks share.
+//! Shared by the benchmarks.
 
 pub mod numbers;
 mod program;

@@ -48,7 +48,7 @@ fn main() {
     });
     let rate = |(time, busy): (Duration, Duration)| {
         let million = |time: Duration| kept as f64 / time.as_secs_f64() / 1e6;
-        // On a machine with other work the second number is what the vault itself can do.
+        // On a machine with other load the second number is the capacity of the vault itself.
         let share = million(busy) * threads as f64;
         format!("{:.2} million/s; {share:.2} if no processor did anything else", million(time))
     };
@@ -84,7 +84,7 @@ fn put_one(vault: &MemoryVault, handle: &FlightHandle, key: &Key, client: Option
     assert!(vault.put(put).is_ok(), "there is room");
 }
 
-/// What is kept of a key.
+/// The stored part of a key.
 struct Key {
     name: &'static str,
     kind: NamedGroup,
@@ -104,8 +104,7 @@ const HYBRID_SEED: Key = Key {
 const HYBRID_EXPANDED: Key =
     Key { name: "X25519MLKEM768, expanded", form: KeyForm::Expanded, len: 2432, ..HYBRID_SEED };
 
-/// Runs `job` in threads that begin together, and says how long the last one took, and how long
-/// processors were busy with all of them.
+/// Runs `job` in threads that begin together; returns how long the last one took, and the processor time of all.
 fn run(threads: usize, job: impl Fn(usize) + Sync) -> (Duration, Duration) {
     let start = Barrier::new(threads + 1);
     let busy =
@@ -140,7 +139,7 @@ fn secret(key: &Key) -> OneTimeSecret {
     }
 }
 
-/// As good as random: the vault hashes ids with a key of its own.
+/// As good as random: the vault hashes ids with its own key.
 fn handle(number: u64) -> FlightHandle {
     let mut id = [0; 32];
     for (index, part) in id.chunks_exact_mut(8).enumerate() {

@@ -2,7 +2,7 @@
 
 use std::{fs, thread};
 
-/// The middle, or what is between the two in the middle.
+/// Returns the median; of an even number of values the mean of the middle two.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

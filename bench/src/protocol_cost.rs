@@ -1,7 +1,7 @@
-//! Runs handshakes on the null provider, for callgrind to count: what is left is protocol code.
+//! Runs handshakes on the null provider, for callgrind to count: only protocol code is left.
 //!
-//! `protocol-cost MODE COUNT`, MODE one of full, psk-dhe, psk-only, 0rtt-fs, 0rtt-fs-psk-ke. The
-//! functions `client_side` and `server_side` are what to collect; see README.md.
+//! `protocol-cost MODE COUNT`, MODE one of full, psk-dhe, psk-only, 0rtt-fs, 0rtt-fs-psk-ke. Collect the functions
+//! `client_side` and `server_side`; see README.md.
 
 use std::env;
 use std::process::ExitCode;

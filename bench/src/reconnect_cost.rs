@@ -1,5 +1,5 @@
-//! What a server's engine pays for each way of coming back, with real cryptography and the embedded
-//! ring and vault: `reconnect-cost HANDSHAKES ROUNDS`. See README.md.
+//! What a server's engine pays for each way of reconnecting, with real cryptography and the embedded ring and vault:
+//! `reconnect-cost HANDSHAKES ROUNDS`. See README.md.
 
 use std::env;
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tessera_bench::{REQUEST, ResumedByRustls, Scene, WAYS};
 
-/// What the others are compared with.
+/// The way that the others are compared with.
 const BASELINE: usize = 0;
 
 fn main() -> ExitCode {
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     let mut of_rustls = Vec::with_capacity(rounds);
     let mut samples = vec![Vec::with_capacity(rounds); WAYS.len()];
     for _ in 0..rounds {
-        // In turn, so that what else the machine does meets all of them.
+        // In turn, so that other load of the machine affects all of them.
         of_rustls.push(rustls.round(handshakes).server);
         for (scene, samples) in scenes.iter().zip(&mut samples) {
             samples.push(scene.round(handshakes).server);
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let rows = WAYS.iter().map(|way| way.name).zip(&samples);
     for (name, samples) in [("rustls: psk-dhe, hybrid", &of_rustls)].into_iter().chain(rows) {
         let time = median(samples);
-        // Of the same round: whatever else the machine did met both.
+        // Of the same round: other load of the machine affected both.
         let of_round = samples
             .iter()
             .zip(&of_rustls)

@@ -53,7 +53,7 @@ impl ResumedByRustls {
         Self { client: Arc::new(client), server: Arc::new(server) }
     }
 
-    /// What one connection costs, on average; each resumes the one before.
+    /// Returns the average cost of a connection; each resumes the one before.
     pub fn round(&self, handshakes: usize) -> Cost {
         self.connect();
         let mut total = Cost::default();

@@ -1,4 +1,4 @@
-//! How fast bulk data goes through Tessera's streams, next to those of tokio-rustls.
+//! How fast bulk data passes through Tessera's streams, compared with those of tokio-rustls.
 //!
 //! `throughput [MIB [ROUNDS]]` sends MIB mebibytes each way between every pair of stacks, ROUNDS
 //! times in turn, in one thread; see README.md.
@@ -29,8 +29,7 @@ fn main() -> Result<(), Failure> {
     for way in [Way::Pipe, Way::Loopback] {
         for direction in [Direction::ToServer, Direction::ToClient] {
             let mut spent = vec![Vec::new(); PAIRS.len()];
-            // In turn, so that a machine that becomes slower is slower for everybody. The first
-            // round only warms up.
+            // In turn, so that a machine that becomes slower affects all of them. The first round only warms up.
             for round in 0..=rounds {
                 for (pair, spent) in PAIRS.iter().zip(&mut spent) {
                     let time =
@@ -54,7 +53,7 @@ enum Stack {
     Rustls,
 }
 
-/// Who sends, and who receives.
+/// The sender, and the receiver.
 type Pair = (Stack, Stack);
 
 const PAIRS: [Pair; 4] = [
@@ -224,5 +223,5 @@ fn of_rustls(identity: &Identity) -> (Vec<CertificateDer<'static>>, PrivateKeyDe
     (chain, PrivateKeyDer::Pkcs8(identity.key.clone().into()))
 }
 
-/// What is written and read at once: four of the largest records.
+/// The size of each write and read: four of the largest records.
 const PIECE: usize = 64 * 1024;

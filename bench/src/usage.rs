@@ -1,4 +1,4 @@
-//! What processes have used.
+//! The resources that processes have used.
 
 use std::fs;
 use std::io::{Error, Result};

@@ -1,5 +1,5 @@
-//! The ways of coming back, with real cryptography and the embedded ring and vault, and what each costs
-//! either side's engine.
+//! The ways of reconnecting, with real cryptography and the embedded ring and vault, and the cost of each for either
+//! side's engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use tessera_harness::{at, credential};
 use tessera_null_provider::NullVerifier;
 use tessera_vault::{Limits, MemoryVault, TicketKey, TicketKeyRing};
 
-/// A way of coming back: its name, the group of its key exchange, and what its early data needs.
+/// A way of reconnecting: its name, the group of its key exchange, and the requirements of its early data.
 pub struct Way {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     group: NamedGroup,
     forward_secret: Option<(NamedGroup, Continuation)>,
@@ -27,14 +27,14 @@ pub struct Way {
     form: KeyForm,
 }
 
-/// What the others are variations of.
+/// The base of all others.
 const RESUMED: Way =
     Way { name: "psk-dhe, hybrid", group: HYBRID, forward_secret: None, form: KeyForm::Expanded };
 
 const X25519: NamedGroup = NamedGroup::X25519;
 const HYBRID: NamedGroup = NamedGroup::X25519MLKEM768;
 
-/// What each connection brings.
+/// The request of each connection.
 pub const REQUEST: &[u8] = b"hello";
 
 /// All of them.
@@ -127,7 +127,7 @@ impl Scene {
         Self { way, client: client.expect("works"), server: server.expect("works") }
     }
 
-    /// What one connection costs, on average; each resumes the one before.
+    /// Returns the average cost of a connection; each resumes the one before.
     pub fn round(&self, handshakes: usize) -> Cost {
         let (_, mut session) = self.connect(None);
         let mut total = Cost::default();
@@ -152,7 +152,7 @@ impl Scene {
         let client =
             ClientConnection::start(self.client.clone(), destination, at(0), &mut to_server);
         let mut client = client.expect("starts");
-        // Every connection brings one request: early where it can, else after the handshake.
+        // Every connection brings one request: early if possible, otherwise after the handshake.
         let mut request = Some(REQUEST);
         if client.early_data_room() > 0 {
             let written = client.write_early_data(REQUEST, &mut to_server);

@@ -1,5 +1,5 @@
-//! What wiping the stack costs either side, and how deep it has to go: `wiping-cost HANDSHAKES ROUNDS`.
-//! See README.md.
+//! The cost of wiping the stack for either side, and how deep the wiping must go: `wiping-cost HANDSHAKES ROUNDS`. See
+//! README.md.
 
 use std::env;
 use std::fs::File;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         .collect();
     let mut samples = vec![[const { Vec::new() }; 4]; WAYS.len()];
     for _ in 0..rounds {
-        // In turn, so that what else the machine does meets all of them.
+        // In turn, so that other load of the machine affects all of them.
         for (scenes, samples) in scenes.iter().zip(&mut samples) {
             let [without, with] = scenes.each_ref().map(|scene| scene.round(handshakes));
             for (samples, sample) in samples.iter_mut().zip(columns(without, with)) {
@@ -68,7 +68,7 @@ fn median(mut samples: Vec<Duration>) -> f64 {
     samples[samples.len() / 2].as_secs_f64() * 1e6
 }
 
-/// What the second adds, round by round: whatever else the machine does meets both.
+/// Returns what the second adds, round by round: other load of the machine affects both.
 fn median_difference(without: &[Duration], with: &[Duration]) -> f64 {
     let difference = |(without, with): (&Duration, &Duration)| {
         (with.as_secs_f64() - without.as_secs_f64()) * 1e6

@@ -1,4 +1,4 @@
-//! What streams on tokio hold and ask for: nothing per record, and little while they are idle.
+//! The memory of streams on tokio: no allocation per record, and little memory while they are idle.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used)]
 
@@ -36,7 +36,7 @@ fn runtime() -> tokio::runtime::Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// As long as data is there or goes away, the buffers are those of before. Sockets hold a round.
+/// While data comes and goes, the buffers are reused. The sockets' buffers hold a round.
 #[test]
 fn streams_allocate_nothing_per_record() {
     let runtime = runtime();

@@ -1,6 +1,6 @@
 //! Flags of features that Tessera doesn't have, by decision: their tests don't run.
 
-/// The feature that a flag is about, if Tessera doesn't have it. `value` is what follows the flag.
+/// Returns the feature that a flag is about, if Tessera doesn't have it. `value` is what follows the flag.
 pub fn feature(flag: &str, value: Option<&str>) -> Option<&'static str> {
     let found = FEATURES.iter().find(|(_, flags)| flags.contains(&flag));
     if let Some((feature, _)) = found {
@@ -16,8 +16,8 @@ pub fn feature(flag: &str, value: Option<&str>) -> Option<&'static str> {
 
 pub const OLD_VERSIONS: &str = "TLS 1.2 and older";
 
-/// A certificate that was verified once is not verified again when its session resumes: the session
-/// ends when the certificate does, and the owner's judge may refuse it.
+/// A certificate is not verified again when its session resumes: the session ends when the certificate expires, and the
+/// owner's judge may reject it.
 pub const REVERIFY: &str = "verifying a certificate again when its session resumes";
 
 /// Each feature with its flags.

@@ -22,9 +22,9 @@ use crate::options::{Compliance, Options};
 use crate::peer::AnyChain;
 use crate::traffic_secrets::TrafficSecrets;
 
-/// What the connections of a test share.
+/// State shared by the connections of a test.
 pub struct Shared {
-    /// When the test began, since the Unix epoch: its clock moves only when it is told to.
+    /// When the test began, since the Unix epoch: its clock only advances on request.
     pub start: Duration,
     pub ring: Arc<TicketKeyRing>,
     register: Arc<Register>,
@@ -138,7 +138,7 @@ fn suites(options: &Options, suites: &mut Vec<CipherSuite>) {
 
 fn groups(options: &Options, groups: &mut Vec<NamedGroup>) {
     use NamedGroup as Group;
-    // Without flags the groups are those that clients and servers have by default.
+    // Without flags the groups are the defaults of clients and servers.
     *groups = tessera_aws_lc::provider().groups.iter().map(|group| group.group()).collect();
     match options.compliance {
         None | Some(Compliance::Cnsa202407) => (),
@@ -170,18 +170,18 @@ impl TicketKeys for Tickets {
     }
 }
 
-/// The configuration of every client that offers what is expected.
+/// Chooses the configuration of every client that offers what is expected.
 pub struct Chooser {
     config: Checked<ServerConfig>,
     later: bool,
     protocols: Option<Vec<Vec<u8>>>,
     schemes: Vec<u16>,
-    /// Nobody is welcome: there is no OCSP response.
+    /// Rejects all clients: there is no OCSP response.
     refuses: bool,
 }
 
 impl Chooser {
-    /// The answer to a question that was left for later.
+    /// Answers a question that was deferred.
     pub fn answer(&self, question: &ChooseConfig) -> Result<Checked<ServerConfig>, NoConfig> {
         let offered: Vec<_> = question.signature_schemes.iter().map(|scheme| scheme.0).collect();
         let expected = self.protocols.as_ref().is_none_or(|listed| *listed == question.protocols)

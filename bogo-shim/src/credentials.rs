@@ -56,7 +56,7 @@ impl Certificate {
 }
 
 impl Credentials {
-    /// Reads what the flags name.
+    /// Reads the files that the flags name.
     pub fn read(options: &Options) -> Result<Self, String> {
         let selected = Arc::new(AtomicI32::new(DEFAULT));
         let mut certificates = Vec::new();
@@ -78,8 +78,8 @@ impl Credentials {
         Ok(Self { certificates, psks, selected })
     }
 
-    /// The certificates for a configuration; under `-async` their keys are elsewhere. A client that is
-    /// told which types to offer has them in that order, and no others.
+    /// Returns the certificates for a configuration; under `-async` their keys answer later. A client with flags for
+    /// the types to offer offers exactly those, in that order.
     pub fn for_engine(&self, options: &Options) -> Vec<Credential> {
         let credential = |certificate: &Certificate| {
             let key = if options.is_async {
@@ -113,7 +113,7 @@ impl Credentials {
         certificate.key.sign(question.scheme, &question.message)
     }
 
-    /// Which credential was used, given the identity of the PSK that was.
+    /// Returns which credential was used, given the identity of the PSK that was.
     pub fn selected(&self, psk: Option<&[u8]>) -> i32 {
         let Some(identity) = psk else { return self.selected.load(Ordering::Relaxed) };
         let named = |(_, psk): &&(i32, ImportablePsk)| {
@@ -146,7 +146,7 @@ pub fn chain(path: &str) -> Result<Vec<Vec<u8>>, String> {
         .map_err(|error| format!("{path}: {error}"))
 }
 
-/// A key that signs with some schemes only, and says when it was used.
+/// A key that signs with some schemes only, and records when it was used.
 struct Preferring {
     key: SigningKey,
     schemes: Vec<SignatureScheme>,

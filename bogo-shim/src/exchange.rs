@@ -46,7 +46,7 @@ struct Exchange<'f> {
     is_resume: bool,
     offered_early_data: bool,
     session: Option<ClientSession>,
-    /// What is still to be written at first.
+    /// Data to be written first.
     first_writes: Vec<Vec<u8>>,
     /// `-read-with-unfinished-write`: one byte is sent, the rest waits for data from the peer.
     holds_output: bool,
@@ -78,7 +78,7 @@ impl<'f> Exchange<'f> {
         let side = if options.is_server {
             Side::server(options, shared, now)?
         } else {
-            // A server that sends a certificate to who came with early data has rejected it.
+            // A server that sends a certificate to a client with early data has rejected that.
             let early = options.enable_early_data && session.is_some();
             let judge_options = if early { flags.get(Scope::Retry) } else { options };
             Side::client(options, judge_options, session, shared, now, &mut output)?
@@ -97,7 +97,7 @@ impl<'f> Exchange<'f> {
         })
     }
 
-    /// Runs the connection to its end; gives the last session.
+    /// Runs the connection to its end; returns the last session.
     fn run(mut self, flags: &'f Flags) -> Result<Option<ClientSession>, String> {
         if self.is_resume && self.options.expect_no_offer_early_data && self.offered_early_data {
             return Err("early data was offered".into());
@@ -235,7 +235,7 @@ impl<'f> Exchange<'f> {
         Ok(())
     }
 
-    /// Sends one byte; the rest has to wait.
+    /// Sends one byte, and holds the rest.
     fn hold_output(&mut self) -> Result<(), String> {
         let first = self.output.as_slice().first().copied();
         if let Some(first) = first {
@@ -269,7 +269,7 @@ impl<'f> Exchange<'f> {
         if self.options.shim_shuts_down {
             return Ok(());
         }
-        // What one read of the reference shim brings.
+        // The reference shim reads as much at once.
         let read_size = if self.options.read_size > 0 { self.options.read_size } else { 512 };
         for data in data.chunks(read_size) {
             if self.options.key_update {
@@ -301,7 +301,7 @@ impl<'f> Exchange<'f> {
         Ok(())
     }
 
-    /// Reads whatever is still under way, so that the peer can read what was sent to it.
+    /// Reads what is still in flight, so that the peer can read what was sent to it.
     fn drain(&mut self) {
         let _ = self.socket.shutdown(Shutdown::Write);
         let _ = self.socket.set_read_timeout(Some(Duration::from_secs(5)));

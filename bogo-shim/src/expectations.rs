@@ -1,4 +1,4 @@
-//! What a handshake must have come to.
+//! Checks the expected result of a handshake.
 
 use tessera::resume::PskKind;
 use tessera::{EarlyDataStatus, Facts};

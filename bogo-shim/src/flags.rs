@@ -87,7 +87,7 @@ impl Flags {
     }
 }
 
-/// The value of a flag, taken from the command line the first time it is asked for.
+/// The value of a flag, taken from the command line on first use.
 struct Value<'a, 'r> {
     taken: Option<&'a str>,
     rest: &'r mut std::slice::Iter<'a, String>,
@@ -266,7 +266,7 @@ impl Options {
     }
 }
 
-/// Flags that ask for what happens anyway, or for other ways to use BoringSSL's own interface.
+/// Flags for the default behaviour, or for other uses of BoringSSL's own interface.
 const NOTHING_TO_DO: &[&str] = &[
     "-expect-verify-result",
     // A server's order counts.
@@ -282,7 +282,7 @@ const NOTHING_TO_DO: &[&str] = &[
     // There are no session ids.
     "-expect-no-session-id",
     "-expect-sha256-client-cert",
-    // TLS 1.3 doesn't tell an absent context from an empty one.
+    // TLS 1.3 doesn't distinguish an absent context from an empty one.
     "-use-export-context",
     "-use-exporter-between-reads",
     "-peek-then-read",

@@ -1,5 +1,5 @@
-//! The shim for BoGo, the test runner of BoringSSL (`ssl/test/runner`): one process per test, which
-//! makes its connections, does what its flags say, and checks what they expect.
+//! The shim for BoGo, the test runner of BoringSSL (`ssl/test/runner`): one process per test, which makes its
+//! connections as its flags require, and checks what they expect.
 //!
 //! Exit codes: 0 for success, 1 for a failure with its reason on stderr, 89 for a feature that is absent
 //! by decision; its name is then added to the file that `BOGO_ABSENT` names, a line for each test.
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says which feature kept a test from running, to whoever counts.
+/// Records which feature prevented a test.
 fn count(feature: &str) {
     let Some(path) = std::env::var_os("BOGO_ABSENT") else { return };
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(path) {

@@ -1,6 +1,6 @@
-//! What the flags say of one connection.
+//! The flags of one connection.
 
-/// What one connection is to do and to expect.
+/// The actions and the expected results of one connection.
 #[derive(Clone, Default)]
 pub struct Options {
     pub port: u16,

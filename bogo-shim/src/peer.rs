@@ -1,4 +1,4 @@
-//! Who judges peers here: any chain is welcome, but signatures must be right.
+//! Verifies peers: accepts any chain, but signatures must be valid.
 
 use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
@@ -15,7 +15,7 @@ use crate::options::Options;
 #[derive(Clone)]
 pub struct AnyChain {
     schemes: Vec<SignatureScheme>,
-    /// Nobody is welcome, and this is what they are told.
+    /// Rejects all peers, with this alert.
     reject: Option<AlertDescription>,
     later: bool,
     /// The chain that must come.
@@ -26,7 +26,7 @@ pub struct AnyChain {
     requested: EntryExtensions,
     ocsp_response: Option<Vec<u8>>,
     sct_list: Option<Vec<u8>>,
-    /// Whatever the OCSP response says, the certificate was revoked.
+    /// The certificate is revoked, whatever the OCSP response.
     revoked: bool,
     authorities: Vec<Vec<u8>>,
 }
@@ -36,7 +36,7 @@ impl AnyChain {
         // Raw public keys are always judged.
         let raw = options.accepted_types.contains(&CertificateType::RAW_PUBLIC_KEY.0);
         let asked = options.verify_peer || options.is_server || raw;
-        // BoringSSL takes no certificate instead of a PSK unless told to.
+        // BoringSSL accepts no certificate instead of a PSK unless a flag allows it.
         let psk_alone = options.credentials.iter().any(|credential| credential.is_psk)
             && !options.is_server
             && !options.verify_peer;
@@ -67,7 +67,7 @@ impl AnyChain {
             expected_type: options.expect_peer_type,
             expected_key: options.expect_peer_key_sha256.clone(),
             requested: EntryExtensions {
-                // The runner's clients are asked for nothing.
+                // A server requests nothing from the runner's clients.
                 status_request: options.ocsp_stapling && !options.is_server,
                 signed_certificate_timestamp: options.signed_cert_timestamps && !options.is_server,
             },
@@ -78,7 +78,7 @@ impl AnyChain {
         }
     }
 
-    /// The answer to a question that was left for later.
+    /// Answers a question that was deferred.
     pub fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
         let rejected = |alert, reason: &str| PeerRejected { alert, reason: reason.into() };
         let algorithms =
@@ -143,7 +143,7 @@ impl PeerVerifier for AnyChain {
     }
 }
 
-/// What is verified only where flags ask for it.
+/// Algorithms that are only verified if flags ask for them.
 const RARE: Algorithms = Algorithms {
     handshake: &[
         (SignatureScheme::ECDSA_SECP521R1_SHA512, aws_lc::ECDSA_P521_SHA512),
@@ -153,7 +153,7 @@ const RARE: Algorithms = Algorithms {
     chain_schemes: &[],
 };
 
-/// What the runner takes for the default.
+/// The runner's defaults.
 const DEFAULT_SCHEMES: [SignatureScheme; 5] = [
     SignatureScheme::ECDSA_SECP256R1_SHA256,
     SignatureScheme::RSA_PSS_RSAE_SHA256,

@@ -16,7 +16,7 @@ use crate::options::Options;
 use crate::peer::AnyChain;
 use crate::traffic_secrets::TrafficSecrets;
 
-/// A connection with whoever answers for it.
+/// A connection, with the objects that answer its questions.
 pub struct Side {
     connection: Either,
     credentials: Credentials,
@@ -47,7 +47,7 @@ enum Question {
 }
 
 impl Side {
-    /// `judge_options` are those for a server that sends a certificate.
+    /// `judge_options` apply to a server that sends a certificate.
     pub fn client(
         options: &Options,
         judge_options: &Options,

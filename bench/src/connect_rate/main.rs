@@ -1,5 +1,5 @@
-//! How many resumed connections a second `tessera connect` makes, beside a rustls client, against the
-//! same server in the same run. `bench/connect-rate` starts it.
+//! How many resumed connections per second `tessera connect` makes, compared with a rustls client, against the same
+//! server in the same run. Started by `bench/connect-rate`.
 
 mod rustls_client;
 
@@ -49,7 +49,7 @@ fn compare(program: &str, count: u64, rounds: usize, parallel: u64) -> Result<()
 
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        // Whoever goes first in one round goes second in the next.
+        // The order alternates between rounds.
         for first in [round % 2 == 0, round % 2 != 0] {
             let rate = if first {
                 tessera(program, &server, count, parallel)?

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
-/// What the connections share.
+/// State shared by the connections.
 struct Run {
     connector: TlsConnector,
     address: String,

@@ -58,7 +58,7 @@ impl Client {
         Ok(Self { way, rustls, tessera: HttpsConnector::over(To(to), connector), sessions })
     }
 
-    /// How long one request took to the application. `again` says that its connection must be resumed.
+    /// Returns how long one request took to the application. With `again` its connection must be resumed.
     pub(crate) async fn ask(&self, arrivals: &Arrivals, again: bool) -> Result<Duration, Failure> {
         match self.way.tls {
             Tls::Rustls => self.ask_with(self.rustls.clone(), arrivals, again).await,
@@ -94,7 +94,7 @@ impl Client {
             return Err(format!("{:?}: {}, resumed: {resumed}", self.way, response.status()).into());
         }
         response.into_body().collect().await?;
-        // rustls' tickets come before the answer; ours are waited for.
+        // rustls' tickets arrive before the answer; ours must be waited for.
         let leaving = pool.clone();
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -138,7 +138,7 @@ impl SessionStore for Sessions {
     }
 }
 
-/// Connects by TCP to one address, whatever the URI says.
+/// Connects by TCP to one address, whatever the URI.
 #[derive(Clone)]
 struct To(SocketAddr);
 

@@ -1,5 +1,5 @@
-//! How long a request needs to be at the application, where each has a new connection: a pooled client of
-//! hyper-util against `axum::serve`, over Tessera and over tokio-rustls, both resumed.
+//! How long a request takes to the application, on a new connection each: a pooled client of hyper-util against
+//! `axum::serve`, over Tessera and over tokio-rustls, both resumed.
 //!
 //! `first-request [ROUNDS [RTT_MS]]`; see README.md. It fails if Tessera's requests are not a round trip
 //! earlier.
@@ -123,7 +123,7 @@ fn report(times: Vec<Vec<Duration>>, rounds: u64, rtt: Duration) -> Result<(), F
             Tls::Tessera => {
                 let saved = before.as_secs_f64() - median.as_secs_f64();
                 let trips = saved / rtt.as_secs_f64();
-                // What the processor needs is no round trip.
+                // Processor time can't account for a round trip.
                 if trips < 0.9 {
                     late.push(http);
                 }

@@ -38,7 +38,7 @@ impl Arrivals {
     }
 }
 
-/// Serves until one of them fails; tells where, rustls first.
+/// Serves until one of them fails; reports the addresses, rustls first.
 pub(crate) async fn serve(
     at: IpAddr,
     identity: &Identity,

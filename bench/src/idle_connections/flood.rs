@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::client::TlsStream;
 
-/// What they do.
+/// What the clients do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Kind {
     /// The beginning of a handshake message, one byte ten times a second.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Records,
 }
 
-/// Clients that go on until they are stopped. Whoever is thrown out comes again, a moment later.
+/// Clients that go on until they are stopped. A disconnected client returns a moment later.
 pub(crate) struct Flood {
     tasks: JoinSet<()>,
     connections: Arc<AtomicUsize>,
@@ -42,8 +42,8 @@ impl Flood {
                     if let Ok(socket) = connect_from(source, address).await {
                         attack(kind, socket).await;
                     }
-                    // As many as the machine can bear beside the measurement: a flood of new TCP
-                    // connections would measure the kernel.
+                    // As many as the machine can handle besides the measurement: a flood of new TCP connections would
+                    // measure the kernel.
                     sleep(Duration::from_secs(1)).await;
                 }
             });
@@ -51,7 +51,7 @@ impl Flood {
         Self { tasks, connections }
     }
 
-    /// Ends it, and says how many connections there were.
+    /// Stops it, and returns how many connections there were.
     pub(crate) fn stop(mut self) -> usize {
         self.tasks.abort_all();
         self.connections.load(Ordering::Relaxed)
@@ -75,8 +75,7 @@ pub(crate) fn drip(streams: Vec<TlsStream<TcpStream>>) -> JoinSet<io::Result<()>
     tasks
 }
 
-/// From where one of them comes: a hundred share an address, so that the server's limits for an address refuse none
-/// of them.
+/// Returns the source address of a client: a hundred share each, so that the server's limits per address refuse none.
 fn source(index: usize) -> SocketAddr {
     let network = u8::try_from(index / 100).unwrap_or(u8::MAX).saturating_add(1);
     SocketAddr::from(([127, 0, network, 1], 0))

@@ -36,7 +36,7 @@ pub(crate) async fn connections(
     Ok(streams)
 }
 
-/// What the server costs is measured, not who it is.
+/// Accepts any server: its cost is measured, not its identity.
 #[derive(Debug)]
 struct Anybody;
 

@@ -1,4 +1,4 @@
-//! What idle and hostile connections cost `tessera serve`. `bench/idle-connections` starts it.
+//! What idle and hostile connections cost `tessera serve`. Started by `bench/idle-connections`.
 
 mod flood;
 mod idle;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn measure(program: &str, count: usize, flooders: usize) -> Result<(), Box<dyn Error>> {
     // All clients come from one address.
     let server = Served::start(program, &["--max-connections-per-address", "100000"])?;
-    // What the process keeps for good is there before the first count.
+    // Memory that the process keeps is allocated before the first count.
     drop(idle::connections(&server, 200).await?);
     load(program, &server)?;
     tokio::time::sleep(Duration::from_secs(1)).await;

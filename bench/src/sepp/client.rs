@@ -1,4 +1,4 @@
-//! The network functions that ask: HTTP/2 in plaintext, so many requests in flight.
+//! The network functions that ask: HTTP/2 in plaintext, with several requests in flight.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ impl Client {
         Ok(Self { connections: open, to })
     }
 
-    /// Makes so many requests, so many at a time; how long each took. One that fails fails all.
+    /// Makes this many requests, this many at a time; returns how long each took. Fails if one of them fails.
     pub(crate) async fn requests(
         &self,
         count: usize,
@@ -73,7 +73,7 @@ where
     Ok(sender)
 }
 
-/// One request, and its whole answer.
+/// Makes one request, and reads its whole answer.
 pub(crate) async fn ask(
     connection: &mut SendRequest<Empty<Bytes>>,
     to: &str,

@@ -1,4 +1,4 @@
-//! Two operators, each with an authority of its own and a certificate for its end of N32.
+//! Two operators, each with its own authority and a certificate for its end of N32.
 
 use tessera_pki::Authority;
 use tessera_test_peers::Directory;
@@ -6,7 +6,7 @@ use tessera_test_peers::Directory;
 /// An operator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Operator {
-    /// What its files begin with, and its anchor's and peer's name in a configuration.
+    /// The prefix of its files, and the name of its anchor and peer in a configuration.
     pub(crate) name: &'static str,
     pub(crate) fqdn: &'static str,
     pub(crate) plmn: &'static str,
@@ -15,11 +15,11 @@ pub(crate) struct Operator {
 /// Whose network functions ask.
 pub(crate) const VISITED: Operator =
     Operator { name: "visited", fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
-/// Whose network functions answer.
+/// The operator whose network functions answer.
 pub(crate) const HOME: Operator =
     Operator { name: "home", fqdn: "sepp2.5gc.mnc001.mcc001.3gppnetwork.org", plmn: "001-01" };
 
-/// What an operator shows on N32: files and bytes.
+/// The credential of an operator on N32: files and bytes.
 pub(crate) struct Credential {
     pub(crate) ca: String,
     pub(crate) certificate: String,

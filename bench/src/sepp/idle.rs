@@ -14,10 +14,10 @@ use crate::setting::Way;
 use crate::tls_client::IdleConnections;
 use crate::{Failure, network_function};
 
-/// Connections that came and went before: what they fill is no idle connection's.
+/// Earlier connections, so that what they allocate is not attributed to idle ones.
 const WARM_UP: usize = 20;
 const KIB: f64 = 1024.0;
-/// The process without a connection but its peer's.
+/// The limit of the process with no connection but its peer's.
 const MOST_IDLE: f64 = 30.0 * KIB;
 /// A connection.
 const MOST_EACH: f64 = 40.0;

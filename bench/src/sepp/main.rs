@@ -1,4 +1,4 @@
-//! What a relay through two of `tessera sepp` costs beside two Envoys, and beside two nghttpx: requests of network
+//! What a relay through two of `tessera sepp` costs compared with two Envoys, and with two nghttpx: requests of network
 //! functions over HTTP/2, mutual TLS 1.3 between the two.
 //!
 //! `sepp-relay BENCH [OPTIONS]`; see README.md. It fails if an aim is missed.

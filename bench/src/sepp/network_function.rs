@@ -1,4 +1,4 @@
-//! What is behind the second proxy: a network function that always gives the same answer, in a process of its own.
+//! The network function behind the second proxy, which always sends the same answer; a separate process.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -40,7 +40,7 @@ pub(crate) fn run(port: Option<String>) -> Result<(), Failure> {
         loop {
             let (socket, _) = listener.accept().await?;
             socket.set_nodelay(true)?;
-            // What goes wrong with a connection, its client sees and counts.
+            // The client sees and counts failed connections.
             tokio::spawn(
                 Builder::new(TokioExecutor::new())
                     .max_concurrent_streams(1024)

@@ -1,15 +1,15 @@
-//! What is measured, how often, and with which programs.
+//! The benchmarks to run, how often, and with which programs.
 
 use std::str::FromStr;
 
 use crate::Failure;
 use crate::setting::Way;
 
-/// The usage, for who mistypes it.
+/// The usage, printed for invalid arguments.
 const USAGE: &str = "sepp-relay all|relay|idle [--program TESSERA] [--envoy ENVOY] [--nghttpx] \
                      [--rounds N] [--count N] [--json]";
 
-/// One of the measurements.
+/// A benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bench {
     Relay,
@@ -19,7 +19,7 @@ pub(crate) enum Bench {
 /// The arguments.
 pub(crate) struct Options {
     pub(crate) benches: Vec<Bench>,
-    /// The program `tessera`; without it the others are compared with each other.
+    /// The program `tessera`; without it only the others are compared.
     pub(crate) program: Option<String>,
     /// The program `envoy`.
     pub(crate) envoy: Option<String>,
@@ -64,7 +64,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Those whose program there is.
+    /// Returns the ways whose program is installed.
     pub(crate) fn ways(&self) -> Vec<Way> {
         let mut ways = Vec::new();
         ways.extend(self.envoy.is_some().then_some(Way::Envoy));

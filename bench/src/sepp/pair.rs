@@ -67,7 +67,7 @@ impl Pair {
         Ok([read(visited)?, read(home)?])
     }
 
-    /// What both have written: for who looks for the reason of a failure.
+    /// Returns the output of both, to explain a failure.
     pub(crate) fn output(&self) -> String {
         format!("visited: {}\nhome: {}", self.visited.output(), self.home.output())
     }

@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report.finish(options.json)
 }
 
-/// Waits until a request passes: two SEPPs have to agree on an association before.
+/// Waits until a request passes: two SEPPs must agree on an association first.
 pub(crate) fn ready(runtime: &Runtime, pair: &Pair) -> Result<(), Failure> {
     let began = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What the relay's turns gave, as a table or JSON, against the aims.
+//! The results of the relay, as a table or JSON, compared with the targets.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::setting::Way;
 const MOST_PROCESSOR_TIME: f64 = 1.0;
 /// Of the median latency, with the most in flight.
 const MOST_P99: f64 = 3.0;
-/// What the rules may take of a relayed request.
+/// The largest share of a relayed request that the rules may take.
 const MOST_RULES: f64 = 0.15;
 
 /// One turn of a way.
@@ -63,19 +63,19 @@ impl Report {
         }
     }
 
-    /// What the rules of a way take of one request.
+    /// Adds the time of a way's rules for one request.
     pub(crate) fn rules(&mut self, way: Way, time: Duration) {
         self.rules.push((way, time.as_secs_f64() * 1e6));
     }
 
-    /// The part of the rules, where a request costs least.
+    /// Returns the share of the rules, where a request is cheapest.
     fn rules_part(&self, way: Way, rules: f64) -> f64 {
         let rows = self.rows.iter().filter(|row| row.0 == way);
         let times = rows.map(|row| middle(&row.2, |turn| turn.processor));
         rules / times.fold(f64::INFINITY, f64::min)
     }
 
-    /// Writes it all, and says which aims were missed.
+    /// Writes the report; fails with the missed targets.
     pub(crate) fn finish(&self, json: bool) -> Result<(), Failure> {
         if json {
             println!("{:#}", self.json());

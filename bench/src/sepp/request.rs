@@ -1,5 +1,4 @@
-//! The request that is measured, and its answer: what an AMF asks of a UDM abroad about a subscriber
-//! (TS 29.503 §5.2.2.2.3).
+//! The measured request, and its answer: what an AMF asks a UDM abroad about a subscriber (TS 29.503 §5.2.2.2.3).
 
 use bytes::Bytes;
 use http_body_util::Empty;
@@ -7,7 +6,7 @@ use hyper::{Request, Version};
 
 use crate::Failure;
 
-/// The port that the target's name comes with; `[sbi] hosts` says where it is.
+/// The port after the target's name; `[sbi] hosts` has its address.
 const TARGET: &str = "http://udm.5gc.mnc001.mcc001.3gppnetwork.org:8000";
 /// With the PLMN that asks, as JSON.
 const PATH: &str = concat!(

@@ -1,4 +1,4 @@
-//! What the guard's rules take of a relayed request: both ends judge the request and its answer.
+//! The time of the guard's rules for a relayed request: both ends check the request and its answer.
 //!
 //! No configuration turns them off, so they are measured by themselves, on the messages of the relay.
 
@@ -56,7 +56,7 @@ pub(crate) fn cost(visited: &str, home: &str) -> Result<Duration, Failure> {
         black_box((sent, came, gives, gets, body, passed));
         Ok(())
     };
-    // What copies them for each call is no rule's.
+    // Subtract the time of copying them for each call.
     Ok(shortest(|| judged(true))?.saturating_sub(shortest(|| judged(false))?))
 }
 

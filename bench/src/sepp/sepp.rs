@@ -6,7 +6,7 @@ use crate::files::{Credential, HOME, Operator, VISITED};
 use crate::request::UDM;
 use crate::setting::{End, Setting, Way};
 
-/// Further peers, where there are many, and the networks of each.
+/// The number of further peers, and of the networks of each.
 const PEERS: u32 = 99;
 const PLMNS: u32 = 10;
 
@@ -21,7 +21,7 @@ pub(crate) fn configuration(setting: &Setting<'_>) -> String {
         End::Visited => (listen.to_string(), nobody.to_owned(), *n32c),
         End::Home => (nobody.to_owned(), n32f.to_string(), [n32c[1], n32c[0]]),
     };
-    // The visited end begins, and is told where N32-f of the home end is.
+    // The visited end connects, and so needs the address of N32-f of the home end.
     let initiate = *end == End::Visited;
     let n32f_address =
         if initiate { format!("n32f-address = [\"{n32f}\"]\n") } else { String::new() };
@@ -58,7 +58,7 @@ fn trust(name: &str, roots: &Credential, plmns: &str) -> String {
     format!("[trust.{name}]\nplmns = [{plmns}]\nroots = \"{}\"\n", roots.ca)
 }
 
-/// A peer that never comes, with networks of its own.
+/// Returns the configuration of a peer that never connects, with its own networks.
 fn other(number: u32, roots: &Credential) -> String {
     let plmns = (0..PLMNS).fold(String::new(), |mut plmns, of_it| {
         let _ = write!(plmns, "\"{}-{:02}\", ", 200 + number, of_it + 1);

@@ -1,4 +1,4 @@
-//! Whose proxies are measured, and what the configuration of each end has to say.
+//! The measured proxies, and the parameters of each end's configuration.
 
 use std::net::SocketAddr;
 
@@ -42,7 +42,7 @@ pub(crate) enum End {
     Home,
 }
 
-/// What the configuration of an end has to say.
+/// The parameters of an end's configuration.
 pub(crate) struct Setting<'a> {
     pub(crate) way: Way,
     pub(crate) end: End,

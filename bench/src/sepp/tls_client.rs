@@ -23,7 +23,7 @@ const AT_ONCE: usize = 16;
 
 /// Connections that had one request each, and stay.
 pub(crate) struct IdleConnections {
-    // What keeps them open.
+    // Keeps them open.
     _open: Vec<SendRequest<Empty<Bytes>>>,
 }
 

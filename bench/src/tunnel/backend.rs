@@ -1,4 +1,4 @@
-//! What is behind the tunnels: it echoes, takes or gives bytes, as a connection's first byte says.
+//! The backend of the tunnels: it echoes, receives or sends bytes, depending on a connection's first byte.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ pub(crate) const TAKE: u8 = b'T';
 /// So many bytes come back.
 pub(crate) const GIVE: u8 = b'G';
 
-/// What a stream is read and written in.
+/// The size of each read and write of a stream.
 pub(crate) const BLOCK: usize = 64 * 1024;
 
 /// Listens on loopback, and serves for as long as the runtime lives.
@@ -30,7 +30,7 @@ async fn accept(listener: TcpListener) {
     loop {
         match listener.accept().await {
             Ok((socket, _)) => drop(tokio::spawn(async move {
-                // What went wrong, the client sees and counts.
+                // The client sees and counts failures.
                 let _ = serve(socket).await;
             })),
             Err(_) => tokio::time::sleep(std::time::Duration::from_millis(10)).await,

@@ -12,7 +12,7 @@ use crate::report::{Aim, Report};
 use crate::scene::Scene;
 use crate::ways::X25519;
 
-/// Streams at once, which way they go, and what a row is called.
+/// Simultaneous streams, their direction, and the name of the row.
 const LOADS: [(usize, Direction, &str); 4] = [
     (1, Direction::ToServer, "one stream to the server"),
     (1, Direction::ToClient, "one stream to the client"),
@@ -52,7 +52,7 @@ fn measure(
     let before = proxies.processor_time()?;
     let sent = load::streams(proxies.address, streams, bytes, direction);
     scene.runtime.block_on(sent).map_err(|error| format!("{}: {error}", proxies.way.name))?;
-    // What the ends do after the last byte is theirs too.
+    // Includes what the ends do after the last byte.
     thread::sleep(Duration::from_millis(50));
     Ok(proxies.processor_time()? - before)
 }

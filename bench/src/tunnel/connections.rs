@@ -1,5 +1,4 @@
-//! The processor time of both ends for a new connection that is resumed, with a small request and its
-//! answer, on loopback.
+//! The processor time of both ends for a new, resumed connection with a small request and its answer, on loopback.
 
 use std::thread;
 use std::time::Duration;
@@ -13,7 +12,7 @@ use crate::{Failure, load};
 
 const AT_ONCE: usize = 1;
 const REQUEST: usize = 100;
-/// Not counted: what is filled by the first connections.
+/// Not counted: the first connections allocate.
 const WARM_UP: usize = 100;
 const AIM: Aim = Aim { of_haproxy: 0.67, of_stunnel: 0.5, of_better: false };
 
@@ -41,14 +40,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     report.finish(options.json, Some((&[X25519_PSK_KE], AIM)))
 }
 
-/// The processor time of so many connections.
+/// Measures the processor time of this many connections.
 fn measure(scene: &Scene<'_>, proxies: &Proxies, count: usize) -> Result<Duration, Failure> {
     let before = proxies.processor_time()?;
     let made = scene.runtime.block_on(load::connections(proxies.address, count, AT_ONCE, REQUEST));
     if let Some(error) = made.errors.first() {
         return Err(format!("{}: {error}", proxies.way.name).into());
     }
-    // What the ends do after the last connection is theirs too.
+    // Includes what the ends do after the last connection.
     thread::sleep(Duration::from_millis(50));
     Ok(proxies.processor_time()? - before)
 }

@@ -3,7 +3,7 @@
 use tessera_interop::{Identity, KeyKind, Pki};
 use tessera_test_peers::{Directory, openssl};
 
-/// Both identities as PEM, the certificate and its key in one file: what every program takes.
+/// Both identities as PEM, the certificate and its key in one file, as every program accepts.
 pub(crate) struct Files {
     pub(crate) ca: String,
     pub(crate) server: String,

@@ -33,7 +33,7 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
             ),
         ),
     };
-    // Fast Open needs to be free to connect again (the manual, `tfo`).
+    // Fast Open requires permission to reconnect (the manual, `tfo`).
     let retry = if way.fast_open { "retry-on conn-failure" } else { "" };
     format!(
         "global\n maxconn {MOST_CONNECTIONS}\n {log}\n\

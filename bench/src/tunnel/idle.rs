@@ -10,7 +10,7 @@ use crate::ways::X25519;
 use crate::{Failure, load};
 
 const ECHOED: usize = 4000;
-/// Connections that came and went before: what they fill is no idle connection's.
+/// Earlier connections, so that what they allocate is not attributed to idle ones.
 const WARM_UP: usize = 20;
 const AIM: Aim = Aim { of_haproxy: 0.3, of_stunnel: 0.1, of_better: false };
 

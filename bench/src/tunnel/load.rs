@@ -20,7 +20,7 @@ pub(crate) enum Direction {
     ToClient,
 }
 
-/// Connections that were made, and what became of them.
+/// The connections made, and their outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     /// How long each took, from `connect` to the last byte of the answer.
@@ -28,7 +28,7 @@ pub(crate) struct Made {
     pub(crate) errors: Vec<io::Error>,
 }
 
-/// Makes connections, so many at a time: each sends a request of so many bytes, has it back, and ends.
+/// Makes connections, this many at a time: each sends a request of this many bytes, receives the echo, and ends.
 pub(crate) async fn connections(
     to: SocketAddr,
     count: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// Connects, and has so many bytes echoed.
+    /// Connects, and has this many bytes echoed.
     pub(crate) async fn connect(to: SocketAddr, bytes: usize) -> io::Result<Self> {
         let mut socket = TcpStream::connect(to).await?;
         socket.set_nodelay(true)?;
@@ -93,7 +93,7 @@ impl Open {
         Ok(open)
     }
 
-    /// Has so many bytes more echoed.
+    /// Has this many bytes more echoed.
     pub(crate) async fn again(&mut self, bytes: usize) -> io::Result<()> {
         self.socket.write_all(&vec![b'x'; bytes]).await?;
         self.echoed(bytes).await
@@ -110,7 +110,7 @@ impl Open {
     }
 }
 
-/// Opens so many connections, a part at a time, and has so many bytes echoed on each.
+/// Opens this many connections, in batches, and has this many bytes echoed on each.
 pub(crate) async fn open(
     to: SocketAddr,
     count: usize,
@@ -134,7 +134,7 @@ pub(crate) async fn open(
     }
 }
 
-/// Sends so many bytes over so many streams at once, each its share.
+/// Sends this many bytes over this many simultaneous streams, in equal shares.
 pub(crate) async fn streams(
     to: SocketAddr,
     streams: usize,
@@ -179,7 +179,7 @@ async fn stream(to: SocketAddr, bytes: u64, direction: Direction) -> io::Result<
     socket.shutdown().await
 }
 
-/// An error instead of waiting for ever.
+/// Fails after a limit, instead of waiting without end.
 pub(crate) async fn within<T>(what: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     tokio::time::timeout(PATIENCE, what).await.unwrap_or_else(|_| {
         Err(io::Error::new(io::ErrorKind::TimedOut, "no answer within half a minute"))

@@ -1,5 +1,5 @@
-//! What `tessera tunnel` costs beside stunnel and HAProxy: both ends of each, mutual TLS 1.3, resumption on,
-//! in one run, the ways in turn.
+//! What `tessera tunnel` costs compared with stunnel and HAProxy: both ends of each, mutual TLS 1.3, resumption on, in
+//! one run, the ways in turn.
 //!
 //! `tunnel-cost BENCH [OPTIONS]`; see README.md. It fails if an aim is missed.
 

@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     if lost == 0.0 { Ok(()) } else { Err(format!("{lost} connections were lost").into()) }
 }
 
-/// Opens so many connections, and has each echo twice: when it is new, and when all are there.
+/// Opens this many connections, and has each echo twice: when it is new, and when all are open.
 fn at_once(scene: &Scene<'_>, proxies: &Proxies, count: usize) -> Result<usize, Failure> {
     let began = Instant::now();
     let (open, mut errors) = scene.runtime.block_on(load::open(proxies.address, count, ECHOED));
@@ -51,7 +51,7 @@ fn at_once(scene: &Scene<'_>, proxies: &Proxies, count: usize) -> Result<usize, 
     Ok(errors.len())
 }
 
-/// Has each echo once more, one after the other; gives the errors, and the connections that live.
+/// Has each echo once more, one after the other; returns the errors, and the connections that live.
 async fn again(open: Vec<Open>) -> (Vec<std::io::Error>, Vec<Open>) {
     let (mut errors, mut living) = (Vec::new(), Vec::new());
     for mut open in open {
@@ -63,7 +63,7 @@ async fn again(open: Vec<Open>) -> (Vec<std::io::Error>, Vec<Open>) {
     (errors, living)
 }
 
-/// Reloads both ends again and again, while connections stay and others come and go.
+/// Reloads both ends repeatedly, while some connections stay and others come and go.
 fn reloads(scene: &Scene<'_>, proxies: &Proxies) -> Result<usize, Failure> {
     let (mut open, mut errors) =
         scene.runtime.block_on(load::open(proxies.address, STAYING, ECHOED));

@@ -1,11 +1,11 @@
-//! What is measured, and how often.
+//! The benchmarks to run, and how often.
 
 use std::str::FromStr;
 use std::time::Duration;
 
 use crate::Failure;
 
-/// The usage, for who mistypes it.
+/// The usage, printed for invalid arguments.
 const USAGE: &str = "tunnel-cost all|pgbench|connections|bulk|idle|many [--program TESSERA] \
                      [--rounds N] [--count N] [--rtt-ms N] [--json]";
 
@@ -26,7 +26,7 @@ impl Bench {
 /// The arguments.
 pub(crate) struct Options {
     pub(crate) benches: Vec<Bench>,
-    /// The program `tessera`; without it stunnel and HAProxy are compared with each other.
+    /// The program `tessera`; without it only stunnel and HAProxy are compared.
     pub(crate) program: Option<String>,
     rounds: Option<usize>,
     count: Option<usize>,

@@ -17,7 +17,7 @@ use crate::ways::{
     X25519, X25519_PSK_KE,
 };
 
-/// What a processor needs is no round trip.
+/// Processor time can't account for a round trip.
 const NEARLY_ONE: f64 = 0.9;
 
 pub(crate) fn run(options: &Options) -> Result<(), Failure> {
@@ -88,7 +88,7 @@ fn allow_fast_open(link: &Link) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the tables, beside the server.
+/// Creates the tables, at the server's end.
 fn fill(link: &Link, at: SocketAddr) -> Result<(), Failure> {
     let options = ["--initialize", "--quiet", &postgres::connection(at)];
     let mut pgbench =
@@ -97,7 +97,7 @@ fn fill(link: &Link, at: SocketAddr) -> Result<(), Failure> {
     if succeeded { Ok(()) } else { Err(format!("pgbench: {}", pgbench.output()).into()) }
 }
 
-/// Runs it; gives the mean time of a transaction, one SELECT, with its connection, in ms.
+/// Runs it; returns the mean time of a transaction, one SELECT, including its connection, in ms.
 fn pgbench(link: &Link, at: SocketAddr, transactions: usize) -> Result<f64, Failure> {
     let count = format!("--transactions={transactions}");
     let options = ["--connect", "--no-vacuum", "--select-only", &count, &postgres::connection(at)];

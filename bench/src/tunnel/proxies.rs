@@ -18,7 +18,7 @@ pub(crate) struct Proxies {
     pub(crate) way: Way,
     /// Where clients connect.
     pub(crate) address: SocketAddr,
-    /// The server's end and the client's; none without a tunnel.
+    /// The server's end and the client's; empty without a tunnel.
     ends: Vec<Running>,
 }
 
@@ -86,8 +86,8 @@ impl Proxies {
         Ok(sizes.sum::<Result<_, _>>()?)
     }
 
-    /// Fails unless all of so many connections but a few first ones were resumed, as both ends say. They must
-    /// have been told to tell.
+    /// Fails unless all of this many connections, except for a few first ones, were resumed according to both ends,
+    /// which must log that.
     pub(crate) fn check_resumption(&self, connections: usize) -> Result<(), Failure> {
         // A session for each of HAProxy's threads, and ours brings as many as are used at once.
         const FIRST: usize = 8;
@@ -106,7 +106,7 @@ impl Proxies {
         Ok(())
     }
 
-    /// Has both ends of ours take their files anew, and waits until both have.
+    /// Reloads both ends of ours, and waits until both have reloaded.
     pub(crate) fn reload(&self) -> Result<(), Failure> {
         for end in &self.ends {
             let (before, _) = tessera::reloads(&end.directory)?;

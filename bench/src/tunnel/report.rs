@@ -6,7 +6,7 @@ use tessera_bench::numbers::{machine, median};
 use crate::Failure;
 use crate::ways::{HAPROXY, STUNNEL, Way};
 
-/// What a benchmark found: a number for each way and round.
+/// The results of a benchmark: a number for each way and round.
 pub(crate) struct Report {
     title: &'static str,
     unit: &'static str,
@@ -16,17 +16,17 @@ pub(crate) struct Report {
 
 struct Row {
     way: Way,
-    /// What distinguishes the rows of one way, such as a direction.
+    /// Distinguishes the rows of one way, such as a direction.
     of: &'static str,
     values: Vec<f64>,
 }
 
-/// What a way of ours is to reach.
+/// The target of a way of ours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Aim {
     pub(crate) of_haproxy: f64,
     pub(crate) of_stunnel: f64,
-    /// Whether the better of both is meant, and not each of them.
+    /// Whether it applies to the better of both, and not to each.
     pub(crate) of_better: bool,
 }
 
@@ -49,7 +49,7 @@ impl Report {
         median(&row.values)
     }
 
-    /// Writes it all, and says which of the ways that are named missed the aim.
+    /// Writes the report; fails with the ways among those given that missed the target.
     pub(crate) fn finish(&self, json: bool, aim: Option<(&[Way], Aim)>) -> Result<(), Failure> {
         if json {
             println!("{:#}", self.json())

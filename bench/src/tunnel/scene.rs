@@ -1,4 +1,4 @@
-//! What the benchmarks on loopback share: a backend, certificates, and ways to start.
+//! Shared by the benchmarks on loopback: a backend, certificates, and ways to start.
 
 use std::net::SocketAddr;
 
@@ -38,7 +38,7 @@ impl<'a> Scene<'a> {
         ways
     }
 
-    /// Starts both ends; `told` has them tell of each connection.
+    /// Starts both ends; with `told` they log each connection.
     pub(crate) fn start(&self, way: Way, told: bool) -> Result<Proxies, Failure> {
         let program = self.options.program.as_deref();
         Proxies::start(way, &self.link, self.backend, &self.files, program, told)

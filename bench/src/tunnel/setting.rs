@@ -1,4 +1,4 @@
-//! What the configurations of all programs say, and what each tells of its connections.
+//! The parameters of all programs' configurations, and what each logs of its connections.
 
 use std::net::SocketAddr;
 
@@ -7,19 +7,19 @@ use tessera_test_peers::Directory;
 use crate::files::Files;
 use crate::ways::Way;
 
-/// What the configuration of an end has to say.
+/// The parameters of an end's configuration.
 pub(crate) struct Setting<'a> {
     pub(crate) way: Way,
     pub(crate) files: &'a Files,
     pub(crate) listen: SocketAddr,
     pub(crate) connect: SocketAddr,
-    /// Each connection is to be told in the log, with whether it was resumed.
+    /// Log each connection, and whether it was resumed.
     pub(crate) told: bool,
     /// Where the end's own files are.
     pub(crate) directory: &'a Directory,
 }
 
-/// How many connections were resumed, as an end says, and how many were not.
+/// How many connections were resumed according to an end, and how many were not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Resumed {
     pub(crate) yes: usize,

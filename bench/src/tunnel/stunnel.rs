@@ -7,7 +7,7 @@ use crate::setting::{GROUP, Resumed, SUITE, Setting};
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { files, listen, connect, told, .. } = setting;
-    // At `info` it tells of each connection whether its session was resumed, and much else.
+    // At `info` it logs whether each connection's session was resumed, among much else.
     let level = if *told { "info" } else { "err" };
     let (of_end, certificate) = match end {
         End::Server => (format!("client = no\ncheckHost = {CLIENT_NAME}"), &files.server),

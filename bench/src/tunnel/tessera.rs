@@ -45,20 +45,20 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>, ours: Tessera) -> S
     format!("[process]\nadmin = \"unix:{admin}\"\nlog = \"json\"\n{section}")
 }
 
-/// Connections with a forward-secret ticket, or an ordinary one where there is no early data, against all
-/// others that have shaken hands.
+/// Counts connections with a forward-secret ticket, or an ordinary one without early data, and all other completed
+/// handshakes.
 pub(crate) fn resumed(directory: &Directory, ours: Tessera) -> Result<Resumed, Failure> {
     let wanted = if ours.early { "forward_secret" } else { "resumed" };
     let (yes, no) = counts(directory, "handshakes", wanted)?;
     Ok(Resumed { yes, no })
 }
 
-/// How often the end has taken its files anew, and how often it couldn't.
+/// Returns how often the end has reloaded its files, and how often that failed.
 pub(crate) fn reloads(directory: &Directory) -> Result<(usize, usize), Failure> {
     counts(directory, "reloads", "reloaded")
 }
 
-/// What the series of a metric with this value of a label count, and what all its others do.
+/// Sums the series of a metric with this value of a label, and all others.
 fn counts(directory: &Directory, metric: &str, value: &str) -> Result<(usize, usize), Failure> {
     let (begin, value) = (format!("tessera_tunnel_{metric}_total{{"), format!("\"{value}\""));
     let mut counts = (0, 0);

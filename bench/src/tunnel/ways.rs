@@ -19,7 +19,7 @@ pub(crate) enum Tunnel {
     Tessera(Tessera),
 }
 
-/// What is chosen for ours.
+/// The parameters of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tessera {
     /// Forward-secret early data.
@@ -34,7 +34,7 @@ pub(crate) struct Tessera {
 pub(crate) enum Exchange {
     /// One-time keys and key shares are of X25519.
     X25519,
-    /// One-time keys are of X25519; the handshake has no key exchange of its own.
+    /// X25519 one-time keys; the handshake has no other key exchange.
     X25519PskKe,
     /// One-time keys and key shares are of X25519MLKEM768.
     Hybrid,

@@ -1,9 +1,8 @@
-//! The result of a run of BoGo as a table: what passed, and what didn't run for which reason.
+//! Formats the result of a run of BoGo as a table: what passed, and what didn't run for which reason.
 //!
-//! `bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT`: the runner's results (`-json-output`) of a run in
-//! which every test is declined, which names them all; those of the run itself; the runner's
-//! configuration; what the shim declined, a line for each test; and the document whose part between
-//! two marks is written anew. Fails if a test failed.
+//! `bogo-report ALL RESULTS CONFIG ABSENT DOCUMENT`: the runner's results (`-json-output`) of a run in which every test
+//! is declined, which names them all; those of the run itself; the runner's configuration; what the shim declined, a
+//! line per test; and the document whose part between two marks is replaced. Fails if a test failed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +24,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Gives the names of the tests that failed.
+/// Returns the names of the tests that failed.
 fn run() -> Result<Vec<String>, String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [all, results, config, absent, document] = arguments.as_slice() else {
@@ -98,7 +97,7 @@ fn table(all: usize, passed: usize, reasons: &BTreeMap<&str, usize>) -> String {
     out
 }
 
-/// The document with the part between its marks written anew.
+/// Returns the document with the part between its marks replaced.
 fn replaced(document: &str, table: &str) -> Result<String, String> {
     const START: &str = "<!-- bogo: written by scripts/bogo -->\n";
     const END: &str = "<!-- bogo: end -->";
@@ -110,8 +109,8 @@ fn replaced(document: &str, table: &str) -> Result<String, String> {
     Ok(format!("{before}{START}\n{table}\n{END}{after}"))
 }
 
-/// The reason why a test is disabled: an absent feature before a choice, and of several that of the
-/// longest pattern, as it says the most.
+/// Returns the reason why a test is disabled: an absent feature before a choice, and of several that of the longest
+/// pattern, which is the most specific.
 fn reason_for<'d>(disabled: &'d Map<String, Value>, name: &str) -> Option<&'d str> {
     let patterns = disabled.iter().filter(|(pattern, _)| matches(pattern, name));
     let reasons = patterns.filter_map(|(pattern, reason)| Some((pattern, reason.as_str()?)));

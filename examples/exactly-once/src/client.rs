@@ -1,4 +1,4 @@
-//! The client: wants so many increments, each once. What it may send again says [`crate::pending`].
+//! The client: wants a number of increments, each once. [`crate::pending`] decides what it may send again.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub struct Client {
     tally: Arc<Tally>,
 }
 
-/// What survives a restart.
+/// The state that survives a restart.
 #[derive(Default)]
 struct Disk {
     sessions: Vec<Vec<u8>>,
@@ -46,11 +46,11 @@ struct Open {
     idle: u32,
 }
 
-/// A connection that has been silent for so long is given up, in steps of the world.
+/// The limit of silence on a connection, in steps of the world.
 const PATIENCE: u32 = 60;
 
 impl Client {
-    /// A client that wants so many increments.
+    /// Creates a client that wants this many increments.
     pub fn new(
         wanted: u32,
         continuation: Continuation,
@@ -77,7 +77,7 @@ impl Client {
         self.disk.pending.map(|pending| pending.key())
     }
 
-    /// Whether bytes of this connection are still of use.
+    /// Whether bytes of this connection are still useful.
     pub fn is_on(&self, id: ConnectionId) -> bool {
         self.connection() == Some(id)
     }
@@ -87,7 +87,7 @@ impl Client {
         self.open.as_ref().map(|open| open.id)
     }
 
-    /// Loses everything but the disk; gives the connection that is gone.
+    /// Loses everything but the disk; returns the connection that is gone.
     pub fn restart(&mut self) -> Option<ConnectionId> {
         self.tally.count(Happening::ClientRestarted);
         if self.slip == Some(Slip::ClientSavesLate) {
@@ -102,7 +102,7 @@ impl Client {
         self.open.take_if(|open| open.idle > PATIENCE).map(|open| open.id)
     }
 
-    /// Connects, if there is something to do; gives its first flight.
+    /// Connects, if there is something to do; returns its first flight.
     pub fn connect(
         &mut self,
         id: ConnectionId,
@@ -144,7 +144,7 @@ impl Client {
         Some(output.as_slice().to_vec())
     }
 
-    /// Bytes arrive; gives what it answers. Those of a connection that is gone are nothing.
+    /// Handles bytes that arrive; returns the answer. Those of a connection that is gone are ignored.
     pub fn receive(
         &mut self,
         id: ConnectionId,
@@ -211,7 +211,7 @@ impl Client {
         Some(())
     }
 
-    /// What a refused flight means for the increment.
+    /// Handles the verdict on the flight of an increment.
     fn judge(
         &mut self,
         flight: Option<FlightHandle>,
@@ -228,7 +228,7 @@ impl Client {
         }
     }
 
-    /// What a receipt means for it.
+    /// Handles a receipt for it.
     fn settle(&mut self, flight: FlightHandle, receipt: Receipt, rng: &mut Xoshiro256PlusPlus) {
         self.tally.count(match receipt {
             Receipt::Burned => Happening::ReceiptBurned,
@@ -243,7 +243,7 @@ impl Client {
         }
     }
 
-    /// A flight was burned: an increment whose only copy was in it is sent anew, under another key.
+    /// Handles a burned flight: an increment whose only copy was in it is sent again under another key.
     fn hear_burned(&mut self, flight: FlightHandle, rng: &mut Xoshiro256PlusPlus) {
         let is_void = |pending: Pending| match self.slip {
             Some(Slip::ClientForgetsCopies) => pending.key() == flight,

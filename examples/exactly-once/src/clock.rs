@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tessera::{Clock, Time};
 
-/// Tells the time of the world.
+/// A clock with the time of the world.
 #[derive(Debug)]
 pub struct WorldClock(Mutex<Time>);
 
 impl WorldClock {
-    /// A clock that tells this time.
+    /// Creates a clock with this time.
     pub fn new(now: Time) -> Self {
         Self(Mutex::new(now))
     }

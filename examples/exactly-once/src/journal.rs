@@ -16,8 +16,8 @@ impl Journal {
     /// Opens the store, which outlives the server.
     pub fn open(path: &Path) -> rusqlite::Result<Self> {
         let connection = Connection::open(path)?;
-        // What is lost when the machine loses power is SQLite's business, not this example's; an
-        // application leaves `synchronous` as it is.
+        // Durability over a power loss is up to SQLite, and not part of this example; an application keeps the default
+        // of `synchronous`.
         connection.execute_batch(
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;
              CREATE TABLE IF NOT EXISTS done (key BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -35,7 +35,7 @@ impl Journal {
         effect: impl FnOnce(&Transaction<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut connection = self.lock();
-        // Whoever leaves before the commit leaves nothing behind.
+        // A return before the commit rolls back.
         let transaction = connection.transaction()?;
         if mark_done(&transaction, key)? {
             effect(&transaction)?;
@@ -52,7 +52,7 @@ impl Journal {
         Ok(found.is_some())
     }
 
-    /// What the counter shows.
+    /// Returns the value of the counter.
     pub fn value(&self) -> rusqlite::Result<u64> {
         self.lock().query_row("SELECT value FROM counter", [], |row| row.get(0))
     }
@@ -73,8 +73,7 @@ pub fn increment(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute("UPDATE counter SET value = value + 1", []).map(drop)
 }
 
-/// Answers clients that ask what became of a flight: the vault knows what was taken, the journal what
-/// was done.
+/// Answers clients that ask about a flight: the vault knows what was taken, the journal what was executed.
 pub struct JournalReceipts {
     /// The vault of this life of the server.
     pub vault: Arc<dyn Vault>,
@@ -86,7 +85,7 @@ impl Receipts for JournalReceipts {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         let handle = question.handle;
         let question = TakeSecret::new(handle, TakePurpose::Burn, question.unix);
-        // First the vault, then the journal: what was taken in between is looked up.
+        // First the vault, then the journal, so that work done in between is found.
         let Reply::Now(taken) = self.vault.take(&question) else { return Reply::Later };
         Reply::Now(match self.journal.is_done(&handle) {
             Ok(done) => Receipt::of(&taken, done),

@@ -1,4 +1,4 @@
-//! Runs worlds, and says what came of them.
+//! Runs worlds, and prints the results.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -60,10 +60,10 @@ fn main() -> ExitCode {
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// What the allocator may keep, in KiB; a leak of 100 bytes in each of 100,000 runs is more.
+/// Growth attributed to the allocator, in KiB; a leak of 100 bytes in each of 100,000 runs is more.
 const MOST_GROWTH: u64 = 8 * 1024;
 
-/// The resident memory of this process in KiB, where /proc tells.
+/// Returns the resident memory of this process in KiB, if /proc is available.
 fn resident() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -17,7 +17,7 @@ pub enum Towards {
     Client(usize),
 }
 
-/// A connection's number; never used again.
+/// A connection's number; never reused.
 pub type ConnectionId = u64;
 
 /// Bytes on their way.
@@ -30,12 +30,12 @@ pub struct Piece {
     pub bytes: Vec<u8>,
 }
 
-/// Bytes on their way, and what was recorded of them.
+/// The bytes in transit, and the recordings of them.
 pub struct Network {
     under_way: BTreeMap<(ConnectionId, Towards), Queue>,
     /// First flights of clients, for replays.
     pub flights: Recordings,
-    /// What servers sent.
+    /// Recorded answers of servers.
     pub answers: Recordings,
     /// Chances that something happens to a piece, out of 1,000.
     faults: u64,
@@ -51,7 +51,7 @@ struct Queue {
     held_until: u64,
 }
 
-/// What an attacker keeps.
+/// The recordings that an attacker keeps.
 #[derive(Default)]
 pub struct Recordings(VecDeque<Vec<u8>>);
 
@@ -66,7 +66,7 @@ impl Recordings {
         self.0.push_back(bytes.to_vec());
     }
 
-    /// One of them, often the last: its original may still be under way.
+    /// Returns one of them, often the last: its original may still be in transit.
     pub fn any(&self, rng: &mut Xoshiro256PlusPlus) -> Option<Vec<u8>> {
         let which = below(rng, self.0.len().max(1) as u64) as usize;
         if below(rng, 2) == 0 { self.0.back() } else { self.0.get(which) }.cloned()
@@ -78,7 +78,7 @@ impl Recordings {
     }
 }
 
-/// A piece may be held back for so many steps: longer than a client waits.
+/// The longest delay of a piece, in steps: longer than a client waits.
 const LONGEST_DELAY: u64 = 150;
 
 impl Network {
@@ -125,7 +125,7 @@ impl Network {
         queue.pieces.extend(pieces.map(<[u8]>::to_vec));
     }
 
-    /// Gives some piece that arrives now.
+    /// Returns a piece that arrives now.
     pub fn deliver(&mut self, rng: &mut Xoshiro256PlusPlus) -> Option<Piece> {
         use Happening::*;
         self.now += 1;

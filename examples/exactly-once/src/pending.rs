@@ -1,16 +1,16 @@
-//! The increment that a client has under way, and what may be done with it.
+//! The increment in progress at a client, and what may be done with it.
 //!
-//! The client keeps it on its disk, *before* anything is sent. What it sends again, and how, follows from
-//! what it knows of the copies that are out:
+//! The client writes it to its disk *before* it sends anything. What it sends again, and how, depends on what it knows
+//! of the copies in transit:
 //!
 //! | it knows | so the increment | and it sends |
 //! |---|---|---|
 //! | "OK", or the receipt "done" | was counted | the next one |
-//! | "burned", and that flight had the only copy | was not counted, and never will be | it anew, under another key |
-//! | anything else, or nothing | may have been counted, or may be later | it again, under the same key |
+//! | "burned", and that flight had the only copy | was not counted, and never will be | the increment under a new key |
+//! | anything else, or nothing | may have been counted, or may be later | the same again, under the same key |
 //!
-//! "Burned" speaks of one flight. It says nothing of an increment that has another flight's name, nor,
-//! once the increment was sent in another way too, of the other copies.
+//! "Burned" is about one flight. It implies nothing for an increment in another flight, nor, once the increment was
+//! also sent in another way, for the other copies.
 
 use tessera::resume::FlightHandle;
 

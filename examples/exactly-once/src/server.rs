@@ -16,7 +16,7 @@ use crate::slip::{OfJournalAlone, Slip, count_wrongly};
 use crate::tally::{Happening, Tally};
 use crate::vault::MortalVault;
 
-/// One life of the server: what it holds is gone with it, but for the journal.
+/// One life of the server: its state ends with it, except for the journal.
 pub struct Server {
     config: Checked<ServerConfig>,
     journal: Arc<Journal>,
@@ -30,7 +30,7 @@ pub struct Server {
     tally: Arc<Tally>,
 }
 
-/// What a server is started with.
+/// The parameters of a server.
 pub struct Begin {
     /// May be older than this life.
     pub tickets: Arc<dyn TicketKeys>,
@@ -40,7 +40,7 @@ pub struct Begin {
     pub vault: Arc<MortalVault>,
     /// How handshakes with early data go on.
     pub continuation: Continuation,
-    /// Clients that prefer another one are asked to say hello again: their early data is burned.
+    /// Clients that prefer another one get a HelloRetryRequest: their early data is burned.
     pub group: NamedGroup,
 }
 
@@ -59,7 +59,7 @@ struct Job {
 /// The server died while it worked.
 pub struct Crashed;
 
-/// What ends the work on an increment.
+/// What ended the work on an increment.
 enum Died {
     /// The work and its connection; the vault remembers what was taken.
     Worker,
@@ -105,7 +105,7 @@ impl Server {
         self.jobs.len()
     }
 
-    /// Bytes arrive; gives what it answers at once.
+    /// Handles bytes that arrive; returns the immediate answer.
     pub fn receive(&mut self, id: ConnectionId, bytes: &[u8], now: Time) -> Vec<u8> {
         let mut output = Output::new();
         let mut open = self.connections.remove(&id).unwrap_or_else(|| {
@@ -124,7 +124,7 @@ impl Server {
         self.connections.remove(&id);
     }
 
-    /// Reads what is there; `None` if the connection is over.
+    /// Reads the available data; `None` if the connection is over.
     fn read(
         &mut self,
         id: ConnectionId,
@@ -175,8 +175,7 @@ impl Server {
         Some(())
     }
 
-    /// Counts the next increment, and gives the connection that it came in and the answer, if the
-    /// connection is still there.
+    /// Counts the next increment; returns its connection and the answer, if the connection is still open.
     pub fn work(
         &mut self,
         now: Time,

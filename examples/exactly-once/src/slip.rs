@@ -12,15 +12,15 @@ use crate::journal::{Journal, increment, mark_done};
 pub enum Slip {
     /// The server counts without looking into its journal.
     ServerForgets,
-    /// The server marks an increment as done, and counts it in a transaction of its own.
+    /// The server marks an increment as done, and counts it in a separate transaction.
     ServerMarksFirst,
-    /// The server counts an increment, and marks it as done in a transaction of its own.
+    /// The server counts an increment, and marks it as done in a separate transaction.
     ServerMarksLast,
     /// The server answers before it counts.
     ServerAnswersFirst,
-    /// The server gives receipts without burning the key: "burned" unless something is done.
+    /// The server answers receipts without burning the key: "burned" unless the work is done.
     ReceiptsDoNotBurn,
-    /// The client saves what it has under way only when it knows what became of it.
+    /// The client saves an increment in progress only when it knows the outcome.
     ClientSavesLate,
     /// The client takes the verdict "unknown" for "burned".
     ClientTakesUnknownForBurned,
@@ -30,13 +30,13 @@ pub enum Slip {
     ClientTakesTakenForBurned,
     /// The client takes the receipt "unknown" for "burned".
     ClientTakesNoReceiptForBurned,
-    /// The client takes "burned" for a word on the increment, whatever else it sent.
+    /// The client applies "burned" to the increment, whatever else it sent.
     ClientForgetsCopies,
     /// The client takes a verdict on one flight for one on another.
     ClientMixesFlightsUp,
 }
 
-/// What a client with this slip takes a verdict for.
+/// Returns a verdict as a client with this slip understands it.
 pub(crate) fn heard_verdict(slip: Option<Slip>, verdict: Verdict) -> Verdict {
     match (slip, verdict) {
         (Some(Slip::ClientTakesUnknownForBurned), Verdict::Unknown)
@@ -45,7 +45,7 @@ pub(crate) fn heard_verdict(slip: Option<Slip>, verdict: Verdict) -> Verdict {
     }
 }
 
-/// What a client with this slip takes a receipt for.
+/// Returns a receipt as a client with this slip understands it.
 pub(crate) fn heard_receipt(slip: Option<Slip>, receipt: Receipt) -> Receipt {
     match (slip, receipt) {
         (Some(Slip::ClientTakesTakenForBurned), Receipt::TakenNotDone)

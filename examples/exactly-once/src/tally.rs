@@ -1,4 +1,4 @@
-//! What happened in the worlds, counted: what never happens is not tested.
+//! Counts what happened in the worlds: what never happens is not tested.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +10,7 @@ macro_rules! happenings {
         pub enum Happening { $($name,)* }
 
         impl Happening {
-            /// All of them, and what they are in words.
+            /// All of them, with descriptions.
             pub const ALL: &[(Self, &'static str)] = &[$((Self::$name, $words),)*];
         }
     };
@@ -61,7 +61,7 @@ impl Tally {
         }
     }
 
-    /// How often each of them happened, and what it is in words.
+    /// Returns how often each of them happened, with its description.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
         Happening::ALL.iter().map(|(_, words)| *words).zip(counts)

@@ -1,4 +1,4 @@
-//! The vault of one life of the server, with what may befall a vault.
+//! The vault of one life of the server, with its failures.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,15 +14,15 @@ use tessera_vault::MemoryVault;
 use crate::network::below;
 use crate::tally::{Happening, Tally};
 
-/// In memory, and gone with its server. Now and then it gets no question, or its answer is lost. It
-/// tells its lives apart as `MemoryVault::open` does, by the clock of the world.
+/// In memory, and gone with its server. Sometimes a question to it, or its answer, is lost. It distinguishes its lives
+/// like `MemoryVault::open`, by the clock of the world.
 pub struct MortalVault {
     secrets: MemoryVault,
     life: Incarnation,
     /// When this life began, and the one before was over, since the Unix epoch.
     began: Duration,
     rng: Mutex<Xoshiro256PlusPlus>,
-    /// Chances, out of 1,000, that a question is lost, and as many that an answer is.
+    /// The probability, in 1,000ths, that a question is lost, and the same for an answer.
     faults: AtomicU64,
     tally: Arc<Tally>,
 }

@@ -25,7 +25,7 @@ use crate::vault::MortalVault;
 pub struct Outcome {
     /// The increments that the clients wanted.
     pub wanted: u64,
-    /// What the counter shows.
+    /// The value of the counter.
     pub counted: u64,
 }
 
@@ -35,19 +35,19 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 const STORM: u32 = 900;
 /// A run that takes longer hangs.
 const MOST_STEPS: u32 = 60_000;
-/// What each client wants.
+/// The increments per client.
 const INCREMENTS: u32 = 6;
 const CLIENTS: usize = 2;
 /// Chances, out of 1,000, of each kind of misfortune on the network.
 const FAULTS: u64 = 15;
-/// That a question to the vault is lost, and that its answer is.
+/// The probability that a question to the vault is lost, and that its answer is.
 const VAULT_FAULTS: u64 = 50;
 /// And that the server dies at a step of its work.
 const CRASHES: u64 = 15;
 const BEGINNING: Duration = Duration::from_secs(1_800_000_000);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Runs a world of its own from a seed; the journal is in `store`, which is made anew.
+/// Runs a separate world from a seed; the journal is in `store`, which is recreated.
 ///
 /// # Errors
 /// If the store can't be had, or the clients don't come to an end.
@@ -142,7 +142,7 @@ impl<'s> World<'s> {
         self.server.calm_down();
     }
 
-    /// Whether something happens now that happens once in so many steps of the storm.
+    /// Whether an event happens now that happens once in this many steps of the storm.
     fn strikes(&mut self, once_in: u64) -> bool {
         self.storm && below(&mut self.rng, once_in) == 0
     }
@@ -235,7 +235,7 @@ impl<'s> World<'s> {
         Ok(())
     }
 
-    /// Someone sends a recorded flight. What the server says to it goes nowhere.
+    /// Replays a recorded flight. The server's answer is dropped.
     fn replay_flight(&mut self, flight: &[u8], happening: Happening) {
         self.tally.count(happening);
         self.replays += 1;
@@ -244,7 +244,7 @@ impl<'s> World<'s> {
         self.server.forget(id);
     }
 
-    /// Someone sends a client what a server once sent, into the connection that it has now.
+    /// Replays a server's recorded answer into a client's present connection.
     fn replay_answer(&mut self) {
         let number = below(&mut self.rng, CLIENTS as u64) as usize;
         let id = self.clients[number].connection();

@@ -41,7 +41,7 @@ fn every_increment_is_counted_once_whatever_happens() {
 
 const STEP: usize = 20;
 
-/// Runs until the count is wrong, and says how it is.
+/// Runs until the count is wrong, and returns how.
 fn shows(slip: Slip) -> &'static str {
     for first in (0..2000).step_by(STEP) {
         let (few, many) = wrong(first..first + STEP as u64, Some(slip), &Arc::default());

@@ -1,4 +1,4 @@
-//! What both sides are configured with.
+//! The configurations of both sides.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The messages of the service.
 
-/// Who asks.
+/// The request.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct HelloRequest {
     /// A name.

@@ -12,7 +12,7 @@ use tonic_prost::ProstCodec;
 
 use crate::{HELLO, HelloReply, HelloRequest};
 
-/// Serves every connection in a task of its own.
+/// Serves every connection in its own task.
 pub async fn serve(server: Server) -> Result<(), tonic::transport::Error> {
     let service = tower::service_fn(async |request| Ok::<_, Infallible>(answer(request).await));
     let clients = incoming(TlsListener::new(server));

@@ -18,7 +18,7 @@ use tonic::transport::Endpoint;
 use tonic::{Code, Request};
 use tonic_prost::ProstCodec;
 
-/// Tells when a session came: it is stored by another thread.
+/// Signals a new session, which another thread stores.
 #[derive(Default)]
 struct Telling {
     store: MemorySessionStore,

@@ -1,4 +1,4 @@
-//! What the programs of `docs/library.md` share: configurations from PEM files, caches of certificates, and the messages
+//! Shared by the programs of `docs/library.md`: configurations from PEM files, caches of certificates, and the messages
 //! of a gRPC service.
 #![forbid(unsafe_code)]
 

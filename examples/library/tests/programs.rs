@@ -59,7 +59,7 @@ impl Drop for Running {
     }
 }
 
-/// What a client wrote.
+/// Runs a client, and returns its output.
 fn ask(program: &str, files: &Files, server: &Running) -> String {
     let url = format!("https://localhost:{}/", server.port);
     let output = Command::new(program).args([&files.root, &url]).output().unwrap();
@@ -75,7 +75,7 @@ fn the_client_with_hyper_has_its_second_request_early_at_both_servers() {
     for server in [env!("CARGO_BIN_EXE_axum-server"), env!("CARGO_BIN_EXE_hyper-server")] {
         let server = start(server, &files);
         assert_eq!(ask(env!("CARGO_BIN_EXE_hyper-client"), &files, &server), EARLY);
-        // And everybody else is served too.
+        // All clients are served.
         for option in ["--http1.1", "--http2"] {
             let url = format!("https://localhost:{}/", server.port);
             let answer = http::curl(&[option, "--cacert", &files.root, &url]);
@@ -91,7 +91,7 @@ fn the_client_with_tonic_has_its_second_call_early() {
     assert_eq!(ask(env!("CARGO_BIN_EXE_tonic-client"), &files, &server), EARLY);
 }
 
-/// What the README's client meets: a server that sends back what comes, as `tessera serve` does.
+/// The README's client meets an echo server like `tessera serve`.
 #[tokio::test]
 async fn the_readmes_client_sends_its_second_greeting_early() {
     let files = Files::new();
@@ -128,7 +128,7 @@ fn pieces(page: &str) -> impl Iterator<Item = &str> {
     page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next())
 }
 
-/// A program without what is said of it at its top.
+/// Returns a program without the comment at its top.
 fn code(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let code = text.lines().skip_while(|line| line.starts_with("//!") || line.is_empty());
@@ -156,7 +156,7 @@ fn the_pages_have_each_program_whole_and_nothing_else() {
     }
 }
 
-/// A package that was made with the page's commands has what the programs need.
+/// A package made with the page's commands has the programs' dependencies.
 #[test]
 fn the_page_adds_every_dependency_with_its_features() {
     let page = page("docs/library.md");

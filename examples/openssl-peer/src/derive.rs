@@ -61,7 +61,7 @@ pub(crate) fn lone_identity(
     ticket_psk: &[u8],
 ) -> Result<Vec<u8>, ErrorStack> {
     let mut identity = lone_without_proof(id, encapsulated, ticket);
-    // As a binder (RFC 8446 §4.2.11.2), but for the label, and for what it covers.
+    // As a binder (RFC 8446 §4.2.11.2), except for the label, and for what it covers.
     let early_secret = hmac(&[0; 32], ticket_psk)?;
     let key = expand_label(&early_secret, "fs proof", &sha256(b""))?;
     let finished_key = expand_label(&key, "finished", b"")?;
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::messages::{PAIRED, with_len16};
 
-    /// The vectors of docs/0rtt-fs.md, without a line of Tessera's own derivations.
+    /// The vectors of docs/0rtt-fs.md, without any of Tessera's own derivations.
     #[test]
     fn the_vectors_of_forward_secret_0rtt_are_derived_anew() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/0rtt-fs-vectors.txt");

@@ -81,7 +81,7 @@ static FIND: LazyLock<Index<SslContext, Find>> =
 static ALLOW: LazyLock<Index<SslContext, Allow>> =
     LazyLock::new(|| SslContext::new_ex_index().expect("OpenSSL has indices"));
 
-/// Lets the connections of a client's context offer what [`offer`] gave them.
+/// Makes the connections of a client's context offer the PSK passed to [`offer`].
 pub(crate) fn set_use_session(context: &mut SslContextBuilder) {
     // SAFETY: the context is alive, and the callback is a function.
     unsafe { SSL_CTX_set_psk_use_session_callback(context.as_ptr(), Some(use_session)) }
@@ -99,8 +99,8 @@ unsafe extern "C" fn use_session(
     identity_len: *mut usize,
     session: *mut *mut sys::SSL_SESSION,
 ) -> c_int {
-    // SAFETY: OpenSSL gives a connection that is alive and places to write to; it copies the identity
-    // before anything else happens to the connection, and takes the reference to the session.
+    // SAFETY: OpenSSL passes a live connection and places to write to; it copies the identity before anything else
+    // happens to the connection, and takes the reference to the session.
     unsafe {
         let offer = SslRef::from_ptr(ssl).ex_data(*OFFER);
         *identity = offer.map_or(ptr::null(), |offer| offer.identity.as_ptr());
@@ -110,8 +110,8 @@ unsafe extern "C" fn use_session(
     1
 }
 
-/// Asks for the session of an external PSK's identity, on the server's side. After a
-/// HelloRetryRequest it is asked for again. An error ends the connection.
+/// Looks up the session of an external PSK's identity, on the server's side. After a HelloRetryRequest it is called
+/// again. An error ends the connection.
 pub(crate) fn set_find_session(
     context: &mut SslContextBuilder,
     find: impl Fn(&mut SslRef, &[u8]) -> Found + Send + Sync + 'static,
@@ -127,9 +127,8 @@ unsafe extern "C" fn find_session(
     identity_len: usize,
     session: *mut *mut sys::SSL_SESSION,
 ) -> c_int {
-    // SAFETY: OpenSSL gives a connection that is alive, an identity of this length and a place to write
-    // to, and takes the reference to the session. The context outlives the connection, and nobody
-    // changes its data any more.
+    // SAFETY: OpenSSL passes a live connection, an identity of this length and a place to write to, and takes the
+    // reference to the session. The context outlives the connection, and its data no longer changes.
     unsafe {
         let ssl = SslRef::from_ptr_mut(ssl);
         let identity = match identity_len {
@@ -144,7 +143,7 @@ unsafe extern "C" fn find_session(
     }
 }
 
-/// Has the last word on a connection's early data, on the server's side.
+/// Has the final decision on a connection's early data, on the server's side.
 pub(crate) fn set_allow_early_data(
     context: &mut SslContextBuilder,
     allow: impl Fn(&SslRef) -> bool + Send + Sync + 'static,
@@ -157,7 +156,7 @@ pub(crate) fn set_allow_early_data(
 }
 
 unsafe extern "C" fn allow_early_data(ssl: *mut sys::SSL, _argument: *mut c_void) -> c_int {
-    // SAFETY: OpenSSL gives a connection that is alive.
+    // SAFETY: OpenSSL passes a live connection.
     let ssl = unsafe { SslRef::from_ptr(ssl) };
     ssl.ssl_context().ex_data(*ALLOW).is_some_and(|allow| allow(ssl)).into()
 }
@@ -169,7 +168,7 @@ fn into_reference(session: SslSession) -> *mut sys::SSL_SESSION {
     pointer
 }
 
-/// What OpenSSL has to know of a PSK, and compares before it accepts early data.
+/// What OpenSSL needs to know about a PSK, and compares before it accepts early data.
 pub(crate) struct Terms<'a> {
     /// The PSK.
     pub(crate) psk: &'a [u8],
@@ -186,8 +185,8 @@ pub(crate) struct Terms<'a> {
 /// A session made of a PSK, for the callbacks.
 pub(crate) fn session_of(ssl: &SslRef, terms: &Terms<'_>) -> Result<SslSession, ErrorStack> {
     let server_name = CString::new(terms.server_name).map_err(|_| ErrorStack::get())?;
-    // SAFETY: the connection is alive, every pointer is to as many bytes as is said, OpenSSL copies
-    // them, and the new session is owned here from its first check on.
+    // SAFETY: the connection is live, every pointer is valid for the length passed with it, OpenSSL copies the data,
+    // and the new session is owned here from its first check on.
     unsafe {
         let session = SSL_SESSION_new();
         if session.is_null() {
@@ -218,7 +217,7 @@ fn check(result: c_int) -> Result<(), ErrorStack> {
 pub(crate) fn ticket_of(session: &SslSessionRef) -> Vec<u8> {
     let mut ticket = ptr::null();
     let mut len = 0;
-    // SAFETY: the session is alive; the ticket is its own, and copied at once.
+    // SAFETY: the session is live; it owns the ticket, which is copied at once.
     unsafe {
         SSL_SESSION_get0_ticket(session.as_ptr(), &mut ticket, &mut len);
         if ticket.is_null() { Vec::new() } else { std::slice::from_raw_parts(ticket, len).to_vec() }

@@ -1,9 +1,9 @@
 //! Forward-secret 0-RTT between Tessera and an unmodified OpenSSL, in both directions.
 //!
-//! OpenSSL knows nothing of it. What a stock stack needs is what OpenSSL has had since 1.1.1:
-//! extensions of the application's own, exporters, and external PSKs with early data by callback. The
-//! rest is an application around it ([`OpensslClient`], [`OpensslServer`]), which computes everything
-//! of `docs/0rtt-fs.md` with OpenSSL's own primitives, and shares no code with Tessera's.
+//! OpenSSL doesn't support it. All that a stock stack needs has been in OpenSSL since 1.1.1: custom extensions,
+//! exporters, and external PSKs with early data by callback. The rest is an application around it ([`OpensslClient`],
+//! [`OpensslServer`]), which computes everything in `docs/0rtt-fs.md` with OpenSSL's own primitives, and shares no code
+//! with Tessera.
 
 mod derive;
 mod ffi;
@@ -23,7 +23,7 @@ pub use pipe::Pipe;
 pub use site::{PROTOCOL, SERVER_NAME, Site};
 pub use tessera_end::{TesseraClient, TesseraEnd, TesseraServer, carry};
 
-/// What goes wrong in this example.
+/// The errors of this example.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The version of the OpenSSL library that is in use.

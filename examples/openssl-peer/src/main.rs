@@ -1,4 +1,4 @@
-//! Shows what OpenSSL and Tessera say to each other, in both directions.
+//! Shows a conversation between OpenSSL and Tessera, in both directions.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! What of forward-secret 0-RTT an application around a stock TLS stack reads and writes
-//! (docs/0rtt-fs.md §3, §15).
+//! The parts of forward-secret 0-RTT that an application around a stock TLS stack reads and writes (docs/0rtt-fs.md §3,
+//! §15).
 
 /// The extension `forward_secret_early_data`.
 pub(crate) const EXTENSION: u16 = 0xff5a;
@@ -70,17 +70,17 @@ pub(crate) fn read_paired(identity: &[u8]) -> Option<(&[u8; 32], &[u8])> {
     rest.is_empty().then_some((id, encapsulated))
 }
 
-/// What the proof in a lone identity covers: everything before it.
+/// Returns what the proof in a lone identity covers: everything before it.
 pub(crate) fn lone_without_proof(id: &[u8; 32], encapsulated: &[u8], ticket: &[u8]) -> Vec<u8> {
     [LONE, id, &with_len16(encapsulated), &with_len16(ticket)].concat()
 }
 
-/// What a client is told of early data that was rejected.
+/// The verdict on early data that was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown,
-    /// Nobody accepted it, and nobody can any more: it may be sent again.
+    /// No server accepted it or can accept it any more: it may be sent again.
     Burned,
     /// The key was taken to accept it: it may not.
     Used,
@@ -109,7 +109,7 @@ impl Verdict {
 
 /// A vector with its length before it.
 pub(crate) fn with_len16(contents: &[u8]) -> Vec<u8> {
-    // Nothing here is as long as 64 KiB: OpenSSL takes no such identity, and gives no such ticket.
+    // Nothing here is as long as 64 KiB: OpenSSL accepts no such identity, and issues no such ticket.
     [&(contents.len() as u16).to_be_bytes()[..], contents].concat()
 }
 

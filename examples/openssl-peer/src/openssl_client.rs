@@ -22,7 +22,7 @@ use crate::site::{PROTOCOL, SERVER_NAME, Site};
 
 /// A ticket with everything to come back once.
 pub struct Ticket {
-    /// What the server said of the one-time key.
+    /// The server's extension about the one-time key.
     pub extension: TicketExtension,
     /// The name of its flight.
     pub handle: [u8; 32],
@@ -33,7 +33,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Whether the server still has the key, as far as it said so.
+    /// Whether the server may still have the key, by its extension.
     fn is_fresh(&self) -> bool {
         self.received.elapsed() < Duration::from_secs(self.extension.lifetime.into())
     }
@@ -45,7 +45,7 @@ pub struct OpensslClient {
     tickets: Arc<Mutex<Vec<Ticket>>>,
 }
 
-/// What a connection's callbacks tell each other.
+/// State shared by a connection's callbacks.
 #[derive(Default)]
 struct Visit {
     /// Of the ticket that is being read.
@@ -106,8 +106,8 @@ impl OpensslClient {
         Ok(OpensslEnd::client(ssl, early_data)?)
     }
 
-    /// What the server said of early data that it didn't accept. Not to be believed before the
-    /// handshake is complete.
+    /// Returns the server's verdict on early data that it rejected. It must not be trusted before the handshake is
+    /// complete.
     pub fn verdict(end: &OpensslEnd) -> Option<Verdict> {
         end.ssl().ex_data(*VISIT).and_then(|visit| visit.verdict).filter(|_| end.complete)
     }

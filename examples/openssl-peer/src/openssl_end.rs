@@ -1,4 +1,4 @@
-//! One end of a connection that OpenSSL speaks, driven without waiting.
+//! One end of a connection by OpenSSL, driven without blocking.
 
 use openssl::error::ErrorStack;
 use openssl::ssl::{Error, ErrorCode, Ssl, SslRef, SslStream};
@@ -6,7 +6,7 @@ use openssl::ssl::{Error, ErrorCode, Ssl, SslRef, SslStream};
 use crate::ffi;
 use crate::pipe::Pipe;
 
-/// What became of early data, as OpenSSL sees it.
+/// The fate of early data, according to OpenSSL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EarlyData {
     /// None was offered.
@@ -29,7 +29,7 @@ pub struct OpensslEnd {
     pub data: Vec<u8>,
     /// Whether the handshake is complete.
     pub complete: bool,
-    /// What ended the connection.
+    /// The error that ended the connection.
     pub error: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl OpensslEnd {
         self.stream.ssl()
     }
 
-    /// What became of the early data.
+    /// Returns the fate of the early data.
     pub fn early_data_status(&self) -> EarlyData {
         match ffi::early_data_status(self.ssl()) {
             None => EarlyData::NotOffered,
@@ -84,7 +84,7 @@ impl OpensslEnd {
         self.stream.get_mut().deliver(bytes);
     }
 
-    /// Does what can be done now, and takes what is to be sent.
+    /// Does what can be done now, and takes the output.
     pub fn collect(&mut self) -> Vec<u8> {
         if self.error.is_none()
             && let Err(error) = self.advance()
@@ -104,7 +104,7 @@ impl OpensslEnd {
         Ok(())
     }
 
-    /// Until it has to wait, which is an error too.
+    /// Advances until it would block, which is an error too.
     fn advance(&mut self) -> Result<(), Error> {
         let mut buffer = [0; 4096];
         while !self.early_data_is_over {

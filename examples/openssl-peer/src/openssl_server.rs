@@ -30,16 +30,16 @@ pub struct OpensslServer {
     context: SslContext,
 }
 
-/// What a connection's callbacks tell each other.
+/// State shared by a connection's callbacks.
 #[derive(Default)]
 struct Visit {
-    /// The client can answer one-time keys of this server's kind.
+    /// The client supports one-time keys of this server's kind.
     lists_kind: bool,
     /// The first identity.
     first: Option<Vec<u8>>,
     /// The PSK of the first identity, if its key was there: it is taken.
     taken: Option<SslSession>,
-    /// What to say of its early data if it isn't accepted.
+    /// The verdict to send if its early data isn't accepted.
     verdict: Option<Verdict>,
 }
 
@@ -61,8 +61,8 @@ impl OpensslServer {
             select_next_proto(&OURS, offered).ok_or(AlpnError::ALERT_FATAL)
         });
         context.set_max_early_data(MAX_EARLY_DATA_SIZE)?;
-        // With a limit set, OpenSSL would also take early data under its own tickets. That is refused, so
-        // they needn't be kept to be used once, and the fallback works wherever a ticket opens.
+        // With a limit set, OpenSSL would also accept early data under its own tickets. That is rejected here, so they
+        // need no single use, and the fallback works wherever a ticket opens.
         context.set_options(SslOptions::from_bits_retain(SSL_OP_NO_ANTI_REPLAY));
         ffi::set_allow_early_data(&mut context, |ssl| {
             ssl.ex_data(*VISIT).is_some_and(|visit| visit.taken.is_some())
@@ -80,7 +80,7 @@ impl OpensslServer {
     }
 }
 
-/// Sends a one-time key with each ticket, and says what became of early data that was rejected.
+/// Sends a one-time key with each ticket, and the verdict on early data that was rejected.
 fn issue_tickets(context: &mut SslContextBuilder, vault: Arc<dyn Vault>) -> Result<()> {
     let places = ExtensionContext::TLS1_3_ONLY
         | ExtensionContext::CLIENT_HELLO
@@ -94,7 +94,7 @@ fn issue_tickets(context: &mut SslContextBuilder, vault: Arc<dyn Vault>) -> Resu
                 return Ok(issue(&*vault, ssl).map(|ticket| ticket.write()));
             }
             let verdict = ssl.ex_data(*VISIT).and_then(|visit| visit.verdict);
-            // A verdict is for what was rejected, and for nothing else.
+            // A verdict is only for rejected early data.
             let rejected = ffi::early_data_status(ssl) == Some(false);
             Ok(verdict.filter(|_| rejected).map(Verdict::write))
         },
@@ -147,9 +147,9 @@ fn find(
     ssl: &mut SslRef,
     identity: &[u8],
 ) -> std::result::Result<Option<SslSession>, ErrorStack> {
-    // Asked for each identity until one is known, and for all of them again after a HelloRetryRequest:
-    // then the key is gone, but this connection has it. Early data belongs to the first identity, so no
-    // hello takes more than one key.
+    // Called for each identity until one is known, and for all of them again after a HelloRetryRequest: then the key is
+    // gone, but this connection has it. Early data belongs to the first identity, so no ClientHello takes more than one
+    // key.
     let Some(visit) = ssl.ex_data_mut(*VISIT) else { return Ok(None) };
     if let Some(first) = &visit.first {
         return Ok(visit.taken.clone().filter(|_| first == identity));
@@ -159,7 +159,7 @@ fn find(
     let question = TakeSecret::new(FlightHandle(*id), TakePurpose::Accept, unix());
     let Reply::Now(taken) = vault.take(&question) else { return Ok(None) };
     let verdict = match &taken {
-        // If it isn't accepted here, nobody else can.
+        // If it isn't accepted here, no other server can accept it.
         Taken::Taken(_) | Taken::Absent(Absent::Burned) => Verdict::Burned,
         Taken::Absent(Absent::Used) => Verdict::Used,
         _ => Verdict::Unknown,

@@ -16,7 +16,7 @@ impl Pipe {
         self.incoming.extend(bytes);
     }
 
-    /// Takes what has been sent since the last time.
+    /// Takes the output since the last call.
     pub fn collect(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.outgoing)
     }

@@ -1,4 +1,4 @@
-//! What both sides are configured with.
+//! The configurations of both sides.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub const SERVER_NAME: &str = "server.example";
 /// The application protocol.
 pub const PROTOCOL: &[u8] = b"example";
 
-/// A server's certificate, and the authority that everybody trusts.
+/// A server's certificate, and the authority that all parties trust.
 pub struct Site {
     /// The authority's certificate, DER.
     pub root: Vec<u8>,

@@ -24,11 +24,11 @@ pub struct TesseraEnd<H: Handshake> {
     pub data: Vec<u8>,
     /// Whether the handshake is complete.
     pub complete: bool,
-    /// What became of the early data (a client).
+    /// The fate of the early data (a client).
     pub verdict: Option<Result<(), Verdict>>,
     /// The sessions that came (a client).
     pub sessions: Vec<ClientSession>,
-    /// What ended the connection.
+    /// The error that ended the connection.
     pub error: Option<Error>,
 }
 
@@ -84,7 +84,7 @@ impl<H: Handshake> TesseraEnd<H> {
         }
     }
 
-    /// What is known of the connection.
+    /// Returns the facts of the connection.
     pub fn facts(&self) -> &Facts {
         self.connection.facts()
     }
@@ -94,7 +94,7 @@ impl<H: Handshake> TesseraEnd<H> {
         self.connection.write(now(), data, &mut self.output)
     }
 
-    /// Takes what is to be sent.
+    /// Takes the output.
     pub fn collect(&mut self) -> Vec<u8> {
         let bytes = self.output.as_slice().to_vec();
         self.output.consume(bytes.len());

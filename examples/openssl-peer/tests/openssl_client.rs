@@ -40,7 +40,7 @@ impl World {
         assert_eq!(self.vault.len(), 2, "one key for each ticket");
     }
 
-    /// A server for this client's connection, and everything that they say to each other.
+    /// Runs this client's connection against a server, to its end.
     fn meet(&self, openssl: &mut OpensslEnd) -> TesseraServer {
         let mut server = TesseraServer::accept(&self.server).expect("a server");
         carry(openssl, &mut server);
@@ -118,7 +118,7 @@ fn an_openssl_client_comes_back_with_the_ticket_of_each_connection() {
     }
 }
 
-/// A server that has no such key goes on with its certificate; the client is told what it may do.
+/// A server without the key continues with its certificate; the client learns the verdict.
 #[test]
 fn early_data_of_an_openssl_client_is_rejected_when_its_one_time_key_is_gone() {
     let world = World::new();
@@ -195,7 +195,7 @@ fn early_data_of_an_openssl_client_is_rejected_when_the_protocol_has_changed() {
     let mut world = World::new();
     let client = world.client("X25519");
     world.first(&client);
-    // No protocol in common any more would end the connection; this server speaks none.
+    // A protocol list without a common entry would end the connection; this server has none.
     world.server.protocols = Vec::new();
     let ticket = client.pop().expect("a ticket");
     let mut openssl = client.come_back(ticket, REQUEST).expect("a connection");
@@ -203,7 +203,7 @@ fn early_data_of_an_openssl_client_is_rejected_when_the_protocol_has_changed() {
     rejected(&mut openssl, &mut server, Verdict::Burned);
 }
 
-/// What was changed on the way is noticed: in the identity, in its proof, anywhere else.
+/// Any change in transit is detected: in the identity, in its proof, anywhere else.
 #[test]
 fn a_flight_of_an_openssl_client_that_was_altered_is_not_accepted() {
     let world = World::new();

@@ -61,7 +61,7 @@ fn talk(openssl: &mut OpensslEnd, client: &mut TesseraClient) {
     assert_eq!(client.data, b"pong");
 }
 
-/// The server's answer to a flight from anywhere.
+/// Returns the server's answer to a flight from any source.
 fn deliver(server: &OpensslServer, flight: &[u8]) -> OpensslEnd {
     let mut openssl = server.accept().expect("a connection");
     openssl.deliver(flight);
@@ -120,8 +120,8 @@ fn the_client_comes_back_to_an_openssl_server_with_each_ticket() {
     }
 }
 
-/// A replay was faster: the client resumes with OpenSSL's own ticket, the second identity, and learns
-/// that it must not send again.
+/// A replay was faster: the client resumes with OpenSSL's own ticket, the second identity, and learns that it must not
+/// send again.
 #[test]
 fn early_data_at_an_openssl_server_is_rejected_when_its_one_time_key_is_gone() {
     let world = World::new();
@@ -222,7 +222,7 @@ fn an_openssl_server_serves_a_client_without_forward_secret_early_data() {
     assert_eq!(client.facts().psk, Some(PskKind::Resumption));
 }
 
-/// OpenSSL would take early data under its own tickets as well; here it doesn't.
+/// OpenSSL would also accept early data under its own tickets; here it doesn't.
 #[test]
 fn an_openssl_server_takes_no_replayable_early_data() {
     let mut world = World::new();

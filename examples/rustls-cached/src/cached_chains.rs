@@ -1,4 +1,4 @@
-//! The cache: which chains are known, and what rustls is told of them.
+//! The cache: the known chains, and their codecs for rustls.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,15 +13,15 @@ use crate::codecs::{Decoder, Decoders, encoder};
 
 /// The chains of peers that this process was sent, as a client, as a server or both.
 ///
-/// What it knows is no trust: the verifier of the configuration judges a chain each time, whole or not.
+/// Cached chains are not trusted: the verifier of the configuration checks a chain each time, whole or not.
 pub struct CachedChains {
     servers: Mutex<HashMap<Destination, Peers>>,
     clients: Mutex<Peers>,
     restored: Arc<AtomicUsize>,
 }
 
-/// Whom a client connects to. What it learns at one destination it offers at no other, so that no server can ask which
-/// others it knows.
+/// The server that a client connects to. What it learns at one destination it offers at no other, so that no server can
+/// probe which others it knows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Destination {
     server_name: String,
@@ -37,7 +37,7 @@ impl Destination {
     }
 }
 
-/// How many destinations a client remembers. What rustls holds is never freed, so that this is a bound.
+/// How many destinations a client remembers. This bounds the memory that is leaked to rustls.
 const DESTINATIONS: usize = 1_000;
 
 /// How many chains of a destination a client offers: a server may be several, or about to change its chain.
@@ -55,8 +55,8 @@ impl CachedChains {
         Self { servers: Mutex::default(), clients, restored }
     }
 
-    /// A client's configuration for its next connection to a destination: it offers the chains that are known of there,
-    /// and abbreviates its own.
+    /// Returns a client's configuration for its next connection to a destination: it offers the chains known from
+    /// there, and abbreviates its own.
     pub fn client_config(
         &self,
         config: &ClientConfig,
@@ -75,11 +75,12 @@ impl CachedChains {
         config
     }
 
-    /// A server's configuration for its next connections: it offers the chains of the clients that came last, and
-    /// abbreviates its own. A server makes it again when it has learned something, or when a handshake failed.
+    /// Returns a server's configuration for its next connections: it offers the chains of the most recent clients, and
+    /// abbreviates its own. A server calls this again when it has learned something, or when a handshake failed.
     pub fn server_config(&self, config: &ServerConfig, own: &[CertificateDer<'_>]) -> ServerConfig {
         let mut known = lock(&self.clients).decoders();
-        // Among so many ids some client has that of another. It fails once, is asked without that id, and is known.
+        // With this many ids, two clients share one now and then. The client's handshake fails once; the next one is
+        // not offered that id, and the client is learned.
         known.retain(|decoder| !decoder.is_disputed());
         let mut config = config.clone();
         config.cert_decompressors.splice(0..0, decompressors(known));
@@ -87,8 +88,8 @@ impl CachedChains {
         config
     }
 
-    /// Learns the chain of the server at the other end. Before the end of the handshake there is nothing to learn:
-    /// nobody has proved yet that the chain is his.
+    /// Learns the chain of the server at the other end. Before the end of the handshake nothing is learned: the peer
+    /// has not proved yet that the chain is its own.
     pub fn learn_server(&self, to: &Destination, connection: &ClientConnection) {
         let certificates = connection.peer_certificates().filter(|_| !connection.is_handshaking());
         let mut servers = lock(&self.servers);
@@ -137,7 +138,8 @@ impl Peers {
         Self { offered, chains: VecDeque::new(), decoders: Decoders::new(restored.clone()) }
     }
 
-    /// Those for the newest chains, each once: two chains may share an id, and are told apart by their hashes.
+    /// Returns those for the newest chains, each once: two chains may share an id, and are distinguished by their
+    /// hashes.
     fn decoders(&self) -> Vec<&'static Decoder> {
         let newest = self.chains.iter().take(self.offered);
         let mut ids: Vec<_> = newest.map(|chain| chain.id()).collect();
@@ -146,8 +148,8 @@ impl Peers {
         ids.into_iter().filter_map(|id| self.decoders.get(id)).collect()
     }
 
-    /// Knows a chain, instead of any other with its end entity: else a peer with one certificate could fill the cache
-    /// with chains that differ in what comes after it.
+    /// Adds a chain, replacing any other with its end entity: otherwise a peer with one certificate could fill the
+    /// cache with chains that differ in what follows it.
     fn learn(&mut self, chain: Chain) -> &'static Decoder {
         let known = self.chains.iter().position(|it| it.end_entity() == chain.end_entity());
         let known = known.and_then(|place| self.chains.remove(place));
@@ -179,7 +181,7 @@ fn decompressors(
     decoders.into_iter().map(|decoder| decoder as _)
 }
 
-/// What abbreviates this chain; nothing, if there is none.
+/// Returns what abbreviates this chain; `None` for an empty one.
 fn compressor(own: &[CertificateDer<'_>]) -> Option<&'static dyn CertCompressor> {
     chain(own).map(|chain| encoder(chain.id()))
 }

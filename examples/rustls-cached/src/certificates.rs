@@ -1,4 +1,4 @@
-//! Certificates to show it with: both sides' chains of two, below a root that everybody trusts.
+//! Certificates for demonstrations: both sides' chains of two, below a root that all parties trust.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Certificates {
         &self.server.chain
     }
 
-    /// Appends to the server's chain, which nobody needs.
+    /// Appends an unnecessary certificate to the server's chain.
     pub fn append_to_server_chain(&mut self, certificate: &[u8]) {
         self.server.chain.push(certificate.to_vec().into());
     }
@@ -97,8 +97,8 @@ impl Certificates {
         Ok(config)
     }
 
-    /// A server with its certificate and this OCSP response, which asks clients for theirs. It gives no tickets: each
-    /// handshake is a full one.
+    /// Returns the configuration of a server with its certificate and this OCSP response, which requests client
+    /// certificates. It issues no tickets: each handshake is a full one.
     pub fn server(&self, ocsp: &[u8]) -> Result<ServerConfig> {
         let provider = provider();
         let clients = WebPkiClientVerifier::builder_with_provider(self.roots()?, provider.clone());
@@ -113,7 +113,7 @@ impl Certificates {
         Ok(config)
     }
 
-    /// What everybody trusts.
+    /// Returns the root that all parties trust.
     pub fn roots(&self) -> Result<Arc<RootCertStore>> {
         let mut roots = RootCertStore::empty();
         roots.add(self.root.clone())?;
@@ -179,7 +179,7 @@ fn authority(name: &str) -> CertificateParams {
     params
 }
 
-/// With a name of three parts, as authorities give them. It stands in two certificates, and counts.
+/// Adds a name of three parts, like those of real authorities. It occurs in two certificates, and adds to their size.
 fn named(mut params: CertificateParams, name: &str) -> CertificateParams {
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CountryName, "DE");
@@ -188,7 +188,7 @@ fn named(mut params: CertificateParams, name: &str) -> CertificateParams {
     params
 }
 
-/// With X25519 alone: a post-quantum share would be most of what is left to send.
+/// Only X25519: a post-quantum share would be most of the remaining bytes.
 fn provider() -> Arc<CryptoProvider> {
     let kx_groups = vec![aws_lc_rs::kx_group::X25519];
     Arc::new(CryptoProvider { kx_groups, ..aws_lc_rs::default_provider() })

@@ -35,7 +35,7 @@ impl Chain {
         &self.hash
     }
 
-    /// Its public id: an algorithm for compressing certificates, among those for private use.
+    /// Returns its public id: an algorithm for compressing certificates, among those for private use.
     pub fn id(&self) -> u16 {
         id(&self.hash)
     }

@@ -53,7 +53,7 @@ impl CertCompressor for Encoder {
 /// One decoder for each id of the chains that peers may send.
 pub(crate) struct Decoders {
     decoders: HashMap<u16, &'static Decoder>,
-    /// Counts what they restore.
+    /// Counts the restored chains.
     restored: Arc<AtomicUsize>,
 }
 
@@ -96,9 +96,9 @@ impl Decoders {
 /// Restores the chains with one id.
 pub(crate) struct Decoder {
     id: u16,
-    /// Those with this id: one, but for chance.
+    /// Those with this id: one, except for collisions.
     chains: Mutex<Vec<Arc<Chain>>>,
-    /// A peer meant another chain with this id. Until its chain is known too, its id can't be offered.
+    /// A peer meant another chain with this id. Until that chain is known too, the id can't be offered.
     is_disputed: AtomicBool,
     restored: Arc<AtomicUsize>,
 }

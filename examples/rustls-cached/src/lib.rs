@@ -1,11 +1,12 @@
 //! An unmodified rustls whose peers send each certificate chain once.
 //!
-//! rustls lets its user compress certificates (RFC 8879) with algorithms of any number. Here an algorithm is a chain:
-//! who offers its number has the chain already, and gets its hash instead. The chain is judged as ever, and the
-//! signature covers the messages as they were sent; a peer without this gets whole certificates. The specification is
-//! `docs/cached-handshakes.md`; what stands here are its *public ids*, for peers that can't send an extension of its.
+//! rustls lets applications compress certificates (RFC 8879) with algorithms of any number. Here an algorithm is a
+//! chain: a peer that offers its number has the chain already, and gets its hash instead. The chain is verified as
+//! ever, and the signature covers the messages as they were sent; a peer without this gets whole certificates. The
+//! specification is `docs/cached-handshakes.md`; this crate implements its *public ids*, for peers that can't send its
+//! extension.
 //!
-//! [`CachedChains`] is what a program needs. It equips configurations, and learns from complete connections:
+//! [`CachedChains`] is all that a program needs. It extends configurations, and learns from complete connections:
 //!
 //! ```
 //! # use std::sync::Arc;

@@ -19,11 +19,11 @@ pub struct Ends {
     pub client: Ended<ClientConnection>,
     /// The server's.
     pub server: Ended<ServerConnection>,
-    /// What crossed the wire, every record with its header.
+    /// The bytes on the wire, every record with its header.
     pub bytes: Bytes,
 }
 
-/// An end, and what ended its handshake before its time.
+/// An end, and the error that ended its handshake early.
 pub struct Ended<C> {
     /// The connection.
     pub connection: C,
@@ -51,7 +51,7 @@ impl Ends {
     /// These ends, if both completed the handshake.
     ///
     /// # Errors
-    /// What ended it.
+    /// The error that ended it.
     pub fn complete(self) -> Result<Self> {
         match (self.client.error, self.server.error) {
             (None, None) => Ok(Self {
@@ -67,7 +67,7 @@ impl Ends {
 /// Makes a connection with each end in a thread, carries out the handshake, and closes.
 ///
 /// # Errors
-/// What went wrong below TLS.
+/// The error below TLS.
 pub fn connect(client: Arc<ClientConfig>, server: Arc<ServerConfig>) -> Result<Ends> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -98,8 +98,8 @@ where
     while connection.wants_write() {
         connection.write_tls(&mut socket)?;
     }
-    // Whatever the other end still says, such as an alert, is read to its end, also after an error: closing a socket with
-    // unread input would reset it, and this end's own alert would be lost.
+    // Reads the other end's remaining output, such as an alert, also after an error: closing a socket with unread input
+    // would reset it, and this end's own alert would be lost.
     socket.socket.shutdown(Shutdown::Write)?;
     while connection.read_tls(&mut socket).is_ok_and(|len| len > 0) {
         let end = connection.process_new_packets().err();

@@ -1,4 +1,4 @@
-//! Prints what the first and the second handshake of a client and a server cost in bytes.
+//! Prints the bytes of the first and the second handshake of a client and a server.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What travels instead of a certificate message: the hash of its chain, and what of it belongs to this handshake.
+//! The replacement of a certificate message: the hash of its chain, and its parts that belong to this handshake.
 
 use crate::chain::{self, Chain, Hash};
 
@@ -7,13 +7,13 @@ use crate::chain::{self, Chain, Hash};
 pub struct Abbreviated {
     /// The hash of the chain.
     pub hash: Hash,
-    /// What a CompressedCertificate message says instead of it: the hash; then, if an entry has extensions, those of
-    /// every entry, such as an OCSP response.
+    /// The content of a CompressedCertificate message in its place: the hash; then, if an entry has extensions, those
+    /// of every entry, such as an OCSP response.
     pub content: Vec<u8>,
 }
 
-/// Abbreviates the body of a Certificate message (RFC 8446 §4.4.2). One with a request's context can't be: whoever
-/// restores it knows the chain alone.
+/// Abbreviates the body of a Certificate message (RFC 8446 §4.4.2). One with a request context can't be abbreviated:
+/// the receiver only knows the chain.
 pub fn abbreviate(body: &[u8]) -> Option<Abbreviated> {
     let mut body = Reader(body);
     let context = body.vector(1)?;
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    /// A vector behind its length, which has so many bytes.
+    /// Reads a vector after its length, which has this many bytes.
     fn vector(&mut self, bytes: usize) -> Option<&'a [u8]> {
         let len = self.take(bytes)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte));
         self.take(len)

@@ -1,4 +1,4 @@
-//! What peers say, changed: nothing panics, and what is restored is the known chain with what was said beside it.
+//! Mutated messages: nothing panics, and a restored message is the known chain with the extensions that were sent.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -15,7 +15,7 @@ impl Mutator {
         (self.0 >> 33) as usize % end.max(1)
     }
 
-    /// Mostly behind the first so many bytes, which a reader compares with what it knows.
+    /// Mostly changes bytes after the first `known` ones, which the decoder compares with its cache.
     fn mutate(&mut self, of: &[u8], known: usize) -> Vec<u8> {
         let mut bytes = of.to_vec();
         for _ in 0..=self.below(3) {
@@ -56,7 +56,7 @@ fn changed_contents_and_messages_are_read_or_refused_whatever_they_are() {
     let (mut mutator, mut restored, mut abbreviated) = (Mutator(1), 0, 0);
     for round in 0..ROUNDS {
         let said = mutator.mutate(&content, chain.hash().len());
-        // Of some length: the right one for what is said, or another.
+        // A length: the right one for this content, or another.
         let plain = body(&[(b"end entity", &[]), (b"issuer", &[])]).len();
         let right = plain + said.len().saturating_sub(chain.hash().len() + 4);
         let len = if round % 4 == 0 { mutator.below(200) } else { right };

@@ -1,12 +1,11 @@
-//! What the ProVerif models take for granted, checked state by state.
+//! Checks, state by state, what the ProVerif models assume.
 //!
 //! - [`vault`]: a key in a replicated vault is taken at most once, and a key that was taken is gone,
 //!   over crash, restart and failover.
-//! - [`flight`]: one flight of early data between a client, its home site and a foreign one, with lost,
-//!   late and repeated messages, restarts, evicted tombstones, verdicts, receipts, and what the client
-//!   sends again.
+//! - [`flight`]: one flight of early data between a client, its home site and a foreign one, with lost, late and
+//!   repeated messages, restarts, evicted tombstones, verdicts, receipts, and data that the client sends again.
 //!
-//! Each slip that the design has to avoid is a setting; its test shows the property that it breaks.
+//! Each slip that the design must avoid is a setting; its test shows the property that it breaks.
 
 pub mod flight;
 pub mod vault;

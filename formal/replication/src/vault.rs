@@ -1,18 +1,18 @@
 //! One key in a vault of two nodes, and two servers that want it.
 //!
-//! A node removes the key and tells the other node to do the same; messages may be lost, nodes crash
-//! and restart, the other node is promoted when the first is down.
+//! A node removes the key and asks the other node to do the same; messages may be lost, nodes crash and restart, the
+//! other node is promoted when the first is down.
 
 use stateright::{Model, Property};
 
 /// How the vault answers a take, and what survives a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replication {
-    /// Answers when the other node has removed the key as well; no answer from it means no key.
+    /// Answers when the other node has removed the key as well; without its confirmation there is no key.
     WaitForAll,
-    /// Answers at once and tells the other node later (a slip).
+    /// Answers at once and notifies the other node later (a slip).
     Asynchronous,
-    /// Waits, but not for ever: a node that does not answer is taken for dead (a slip).
+    /// Waits for a limited time: a node that does not answer is considered dead (a slip).
     WaitAWhile,
     /// Waits, but a node that restarts has the key again: a relaxed journal, a backup (a slip).
     RestartBringsBack,
@@ -32,14 +32,14 @@ pub struct Vault {
     pub replication: Replication,
 }
 
-/// What became of one server's take.
+/// The state of one server's take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Take {
-    /// Not asked yet.
+    /// Not requested yet.
     Idle,
     /// A node saw the key, and has not removed it yet ([`Replication::CheckThenRemove`]).
     Seen(usize),
-    /// This node removed the key; the other one has not said that it has, too.
+    /// This node removed the key; the other one has not confirmed its removal.
     Waiting(usize),
     /// The server has the key.
     Taken,
@@ -50,18 +50,18 @@ pub enum Take {
 /// Nodes are 0 and 1.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Who takes itself for the primary, and serves if it is up.
+    /// Which nodes consider themselves primary; a primary serves if it is up.
     primary: [bool; 2],
     up: [bool; 2],
     holds: [bool; 2],
-    /// Whom the other node has told to remove the key.
+    /// Which nodes were asked by the other to remove the key.
     told: [bool; 2],
     takes: [Take; 2],
     /// Whether the key was put a second time.
     put_again: bool,
 }
 
-/// What may happen.
+/// The possible steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A server asks a primary.
@@ -73,11 +73,11 @@ pub enum Action {
     },
     /// The second step of [`Replication::CheckThenRemove`].
     Remove(usize),
-    /// A node hears that it must remove the key, does so and says so.
+    /// A node is asked to remove the key, does so and confirms it.
     Deliver(usize),
     /// That message is lost: the take is refused.
     Lose(usize),
-    /// A node removes the key as it is told, and its answer is lost: the take is refused.
+    /// A node removes the key as requested, and its confirmation is lost: the take is refused.
     LoseAnswer(usize),
     /// A node goes down.
     Crash(usize),
@@ -90,7 +90,7 @@ pub enum Action {
 }
 
 impl State {
-    /// Answers whoever waits for an answer of a node.
+    /// Answers the takes that wait for an answer of a node.
     fn answer(&mut self, node: usize, take: Take) {
         for waiting in self.takes.iter_mut().filter(|take| **take == Take::Waiting(node)) {
             *waiting = take;
@@ -198,9 +198,9 @@ impl Model for Vault {
             }
             Action::Crash(node) => {
                 state.up[node] = false;
-                // Memory is gone; it is never filled again from the other node.
+                // Memory is lost; it is never restored from the other node.
                 state.holds[node] &= self.replication == Replication::RestartBringsBack;
-                // Who waited for its answer gets none, and refuses.
+                // A take that waited for its answer is refused.
                 state.answer(node, Take::Refused);
             }
             Action::Restart(node) => {
@@ -209,7 +209,7 @@ impl Model for Vault {
             }
             Action::Promote(node) => {
                 state.primary[node] = true;
-                // A primary that is down is none any more when it comes back.
+                // A primary that is down is no longer primary when it restarts.
                 state.primary[1 - node] &= state.up[1 - node];
             }
             Action::PutAgain(node) => {

@@ -1,4 +1,4 @@
-//! Certificate codecs that do as others do, but for what a test changes.
+//! Certificate codecs with behaviour that a test changes.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
 type Codec = Box<dyn CertificateCodec>;
 
-/// What is changed of a codec: each method does as the codec does, unless it is written anew.
+/// A change of a codec: each method calls the codec, unless it is overridden.
 #[allow(missing_docs, reason = "they are those of CertificateCodec")]
 pub trait CodecChange: Send + Sync + 'static {
     fn extension<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
@@ -45,11 +45,11 @@ pub trait CodecChange: Send + Sync + 'static {
     }
 }
 
-/// The codecs of a factory, each changed by what the function gives.
+/// The codecs of a factory, each with the change that the function returns.
 pub struct ChangedCodecs<F> {
     /// Makes them.
     pub factory: Arc<dyn CertificateCodecFactory>,
-    /// Gives the change of one codec.
+    /// Returns the change of one codec.
     pub change: F,
 }
 

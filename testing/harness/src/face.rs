@@ -14,7 +14,7 @@ use tessera::{
 
 use crate::messages::MessageConnection;
 
-/// What a pair's ends are made of.
+/// The face of a pair's ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Face {
     /// Records over a stream.
@@ -104,7 +104,7 @@ impl<H: Handshake> End<H> {
         }
     }
 
-    /// What is known of the connection.
+    /// Returns the facts of the connection.
     pub fn facts(&self) -> &Facts {
         match self {
             Self::Stream(connection) => connection.facts(),
@@ -112,7 +112,7 @@ impl<H: Handshake> End<H> {
         }
     }
 
-    /// When the handshake has to be complete.
+    /// Returns when the handshake must be complete.
     pub fn deadline(&self) -> Option<Duration> {
         match self {
             Self::Stream(connection) => connection.deadline(),
@@ -191,7 +191,7 @@ impl<H: Handshake> End<H> {
         self.stream().close(output);
     }
 
-    /// Says that the stream from the peer has ended.
+    /// Signals that the stream from the peer has ended.
     pub fn end_of_stream(&mut self) -> Result<(), Error> {
         self.stream().end_of_stream()
     }

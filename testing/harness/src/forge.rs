@@ -1,4 +1,4 @@
-//! Records and messages made by hand: what a peer with the right keys and bad manners sends.
+//! Forged records and messages, as a misbehaving peer with the right keys sends them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -175,8 +175,8 @@ pub fn open_all(stream: &[u8], sealers: &mut [Sealer]) -> Vec<(usize, ContentTyp
     opened
 }
 
-/// A direction's stream with every handshake message as `edit` leaves it, one to a record, sealed
-/// again. An emptied message is left out. `sealers` gives those of the direction, each time anew.
+/// Passes every handshake message of a direction's stream through `edit`, and seals it again, one per record. An
+/// emptied message is left out. `sealers` returns new sealers of the direction each time.
 pub fn rewrite(
     stream: &[u8],
     sealers: impl Fn() -> Vec<Sealer>,

@@ -1,4 +1,4 @@
-//! ClientHellos taken apart and put together again, with binders that fit.
+//! Parses ClientHellos and reassembles them, with valid binders.
 
 use tessera::crypto::{Hash, Suite};
 use tessera::wire::{ExtensionType, HandshakeType};
@@ -8,7 +8,7 @@ use crate::forge::{expand_label_to_hash, message};
 /// A ClientHello as its parts; everything may be changed.
 #[derive(Clone)]
 pub struct Hello {
-    /// What stands before the extensions.
+    /// Everything before the extensions.
     pub head: Vec<u8>,
     /// Types and contents in order.
     pub extensions: Vec<(u16, Vec<u8>)>,
@@ -94,7 +94,7 @@ impl Hello {
         self.extensions.push((ExtensionType::PRE_SHARED_KEY.0, body));
     }
 
-    /// The bytes of the binders, each without its length; they all have the same.
+    /// Returns the bytes of the binders, each without its length; they all have the same.
     pub fn binders(&mut self) -> Vec<&mut [u8]> {
         let last = self.extensions.last_mut().filter(|(typ, _)| *typ == 41);
         let Some((_, body)) = last else { return Vec::new() };

@@ -1,13 +1,13 @@
-//! Secrets that can be found again in the memory of this process.
+//! Secrets that can be found in the memory of this process.
 
 use std::collections::hash_map::RandomState;
 use std::fs::{File, read_to_string};
 use std::hash::BuildHasher;
 use std::os::unix::fs::FileExt;
 
-/// Bytes to be found again. Only their complement is in memory, but for what [`fill`](Self::fill) makes.
+/// Bytes to search for. Only their complement is in memory, except for what [`fill`](Self::fill) writes.
 ///
-/// Tests that count have a process each: with several in one, one would find what another still holds.
+/// Tests that count need a process each: otherwise one would find what another still holds.
 pub struct Mark([u8; Self::LEN]);
 
 impl Mark {
@@ -24,7 +24,7 @@ impl Mark {
         Self(bytes)
     }
 
-    /// The beginning of a secret, which has to be at least as long.
+    /// Marks the beginning of a secret, which must be at least as long.
     pub fn of(secret: &[u8]) -> Self {
         let mut bytes = [0; Self::LEN];
         for (byte, secret) in bytes.iter_mut().zip(&secret[..Self::LEN]) {
@@ -33,7 +33,7 @@ impl Mark {
         Self(bytes)
     }
 
-    /// Fills with the mark over and over, so that an allocator that uses freed memory for its own ends leaves
+    /// Fills a buffer with copies of the mark, so that an allocator that reuses freed memory for its own data leaves
     /// some of it.
     pub fn fill(&self, out: &mut [u8]) {
         for (at, byte) in out.iter_mut().enumerate() {
@@ -44,7 +44,7 @@ impl Mark {
     /// How often it is in the memory of this process.
     ///
     /// # Panics
-    /// Where /proc doesn't tell.
+    /// If /proc is unavailable.
     pub fn count(&self) -> usize {
         // Made before the maps are read, so that it is no new memory.
         let mut part = vec![0; 1 << 20];
@@ -62,7 +62,7 @@ impl Mark {
                 let Ok(read @ 1..) = memory.read_at(&mut part[..len], at) else { break };
                 let is_mark = |window: &&[u8]| window.iter().zip(&self.0).all(|(a, b)| *a == !b);
                 found += part[..read].windows(Self::LEN).filter(is_mark).count();
-                // The copy must not be found in its own place.
+                // The read buffer itself must not count as a copy.
                 part[..read].fill(0);
                 at += read as u64;
             }

@@ -1,5 +1,5 @@
-//! A second face over the engine's core: handshake messages by epoch, and no records, as QUIC has them.
-//! Data travels by epoch too, unprotected: what is under test is the handshake.
+//! A second face over the engine's core: handshake messages by epoch, without records, like QUIC. Data travels by epoch
+//! too, unprotected: the handshake is under test.
 
 use tessera::crypto::Suite;
 use tessera::face::{
@@ -20,7 +20,7 @@ pub struct MessageConnection<H: Handshake> {
     input: Vec<u8>,
 }
 
-/// What carries the messages: it remembers what is to be sent, and every secret.
+/// Carries the messages: it remembers pending output, and every secret.
 #[derive(Default)]
 struct Messages {
     output: Vec<u8>,
@@ -42,7 +42,7 @@ impl MessageConnection<ClientHandshake> {
 }
 
 impl MessageConnection<ServerHandshake> {
-    /// Waits for a client, with what the connection brings.
+    /// Waits for a client; the connection has these parameters.
     pub fn server(
         config: Checked<ServerConfig>,
         arrival: Arrival,
@@ -60,7 +60,7 @@ impl<H: Handshake> MessageConnection<H> {
         &self.below.secrets
     }
 
-    /// What is to be sent: see [`items`].
+    /// Takes the pending output: see [`items`].
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.below.output)
     }
@@ -102,7 +102,7 @@ impl<H: Handshake> MessageConnection<H> {
         self.core.fail(error)
     }
 
-    /// Reads what came, up to the end or to a question.
+    /// Reads input, up to its end or to a question.
     pub(crate) fn deliver(
         &mut self,
         bytes: &[u8],
@@ -198,12 +198,12 @@ fn item(kind: u8, epoch: Epoch, body: &[u8]) -> Vec<u8> {
     [&[kind, epoch as u8], &(body.len() as u32).to_be_bytes()[..], body].concat()
 }
 
-/// What an end sends of a message that is in plaintext.
+/// Encodes a plaintext message as an end sends it.
 pub fn plain_item(message: &[u8]) -> Vec<u8> {
     item(MESSAGE, Epoch::Initial, message)
 }
 
-/// The first message of what an end sends.
+/// Returns the first message of an end's output.
 ///
 /// # Panics
 /// If there is none.

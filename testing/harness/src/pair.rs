@@ -24,17 +24,17 @@ pub fn at(seconds: At) -> Time {
     Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }
 }
 
-/// The client's clock: it tells what the test set last.
+/// The client's clock, set by the test.
 #[derive(Debug)]
 pub struct TestClock(Mutex<Time>);
 
 impl TestClock {
-    /// A clock that tells this time.
+    /// Creates a clock with this time.
     pub fn new(now: Time) -> Arc<Self> {
         Arc::new(Self(Mutex::new(now)))
     }
 
-    /// From now on it tells this time.
+    /// Sets the time.
     pub fn set(&self, now: Time) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
     }
@@ -46,22 +46,21 @@ impl Clock for TestClock {
     }
 }
 
-/// Both ends, and what is between them.
+/// Both ends, and the bytes between them.
 pub struct Pair {
     /// The client.
     pub client: End<ClientHandshake>,
     /// The server.
     pub server: End<ServerHandshake>,
-    /// What the client was told.
+    /// What the client received.
     pub to_client: Received,
-    /// What the server was told.
+    /// What the server received.
     pub to_server: Received,
-    /// What the client has to send.
+    /// The client's pending output.
     pub client_output: Output,
-    /// What the server has to send.
+    /// The server's pending output.
     pub server_output: Output,
-    /// The time that both ends are told; the client's clock, if the destination has no other, tells the
-    /// same.
+    /// The time of both ends; the client's clock, unless the destination has another, is set to it.
     pub now: Time,
     clock: Arc<TestClock>,
     /// Everything that the client sent.
@@ -124,7 +123,7 @@ impl Pair {
         self
     }
 
-    /// Carries what the client has to send; says whether there was anything.
+    /// Carries the client's output; returns whether there was any.
     pub fn client_to_server(&mut self) -> bool {
         let bytes = self.intercept_client();
         note_sent(&self.client, &mut self.client_sent, &bytes);
@@ -132,7 +131,7 @@ impl Pair {
         !bytes.is_empty()
     }
 
-    /// Carries what the server has to send; says whether there was anything.
+    /// Carries the server's output; returns whether there was any.
     pub fn server_to_client(&mut self) -> bool {
         let bytes = self.intercept_server();
         note_sent(&self.server, &mut self.server_sent, &bytes);
@@ -140,17 +139,17 @@ impl Pair {
         !bytes.is_empty()
     }
 
-    /// Takes what the client has to send; it never arrives.
+    /// Takes the client's output, which never arrives.
     pub fn intercept_client(&mut self) -> Vec<u8> {
         take_output(&mut self.client, &mut self.client_output)
     }
 
-    /// Takes what the server has to send; it never arrives.
+    /// Takes the server's output, which never arrives.
     pub fn intercept_server(&mut self) -> Vec<u8> {
         take_output(&mut self.server, &mut self.server_output)
     }
 
-    /// Gives the server bytes from anywhere.
+    /// Delivers any bytes to the server.
     pub fn deliver_to_server(&mut self, bytes: &[u8]) {
         let (output, now, received) = (&mut self.server_output, self.now, &mut self.to_server);
         let questions = &mut self.server_questions;
@@ -165,7 +164,7 @@ impl Pair {
         }
     }
 
-    /// Gives the client bytes from anywhere.
+    /// Delivers any bytes to the client.
     pub fn deliver_to_client(&mut self, bytes: &[u8]) {
         self.clock.set(self.now);
         let (output, now, received) = (&mut self.client_output, self.now, &mut self.to_client);
@@ -194,7 +193,7 @@ impl Pair {
     }
 }
 
-/// What an end has to send.
+/// Takes an end's output.
 fn take_output<H: Handshake>(end: &mut End<H>, output: &mut Output) -> Vec<u8> {
     match end {
         End::Stream(_) => {
@@ -206,7 +205,7 @@ fn take_output<H: Handshake>(end: &mut End<H>, output: &mut Output) -> Vec<u8> {
     }
 }
 
-/// Notes what an end sent, as records: of messages by epoch those that are in plaintext.
+/// Records an end's output: records, or the plaintext messages by epoch.
 fn note_sent<H: Handshake>(end: &End<H>, sent: &mut Vec<u8>, mut bytes: &[u8]) {
     if matches!(end, End::Stream(_)) {
         sent.extend_from_slice(bytes);

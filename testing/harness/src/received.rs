@@ -1,4 +1,4 @@
-//! What the engine reported at one end.
+//! The events that the engine reported at one end.
 
 use tessera::resume::{ClientSession, Verdict};
 use tessera::{Error, Event};
@@ -12,7 +12,7 @@ pub struct Received {
     pub early_data: Vec<u8>,
     /// The handshake is complete.
     pub complete: bool,
-    /// What became of the early data (the client's end).
+    /// The fate of the early data (the client's end).
     pub early_data_accepted: Option<bool>,
     /// Why it was rejected (the client's end).
     pub verdict: Option<Verdict>,

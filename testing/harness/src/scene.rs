@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// The early data that a scene's client sends where it can.
+/// The early data of a scene's client, if it can send any.
 pub const EARLY_DATA: &[u8] = b"early";
 
 /// The name of the scene's server.
@@ -64,7 +64,7 @@ pub const SERVER_NAME: &str = "server.example";
 /// A client and a server that connect in one mode; change them at will.
 #[derive(Clone)]
 pub struct Scene {
-    /// What the ends are over.
+    /// The face of the ends.
     face: Face,
     /// The way to connect.
     pub mode: Mode,
@@ -72,7 +72,7 @@ pub struct Scene {
     pub client: ClientConfig,
     /// The server.
     pub server: ServerConfig,
-    /// The server's vault, where the mode has one.
+    /// The server's vault, if the mode has one.
     pub vault: Arc<OneVault>,
     /// The secrets of the last connection.
     pub secrets: Arc<Secrets>,
@@ -136,7 +136,7 @@ impl Scene {
         Self { face, mode, client, server, vault, secrets }
     }
 
-    /// A session, where the mode needs one.
+    /// Returns a session, if the mode needs one.
     pub fn session(&self) -> Option<ClientSession> {
         self.mode.resumes().then(|| self.sessions().pop()).flatten()
     }
@@ -148,7 +148,7 @@ impl Scene {
         pair.to_client.sessions
     }
 
-    /// Starts both ends at a moment; early data is written where there is room for it.
+    /// Starts both ends at this time; writes early data if possible.
     pub fn start(&self, session: Option<ClientSession>, now: Time) -> Pair {
         self.start_to(to(session), now)
     }
@@ -171,12 +171,12 @@ impl Scene {
         provider.suite(self.server.suites[0]).expect("a suite of the provider's")
     }
 
-    /// What the server sends under, from its newest hello on.
+    /// Returns the server's sealers, from its newest ServerHello on.
     pub fn server_sealers(&self) -> Vec<Sealer> {
         self.sealers(&["SERVER_HANDSHAKE_TRAFFIC_SECRET", "SERVER_TRAFFIC_SECRET_0"])
     }
 
-    /// What the client sends under, from its newest hello on. The scene's early data counts as sent.
+    /// Returns the client's sealers, from the newest ServerHello on. The scene's early data counts as sent.
     pub fn client_sealers(&self) -> Vec<Sealer> {
         let mut early = self.sealers(&["CLIENT_EARLY_TRAFFIC_SECRET"]);
         early.iter_mut().for_each(|sealer| sealer.number = 1);
@@ -200,7 +200,7 @@ pub fn credential() -> Credential {
     Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)))
 }
 
-/// The scene's server, with a session or without.
+/// Returns the scene's server as a destination, with or without a session.
 pub fn to(session: Option<ClientSession>) -> Destination {
     Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }

@@ -26,7 +26,7 @@ impl TicketKeys for UnsealedTickets {
     }
 }
 
-/// A vault without bounds.
+/// A vault without limits.
 #[derive(Default)]
 pub struct OneVault {
     secrets: Mutex<HashMap<FlightHandle, OneTimeSecret>>,
@@ -80,7 +80,7 @@ impl Vault for OneVault {
     }
 }
 
-/// What was done, and the vault that says what was taken.
+/// A record of what was done, and the vault that knows what was taken.
 pub struct Journal {
     vault: Arc<OneVault>,
     done: Mutex<HashSet<FlightHandle>>,
@@ -125,8 +125,8 @@ impl SingleUseRegister for OneRegister {
     }
 }
 
-/// A ring of ticket keys that rotates: nothing is hidden, but what was changed or sealed under
-/// another key does not open.
+/// A ring of ticket keys that rotates: it encrypts nothing, but a ticket that was changed or sealed under another key
+/// does not open.
 pub struct Ring {
     provider: Provider,
     keys: Mutex<VecDeque<u64>>,

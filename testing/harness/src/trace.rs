@@ -26,7 +26,7 @@ impl Trace {
         Self { entries, index }
     }
 
-    /// A value that has to be there.
+    /// Returns a value, which must exist.
     pub fn get(&self, section: &str, name: &str) -> &[u8] {
         self.find(section, name).expect("the trace has this value")
     }

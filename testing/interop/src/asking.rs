@@ -1,4 +1,4 @@
-//! A verifier that asks for what may come with a certificate.
+//! A verifier that requests what may accompany a certificate.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,13 +9,13 @@ use tessera_webpki::WebPkiVerifier;
 
 use crate::pki::Pki;
 
-/// Asks for an OCSP response and SCTs, judges as webpki does, and remembers what came.
+/// Requests an OCSP response and SCTs, verifies like webpki, and records what arrived.
 pub struct Asking {
     verifier: Arc<WebPkiVerifier>,
     came: Mutex<Option<Came>>,
 }
 
-/// What came with a certificate.
+/// What accompanied a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Came {
     /// The OCSP response.
@@ -30,7 +30,7 @@ impl Asking {
         Arc::new(Self { verifier: pki.verifier(), came: Mutex::new(None) })
     }
 
-    /// What came with the last certificate that was judged.
+    /// Returns what accompanied the last verified certificate.
     pub fn came(&self) -> Option<Came> {
         self.came.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

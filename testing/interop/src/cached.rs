@@ -31,13 +31,13 @@ impl Caches {
         }
     }
 
-    /// A client's configuration with its cache, before what else encodes certificates.
+    /// Adds the cache to a client's configuration, before its other codecs.
     pub fn client(&self, mut config: ClientConfig) -> ClientConfig {
         config.certificate_codecs.insert(0, self.client.clone());
         config
     }
 
-    /// A server's configuration with its cache, and without tickets: each handshake is a full one.
+    /// Adds the cache to a server's configuration, and disables tickets: each handshake is a full one.
     pub fn server(&self, mut config: ServerConfig) -> ServerConfig {
         config.certificate_codecs.insert(0, self.server.clone());
         config.tickets = None;

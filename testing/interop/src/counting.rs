@@ -1,4 +1,4 @@
-//! Compression that counts what it does.
+//! Compression that counts its calls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use tessera::auth::{CertificateCompression, CertificateNotDecoded};
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::{Brotli, Zlib};
 
-/// Counts what an algorithm of `tessera-compression` does.
+/// Counts the calls of an algorithm of `tessera-compression`.
 pub struct Counting {
     compression: Box<dyn CertificateCompression>,
     compressed: AtomicUsize,

@@ -19,9 +19,9 @@ use crate::received::Received;
 pub struct End<H: Handshake> {
     /// The connection.
     pub connection: Connection<H>,
-    /// What it was told.
+    /// The events so far.
     pub told: Received,
-    /// Whether change_cipher_spec records are left out of what is sent.
+    /// Whether to drop change_cipher_spec records from the output.
     pub drops_change_cipher_spec: bool,
     stream: TcpStream,
     input: Vec<u8>,
@@ -67,7 +67,7 @@ impl Client {
 }
 
 impl Server {
-    /// Serves whoever is at the other end of a socket.
+    /// Serves the peer of a socket.
     pub fn start(config: &ServerConfig, stream: TcpStream) -> Self {
         let config = config.clone().checked().expect("the server's configuration works");
         let connection = ServerConnection::start(config, now());
@@ -92,7 +92,7 @@ where
         }
     }
 
-    /// What is known of the connection.
+    /// Returns the facts of the connection.
     pub fn facts(&self) -> &Facts {
         self.connection.facts()
     }
@@ -113,7 +113,7 @@ where
         self.until("the handshake", |told| told.complete)
     }
 
-    /// Carries bytes until the connection fails, and gives the error.
+    /// Carries bytes until the connection fails, and returns the error.
     #[track_caller]
     pub fn failure(&mut self) -> Error {
         self.run("an error", |told| told.error.is_some());
@@ -206,7 +206,7 @@ where
         }
     }
 
-    /// Carries what can be carried now; says whether anything moved.
+    /// Carries what can be carried now; returns whether anything moved.
     pub fn step(&mut self) -> bool {
         let sent = self.flush();
         let received = self.receive();
@@ -229,7 +229,7 @@ where
             match self.stream.write(&bytes[..len]) {
                 Ok(count) => self.output.consume(count),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                // Whoever is gone is noticed by reading.
+                // Reading will notice that the peer is gone.
                 Err(_) => self.output.consume(len),
             }
             moved = true;

@@ -1,4 +1,4 @@
-//! Key logs, to compare what both sides derived.
+//! Compares the secrets that both sides derived, by their key logs.
 
 use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};

@@ -1,10 +1,9 @@
-//! Tessera against other TLS stacks, over loopback TCP: what the tests need for it.
+//! Tessera against other TLS stacks, over loopback TCP: support for the tests.
 //!
-//! An [`End`] is one side of a connection, driven over a socket; [`Pki`] makes everybody's
-//! certificates. `testing/peers` starts the openssl program. Nothing here waits longer than its
-//! `PATIENCE`.
+//! An [`End`] is one side of a connection, driven over a socket; [`Pki`] makes all certificates. `testing/peers` starts
+//! the openssl program. Nothing here waits longer than its `PATIENCE`.
 
-// Whatever goes wrong here ends a test, and a panic is how a test says so.
+// Any failure here fails the test by a panic.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Everybody's certificates.
+//! Certificates for all parties.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,7 +38,7 @@ pub enum KeyKind {
 }
 
 impl KeyKind {
-    /// Those that every peer knows.
+    /// Those that every peer supports.
     pub const ALL: [Self; 7] = [
         Self::P256,
         Self::P384,
@@ -99,7 +99,7 @@ pub struct Identity {
 }
 
 impl Pki {
-    /// A new authority; nobody trusts it yet.
+    /// Creates an authority that no party trusts yet.
     pub fn new() -> Self {
         Self::of(&rcgen::PKCS_ECDSA_P256_SHA256)
     }
@@ -110,7 +110,8 @@ impl Pki {
     }
 
     fn of(algorithm: &'static SignatureAlgorithm) -> Self {
-        // Whoever meets two authorities of one name blames the signature, not the authority.
+        // Unique names: given two authorities of one name, verifiers report a wrong signature, not an unknown
+        // authority.
         static NEXT: AtomicU32 = AtomicU32::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("Tessera interop CA {number}");
@@ -247,7 +248,7 @@ impl Pki {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
     }
 
-    /// A verifier that trusts this authority, and tells peers its name.
+    /// Returns a verifier that trusts this authority, and sends its name to peers.
     pub fn naming_verifier(&self) -> Arc<WebPkiVerifier> {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap().naming_authorities())
     }
@@ -308,14 +309,14 @@ impl Identity {
         Arc::new(PinnedKeyVerifier::new(vec![key]).unwrap())
     }
 
-    /// Its key as a PEM file, for programs that read no other; gives the path.
+    /// Writes its key as a PEM file, for programs that read no other; returns the path.
     pub fn key_pem(&self) -> String {
         let file = self.key_file.replace(".der", ".pem");
         openssl::run(&["pkey", "-in", &self.key_file, "-out", &file]);
         file
     }
 
-    /// Its chain as a PEM file; gives the path.
+    /// Writes its chain as a PEM file; returns the path.
     pub fn chain_file(&self) -> String {
         if self.intermediate_file.is_empty() {
             return self.certificate_file.clone();

@@ -14,7 +14,7 @@ pub struct Received {
     pub early_data_end: bool,
     /// The handshake is complete.
     pub complete: bool,
-    /// What became of the early data (a client).
+    /// The fate of the early data (a client).
     pub early_data_accepted: Option<bool>,
     /// Why it was rejected (a client).
     pub verdict: Option<Verdict>,
@@ -24,7 +24,7 @@ pub struct Received {
     pub closed: bool,
     /// The peer's stream ended.
     pub end_of_stream: bool,
-    /// What ended this end.
+    /// The error that ended this end.
     pub error: Option<Error>,
 }
 

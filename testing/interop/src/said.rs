@@ -1,11 +1,11 @@
-//! What OpenSSL's programs say, in the words of every version.
+//! The output of OpenSSL's programs, in all versions.
 
 use tessera_test_peers::{PATIENCE, Process};
 
 use crate::pki::KeyKind;
 
-/// Waits until `s_client` or `s_server` names the signature that it checked as one of a key of this kind: OpenSSL 3.0 says
-/// the kind, 3.5 the scheme.
+/// Waits until `s_client` or `s_server` reports a signature by a key of this kind: OpenSSL 3.0 prints the kind, 3.5 the
+/// scheme.
 #[track_caller]
 pub fn says_signature(openssl: &Process, kind: KeyKind) {
     let names = match kind {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Who uses whom, each with one import that shows it.
+/// Which module uses which, each with one import as evidence.
 #[derive(Default)]
 pub(crate) struct Graph<'a>(BTreeMap<&'a str, BTreeMap<String, String>>);
 
@@ -11,7 +11,7 @@ impl<'a> Graph<'a> {
         self.0.entry(from).or_default().entry(to).or_insert(import);
     }
 
-    /// The arrows that don't point down in an order given from the top, each by its import.
+    /// Returns the arrows that don't point down in an order given from the top, each with its import.
     pub(crate) fn upward(&self, order: &[&str]) -> Vec<String> {
         let height = |module: &str| order.iter().rev().position(|name| *name == module);
         let arrows = self.0.iter().flat_map(|(from, used)| used.iter().map(move |to| (*from, to)));
@@ -19,13 +19,13 @@ impl<'a> Graph<'a> {
         upward.map(|(_, (_, import))| import.clone()).collect()
     }
 
-    /// A circle in words, if there is one.
+    /// Describes a circle, if there is one.
     pub(crate) fn circle(&self) -> Option<String> {
         let mut cleared = Vec::new();
         self.0.keys().find_map(|start| self.circle_from(start, &mut Vec::new(), &mut cleared))
     }
 
-    /// `path` leads to `at`; no circle can be reached from what is `cleared`.
+    /// `path` leads to `at`; no circle is reachable from a module in `cleared`.
     fn circle_from<'g>(
         &'g self,
         at: &'g str,

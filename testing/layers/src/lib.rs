@@ -1,14 +1,13 @@
 //! Whether imports inside a crate point down.
 //!
-//! In each folder the modules, files and folders alike, form a graph: an arrow from the one whose code
-//! names something to the one where that is. A circle in it means that no module of the circle can be
-//! read, tested or moved without the others. [`circles`] finds them; [`out_of_order`] finds what doesn't
-//! keep to a given order.
+//! In each folder the modules, files and folders alike, form a graph: an arrow goes from a module whose code names an
+//! item to the module that has it. In a circle, no module can be read, tested or moved without the others. [`circles`]
+//! finds them; [`out_of_order`] finds violations of a given order.
 //!
-//! - A name that a module takes from a folder's `mod.rs`, where it is only passed on (`use`), counts as
-//!   taken from where it is defined.
-//! - A folder's `mod.rs` is the front of what is in it. Its children may use what it defines, and it may
-//!   use them: that is no circle.
+//! - A name that a module imports from a folder's `mod.rs`, which only re-exports it (`use`), counts as imported from
+//!   where it is defined.
+//! - A folder's `mod.rs` is the front of its contents. Its children may use what it defines, and it may use them: that
+//!   is no circle.
 //! - Code that is compiled for tests alone (`#[cfg(test)]`) doesn't count.
 #![forbid(unsafe_code)]
 
@@ -22,8 +21,8 @@ use std::path::Path;
 use graph::Graph;
 use source::{Module, read};
 
-/// The circles of a crate, given its `lib.rs` or `main.rs`: at most one for each folder, with the imports
-/// that make it.
+/// Returns the circles of a crate, given its `lib.rs` or `main.rs`: at most one per folder, with the imports that form
+/// it.
 ///
 /// # Errors
 /// If a file can't be read or is no Rust.
@@ -37,8 +36,8 @@ pub fn circles(root: &Path) -> io::Result<Vec<String>> {
     Ok(found.collect())
 }
 
-/// The imports that don't point down in this order of the crate's top folder, given from the top; and
-/// the modules that it lacks, or that aren't there.
+/// Returns the imports that don't point down in this order of the crate's top folder, given from the top; and the
+/// modules that it lacks, or that don't exist.
 ///
 /// # Errors
 /// If a file can't be read or is no Rust.
@@ -53,7 +52,7 @@ pub fn out_of_order(root: &Path, order: &[&str]) -> io::Result<Vec<String>> {
     Ok(unnamed.chain(absent).chain(upward.unwrap_or_default()).collect())
 }
 
-/// Who uses whom in each folder.
+/// Builds the graph of each folder.
 fn graphs(modules: &Modules) -> BTreeMap<&[String], Graph<'_>> {
     let mut folders: BTreeMap<&[String], Graph<'_>> = BTreeMap::new();
     for (from, module) in modules {
@@ -73,7 +72,7 @@ fn graphs(modules: &Modules) -> BTreeMap<&[String], Graph<'_>> {
 /// All modules of a crate, by their paths.
 type Modules = BTreeMap<Vec<String>, Module>;
 
-/// The module in which that is defined what a path from the crate's root names.
+/// Returns the module that defines what a path from the crate's root names.
 fn origin(modules: &Modules, path: Vec<String>, passed_on: usize) -> Vec<String> {
     let is_module = |len: &usize| path.get(..*len).is_some_and(|at| modules.contains_key(at));
     let len = (0..=path.len()).rev().find(is_module).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the modules of a crate define, pass on and use.
+//! What the modules of a crate define, re-export and use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,29 +8,29 @@ use std::path::Path;
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// A module, as its file says.
+/// A parsed module.
 #[derive(Default)]
 pub(crate) struct Module {
     /// Every path that names something in this crate, and perhaps some of other crates.
     pub(crate) imports: Vec<Import>,
-    /// What `use` brings into the module, by the name that it has here.
+    /// What `use` imports into the module, by its local name.
     pub(crate) names: BTreeMap<String, Import>,
-    /// What `use` brings in as `*`.
+    /// What `use` imports as `*`.
     pub(crate) globs: Vec<Import>,
     pub(crate) defines: BTreeSet<String>,
     /// All words of the file: macros define names too.
     pub(crate) mentions: BTreeSet<String>,
-    /// The modules below that have files of their own.
+    /// The modules below in separate files.
     children: Vec<Child>,
 }
 
-/// A module in a file of its own, with its `#[path]` where it has one.
+/// A module in a separate file, with its `#[path]` if it has one.
 struct Child {
     name: String,
     path: Option<String>,
 }
 
-/// A path as it is written, and where.
+/// A path as written, and where.
 #[derive(Clone)]
 pub(crate) struct Import {
     base: Vec<String>,
@@ -143,7 +143,7 @@ impl Module {
         }
     }
 
-    /// Reads one path of a `use`, with what is in its braces; returns what comes after it.
+    /// Reads one path of a `use`, with what is in its braces; returns the rest.
     fn read_use<'t>(
         &mut self,
         at: &[String],
@@ -196,7 +196,7 @@ impl Module {
     }
 }
 
-/// What comes after a `,` or `;`, if there is one.
+/// Returns the rest after a `,` or `;`, if there is one.
 fn skip_separator(rest: &[TokenTree]) -> &[TokenTree] {
     match rest {
         [TokenTree::Punct(punct), after @ ..] if ",;".contains(punct.as_char()) => after,
@@ -209,7 +209,7 @@ fn starts_with_colons(rest: &[TokenTree]) -> bool {
     matches!(rest, [one, two, ..] if colon(one) && colon(two))
 }
 
-/// Reads `::a::b`; returns what comes after it.
+/// Reads `::a::b`; returns the rest.
 fn read_segments<'t>(segments: &mut Vec<String>, mut rest: &'t [TokenTree]) -> &'t [TokenTree] {
     while starts_with_colons(rest)
         && let [_, _, TokenTree::Ident(word), after @ ..] = rest
@@ -232,7 +232,7 @@ fn path_attribute(rest: &[TokenTree]) -> Option<String> {
     }
 }
 
-/// What comes after an attribute; after `#[cfg(test)]` the item that it is for is left out.
+/// Returns the rest after an attribute; after `#[cfg(test)]` its item is skipped.
 fn after_attribute(mut rest: &[TokenTree]) -> &[TokenTree] {
     if let [TokenTree::Punct(inner), after @ ..] = rest
         && inner.as_char() == '!'

@@ -34,7 +34,7 @@ fn targets(repository: &Path) -> Vec<String> {
     let packages = metadata["packages"].as_array().unwrap();
     let targets = packages.iter().flat_map(|package| package["targets"].as_array().unwrap());
     let source = |target: &Value| target["src_path"].as_str().unwrap().to_owned();
-    // A build script is one file, and no crate that anything else is in.
+    // A build script is one file, and part of no other crate.
     targets.filter(|target| target["kind"][0] != "custom-build").map(source).collect()
 }
 

@@ -15,10 +15,10 @@ use crate::expanded::expanded_keys;
 use crate::marks::Marks;
 use crate::recorder::Recorder;
 
-/// What was found of one kind of secret in one kind of place.
+/// The findings for one kind of secret in one kind of place.
 #[derive(Debug, Clone, Serialize)]
 pub struct Finding {
-    /// What it is.
+    /// Its name.
     pub secret: String,
     /// `stack`, `heap` or `data`.
     pub kind: &'static str,
@@ -30,7 +30,7 @@ pub struct Finding {
     pub places: Vec<String>,
 }
 
-/// What came of an attack.
+/// The result of an attack.
 #[derive(Debug, Clone, Serialize)]
 pub struct Attacked {
     /// How many bytes of memory were looked at.
@@ -43,7 +43,7 @@ pub struct Attacked {
     pub tried: usize,
     /// On how many recordings.
     pub recordings: usize,
-    /// What was found; nothing is right.
+    /// The findings, which should be empty.
     pub findings: Vec<Finding>,
 }
 
@@ -93,7 +93,7 @@ pub fn attack(
     }
 }
 
-/// Where there is a private key to one of these public ones.
+/// Returns where there is a private key to one of these public ones.
 fn private_keys(windows: &[Window<'_>], public_keys: &HashSet<Vec<u8>>) -> Vec<u64> {
     let Some(keys) = tessera_aws_lc::provider().one_time(NamedGroup::X25519) else {
         return Vec::new();
@@ -118,7 +118,7 @@ fn private_keys(windows: &[Window<'_>], public_keys: &HashSet<Vec<u8>>) -> Vec<u
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Findings by what and where.
+/// Findings by secret and place.
 #[derive(Default)]
 struct Findings(BTreeMap<(String, &'static str), Copies>);
 
@@ -165,5 +165,5 @@ impl Findings {
     }
 }
 
-/// How many places of a finding are told.
+/// How many places of a finding to report.
 const PLACES: usize = 4;

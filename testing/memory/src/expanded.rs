@@ -1,8 +1,8 @@
 //! Looks for private keys of ML-KEM in expanded form, by their public halves.
 //!
-//! FIPS 203 §6.1 encodes the private vector and then the public half: so a copy is found wherever the public
-//! half stands, which ended connections leave in many places, if what is before it is a private vector. Its
-//! beginning may be overwritten, as allocators do with memory that was given back.
+//! FIPS 203 §6.1 encodes the private vector and then the public half: so a copy is found wherever the public half is,
+//! of which ended connections leave many copies, if a private vector precedes it. Its beginning may be overwritten, as
+//! allocators do with freed memory.
 
 use std::collections::HashSet;
 
@@ -45,10 +45,10 @@ fn is_vector(bytes: &[u8]) -> bool {
 /// Length of the private vector of ML-KEM-768: three polynomials of 256 numbers of 12 bits.
 const VECTOR: usize = 1152;
 
-/// How much of it has to be there.
+/// How much of it must be there.
 const LOOKED_AT: usize = 999;
 
-/// A public half is known by so many bytes.
+/// A public half is recognised by this many bytes.
 const BEGINNING: usize = 32;
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
             keys.generate_expanded(provider.random, &mut private).expect("a key");
             let before = |at: usize| is_vector(&private[at - LOOKED_AT..at]);
             assert!(before(VECTOR));
-            // Not at the wrong place, nor what is random or zeros.
+            // Not at the wrong place, and not random bytes or zeros.
             assert!(!before(VECTOR - 1) && !before(VECTOR + 1));
             let mut random = vec![0; LOOKED_AT];
             provider.random.fill(&mut random).expect("random bytes");
@@ -83,7 +83,7 @@ mod tests {
         // The seed behind the vector looks like numbers below q once in a hundred times.
         for _ in 0..1000 {
             let key = group.generate().expect("a key");
-            // As glibc lays blocks out: 8 bytes that were not asked for, then the size of the next block.
+            // As glibc lays out blocks: 8 bytes beyond the request, then the size of the next block.
             let before = [key.share(), &[0; 8], &1201_u64.to_le_bytes()].concat();
             assert!(!is_vector(&before[before.len() - LOOKED_AT..]));
         }

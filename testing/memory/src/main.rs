@@ -1,4 +1,4 @@
-//! Reads the memory of programs whose connections have ended, and looks for what opens them.
+//! Reads the memory of programs whose connections have ended, and searches for secrets that decrypt them.
 //!
 //! ```text
 //!   this process                                the process that is attacked
@@ -33,7 +33,7 @@ use rows::{Rows, Told};
 use slips::Slip;
 use way::Way;
 
-/// What went wrong, as words.
+/// An error as text.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads the memory of `tessera serve` and `tessera connect` after connections have ended, and looks in
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs this program again: only root reads the memory of a process that forbids it.
+/// Runs this program again as root, who alone can read the memory of a process that forbids it.
 fn as_root() -> ExitCode {
     let sudo = || {
         let mut sudo = Command::new("sudo");

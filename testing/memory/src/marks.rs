@@ -1,4 +1,4 @@
-//! Plaintext that can be found again.
+//! Plaintext that can be found in memory.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;

@@ -23,8 +23,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a server with four workers, and waits until it listens: it says where on its first line,
-    /// as JSON.
+    /// Starts a server with four workers, and waits until it listens: its first line has the address, as JSON.
     pub fn server(mut command: Command) -> Result<(Self, SocketAddr), Error> {
         command.env("TOKIO_WORKER_THREADS", WORKERS);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -49,7 +48,7 @@ impl Process {
         Ok(Self { child: spawn(command)? })
     }
 
-    /// Waits until it says that its connections have ended.
+    /// Waits until it reports that its connections have ended.
     pub fn ended(&mut self) -> Result<(), Error> {
         let stdout = self.child.stdout.as_mut().ok_or("no standard output")?;
         let mut line = String::new();

@@ -10,7 +10,7 @@ use tessera::crypto::{
 };
 use tessera::wire::NamedGroup;
 
-/// What was recorded.
+/// The recorded secrets.
 #[derive(Default)]
 pub struct Recorder(Mutex<Recorded>);
 
@@ -19,13 +19,13 @@ pub struct Recorder(Mutex<Recorded>);
 pub struct Recorded {
     /// Every output of the key schedule and every agreed key, with a name.
     pub secrets: HashMap<Vec<u8>, String>,
-    /// What went into HKDF-Extract: the PSKs that were used.
+    /// The inputs of HKDF-Extract: the PSKs that were used.
     pub used: HashSet<Vec<u8>>,
     /// The peer's public keys of X25519, of hybrids too.
     pub public_keys: HashSet<Vec<u8>>,
     /// The peer's public keys of ML-KEM-768, the first part of the hybrid.
     pub ml_kem_keys: HashSet<Vec<u8>>,
-    /// What is derived from nothing but zeros.
+    /// Values derived from nothing but zeros.
     constants: HashSet<Vec<u8>>,
 }
 
@@ -50,19 +50,19 @@ impl Recorder {
         }
     }
 
-    /// What was recorded until now.
+    /// Returns what was recorded so far.
     pub fn recorded(&self) -> MutexGuard<'_, Recorded> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Recorded {
-    /// Those that must not be left. The exceptions, here and nowhere else:
+    /// Returns those that must not be left. The exceptions, here and nowhere else:
     ///
-    /// - PSKs and FS secrets of tickets that nobody used yet. (Other live secrets don't come here: a
-    ///   vault's keys, the ring's keys and private keys of certificates are nobody's but the process's.)
-    /// - What everybody can compute.
-    /// - IVs: the number of a record makes them its nonce, which is no secret of an AEAD and opens nothing
+    /// - PSKs and FS secrets of unused tickets. (Other live secrets are not recorded: a vault's keys, the ring's keys
+    ///   and private keys of certificates stay in the process.)
+    /// - Values that anyone can compute.
+    /// - IVs: with the number of a record they form its nonce, which is no secret of an AEAD and decrypts nothing
     ///   without the key.
     pub fn forbidden(&self) -> impl Iterator<Item = (&Vec<u8>, &String)> {
         self.secrets.iter().filter(|(secret, name)| {
@@ -79,7 +79,7 @@ impl Recorded {
             _ if is_zero(salt) => "early secret",
             "derived of early secret" => "handshake secret",
             "derived of handshake secret" => "master secret",
-            // An FS secret is what the exporter gave beside a handle.
+            // An FS secret is exported together with a handle.
             _ => {
                 self.secrets.insert(salt.to_vec(), FS_SECRET.to_owned());
                 "extract of FS secret"

@@ -17,14 +17,14 @@ use crate::recorder::Recorder;
 use crate::slips::Slip;
 use crate::way::Way;
 
-/// What all attacks share.
+/// State shared by all attacks.
 pub struct Rows<'a> {
     pub program: &'a Path,
     pub pki: &'a Pki,
     pub told: Told,
 }
 
-/// What came of one attack.
+/// The result of one attack.
 #[derive(Serialize)]
 struct Row {
     attacked: String,
@@ -34,7 +34,7 @@ struct Row {
 }
 
 impl Rows<'_> {
-    /// Attacks a server after so many connections, and so many more; whether nothing was found.
+    /// Attacks a server after each of these numbers of connections; returns whether nothing was found.
     pub async fn server(&self, way: Way, connections: &[usize]) -> Result<bool, Error> {
         let directory = self.pki.directory();
         let (name, command) = if way.is_served() {
@@ -57,7 +57,7 @@ impl Rows<'_> {
         Ok(clean)
     }
 
-    /// Attacks a client after so many connections; whether nothing was found.
+    /// Attacks a client after this many connections; returns whether nothing was found.
     pub async fn client(&self, way: Way, count: usize) -> Result<bool, Error> {
         let directory = self.pki.directory();
         let recorder = recorder();
@@ -65,7 +65,7 @@ impl Rows<'_> {
         let address = server.address()?;
         let parallel = count.min(PARALLEL);
         let (name, snapshot, captures) = if let Some(mode) = way.load_mode() {
-            // The last ones wait for an answer: the client is still there, and all others have ended.
+            // The last ones wait for an answer: the client still runs, and all others have ended.
             let counts = [count + parallel, parallel];
             let command = process::connect(self.program, way, mode, address, directory, counts);
             let process = Process::client(command)?;
@@ -74,7 +74,7 @@ impl Rows<'_> {
             let waiting = server.keep_waiting(parallel).await?;
             tokio::time::sleep(PAUSE).await;
             let snapshot = process.read()?;
-            // It would complain of connections that nobody answered.
+            // It would report connections without an answer.
             drop(process);
             drop(waiting);
             ("tessera connect", snapshot, captures)
@@ -115,7 +115,7 @@ impl Rows<'_> {
         let captures = client.connect(COUNT).await?;
         tokio::time::sleep(PAUSE).await;
         let result = attack(&process.read()?, recorder, &marks, &captures);
-        // Not by what else may be there: all of what it keeps, or in its own place.
+        // The finding must be the expected one: all of what it keeps, or in the expected place.
         let is_found = |(secret, kind): &(&str, &str)| {
             result.findings.iter().any(|it| {
                 let is_it = it.secret.starts_with(secret) && it.kind == *kind;
@@ -139,14 +139,14 @@ fn recorder() -> &'static Recorder {
     Box::leak(Box::default())
 }
 
-/// How results are told.
+/// The output of results.
 #[derive(Clone, Copy)]
 pub struct Told {
     pub json: bool,
 }
 
 impl Told {
-    /// Tells a result; whether nothing was found.
+    /// Prints a result; returns whether nothing was found.
     fn tell(
         self,
         name: &str,

@@ -37,7 +37,7 @@ pub enum Slip {
 }
 
 impl Slip {
-    /// What must be found because of it: how the name begins, and the kind of place.
+    /// Returns what must be found because of it: the prefix of the name, and the kind of place.
     pub fn expected(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::EarlySecretOnHeap => &[
@@ -56,7 +56,7 @@ impl Slip {
         }
     }
 
-    /// Whether it keeps one value and not one of each connection.
+    /// Whether it keeps a single value, rather than one per connection.
     pub fn keeps_one(self) -> bool {
         self == Self::TrafficSecretOnStack
     }
@@ -76,7 +76,7 @@ pub fn received(slip: Option<Slip>, bytes: &[u8]) {
     }
 }
 
-/// The key log, where the flaw is one of those who see traffic secrets.
+/// Returns the key log, if the slip concerns traffic secrets.
 pub fn key_log(slip: Option<Slip>) -> Option<Arc<dyn KeyLog>> {
     match slip {
         Some(Slip::EarlySecretOnHeap) => Some(Arc::new(OnHeap)),

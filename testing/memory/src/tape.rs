@@ -1,4 +1,4 @@
-//! What an adversary on the path records of a connection.
+//! Records connections like an adversary on the path.
 
 use std::io;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 pub struct Tape(Arc<Mutex<Capture>>);
 
 impl Tape {
-    /// What was recorded of a connection that has ended.
+    /// Returns the recording of a connection that has ended.
     pub fn end(&self) -> Recording {
         let capture = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         Recording { ended: Instant::now(), capture }
@@ -35,7 +35,7 @@ pub struct Recording {
     capture: Capture,
 }
 
-/// The recordings of the connections that ended last: what threads did last lies on their stacks.
+/// Returns the recordings of the connections that ended last: their traces are on the threads' stacks.
 pub fn last(mut recordings: Vec<Recording>) -> Vec<Capture> {
     recordings.sort_unstable_by_key(|recording| recording.ended);
     let first = recordings.len().saturating_sub(LAST);
@@ -92,5 +92,5 @@ fn direction(capture: &mut Capture, by_server: bool) -> &mut Vec<u8> {
     if by_server { &mut capture.received } else { &mut capture.sent }
 }
 
-/// How much is recorded of each direction, in bytes: the flights of a handshake and what follows.
+/// How much is recorded of each direction, in bytes: the flights of a handshake and some data.
 const LENGTH: usize = 16 * 1024;

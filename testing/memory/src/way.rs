@@ -24,7 +24,7 @@ pub enum Way {
     /// The same with X25519 alone.
     #[value(name = "0rtt-fs-x25519")]
     FsX25519,
-    /// Forward-secret early data, a hybrid one-time key, and nothing else.
+    /// Forward-secret early data, a hybrid one-time key, and no other key exchange.
     #[value(name = "0rtt-fs-psk-ke")]
     FsPskKe,
     /// The same, and the vault keeps seeds.
@@ -62,7 +62,7 @@ impl Way {
         self.continuation() == Continuation::PskDheKe
     }
 
-    /// The mode of `tessera connect --count`, where it has one; a program of this test does the others.
+    /// Returns the mode of `tessera connect --count`, if it has one; a program of this test does the others.
     pub fn load_mode(self) -> Option<&'static str> {
         match self {
             Self::Full => Some("full"),

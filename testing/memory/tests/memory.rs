@@ -1,9 +1,9 @@
-//! What connections that have ended leave in the memory of `tessera serve` and `tessera connect`: nothing.
+//! Ended connections leave nothing in the memory of `tessera serve` and `tessera connect`.
 #![cfg(target_os = "linux")]
 
 use std::process::Command;
 
-/// Attacks the release build, which is made where it isn't there.
+/// Attacks the release build, which is built if necessary.
 fn attack(arguments: &[&str]) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/memory");
     let output = Command::new(script).args(arguments).output().expect("the script");

@@ -4,8 +4,8 @@
 //! code. It encrypts nothing, every secret is public, every signature is the same, and its random
 //! numbers are a counter. Anyone can read and forge everything that passes through it.
 //!
-//! What it keeps is the shape: lengths are those of the real algorithms, two ends agree, and ends
-//! that saw different transcripts or shares notice.
+//! The shape is real: lengths are those of the real algorithms, two ends agree, and ends that saw different transcripts
+//! or shares fail.
 #![no_std]
 #![forbid(unsafe_code)]
 

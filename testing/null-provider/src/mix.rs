@@ -6,8 +6,8 @@ const MULTIPLIER: u64 = 0xbf58_476d_1ce4_e5b9;
 /// The fractional part of the golden ratio: the step of SplitMix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Folds bytes, a word at a time: exclusive-or, then multiply. How they were cut into pieces does
-/// not matter, as with a real hash.
+/// Folds bytes, a word at a time: exclusive-or, then multiply. As with a real hash, it does not matter how they were
+/// split.
 #[derive(Clone, Copy)]
 pub(crate) struct Mix {
     state: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Mix {
 }
 
 impl Mix {
-    /// Starts with a value that tells one use from another.
+    /// Starts with a value that separates one use from another.
     pub(crate) fn new(purpose: u64) -> Self {
         Self { state: STEP ^ purpose, pending: [0; 8], len: 0 }
     }

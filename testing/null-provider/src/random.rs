@@ -6,7 +6,7 @@ use tessera::crypto::{Random, RandomFailed};
 
 use crate::mix::{scramble, stretch};
 
-/// Gives the same sequence in every run of a program, and no value twice.
+/// Returns the same sequence in every run of a program, and no value twice.
 pub(crate) struct Counter;
 
 static CALLS: AtomicU64 = AtomicU64::new(0);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use tessera::crypto::{Signer, SigningError};
 use tessera::wire::SignatureScheme;
 
-/// What every message is signed with; as long as an Ed25519 signature.
+/// The signature of every message; as long as an Ed25519 signature.
 pub(crate) const SIGNATURE: [u8; 64] = [0x55; 64];
 
 /// The one scheme that signer and verifier know.

@@ -1,4 +1,4 @@
-//! A verifier that looks at no certificate. **It authenticates nobody.**
+//! A verifier that ignores certificates. **It authenticates no peer.**
 
 use alloc::string::ToString;
 

@@ -1,4 +1,4 @@
-//! The adversary: stands between the ends, records what clients send, and does with it what a network may do.
+//! The adversary: sits between the ends, records what clients send, and does with it what a network may do.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,12 +17,12 @@ pub struct Between {
     path: Arc<Mutex<Path>>,
 }
 
-/// What becomes of the next connections.
+/// What happens to the next connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
     /// They are forwarded.
     Carry,
-    /// The first flight is forwarded; of the answer not a byte, and then the client's connection is reset.
+    /// The first flight is forwarded; no byte of the answer is, and then the client's connection is reset.
     CutAnswers,
     /// The first flight goes no further, and the connection is reset.
     KeepBack,
@@ -47,9 +47,9 @@ struct Path {
     server: SocketAddr,
     treatment: Treatment,
     recorded: Vec<Recorded>,
-    /// What becomes of the next connection alone.
+    /// What happens to the next connection only.
     next: Option<Treatment>,
-    /// Nothing is forwarded, and nobody hears that.
+    /// Nothing is forwarded, and neither end is notified.
     is_parted: bool,
     /// Both sides of connections that were made.
     open: Vec<[TcpStream; 2]>,
@@ -90,12 +90,12 @@ impl Between {
         self.address
     }
 
-    /// What becomes of connections from now on.
+    /// Sets what happens to connections from now on.
     pub fn treat(&self, treatment: Treatment) {
         self.lock().treatment = treatment;
     }
 
-    /// What becomes of the next connection, and of no later one.
+    /// Sets what happens to the next connection only.
     pub fn treat_next(&self, treatment: Treatment) {
         self.lock().next = Some(treatment);
     }
@@ -113,8 +113,8 @@ impl Between {
         }
     }
 
-    /// Waits until the clients have closed what was [`cut`](Self::cut) too: then they know of it, and make another
-    /// connection where they need one.
+    /// Waits until the clients have also closed what was [`cut`](Self::cut): then they have noticed, and reconnect if
+    /// necessary.
     #[track_caller]
     pub fn wait_until_left(&self) {
         // As /proc/net/tcp writes them: established, and ended by this side alone.
@@ -132,8 +132,7 @@ impl Between {
         });
     }
 
-    /// From now on nothing gets through, in connections that are there and in new ones, and nobody hears of it; or
-    /// everything does again.
+    /// Blocks all bytes, in existing and in new connections, without notifying the ends; or unblocks them.
     pub fn part(&self, is_parted: bool) {
         self.lock().is_parted = is_parted;
     }
@@ -253,13 +252,13 @@ impl Between {
     }
 }
 
-/// Sends these bytes to a server in a connection of its own, and listens until it is silent or closes; what it
-/// answered. A server that resets has answered nothing more.
+/// Sends these bytes to a server over a new connection, and reads until it is silent or closes; returns its answer. A
+/// reset ends the answer.
 ///
 /// # Errors
 /// If it can't be connected to.
 pub fn answers(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
-    // The time in which a server of this machine says all that it has to say, on a busy one too.
+    // Enough for a server on this machine to answer, also if it is busy.
     const SILENCE: Duration = Duration::from_millis(150);
     let mut stream = TcpStream::connect(server)?;
     stream.set_nodelay(true)?;
@@ -287,7 +286,7 @@ pub fn replay(server: SocketAddr, recorded: &[Recorded]) -> io::Result<()> {
     })
 }
 
-/// What leaves a client before it hears anything: one piece, and what follows at once.
+/// Reads what a client sends before it receives anything: one piece, and what follows at once.
 fn read_flight(client: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut flight = vec![0; 64 * 1024];
     let mut len = client.read(&mut flight)?;

@@ -1,7 +1,6 @@
-//! Peers made of Debian's library of BoringSSL, that of Android, which comes without programs. They cache the
-//! chains of servers by their public ids (`docs/cached-handshakes.md`), through BoringSSL's own interface for
-//! compressing certificates. Chains of clients are always whole: BoringSSL offers no compression in a
-//! CertificateRequest.
+//! Peers built with Debian's library of BoringSSL, that of Android, which has no programs. They cache the chains of
+//! servers by their public ids (`docs/cached-handshakes.md`), through BoringSSL's own interface for compressing
+//! certificates. Chains of clients are always whole: BoringSSL offers no compression in a CertificateRequest.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -14,9 +13,9 @@ const SOURCE: &str = include_str!("boringssl_peer.c");
 /// Where Debian has the headers; the library lies in a folder of the same name, so that nothing takes it for OpenSSL's.
 const HEADERS: &str = "-I/usr/include/android";
 
-/// A client that connects so many times, one after the other; it trusts the authority in this PEM file and expects this
-/// name. For each connection it writes whether the server's chain came `whole` or as a `hash`, says
-/// `from BoringSSL`, and writes what it hears.
+/// Starts a client that connects this many times, one after the other; it trusts the authority in this PEM file and
+/// expects this name. For each connection it prints whether the server's chain came `whole` or as a `hash`, sends `from
+/// BoringSSL`, and prints what it receives.
 ///
 /// # Panics
 /// If there is no compiler, or no library of BoringSSL to compile with.

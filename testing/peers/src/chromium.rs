@@ -4,17 +4,17 @@ use std::time::Duration;
 
 use crate::{Network, Process};
 
-/// What a browser made of a page.
+/// A page as rendered by a browser.
 pub struct Shown {
     /// Its document, after its scripts ran.
     pub dom: String,
-    /// What the page wrote to the console, complaints of the browser included.
+    /// What the page wrote to the console, including complaints of the browser.
     pub console: Vec<String>,
 }
 
 /// Shows a page in a window as wide as this many pixels. Certificates are not checked.
 ///
-/// A page of a file must do without the network.
+/// Opens a page. One from a file must not need the network.
 #[track_caller]
 pub fn show(url: &str, width: u32) -> Shown {
     let network = if url.starts_with("file:") { Network::None } else { Network::Loopback };
@@ -46,7 +46,7 @@ pub fn show(url: &str, width: u32) -> Shown {
     Shown { dom: browser.stdout(), console }
 }
 
-/// Whether this line of the log is a page's. The browser has pages of its own, which complain of a slow machine.
+/// Whether this line of the log is from a page. The browser has its own pages, which complain about a slow machine.
 fn is_of_a_page(line: &str) -> bool {
     line.contains("CONSOLE") && !line.contains(", source: chrome://")
 }

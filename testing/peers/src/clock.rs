@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Directory, Peer, Process};
 
-/// The wall clock of processes that it is given to. It begins as the machine's.
+/// A wall clock for processes. It starts with the machine's time.
 pub struct Clock {
-    // libfaketime reads the file again each time.
+    // libfaketime reads the file again on each call.
     directory: Directory,
     served: Mutex<Vec<u32>>,
 }
@@ -24,18 +24,18 @@ impl Clock {
         clock
     }
 
-    /// From now on it is wrong by so many seconds.
+    /// Sets it off by this many seconds from now on.
     pub fn jump(&self, seconds: i64) {
         self.directory.write(NEW, format!("{seconds:+}\n"));
-        // Whoever reads it meanwhile reads one of the two.
+        // Atomic for concurrent readers.
         let [new, now] = [NEW, NOW].map(|name| self.directory.path(name));
         fs::rename(new, now).expect("a temporary file can be renamed");
     }
 
-    /// The words before a program's name that give it this clock. Its monotonic clock stays the machine's.
+    /// Returns the words before a program's name that apply this clock. Its monotonic clock stays the machine's.
     pub fn words(&self) -> [String; 5] {
         [
-            // After privileges are dropped: nobody else's process has the library.
+            // After privileges are dropped: only the peer's process loads the library.
             "env".into(),
             // The loader knows the directory of this machine's libraries.
             "LD_PRELOAD=/usr/$LIB/faketime/libfaketimeMT.so.1".into(),
@@ -47,13 +47,13 @@ impl Clock {
 }
 
 impl Clock {
-    /// This process was started with [`words`](Self::words).
+    /// Registers a process that was started with [`words`](Self::words).
     pub fn serves(&self, process: &Process) {
         self.served.lock().unwrap_or_else(PoisonError::into_inner).push(process.id());
     }
 }
 
-/// libfaketime leaves what it has in shared memory.
+/// libfaketime leaves its shared memory behind.
 impl Drop for Clock {
     fn drop(&mut self) {
         for id in self.served.lock().unwrap_or_else(PoisonError::into_inner).iter() {

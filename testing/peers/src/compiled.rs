@@ -1,4 +1,4 @@
-//! Peers that tests compile themselves, with a library of Debian's that comes without programs.
+//! Peers that tests compile, with a library of Debian's that has no programs.
 
 use std::process::Command;
 

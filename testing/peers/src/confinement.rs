@@ -1,4 +1,4 @@
-//! Who a peer runs as, what it reaches, and that it dies with the tests.
+//! The user of a peer, the network it reaches, and its end with the tests.
 
 use std::ffi::OsString;
 use std::io;
@@ -9,16 +9,16 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use nix::unistd::{User, geteuid};
 
-/// What a peer reaches.
+/// The network that a peer reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// What the test itself reaches, the loopback interface above all.
+    /// The same as the test itself, above all the loopback interface.
     Loopback,
     /// Nothing.
     None,
 }
 
-/// The user of peers, if it is not the one of the tests.
+/// Returns the user of peers, if it is not the one of the tests.
 pub(crate) fn user() -> Option<&'static User> {
     static USER: LazyLock<Option<User>> = LazyLock::new(|| {
         geteuid().is_root().then(|| {
@@ -29,8 +29,8 @@ pub(crate) fn user() -> Option<&'static User> {
     USER.as_ref()
 }
 
-/// The command that becomes `program`, confined. util-linux, which every Debian has, does what only
-/// unsafe code could do between fork and exec.
+/// Returns the command that becomes `program`, confined. util-linux, part of every Debian, does what would need unsafe
+/// code between fork and exec.
 pub(crate) fn confined(program: &Path, network: Network) -> Command {
     let mut words: Vec<OsString> = Vec::new();
     if network == Network::None && *NAMESPACES {
@@ -48,7 +48,7 @@ pub(crate) fn confined(program: &Path, network: Network) -> Command {
     command
 }
 
-/// Root may make a network namespace; everybody else may in a user namespace.
+/// Root may make a network namespace; other users may in a user namespace.
 fn unshare() -> Vec<String> {
     let options: &[&str] = match user() {
         Some(_) => &["unshare", "--net", "--"],
@@ -70,8 +70,8 @@ static NAMESPACES: LazyLock<bool> = LazyLock::new(|| {
 
 type Order = (Command, Sender<io::Result<Child>>);
 
-/// Starts a child from a thread that ends with the process: `--pdeathsig` is about the thread that
-/// started it, and threads of tests end sooner than what they share.
+/// Starts a child from a thread that ends with the process: `--pdeathsig` concerns the thread that started it, and
+/// threads of tests end sooner than what they share.
 ///
 /// # Errors
 /// Like [`Command::spawn`].
@@ -80,7 +80,7 @@ pub fn spawn(command: Command) -> io::Result<Child> {
         let (orders, taken) = channel::<Order>();
         std::thread::spawn(move || {
             for (mut command, reply) in taken {
-                // Nobody waits if the test has failed meanwhile.
+                // The test may have failed meanwhile.
                 let _ = reply.send(command.spawn());
             }
         });

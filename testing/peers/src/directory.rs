@@ -44,14 +44,14 @@ impl Directory {
         self.0.join(name).to_str().expect("temporary paths are UTF-8").to_owned()
     }
 
-    /// Writes a file; gives its path.
+    /// Writes a file; returns its path.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.path(name);
         fs::write(&path, content).expect("a temporary file can be written");
         path
     }
 
-    /// Writes a file that only peers, and root, may read; gives its path.
+    /// Writes a file that only peers, and root, may read; returns its path.
     pub fn write_private(&self, name: &str, content: impl AsRef<[u8]>) -> String {
         let path = self.write(name, content);
         let changed = fs::set_permissions(&path, fs::Permissions::from_mode(0o600));

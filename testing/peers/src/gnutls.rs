@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::{Network, Process, free_port};
 
-/// `gnutls-serv`, which says what it hears.
+/// Starts `gnutls-serv`, which prints what it receives.
 #[track_caller]
 pub fn server(arguments: &[&str]) -> (Process, SocketAddr) {
     let port = free_port().expect("a port is free");

@@ -2,7 +2,7 @@
 
 use crate::{Network, PATIENCE, Process};
 
-/// Runs `curl --silent --show-error` with these arguments, which must succeed; what it wrote to standard output.
+/// Runs `curl --silent --show-error` with these arguments, which must succeed; returns its standard output.
 #[track_caller]
 pub fn curl(arguments: &[&str]) -> String {
     run("curl", &[&["--silent", "--show-error"], arguments].concat())

@@ -4,28 +4,27 @@
 //!
 #![doc = concat!("```text\n", include_str!("../peers.txt"), "```")]
 //!
-//! A range of versions contains its beginning and not its end. Chromium's has no end: Debian brings
-//! a new one each month. etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a
-//! crate: `Cargo.lock` pins it. So is the library of OpenSSL, which `examples/openssl-peer` links. The
-//! libraries of wolfSSL and BoringSSL are peers too: `testing/interop` compiles programs with them
-//! ([`wolfssl`], [`boringssl`]). The programs of NSS don't name their version: `dpkg` is asked for that of
-//! their package.
+//! A range of versions contains its beginning and not its end. Chromium's has no end: Debian updates it each month.
+//! etcd 3.5.0 to 3.5.5 lose data when they crash. rustls is a peer too, but a crate: `Cargo.lock` pins it. So is the
+//! library of OpenSSL, which `examples/openssl-peer` links. The libraries of wolfSSL and BoringSSL are peers too:
+//! `testing/interop` compiles programs with them ([`wolfssl`], [`boringssl`]). The programs of NSS don't print their
+//! version: it is that of their package, from `dpkg`.
 //!
 //! Whatever starts here
 //! - is installed, in an accepted version, or the test fails and names the fix: no test is skipped;
 //! - runs as `nobody` if the tests run as root, can't gain privileges, and inherits no variable but `PATH`;
-//! - has a [`Directory`] of its own as its working directory, its home and its place for temporary files;
-//! - is waited for until a deadline, and what it wrote stands in the error;
+//! - has its own [`Directory`] as its working directory, its home and its place for temporary files;
+//! - is waited for until a deadline, and its output is in the error;
 //! - is killed with its children when its [`Process`] is dropped, and by the kernel if the test's
 //!   process dies first.
 //!
-//! A program that needs no network has none ([`Network::None`]: an empty network namespace).
-//! Servers, and clients of the test's own servers, share the loopback interface with the test
-//! ([`Network::Loopback`]): a test's process has many threads, and only root can move single threads
-//! into the namespace of a peer. A test with an emulated link (`tessera_link`) starts peers at its ends with
-//! [`Process::start_by`]. Where the kernel makes no namespaces, standard error says so once.
+//! A program that needs no network has none ([`Network::None`]: an empty network namespace). Servers, and clients of
+//! the test's own servers, share the loopback interface with the test ([`Network::Loopback`]): a test's process has
+//! many threads, and only root can move single threads into the namespace of a peer. A test with an emulated link
+//! (`tessera_link`) starts peers at its ends with [`Process::start_by`]. If the kernel makes no namespaces, this is
+//! reported once on standard error.
 
-// Whatever goes wrong here ends a test, and a panic is how a test says so.
+// Any failure here fails the test by a panic.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 
@@ -65,7 +64,7 @@ use std::time::{Duration, Instant};
 /// How long anything may take before its test fails. Generous: it is only waited out by failures.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Asks again and again until there is an answer, or fails the test.
+/// Polls until there is an answer, or fails the test.
 #[track_caller]
 pub fn wait_until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + PATIENCE;

@@ -4,8 +4,8 @@ use std::process::Output;
 
 use nix::unistd::geteuid;
 
-/// Whether a program had its emulated link. `false`, with a line on standard error, only where it failed and the machine
-/// may forbid links: as root nothing does, and a failure is the test's.
+/// Whether a program had its emulated link. `false`, with a line on standard error, only if the link failed and the
+/// machine may forbid it: root is never forbidden, so then a failure is the test's.
 #[track_caller]
 pub fn has_link(output: &Output) -> bool {
     if output.status.success() {

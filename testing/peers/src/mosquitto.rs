@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::{Directory, Network, Process, free_port};
 
-/// Starts a broker for everybody on the loopback interface.
+/// Starts a broker on the loopback interface, open to all.
 #[track_caller]
 pub fn broker() -> (Process, SocketAddr) {
     let port = free_port().expect("a port is free");
@@ -27,8 +27,8 @@ pub fn publish(address: SocketAddr, topic: &str, message: &str) {
     assert!(succeeded, "mosquitto_pub failed: {}", publisher.output());
 }
 
-/// A subscriber by `mosquitto_sub` under this name, once `broker` has its subscription. It ends after so
-/// many messages, each on a line of its standard output.
+/// Starts a subscriber by `mosquitto_sub` under this name, and waits until `broker` has its subscription. It ends after
+/// this many messages, each on a line of its standard output.
 #[track_caller]
 pub fn subscriber(
     broker: &Process,
@@ -40,7 +40,7 @@ pub fn subscriber(
     let count = messages.to_string();
     let subscriber =
         client("mosquitto_sub", address, topic, &["-q", "1", "-C", &count, "-i", name]);
-    // The subscriber keeps what it says until its end.
+    // The subscriber buffers its output until its end.
     broker.says(&format!("Sending SUBACK to {name}"));
     subscriber
 }

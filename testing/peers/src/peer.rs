@@ -1,4 +1,4 @@
-//! The table of peers, and whether what is installed fits it.
+//! The table of peers, and the check of the installed versions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ pub struct Peer {
     place: Option<&'static str>,
     /// The Debian package that has it.
     pub package: &'static str,
-    /// The accepted versions: ranges without their ends, joined by commas.
+    /// The accepted versions: half-open ranges, joined by commas.
     pub versions: &'static str,
     /// The argument that makes it print its version; `dpkg` for the version of its package.
     asked_by: &'static str,
@@ -89,7 +89,7 @@ impl Peer {
         newest.map(|(path, text, _)| (path, text))
     }
 
-    /// Where it is installed, of all versions. Without a place, where `PATH` has it.
+    /// Returns where it is installed, in all versions. Without fixed places, the first in `PATH`.
     fn places(&self) -> Vec<PathBuf> {
         let Some(place) = self.place else { return vec![self.program.into()] };
         let Some((above, below)) = place.split_once("/*/") else { return vec![place.into()] };
@@ -125,7 +125,7 @@ impl Peer {
     }
 }
 
-/// The first word that is a version: as it was written, and its numbers.
+/// Returns the first word that is a version: as written, and its numbers.
 fn find_version(answer: &str) -> Option<(String, Vec<u32>)> {
     // nghttp2 writes its name and a slash before, Redis `v=`, dpkg an epoch and a colon.
     let words = answer.split(|c: char| c.is_whitespace() || "/=:".contains(c));

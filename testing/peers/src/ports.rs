@@ -5,8 +5,8 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A port that nobody uses. It is below those that the kernel gives to whoever asks for any, so that nobody
-/// gets it before a peer does; other processes of the same tests begin elsewhere.
+/// Returns an unused port. It is below the ephemeral ports of the kernel, so that no other program gets it before a
+/// peer does; other processes of the same tests begin elsewhere.
 ///
 /// # Errors
 /// If all are used.
@@ -23,8 +23,8 @@ pub fn free_port() -> io::Result<u16> {
     Err(io::ErrorKind::AddrInUse.into())
 }
 
-/// Whether somebody listens on this TCP port of the network that the process `id` has. Nothing is
-/// connected: a tunnel would connect further, and a server would count it.
+/// Whether a program listens on this TCP port in the network of the process `id`. This makes no connection: a tunnel
+/// would forward it, and a server would count it.
 pub(crate) fn is_listening(id: u32, port: u16) -> bool {
     // The state TCP_LISTEN of include/net/tcp_states.h.
     const LISTEN: &str = "0A";

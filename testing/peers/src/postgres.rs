@@ -1,4 +1,4 @@
-//! PostgreSQL: a server with a cluster of its own, and its clients.
+//! PostgreSQL: a server with its own cluster, and its clients.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -24,8 +24,8 @@ impl Postgres {
         Self::start_by(crate::spawn, Ipv4Addr::LOCALHOST.into())
     }
 
-    /// The same elsewhere: `spawn` starts the server, such as in a network namespace. It listens there on
-    /// this address too, and takes in whoever reaches it.
+    /// As [`start`](Self::start), elsewhere: `spawn` starts the server, for example in a network namespace. There it
+    /// listens on this address too, and accepts any client.
     #[track_caller]
     pub fn start_by(spawn: impl FnOnce(Command) -> io::Result<Child>, also_on: IpAddr) -> Self {
         let data = Directory::new();
@@ -74,8 +74,8 @@ impl Drop for Postgres {
     }
 }
 
-/// Runs these statements by `psql` over whatever forwards `address`; what they answered, without
-/// decoration. They must succeed.
+/// Runs these statements by `psql` through a forwarder at `address`; returns the results, without decoration. They must
+/// succeed.
 #[track_caller]
 pub fn psql(address: SocketAddr, statements: &str) -> String {
     answer(psql_on_its_way(address, statements))
@@ -120,8 +120,8 @@ pub fn pgbench(address: SocketAddr, options: &[&str]) -> String {
     bench.stdout()
 }
 
-/// What `psql` and `pgbench` take for a database. Nothing of the client's own stands between it and the tunnel:
-/// no TLS, and no round trip that asks for it.
+/// Returns the connection string for `psql` and `pgbench`. The client adds nothing to the tunnel: no TLS, and no round
+/// trip that asks for it.
 pub fn connection(address: SocketAddr) -> String {
     database(&address.ip().to_string(), address.port())
 }

@@ -55,7 +55,7 @@ impl Process {
         Self::launch(peer.program, command, arguments, spawn)
     }
 
-    /// Starts a program that the test compiled, with a library that is a peer. `name` is what errors call it.
+    /// Starts a program that the test compiled, with a library that is a peer. Errors call it `name`.
     #[track_caller]
     pub fn start_compiled(
         name: &'static str,
@@ -66,9 +66,8 @@ impl Process {
         Self::launch(name, confined(path.as_ref(), network), arguments, spawn)
     }
 
-    /// The same, started elsewhere or with more than arguments: `spawn` starts the command, by
-    /// [`crate::spawn`] if nothing else matters. What it sets for standard input is not
-    /// [`tell`](Self::tell)'s.
+    /// The same, started elsewhere or with more than arguments: `spawn` starts the command, by [`crate::spawn`] by
+    /// default. If it sets standard input, [`tell`](Self::tell) can't be used.
     #[track_caller]
     pub fn start_compiled_by(
         spawn: impl FnOnce(Command) -> io::Result<Child>,
@@ -122,12 +121,12 @@ impl Process {
         self.stdout() + &self.stderr()
     }
 
-    /// What it wrote to standard output.
+    /// Returns its standard output so far.
     pub fn stdout(&self) -> String {
         self.stdout.text()
     }
 
-    /// What it wrote to standard error.
+    /// Returns its standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.text()
     }
@@ -138,7 +137,7 @@ impl Process {
         self.says_times(text, 1)
     }
 
-    /// Waits until it wrote this text so many times.
+    /// Waits until it has printed this text this many times.
     #[track_caller]
     pub fn says_times(&self, text: &str, times: usize) -> &Self {
         let what = format!("to say {text:?} {times} time(s)");
@@ -148,7 +147,7 @@ impl Process {
         self
     }
 
-    /// Asks until there is an answer, or fails the test with what the peer wrote.
+    /// Polls until there is an answer, or fails the test with the peer's output.
     #[track_caller]
     pub fn wait_for<T>(
         &self,
@@ -168,7 +167,7 @@ impl Process {
         }
     }
 
-    /// Waits until somebody listens on this TCP port of its network. Nothing is connected.
+    /// Waits until a program listens on this TCP port of its network. This makes no connection.
     #[track_caller]
     pub fn listens_on(&self, port: u16) -> &Self {
         self.wait_for(&format!("to listen on port {port}"), PATIENCE, || {
@@ -221,7 +220,7 @@ impl Process {
             std::thread::sleep(Duration::from_millis(1));
         }
         let status = self.end();
-        // Nothing that it left behind holds its output open any more.
+        // No process that it left behind holds its output open any more.
         self.stdout.end();
         self.stderr.end();
         status
@@ -265,7 +264,7 @@ impl Process {
         }
     }
 
-    /// Asks it to read its files again (SIGHUP).
+    /// Reloads its files (SIGHUP).
     pub fn hang_up(&self) {
         self.signal(Signal::SIGHUP);
     }

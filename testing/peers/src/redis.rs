@@ -15,7 +15,7 @@ pub fn server() -> (Process, SocketAddr) {
     (server, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// Runs one command by `redis-cli`; its answer. It must succeed.
+/// Runs one command by `redis-cli`, which must succeed; returns its output.
 #[track_caller]
 pub fn cli(address: SocketAddr, command: &[&str]) -> String {
     let (host, port) = (address.ip().to_string(), address.port().to_string());

@@ -1,4 +1,4 @@
-//! A client made of Debian's library of wolfSSL, which comes without programs.
+//! A client built with Debian's library of wolfSSL, which has no programs.
 
 use std::net::SocketAddr;
 
@@ -7,9 +7,8 @@ use crate::{Process, compiled};
 /// The client's source.
 const SOURCE: &str = include_str!("wolfssl_client.c");
 
-/// A client on its way to `address`, which trusts the authority in this PEM file and expects this name. It
-/// says `from wolfSSL` when the handshake is complete, writes what it hears to standard output, and ends when
-/// the server closes.
+/// Starts a client of `address`, which trusts the authority in this PEM file and expects this name. It sends `from
+/// wolfSSL` when the handshake is complete, prints what it receives, and ends when the server closes.
 ///
 /// # Panics
 /// If there is no compiler, or no library of wolfSSL to compile with.

@@ -1,4 +1,4 @@
-//! What holds for each peer that is started: who it is, what it reaches, and that nothing is left over.
+//! Checks every peer: its user, its network, and that nothing of it is left over.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::panic)]
 
@@ -87,7 +87,7 @@ fn a_peer_dies_with_a_test_that_is_killed() {
         // Like SIGKILL, this drops nothing.
         std::process::exit(0);
     }
-    // What the victim leaves behind lies in here.
+    // Collects what the victim leaves behind.
     let directory = Directory::new();
     let output = Command::new(std::env::current_exe().expect("a test has a program"))
         .args(["--exact", "--nocapture", "a_peer_dies_with_a_test_that_is_killed"])

@@ -1,6 +1,6 @@
-//! Authorities and certificates for tests: ECDSA on P-256, unless a test says otherwise.
+//! Authorities and certificates for tests: ECDSA on P-256 by default.
 //!
-//! What is common stands here; whatever a test wants otherwise it changes in the parameters of the certificate.
+//! A test changes the parameters of a certificate for anything unusual.
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails its test")]
 
@@ -18,9 +18,9 @@ use tessera_aws_lc::SigningKey;
 
 /// An authority: a root, or one below another.
 pub struct Authority {
-    /// What signs.
+    /// The signing authority.
     pub issuer: CertifiedIssuer<'static, KeyPair>,
-    /// The certificates that go with each that it issues, DER: its own and those above, without the root.
+    /// The certificates that accompany each that it issues, DER: its own and those above, without the root.
     chain: Vec<Vec<u8>>,
     /// The same, PEM.
     chain_pem: String,

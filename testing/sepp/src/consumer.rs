@@ -16,7 +16,7 @@ use crate::{Function, RUNTIME, VISITED};
 /// A network function that asks its SEPP.
 pub struct Consumer(Pool);
 
-/// What it was answered.
+/// The answer.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The status.
@@ -35,7 +35,7 @@ impl Consumer {
         Self(Pool::new(plain, DialAddress::Tcp(sbi), PoolOptions::default()))
     }
 
-    /// Asks; what was answered, or why nothing was.
+    /// Sends a request; returns the answer, or why there is none.
     ///
     /// # Errors
     /// If the SEPP itself doesn't answer.

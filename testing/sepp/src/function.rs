@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 
 use crate::RUNTIME;
 
-/// The home network's function: it answers as the last segment of the path says, and remembers what it was asked.
+/// The home network's function: it answers according to the last segment of the path, and records requests.
 pub struct Function {
     /// Where it is.
     pub address: SocketAddr,
@@ -38,7 +38,7 @@ impl Function {
     /// The header with the name of a request: no two are called the same.
     pub const NAME: &str = "3gpp-sbi-correlation-info";
 
-    /// What `am-data` is answered: as long as in a real registration.
+    /// The answer to `am-data`: as long as in a real registration.
     pub const AM_DATA: &str = r#"{"gpsis":["msisdn-491700000001"],"subscribedUeAmbr":{"uplink":"1 Gbps","downlink":"1 Gbps"},"nssai":{"defaultSingleNssais":[{"sst":1}]}}"#;
 
     /// Starts it.
@@ -70,7 +70,7 @@ impl Function {
         Self { address, asked }
     }
 
-    /// All that it was asked.
+    /// Returns all requests.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

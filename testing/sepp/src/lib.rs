@@ -1,7 +1,7 @@
-//! What the tests of `tessera sepp` stand on: operators with their certificates, a SEPP as a process
-//! ([`Sepp`]), network functions on both sides ([`Function`], [`Consumer`]), and two operators who roam ([`World`]).
+//! Shared by the tests of `tessera sepp`: operators with their certificates, a SEPP as a process ([`Sepp`]), network
+//! functions on both sides ([`Function`], [`Consumer`]), and two roaming operators ([`World`]).
 
-// Whatever goes wrong here ends a test, and a panic is how a test says so.
+// Any failure here fails the test by a panic.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What the operators' SEPPs are called.
+//! The names of the operators' SEPPs.
 
 /// The home network's SEPP, with all its instances.
 pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";

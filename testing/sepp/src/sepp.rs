@@ -1,4 +1,4 @@
-//! `tessera sepp run` as a process that is started, killed and asked.
+//! `tessera sepp run` as a process that tests start, kill and query.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ impl Places {
         Self { sbi: free(), n32c: free(), n32f: free(), admin: free() }
     }
 
-    /// The same ports of another address: an instance that stands beside the first.
+    /// Returns the same ports at another address: an instance next to the first.
     pub fn moved_to(mut self, host: IpAddr) -> Self {
         for place in [&mut self.sbi, &mut self.n32c, &mut self.n32f, &mut self.admin] {
             place.set_ip(host);
@@ -73,7 +73,7 @@ impl Sepp {
         self.process = Some(process);
     }
 
-    /// `tessera sepp check` of its configuration: whether it could run, and what it says.
+    /// Runs `tessera sepp check` on its configuration: returns whether it could run, and the output.
     #[track_caller]
     pub fn check(&self) -> (bool, String) {
         let file = self.directory.path("sepp.toml");
@@ -102,7 +102,7 @@ impl Sepp {
         process.status_within(PATIENCE)
     }
 
-    /// Loads its files again (SIGHUP), and waits until it has.
+    /// Reloads its files (SIGHUP), and waits until it has.
     #[track_caller]
     pub fn reload(&self) {
         let count = || self.metric("sepp_reload_total", &[r#"result="ok""#]);
@@ -111,7 +111,7 @@ impl Sepp {
         self.process().wait_for("to reload", PATIENCE, || (count() > before).then_some(()));
     }
 
-    /// One request to its admin listener; the whole answer.
+    /// Makes one request to its admin listener; returns the whole answer.
     pub fn admin(&self, method: &str, path: &str) -> Option<String> {
         let mut stream = TcpStream::connect(self.places.admin).ok()?;
         stream.set_read_timeout(Some(PATIENCE)).ok()?;
@@ -122,13 +122,13 @@ impl Sepp {
         Some(answer)
     }
 
-    /// Whether `/peers` says this of the peer: `established`, `terminated`.
+    /// Whether `/peers` reports this state of the peer: `established`, `terminated`.
     pub fn is(&self, peer: &str, state: &str) -> bool {
         let answer = self.admin("GET", &format!("/peers/{peer}"));
         answer.is_some_and(|answer| answer.contains(&format!("\"state\": \"{state}\"")))
     }
 
-    /// Waits until `/peers` says this of the peer.
+    /// Waits until `/peers` reports this state of the peer.
     #[track_caller]
     pub fn becomes(&self, peer: &str, state: &str) {
         let what = format!("{peer} to be {state}");

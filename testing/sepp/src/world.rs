@@ -1,4 +1,4 @@
-//! Two operators who roam, a third one who knows the first, and somebody in between.
+//! Two roaming operators, a third one who knows the first, and an adversary between them.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use crate::{Consumer, Function, HOME, Places, Reply, Sepp, THIRD, VISITED, reque
 /// 32 bytes, as `openssl rand -hex 32` writes them.
 const KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
 
-/// What is different from the usual in a test.
+/// A test's deviations from the usual configuration.
 #[derive(Clone, Copy)]
 pub struct Words<'w> {
     /// How many instances the home network has.
@@ -60,7 +60,7 @@ impl Words<'static> {
     };
 }
 
-/// Two operators who roam.
+/// Two roaming operators.
 pub struct World {
     /// The home network's SEPP, all instances.
     pub home: Vec<Sepp>,
@@ -78,7 +78,7 @@ pub struct World {
     pub visited_ca: Authority,
     /// The third operator's.
     pub third_ca: Authority,
-    /// What foreign programs read.
+    /// Files for foreign programs.
     pub files: Directory,
     number: AtomicUsize,
 }
@@ -189,7 +189,7 @@ impl World {
         format!("request-{}", self.number.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Asks the home network's function; the name of the request, and what was answered.
+    /// Asks the home network's function; returns the name of the request, and the answer.
     #[track_caller]
     pub fn ask(&self, method: Method, end: &str) -> (String, Reply) {
         let name = self.name();
@@ -203,7 +203,7 @@ impl World {
         (name, reply)
     }
 
-    /// Asks with GET, and expects the answer of the function; the name of the request.
+    /// Asks with GET, and expects the answer of the function; returns the name of the request.
     #[track_caller]
     pub fn get(&self) -> String {
         let (name, reply) = self.ask(Method::GET, "am-data");
@@ -212,7 +212,7 @@ impl World {
         name
     }
 
-    /// Asks with GET until there is an answer of the function.
+    /// Asks with GET until the function answers.
     #[track_caller]
     pub fn served(&self) {
         wait_until("the service goes on", || {
@@ -238,14 +238,14 @@ impl World {
         name
     }
 
-    /// What the SEPPs wrote.
+    /// Returns the output of the SEPPs.
     pub fn output(&self) -> String {
         let home: String = self.home.iter().map(|sepp| sepp.process().output()).collect();
         format!("home:\n{home}\nvisited:\n{}", self.visited.process().output())
     }
 
-    /// `curl` as somebody with this certificate who asks the home network's SEPP at a listener; the body, and then in
-    /// a line of its own the status. Nothing where TLS refused.
+    /// Runs `curl` with this certificate against a listener of the home network's SEPP; returns the body, followed by a
+    /// line with the status. Empty if TLS failed.
     #[track_caller]
     pub fn curl_as(&self, certificate: &str, port: u16, more: &[&str], path: &str) -> String {
         let resolve = format!("{HOME}:{port}:127.0.0.1");

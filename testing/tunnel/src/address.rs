@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tessera_test_peers::free_port;
 
-/// An address of the loopback interface that nobody uses.
+/// Returns an unused address of the loopback interface.
 pub fn free_address() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], free_port().unwrap()))
 }

@@ -1,4 +1,4 @@
-//! Real programs that talk through tunnels, and what each of them does there.
+//! Real programs that communicate through tunnels.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -40,7 +40,7 @@ impl Applications {
         [self.postgres.address(), self.redis.1, self.mosquitto.1, self.smtp, self.http]
     }
 
-    /// Lets every program talk to its backend by these addresses, and checks what came of it.
+    /// Runs every program with its backend through these addresses, and checks the results.
     #[track_caller]
     pub fn exercise(&self, addresses: &[SocketAddr]) {
         let [postgres, redis, mosquitto, smtp, http] = addresses else {
@@ -135,7 +135,7 @@ fn greet(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// An HTTP server that answers one request with its own body.
+/// Answers one HTTP request with its own body.
 fn echo(mut stream: TcpStream) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut length = 0;

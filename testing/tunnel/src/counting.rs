@@ -1,5 +1,5 @@
-//! A backend that counts what it executes. A request is a line: the name of a connection, and a number of it.
-//! The answer is the same line, and how many times it was executed.
+//! A backend that counts what it executes. A request is a line: the name of a connection, and a number. The answer is
+//! the same line, and how many times it was executed.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -22,7 +22,7 @@ pub struct Counting {
 struct Counts {
     executions: BTreeMap<String, usize>,
     connections: usize,
-    /// What no client ever wrote, or what came in the connection of another.
+    /// Lines that no client ever wrote, or that arrived in another client's connection.
     strange: Vec<String>,
 }
 
@@ -104,7 +104,7 @@ fn handle(stream: TcpStream, counts: &Mutex<Counts>) -> io::Result<()> {
     }
 }
 
-/// A client of the counting backend with a name of its own.
+/// A client of the counting backend with its own name.
 pub struct Client {
     name: String,
     stream: BufReader<TcpStream>,
@@ -114,7 +114,7 @@ impl Client {
     /// Connects; requests carry this name.
     ///
     /// # Errors
-    /// If nobody listens.
+    /// If nothing listens.
     pub fn connect(address: SocketAddr, name: &str) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
@@ -131,7 +131,7 @@ impl Client {
         self.stream.get_mut().write_all(line.as_bytes())
     }
 
-    /// Reads the answer to a request; it is an error if it is another's, or if the connection ends.
+    /// Reads the answer to a request; fails if it is another's, or if the connection ends.
     ///
     /// # Errors
     /// If there is none.
@@ -153,7 +153,7 @@ impl Client {
         Ok(())
     }
 
-    /// Asks and reads the answer.
+    /// Sends a request and reads the answer.
     ///
     /// # Errors
     /// If the connection is gone.
@@ -163,7 +163,7 @@ impl Client {
         self.read(number)
     }
 
-    /// Whether the connection ends within this time without another byte, and how.
+    /// Returns whether the connection ends within this time without another byte, and how.
     ///
     /// # Errors
     /// The reset, or the time-out.

@@ -21,7 +21,7 @@ pub enum Program {
 
 /// A running end with a way for each service.
 pub struct RunningEnd {
-    /// Where each service of it is reached, in the order in which they were given.
+    /// The address of each service, in the given order.
     pub addresses: Vec<SocketAddr>,
     running: Running,
 }
@@ -32,7 +32,7 @@ enum Running {
 }
 
 impl RunningEnd {
-    /// What it runs, if it is `tessera tunnel run`.
+    /// Returns its tunnels, if it is `tessera tunnel run`.
     pub fn tunnels(&self) -> Option<&Tunnels> {
         match &self.running {
             Running::Peer(_) => None,
@@ -67,7 +67,7 @@ enum Role {
     Server,
 }
 
-/// One service: where it listens, and where it goes.
+/// One service: where it listens, and where it forwards to.
 struct Way {
     listen: SocketAddr,
     to: SocketAddr,

@@ -1,10 +1,10 @@
-//! What the tests of `tessera tunnel` stand on: certificates ([`Pki`]), the ends of a tunnel by any program
-//! ([`ends`]), real programs that talk through it ([`applications`]), and a backend that counts what it
-//! executes ([`counting`]).
+//! Shared by the tests of `tessera tunnel`: certificates ([`Pki`]), the ends of a tunnel by any program ([`ends`]),
+//! real programs that communicate through it ([`applications`]), and a backend that counts what it executes
+//! ([`counting`]).
 //!
-//! stunnel and HAProxy run the same tables alone: what fails there is not the tunnel's fault.
+//! stunnel and HAProxy run the same tables without Tessera: what fails there is not the tunnel's fault.
 
-// Whatever goes wrong here ends a test, and a panic is how a test says so.
+// Any failure here fails the test by a panic.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![forbid(unsafe_code)]
 

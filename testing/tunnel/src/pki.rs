@@ -1,4 +1,4 @@
-//! Everybody's certificates, as PEM files that peers can read.
+//! Certificates for all parties, as PEM files that peers can read.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
@@ -40,7 +40,8 @@ impl Pki {
     /// A new authority, with a certificate for a server and one for a client.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        // Whoever meets two authorities of one name blames the signature, not the authority.
+        // Unique names: given two authorities of one name, verifiers report a wrong signature, not an unknown
+        // authority.
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let issuer = Authority::new(&format!("Tunnel test CA {number}"));
         let directory = Directory::new();
@@ -60,7 +61,7 @@ impl Pki {
         write(&self.directory, file, &self.issuer.issue_expired(SERVER_NAME))
     }
 
-    /// A server's certificate that ends in so many days, in files of this name.
+    /// Writes a server's certificate that expires in this many days, to files of this name.
     pub fn server_for_days(&self, file: &str, days: u64) -> Identity {
         // Not to the second: a test that takes long sees the same number of days.
         let end = SystemTime::now() + Duration::from_secs(days * 86_400 - 3600);

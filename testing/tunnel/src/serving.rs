@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
-/// Serves every connection to the address that this gives. The threads end with the test's process.
+/// Serves every connection to the address that it returns. The threads end with the test's process.
 pub fn serve(handle: impl Fn(TcpStream) -> io::Result<()> + Clone + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! `tessera tunnel run` as a process that is started, killed, replaced and asked for its metrics.
+//! `tessera tunnel run` as a process that tests start, kill, replace and query.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -26,7 +26,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Does something there, and waits for it. Sockets stay where they were made.
+    /// Runs a job there, and waits for it. Sockets stay where they were made.
     #[track_caller]
     pub fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> T {
         match self {
@@ -54,8 +54,8 @@ pub struct Tunnels {
 }
 
 impl Tunnels {
-    /// The tunnels of these sections, to be run by this program. Paths are relative to a directory of their own.
-    /// Nothing runs yet.
+    /// Creates tunnels from these sections, for this program. Paths are relative to their own directory. Nothing runs
+    /// yet.
     pub fn new(program: &'static str, sections: &str) -> Self {
         Self::new_at(Place::Here, program, sections)
     }
@@ -103,14 +103,14 @@ impl Tunnels {
         self.is_ready();
     }
 
-    /// The same, with at most so many open files.
+    /// The same, with at most this many open files.
     #[track_caller]
     pub fn start_with_files(&mut self, files: usize) {
         self.launch(&["prlimit", &format!("--nofile={files}:{files}")], None);
         self.is_ready();
     }
 
-    /// The same, where no file grows beyond so many blocks of 512 bytes: a full disk.
+    /// The same, with no file larger than this many blocks of 512 bytes, which behaves like a full disk.
     #[track_caller]
     pub fn start_with_file_size(&mut self, blocks: usize) {
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -121,7 +121,7 @@ impl Tunnels {
     /// The same, with a listening socket ([`SOCKET`]) that a service manager would hand over.
     #[track_caller]
     pub fn start_with_socket(&mut self, socket: &TcpListener) {
-        // The shell gives the socket its place, and its own process to the program.
+        // The shell moves the socket to its descriptor, and becomes the program.
         let script = "exec 3<&0 0</dev/null; export LISTEN_FDS=1 LISTEN_PID=$$ \
                       LISTEN_FDNAMES=handed-over; exec \"$@\"";
         self.launch(&["sh", "-c", script, "sh"], Some(socket.try_clone().unwrap()));
@@ -183,7 +183,7 @@ impl Tunnels {
         process.status_within(PATIENCE)
     }
 
-    /// One request to its admin listener; the whole answer.
+    /// Makes one request to its admin listener; returns the whole answer.
     fn get(&self, path: &'static str) -> Option<String> {
         let admin = self.admin;
         self.place.run(move || {

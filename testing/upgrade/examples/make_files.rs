@@ -31,7 +31,7 @@ fn main() {
     fs::write(folder.join("etcd.json"), etcd()).unwrap();
 }
 
-/// What two ends know of each other's certificates after a connection.
+/// Writes the certificate caches of two ends after a connection.
 fn cached_certificates(folder: &Path) {
     let caches = Caches::empty();
     assert_eq!(caches.connect(), (false, false));
@@ -39,7 +39,7 @@ fn cached_certificates(folder: &Path) {
     fs::write(folder.join("clients"), caches.server.export()).unwrap();
 }
 
-/// What a server and its client keep of one connection, and a vault with a past.
+/// Writes what a server and its client keep of one connection, and a vault with a history.
 fn connection(folder: &Path) {
     let hour = Duration::from_secs(3600);
     let key = TicketKey::generate(&provider(), NOW, hour * 12, hour * 24).unwrap();

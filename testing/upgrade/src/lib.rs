@@ -1,6 +1,6 @@
-//! What earlier versions left in files and stores, and what becomes of it.
+//! Data of earlier versions in files and stores, read by this version.
 //!
-//! `old/` has what was left, one folder per version, and how it was made. The tests open all of it.
+//! `old/` has the data, one folder per version, with how it was made. The tests open all of it.
 #![allow(clippy::unwrap_used, reason = "it is for tests alone")]
 
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub fn of_version(version: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("old").join(version)
 }
 
-/// The keys that wrap what goes out of a process, which are no part of the files.
+/// Returns the keys that wrap what leaves a process; they are not part of the files.
 pub fn wrapping_keys(purpose: WrappingPurpose) -> WrappingKeys {
     let keys = WrappingKeys::new(&provider(), purpose);
     keys.add(EpochKey::forever([1; 16], [7; 32].into()), NOW).unwrap();
@@ -49,14 +49,14 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Such that know nobody.
+    /// Creates empty caches.
     pub fn empty() -> Self {
         let client = Arc::new(ClientCache::new(&provider()).unwrap());
         let server = Arc::new(ServerCache::new(&provider()).unwrap());
         Self { client, server }
     }
 
-    /// Connects them, and gives whether the client's certificate and the server's travelled as hashes.
+    /// Connects them; returns whether the client's certificate and the server's travelled as hashes.
     pub fn connect(&self) -> (bool, bool) {
         let mut scene = Scene::new(provider(), Mode::Mutual);
         scene.client.certificate_codecs = vec![self.client.clone()];

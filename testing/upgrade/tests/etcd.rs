@@ -18,7 +18,7 @@ use tessera_vault::WrappingPurpose;
 use tessera_vault::contract::{question, secret};
 use tokio::runtime::Runtime;
 
-/// A cluster with what a version wrote.
+/// Starts a cluster with what a version wrote.
 fn cluster_of(version: &str) -> Cluster {
     let cluster = Cluster::start(1).unwrap();
     let text = fs::read_to_string(of_version(version).join("etcd.json")).unwrap();
@@ -55,7 +55,7 @@ fn a_ring_of_version_1_in_etcd_goes_on() {
     assert_eq!(ring.keys().len(), 1);
 }
 
-/// Whatever form it wants for what comes.
+/// Whatever form the vault uses for new keys.
 #[test]
 fn a_vault_of_earlier_versions_in_etcd_gives_its_secrets_and_knows_what_became_of_them() {
     for (version, form) in [("1", KeyForm::Seed), ("2", KeyForm::Expanded)] {

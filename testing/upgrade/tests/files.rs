@@ -57,7 +57,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// It doesn't say by which verifier its server was accepted.
+/// It doesn't name the verifier that accepted its server.
 #[test]
 fn a_session_file_of_version_1_is_refused_with_a_sentence() {
     let old = of_version("1").join("sessions");
@@ -75,7 +75,7 @@ fn a_session_file_of_version_1_is_refused_with_a_sentence() {
     assert_eq!(files(&copy.0), [] as [&Path; 0]);
 }
 
-/// Ticket keys outlive the version; what was sealed under them is an unknown ticket.
+/// Ticket keys outlive the version; a ticket sealed under them by that version is an unknown ticket.
 #[test]
 fn a_ticket_key_of_version_1_seals_and_its_tickets_cost_a_full_handshake() {
     let old = of_version("1");
@@ -123,8 +123,8 @@ fn vault_of(version: &str) -> (MemoryVault, Copy) {
     (vault, copy)
 }
 
-/// Client, ring and vault as a version left them: in version 2 the flight's hybrid key is a seed of that version. What
-/// the vault is given from then on is expanded.
+/// Client, ring and vault as a version left them: in version 2 the flight's hybrid key is a seed of that version. New
+/// keys in the vault are expanded.
 #[test]
 fn a_flight_under_a_ticket_of_an_earlier_version_is_accepted() {
     for version in ["2", "3"] {

@@ -1,4 +1,4 @@
-//! `twice ROOTS ADDRESS`: connects twice, to `tessera serve` or any server that sends back what comes.
+//! `twice ROOTS ADDRESS`: connects twice, to `tessera serve` or any other echo server.
 
 use std::env::args;
 use std::error::Error;

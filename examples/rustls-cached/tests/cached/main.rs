@@ -78,7 +78,7 @@ impl World {
         (came, ends)
     }
 
-    /// A handshake that fails; what either end says of it.
+    /// Makes a handshake that fails; returns the errors of both ends.
     #[track_caller]
     fn fail(&self, client: ClientConfig, server: ServerConfig) -> (Option<Error>, Option<Error>) {
         let ends = connect(Arc::new(client), Arc::new(server)).unwrap();
@@ -223,7 +223,7 @@ fn a_server_finds_its_chain_among_ids_that_it_does_not_know() {
     assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
 }
 
-/// Says that its chain is the one with this hash.
+/// Claims that its chain is the one with this hash.
 #[derive(Debug)]
 struct Liar {
     id: u16,
@@ -247,7 +247,7 @@ impl CertCompressor for Liar {
     }
 }
 
-/// What the end says that refuses, and what its peer says.
+/// Returns the errors of the end that refuses, and of its peer.
 fn refused() -> (Option<Error>, Option<Error>) {
     (
         Some(Error::PeerMisbehaved(PeerMisbehaved::InvalidCertCompression)),
@@ -259,7 +259,7 @@ fn refused() -> (Option<Error>, Option<Error>) {
 fn a_wrong_hash_of_the_server_is_refused_and_the_next_handshake_is_a_full_one() {
     let world = World::new();
     world.meet();
-    // Only the hash of an unknown chain says that an id has another meaning now.
+    // Only the hash of an unknown chain shows that an id has another meaning now.
     for (content, servers) in [(&[7; 32][..], Whole), (&[7; 31], Hash)] {
         let mut server = world.certificates.server(b"").unwrap();
         server.cert_compressors = vec![Liar::about(world.certificates.server_chain(), content)];
@@ -282,7 +282,7 @@ fn a_wrong_hash_of_the_client_is_refused() {
     assert_eq!(world.meet().0, Came { servers: Hash, clients: Hash });
 }
 
-/// The hash of somebody's chain proves nothing.
+/// Knowing the hash of a chain proves nothing.
 #[test]
 fn a_server_with_the_hash_of_a_known_chain_and_without_its_key_is_refused() {
     let mut world = World::new();

@@ -1,9 +1,9 @@
 //! One flight of early data, its home site, a foreign site, and the client.
 //!
-//! The flight is known to the attacker, who brings it to either site whenever he likes. Answers are late
-//! or lost. Time goes on, and one of the client's clocks may stand still meanwhile. The home site's vault is
-//! in memory (its take is atomic; see [`crate::vault`]); what was taken waits to be executed; a crash loses
-//! both, and not what the application has stored.
+//! The attacker knows the flight, and delivers it to either site at any time. Answers are late or lost. Time advances,
+//! and one of the client's clocks may stand still meanwhile. The home site's vault is in memory (its take is atomic;
+//! see [`crate::vault`]); a taken flight waits to be executed; a crash loses both, but not what the application has
+//! stored.
 
 use stateright::{Model, Property};
 
@@ -14,13 +14,13 @@ mod tests;
 /// What the client does with a flight that was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Client {
-    /// Sends again after `burned`, once; what its owner named repeatable after `used` and `unknown` as well.
+    /// Sends again after `burned`, once; data that its owner named repeatable after `used` and `unknown` as well.
     Careful,
-    /// Sends again until it hears that it is done.
+    /// Sends again until it receives `done`.
     Eager,
 }
 
-/// How the application keeps what it has executed.
+/// How the application stores what it has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// Effect, and then that it is done; it does not look for repetitions.
@@ -36,15 +36,15 @@ pub enum Application {
 pub enum Slip {
     /// None: the design.
     None,
-    /// A foreign site says `burned` and then asks the home site to burn.
+    /// A foreign site reports `burned` and only then asks the home site to burn.
     ForeignDoesNotWait,
-    /// A key without tombstone is called `burned`.
+    /// A key without tombstone is reported as `burned`.
     ForgottenIsBurned,
-    /// A vault that does not answer is taken for one that burned.
+    /// A vault that does not answer is treated as one that burned.
     UnavailableIsBurned,
     /// After a restart keys of before are called `burned`, whenever the flight was sent.
     RestartIsBurned,
-    /// The client judges what was lost by a reading of its clocks that may be older than the answer.
+    /// The client judges a lost key by a reading of its clocks that may be older than the answer.
     StaleClock,
     /// The client judges it by a clock that may stand still.
     StandingClock,
@@ -52,15 +52,15 @@ pub enum Slip {
     EqualSpanIsBurned,
     /// After a restart the key is there again.
     RestartBringsBack,
-    /// A receipt says `burned` without taking the key.
+    /// A receipt reports `burned` without taking the key.
     ReceiptDoesNotTake,
     /// A receipt calls a flight that was taken and not yet executed `burned`.
     TakenIsBurned,
-    /// The client sends again, and then once more.
+    /// The client sends again twice.
     ResendsTwice,
     /// The client sends again after `unknown`.
     ResendsOnUnknown,
-    /// The client sends again after `used`, or after a receipt that says: taken, not done.
+    /// The client sends again after `used`, or after a receipt for a flight that was taken but not executed.
     ResendsOnUsed,
     /// A vault that inherits the secrets of the life before counts as a new life all the same.
     SnapshotIsNewLife,
@@ -83,7 +83,7 @@ pub struct Flight {
     pub ticks: u8,
 }
 
-/// What becomes of a flight, as one tells it to the client.
+/// The fate of a flight, as the client learns it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Word {
     /// Accepted early data (in the handshake).
@@ -100,12 +100,12 @@ pub enum Word {
     Done,
 }
 
-/// What a site says of a flight.
+/// A site's answer about a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Said {
     /// This.
     Word(Word),
-    /// The key was lost with a life of the vault that ended so many ticks before.
+    /// The key was lost with a life of the vault that ended this many ticks before.
     Lost(u8),
 }
 
@@ -121,7 +121,7 @@ pub enum Tombstone {
 /// Everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    // The client: has it sent, what does it know, how often has it sent again.
+    // The client: whether it has sent, what it knows, how often it has sent again.
     sent: bool,
     /// When its connection began.
     began: u8,
@@ -129,14 +129,14 @@ pub struct State {
     stood: u8,
     knows: Option<Word>,
     resends: u8,
-    /// Data sent again is on its way: TLS delivers it once or not at all.
+    /// Data sent again is in transit: TLS delivers it at most once.
     resend_on_its_way: bool,
     /// Answers of sites on their way, by [`Word`] up to `Unknown`.
     answers: [bool; 4],
-    /// The longest [`Said::Lost`] on its way: with a shorter one the client is told no more, and it can
-    /// hear `unknown` at any time.
+    /// The longest [`Said::Lost`] in transit: a shorter one adds nothing for the client, and it can receive `unknown`
+    /// at any time.
     lost_answer: Option<u8>,
-    /// The time, in ticks: what happens within one has an order that no clock knows.
+    /// The time, in ticks: no clock orders the events within one.
     now: u8,
     // The home site.
     key: bool,
@@ -156,11 +156,11 @@ pub struct State {
     early_effects: u8,
     resent_effects: u8,
     stored: bool,
-    /// Somebody told the client `burned`.
+    /// The client was told `burned`.
     burned_was_told: bool,
 }
 
-/// What may happen.
+/// The possible steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Time goes on.
@@ -174,61 +174,61 @@ pub enum Action {
     Accept,
     /// The flight comes to the home site, which can't accept it and burns the key.
     Refuse,
-    /// The flight comes to the home site, where there is no key.
+    /// The flight reaches the home site, which doesn't have the key.
     Miss,
-    /// The flight comes to the home site, whose vault does not answer.
+    /// The flight reaches the home site, whose vault does not answer.
     Unavailable,
-    /// The flight comes to the foreign site, which says `unknown`.
+    /// The flight reaches the foreign site, which answers `unknown`.
     Foreign,
     /// The flight comes to the foreign site, which asks the home site to burn.
     AskToBurn,
     /// The home site burns, and answers.
     Burn,
-    /// The foreign site has that answer, and tells the client.
+    /// The foreign site has that answer, and forwards it to the client.
     Burnt,
-    /// The application executes what was taken.
+    /// The application executes a taken flight.
     Execute,
     /// The application stores that it is done.
     Store,
     /// The vault forgets a tombstone.
     Evict,
-    /// The home site crashes and starts again.
+    /// The home site crashes and restarts.
     Crash,
     /// The home site ends in order, and the next life of its vault has its snapshot.
     HandOver,
-    /// The client hears an answer.
+    /// The client receives an answer.
     Hear(Word),
     /// The client hears that the key was lost, and judges.
     HearLost {
         /// The time that the client's event loop passes on: read at some moment since it began.
         passed: u8,
     },
-    /// The client asks for a receipt; the answer comes, or is lost.
+    /// The client asks for a receipt; the answer arrives, or is lost.
     Receipt {
-        /// Whether the answer comes.
+        /// Whether the answer arrives.
         heard: bool,
     },
     /// The client sends its data again.
     Resend,
-    /// That data comes; the answer comes, or is lost.
+    /// That data arrives; the answer arrives, or is lost.
     Resent {
-        /// Whether the answer comes.
+        /// Whether the answer arrives.
         heard: bool,
     },
     /// That data is lost.
     LoseResent,
 }
 
-/// What is executed, is executed at most once, unless its owner named it repeatable.
+/// Data is executed at most once, unless its owner named it repeatable.
 pub const AT_MOST_ONCE: &str = "executed at most once";
 
-/// What its owner named repeatable is executed as early data at most once, and at most once when it was sent again.
+/// Repeatable data is executed at most once as early data, and at most once when it was sent again.
 pub const AT_MOST_ONCE_MORE: &str = "executed at most once more";
 
-/// `burned` is never told of a flight that was executed or can be.
+/// `burned` is never reported for a flight that was executed or can be.
 pub const BURNED_IS_TRUE: &str = "burned is true";
 
-/// `done` is never told of a flight that was not executed.
+/// `done` is never reported for a flight that was not executed.
 pub const DONE_IS_TRUE: &str = "done is true";
 
 impl Model for Flight {
@@ -318,7 +318,7 @@ impl Model for Flight {
     }
 }
 
-/// The reachability of a word at the client. A property's condition captures nothing.
+/// Returns the property that the client can receive this word. A property's condition captures nothing.
 fn knows(word: Word, name: &'static str) -> Property<Flight> {
     let condition: fn(&Flight, &State) -> bool = match word {
         Word::Accepted => |_, state| state.knows == Some(Word::Accepted),

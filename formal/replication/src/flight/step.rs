@@ -1,4 +1,4 @@
-//! What may happen next, and what it does.
+//! The possible next steps, and their effects.
 
 use super::{Action, Application, Client, Flight, Said, Slip, State, Tombstone, Word};
 
@@ -10,7 +10,7 @@ impl Flight {
     pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
         let mut may = |possible: bool, action: Action| actions.extend(possible.then_some(action));
         may(!state.sent, Action::Send);
-        // Who knows looks at no clock any more.
+        // A client that has its answer reads no clock any more.
         let waits = state.now < self.ticks && state.knows.is_none();
         may(waits, Action::Tick { asleep: false });
         may(waits && state.sent, Action::Tick { asleep: true });
@@ -78,7 +78,7 @@ impl Flight {
         match action {
             Action::Tick { asleep } => {
                 state.now += 1;
-                // The other clock goes on, and who asks both notices nothing.
+                // The other clock runs on, and a client that reads both notices nothing.
                 state.stood += u8::from(asleep && self.slip == Slip::StandingClock);
             }
             Action::Send => {
@@ -124,7 +124,7 @@ impl Flight {
                 state.life_began = state.now;
             }
             Action::HandOver => {
-                // Keys and tombstones go on; what was taken and not executed is lost.
+                // Keys and tombstones survive; what was taken and not executed is lost.
                 state.handed_over = true;
                 state.pending = false;
                 if self.slip == Slip::SnapshotIsNewLife {
@@ -160,23 +160,22 @@ impl Flight {
         }
     }
 
-    /// What the home site says of a key that isn't there.
+    /// Returns the home site's answer for a key that isn't there.
     fn remembered(&self, state: &State) -> Said {
         Said::Word(match state.tombstone {
             Some(Tombstone::Used) => Word::Used,
             Some(Tombstone::Burned) => Word::Burned,
             None if self.slip == Slip::ForgottenIsBurned => Word::Burned,
             None if state.of_an_earlier_life && self.slip == Slip::RestartIsBurned => Word::Burned,
-            // The vault began empty after its last crash, and this key is older. A flight that was sent
-            // since then was brought to nobody who had it; one sent earlier may have been executed.
-            // Only the client can tell the two apart.
+            // The vault began empty after its last crash, and this key is older. A flight sent since then reached no
+            // site with the key; one sent earlier may have been executed. Only the client can distinguish the two.
             None if state.of_an_earlier_life => return Said::Lost(state.now - state.life_began),
             None => Word::Unknown,
         })
     }
 
-    /// What the client makes of a lost key: `burned` if its connection began after the earlier life
-    /// ended. It compares two spans, and asks its own clocks for one of them now: the longer counts.
+    /// Judges a lost key for the client: `burned` if its connection began after the earlier life ended. It compares two
+    /// spans, and reads its own clocks for one of them now: the longer one counts.
     fn judge(&self, state: &State, ended_before: u8, passed: u8) -> Word {
         let waited = match self.slip {
             Slip::StaleClock => passed - state.began,
@@ -198,7 +197,7 @@ impl Flight {
         self.remembered(state)
     }
 
-    /// A take with the purpose to burn; then the application's word stands above the vault's.
+    /// A take with the purpose to burn; the application's answer then overrides the vault's.
     fn receipt(&self, state: &mut State) -> Word {
         let found = state.key;
         if found && self.slip != Slip::ReceiptDoesNotTake {
@@ -249,7 +248,7 @@ impl State {
     fn learn(&mut self, word: Word) {
         self.burned_was_told |= word == Word::Burned;
         self.knows = Some(word);
-        // Nobody looks at a clock any more, nor listens to another answer: fewer states.
+        // The client reads no more clocks, nor later answers: fewer states.
         self.lost_answer = None;
         (self.now, self.began, self.life_began, self.stood) = (0, 0, 0, 0);
         if let Some(Said::Lost(ended_before)) = &mut self.burn_answer {

@@ -1,4 +1,4 @@
-//! The design holds; each slip breaks what it must break.
+//! The design holds; each slip breaks the property that it should.
 
 use stateright::{Checker, Model};
 
@@ -29,7 +29,7 @@ fn a_careful_client_is_served_at_most_once_by_any_application() {
     }
 }
 
-/// The owner of the data may have it executed twice, and no oftener; nobody else's is sent again.
+/// The owner of the data may have it executed twice, but not more often; other data is not sent again.
 #[test]
 fn what_its_owner_named_repeatable_is_sent_again_once() {
     for application in [Application::Forgetful, Application::TwoSteps, Application::Transaction] {
@@ -43,8 +43,8 @@ fn what_its_owner_named_repeatable_is_sent_again_once() {
     assert!(broken(Flight { repeatable: true, ..named }).is_empty());
 }
 
-/// Exactly once: at most once, and "done" is told of nothing else than an execution, so that a client
-/// may repeat itself until it hears it.
+/// Exactly once: at most once, and "done" is only reported for an execution, so that a client may repeat itself until
+/// it receives that.
 #[test]
 fn an_eager_client_needs_the_key_in_the_transaction() {
     let transaction = flight(Client::Eager, Application::Transaction, Slip::None);
@@ -54,7 +54,7 @@ fn an_eager_client_needs_the_key_in_the_transaction() {
     }
 }
 
-/// What the application stores protects it even where the vault or the client are wrong.
+/// The application's store protects it even if the vault or the client is wrong.
 #[test]
 fn a_transaction_of_the_application_serves_at_most_once_by_itself() {
     for slip in [Slip::ForgottenIsBurned, Slip::RestartBringsBack, Slip::ResendsOnUnknown] {

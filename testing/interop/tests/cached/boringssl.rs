@@ -7,7 +7,7 @@ use tessera_test_peers::{Process, boringssl};
 
 use crate::World;
 
-/// What BoringSSL counts of its connections: chains as hashes, and whole ones.
+/// Returns BoringSSL's counts of its connections: chains as hashes, and whole ones.
 fn counts(peer: &Process) -> (usize, usize) {
     let times = |text: &str| peer.stdout().matches(text).count();
     (times(": hash\n"), times(": whole\n"))

@@ -1,6 +1,6 @@
-//! Peers that compress certificates with zlib themselves, and never heard that an algorithm can stand for a chain: they
-//! pass over the private ids beside zlib. OpenSSL does so since 3.2, and NSS's client too, later than Debian 12 has them:
-//! `make newer-peers` brings them along. NSS's `selfserv` has no such option, and GnuTLS no zlib in Debian.
+//! Peers that compress certificates with zlib themselves, and don't know that an algorithm can stand for a chain: they
+//! ignore the private ids next to zlib. OpenSSL supports that since 3.2, and NSS's client too, in versions newer than
+//! Debian 12's: `make newer-peers` provides them. NSS's `selfserv` has no such option, and GnuTLS in Debian no zlib.
 
 use tessera_interop::{Form, Listener, SERVER_NAME, forms};
 use tessera_test_peers::{nss, openssl};

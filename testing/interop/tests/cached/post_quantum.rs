@@ -24,7 +24,7 @@ fn chains_of_ml_dsa_travel_once_over_tcp_also_after_a_hello_retry_request() {
     let listener = Listener::new();
     for (known, retries) in [(false, false), (true, false), (true, true), (true, false)] {
         let (mut client_config, mut server_config) = (world.client(), world.server());
-        // Whole ones shall be whole.
+        // No compression: uncached chains must be sent whole.
         client_config.certificate_codecs.truncate(1);
         server_config.certificate_codecs.truncate(1);
         if retries {

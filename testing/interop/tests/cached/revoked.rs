@@ -1,4 +1,4 @@
-//! What is revoked while both ends have it cached, and their verifiers remember that they accepted it.
+//! Revocation of certificates that both ends have cached, and whose acceptance their verifiers remember.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use tessera_webpki::{ChainStore, KnownChains, StoreBounds, UnknownStatus, WebPki
 
 use crate::World;
 
-/// What both ends remember, each for itself.
+/// The caches of both ends.
 struct Remembering {
     world: World,
     at_client: ChainStore,
     at_server: ChainStore,
-    /// A list that revokes nobody.
+    /// A list that revokes nothing.
     empty: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl Remembering {
         this
     }
 
-    /// A verifier with a revocation list; it remembers what was accepted before.
+    /// Returns a verifier with a revocation list, which remembers chains that it accepted.
     fn verifier(&self, store: &ChainStore, list: &[u8]) -> Arc<dyn PeerVerifier> {
         let verifier = WebPkiVerifier::new(&[self.world.pki.root()]).expect("a root");
         let verifier = verifier.with_crls(&[list], UnknownStatus::Accept).expect("a list");
@@ -56,7 +56,7 @@ impl Remembering {
         client.verifier = self.verifier(&self.at_client, at_client);
         let verifier = self.verifier(&self.at_server, at_server);
         server.client_authentication = ClientAuthentication::Required(verifier);
-        // Whole ones shall be whole.
+        // No compression: uncached chains must be sent whole.
         client.certificate_codecs.truncate(1);
         server.certificate_codecs.truncate(1);
         let listener = Listener::new();
@@ -84,7 +84,7 @@ fn a_client_that_is_revoked_is_refused_although_its_chain_is_cached() {
     let ends = Remembering::new();
     let list = ends.world.pki.revocation_list(&ends.world.client.serials[..1]);
     for _ in 0..3 {
-        // It comes whole, so that it is told why.
+        // It is sent whole, so that the alert can name the reason.
         let refused = Err((AlertDescription::CERTIFICATE_REVOKED, Form::Whole));
         assert_eq!(ends.connect(&ends.empty, &list), refused);
     }
@@ -100,7 +100,7 @@ fn a_server_whose_issuer_is_revoked_is_refused_although_its_chain_is_cached() {
     }
 }
 
-/// A list that revokes somebody else is another policy: each chain is sent and checked whole once. A client has
+/// A list that revokes another certificate is another policy: each chain is sent and verified whole once. A client has
 /// no tickets under it either.
 #[test]
 fn chains_are_cached_again_after_others_were_revoked() {
@@ -111,7 +111,7 @@ fn chains_are_cached_again_after_others_were_revoked() {
     assert_eq!(ends.connect(&list, &list), Ok((Form::Hash, Form::Hash)));
 }
 
-/// A newer list that revokes nobody more is no other policy: the chain comes as a hash, and is checked again.
+/// A newer list without further entries is the same policy: the chain is sent as a hash, and verified again.
 #[test]
 fn a_newer_list_has_cached_chains_checked_again() {
     let ends = Remembering::new();

@@ -30,7 +30,7 @@ fn the_server_follows_key_updates_of_s_client() {
         client.says(&format!("after command {command}"));
         client.tell(&format!("an answer after {command}\n"));
         server.hear(&format!("an answer after {command}"));
-        // What was asked for goes out with the next data.
+        // The requested KeyUpdate goes out with the next data.
         server.send(format!("more after {command}\n").as_bytes());
         client.says(&format!("more after {command}"));
     }
@@ -58,7 +58,7 @@ fn s_client_follows_key_updates_of_the_server() {
     client.says_times("KeyUpdate, Length=1", 3);
 }
 
-/// s_client ends by itself, and in peace, when the server says goodbye.
+/// s_client exits without an error when the server sends close_notify.
 #[test]
 fn s_client_ends_in_peace_when_the_server_closes() {
     let world = World::new();

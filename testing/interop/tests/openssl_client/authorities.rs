@@ -24,7 +24,7 @@ fn s_client_hears_the_servers_authorities_if_the_server_names_them() {
     }
 }
 
-/// Of two certificates the one of the authority that the client names.
+/// Of two certificates, the one of the authority that the client names.
 #[test]
 fn the_server_chooses_a_certificate_of_the_authority_that_s_client_names() {
     let (world, other) = (World::new(), Pki::new());

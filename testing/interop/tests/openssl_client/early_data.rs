@@ -41,7 +41,7 @@ fn early_data_of_s_client_is_accepted_once() {
     assert_eq!(server.facts().early_data, EarlyDataStatus::Accepted);
     client.says("Early data was accepted");
 
-    // The session of the file again: whatever becomes of it, its data is not executed twice.
+    // The session in the file again: its data must not be executed twice.
     let (mut client, mut server) = world.client(&config, &arguments);
     talk_and_close(&mut client, &mut server);
     assert_eq!(server.told.early_data, b"");

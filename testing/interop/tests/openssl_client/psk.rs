@@ -10,7 +10,7 @@ const SECRET: [u8; 32] = [0x5a; 32];
 const SECRET_HEX: &str = "5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 const CLIENT: [&str; 4] = ["-psk", SECRET_HEX, "-psk_identity", "device"];
 
-/// A server without a certificate: only the PSK can authenticate it.
+/// Returns the configuration of a server without a certificate: only the PSK can authenticate it.
 fn config(world: &World) -> ServerConfig {
     let mut config = world.config();
     config.credentials.clear();

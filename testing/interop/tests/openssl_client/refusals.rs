@@ -1,4 +1,4 @@
-//! What one side refuses, the other hears of.
+//! When one side refuses, the other receives the alert.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -63,7 +63,7 @@ fn s_client_resumes_after_a_hello_retry_request() {
     client.says("Reused, TLSv1.3");
 }
 
-/// s_client always offers shares too, so psk_ke is what remains where no group is in common.
+/// s_client always offers shares too, so psk_ke is only chosen without a common group.
 #[test]
 fn s_client_resumes_in_psk_ke_where_no_group_is_in_common() {
     let world = World::new();
@@ -94,7 +94,7 @@ fn s_client_resumes_in_psk_ke_where_no_group_is_in_common() {
     client.says("alert handshake failure");
 }
 
-/// The client is who it was in the full handshake.
+/// The client has the same identity as in the full handshake.
 #[test]
 fn a_resumption_of_s_client_keeps_the_clients_identity() {
     let world = World::new();

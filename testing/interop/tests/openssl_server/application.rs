@@ -72,7 +72,7 @@ fn the_client_follows_key_updates_of_s_server() {
         server.says(&format!("after command {command}"));
         server.tell(&format!("an answer after {command}\n"));
         end.hear(&format!("an answer after {command}"));
-        // What was asked for goes out with the next data.
+        // The requested KeyUpdate goes out with the next data.
         talk(&mut end, &mut server);
     }
     end.close();
@@ -80,7 +80,7 @@ fn the_client_follows_key_updates_of_s_server() {
     server.says("DONE").says_times("KeyUpdate, Length=1", 3);
 }
 
-/// A server that says goodbye first: with `-www` it sends one page, and then close_notify.
+/// A server that closes first: with `-www` it sends one page, and then close_notify.
 #[test]
 fn the_client_ends_in_peace_when_s_server_closes() {
     let world = World::new();
@@ -91,7 +91,7 @@ fn the_client_ends_in_peace_when_s_server_closes() {
     assert_eq!(end.told.error, None);
 }
 
-/// A server that is gone without a word: data may be missing.
+/// A server that disappears without close_notify: data may be missing.
 #[test]
 fn the_client_reports_truncation_when_s_server_vanishes() {
     let world = World::new();

@@ -4,7 +4,7 @@ use tessera_interop::{CLIENT_NAME, Client, KeyKind, Pki, client, to};
 
 use crate::{World, talk_and_close};
 
-/// Of two certificates the one of the authority that the server names.
+/// Of two certificates, the one of the authority that the server names.
 #[test]
 fn the_client_chooses_a_certificate_of_the_authority_that_s_server_names() {
     let (world, other) = (World::new(), Pki::new());

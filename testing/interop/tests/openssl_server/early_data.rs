@@ -26,7 +26,7 @@ fn s_server_accepts_early_data_once() {
 
     let mut second = Client::start_early(&config(&world), to(Some(session)), address, b"early one");
     second.handshake();
-    // The data itself goes another way to the output than the words around it.
+    // The data takes another way to the output than the messages around it.
     server.says("early one").says("End of early data");
     assert_eq!(second.told.early_data_accepted, Some(true));
     assert_eq!(second.facts().early_data, EarlyDataStatus::Accepted);
@@ -43,7 +43,7 @@ fn s_server_accepts_early_data_once() {
     assert!(!server.output().contains("early two"), "{}", server.output());
 }
 
-/// What "replayable" means.
+/// Early data is replayable.
 #[test]
 fn s_server_without_replay_protection_accepts_early_data_twice() {
     let world = World::new();

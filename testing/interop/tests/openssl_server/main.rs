@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tessera_interop::{Client, Identity, KeyKind, Pki};
 use tessera_test_peers::{Network, Process, openssl};
 
-/// An authority, a certificate of it for the server, and what else a test needs of them.
+/// An authority, its certificate for the server, and related files.
 struct World {
     pki: Pki,
     identity: Identity,
@@ -63,7 +63,7 @@ fn talk_and_close(client: &mut Client, server: &mut Process) {
     client.closed();
 }
 
-/// What these tests know of OpenSSL they know of version 3, as Debian has it.
+/// These tests were written for OpenSSL 3, Debian's version.
 #[test]
 fn the_program_is_openssl_3() {
     let mut program = Process::start("openssl", Network::None, ["version"]);

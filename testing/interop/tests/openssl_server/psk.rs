@@ -20,7 +20,7 @@ fn with_psk(identity: &[u8], secret: &[u8]) -> Destination {
     Destination { external_psks: vec![psk], ..to(None) }
 }
 
-/// A server without a certificate: only the PSK can have authenticated it.
+/// A server without a certificate: only the PSK can authenticate it.
 const SERVER: [&str; 5] = ["-nocert", "-psk", SECRET_HEX, "-psk_identity", "device"];
 
 #[test]
@@ -77,14 +77,14 @@ fn s_server_refuses_a_psk_with_a_wrong_secret() {
     let world = World::new();
     let (_server, address) = openssl::s_server(&SERVER);
     let mut end = Client::start(&client(&world.pki), with_psk(b"device", &[1; 32]), address);
-    // OpenSSL 3.0 says the one, 3.5 the other, which is RFC 8446's (§4.2.11.2 with §6.2).
+    // OpenSSL 3.0 sends the first, 3.5 the second, as RFC 8446 requires (§4.2.11.2 with §6.2).
     let alerts = [AlertDescription::ILLEGAL_PARAMETER, AlertDescription::DECRYPT_ERROR];
     let failure = end.failure();
     assert!(alerts.map(Error::AlertReceived).contains(&failure), "{failure}");
 }
 
-/// The binder after a HelloRetryRequest. (With `-stateless` it can't be tested: OpenSSL 3.0 computes
-/// another one then than its own client.)
+/// The binder after a HelloRetryRequest. (With `-stateless` it can't be tested: OpenSSL 3.0 then computes a different
+/// one from its own client.)
 #[test]
 fn the_client_connects_to_s_server_with_an_external_psk_after_a_hello_retry_request() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! What one side refuses, the other hears of.
+//! When one side refuses, the other receives the alert.
 
 use tessera::wire::{AlertDescription, CipherSuite, NamedGroup};
 use tessera::{Destination, Error};

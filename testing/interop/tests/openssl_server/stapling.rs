@@ -9,8 +9,8 @@ use crate::{World, talk_and_close};
 /// it.
 const OCSP: &[u8] = &[0x30, 3, 0x0a, 1, 1];
 
-/// What s_server sends as signed_certificate_timestamp, as PEM: its SERVERINFOV2 is the messages where
-/// it may stand (ClientHello, Certificate), the type, and the content, a list with one SCT of one byte.
+/// The signed_certificate_timestamp of s_server, as PEM: a SERVERINFOV2 has the messages where it may occur
+/// (ClientHello, Certificate), the type, and the content, a list with one SCT of one byte.
 const SCT_FILE: &str = "-----BEGIN SERVERINFOV2 FOR EXTENSION 18-----\n\
     AAAQgAASAAUAAwABBw==\n\
     -----END SERVERINFOV2 FOR EXTENSION 18-----\n";

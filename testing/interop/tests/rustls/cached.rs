@@ -1,5 +1,5 @@
-//! Cached certificates, both ways: `tessera-cache` with public ids, and an unmodified rustls with what
-//! `examples/rustls-cached` gives it.
+//! Cached certificates, both ways: `tessera-cache` with public ids, and an unmodified rustls with the algorithms of
+//! `examples/rustls-cached`.
 
 use std::sync::Arc;
 
@@ -129,7 +129,7 @@ fn a_new_chain_travels_whole_once_between_rustls_and_tessera() {
 
 #[test]
 fn whichever_of_rustls_and_tessera_was_restarted_is_sent_the_chain_again() {
-    // The server's chain is lost where the client was restarted, the client's where the server was.
+    // A restarted client has lost the server's chain, a restarted server the client's.
     for (connect, tessera_lost, rustls_lost) in
         [(ROLES[0], (Whole, Hash), (Hash, Whole)), (ROLES[1], (Hash, Whole), (Whole, Hash))]
     {
@@ -188,7 +188,7 @@ fn a_rustls_with_zlib_alone_chooses_that() {
     assert_eq!(ends.tessera.client.metrics().missed_another_chain, 2);
 }
 
-/// The client's second hello offers what its first one did.
+/// The second ClientHello offers the same as the first.
 #[test]
 fn chains_are_known_in_a_handshake_of_rustls_and_tessera_with_a_hello_retry_request() {
     let ends = Ends::new();
@@ -216,7 +216,7 @@ fn chains_are_known_in_a_handshake_of_rustls_and_tessera_with_a_hello_retry_requ
     assert_eq!(forms(end.facts()), (Hash, Hash));
 }
 
-/// Says that a chain is another one.
+/// Claims the hash of another chain.
 #[derive(Debug)]
 struct Liar(u16);
 
@@ -237,7 +237,7 @@ impl CertCompressor for Liar {
     }
 }
 
-/// The alert tells nobody which chain was expected: it is that of a wrong signature.
+/// The alert doesn't reveal which chain was expected: it is that of a wrong signature.
 #[test]
 fn a_rustls_with_a_wrong_hash_is_refused_as_if_its_signature_were_wrong() {
     let ends = Ends::new();
@@ -260,7 +260,7 @@ fn a_rustls_with_a_wrong_hash_is_refused_as_if_its_signature_were_wrong() {
     assert_eq!(end.failure().alert(), Some(AlertDescription::DECRYPT_ERROR));
     drop(end);
     assert!(thread.join().unwrap().error.unwrap().contains("DecryptError"));
-    // The id may be that of two clients: it isn't offered until this one has been here again.
+    // The id may belong to two clients: it isn't offered until this one has connected again.
     assert_eq!(ends.rustls_connects(), (Hash, Whole));
     assert_eq!(ends.rustls_connects(), (Hash, Hash));
 }
@@ -313,7 +313,7 @@ fn a_rustls_client_whose_chain_has_the_id_of_anothers_is_refused_once() {
     assert_eq!(end.failure().alert(), Some(AlertDescription::DECRYPT_ERROR));
     drop(end);
     thread.join().unwrap();
-    // Two known clients with one id: whoever answers it could mean either, so that neither is offered.
+    // Two known clients with one id: an answer to it would be ambiguous, so it isn't offered.
     for _ in 0..2 {
         assert_eq!(ends.rustls_connects(), (Hash, Whole));
     }

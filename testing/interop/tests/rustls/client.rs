@@ -60,7 +60,7 @@ fn a_rustls_client_sends_another_share_after_a_hello_retry_request() {
     assert!(end.facts().hello_retry);
     assert_eq!(heard.kind, Some(HandshakeKind::FullWithHelloRetryRequest));
     assert_eq!(heard.group, Some(rustls::NamedGroup::secp384r1));
-    // Another group than the one of the session: the session comes along.
+    // Another group than that of the session, which is still offered.
     config.groups = vec![NamedGroup::SECP256R1];
     let (end, heard) = serve(&config, &rustls, Plan::talk());
     assert!(end.facts().hello_retry);

@@ -1,5 +1,5 @@
-//! Compressed certificates (RFC 8879): Tessera's codecs against those of rustls, which are other
-//! implementations (zlib-rs) or at least another version (Brotli).
+//! Compressed certificates (RFC 8879): Tessera's codecs against those of rustls, which are another implementation
+//! (zlib-rs) or at least another version (Brotli).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! rustls' end of a connection, in a thread of its own.
+//! rustls' end of a connection, in its own thread.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -33,7 +33,7 @@ pub const SUITES: [wire::CipherSuite; 3] = [
     wire::CipherSuite::TLS_CHACHA20_POLY1305_SHA256,
 ];
 
-/// What rustls knows of a connection.
+/// What rustls reports of a connection.
 #[derive(Debug)]
 pub struct Heard {
     pub kind: Option<HandshakeKind>,
@@ -42,12 +42,12 @@ pub struct Heard {
     pub protocol: Option<Vec<u8>>,
     /// How many certificates the peer sent.
     pub certificates: usize,
-    /// What came as early data (a server).
+    /// The early data received (a server).
     pub early_data: Vec<u8>,
     /// Whether the early data was accepted (a client that sent some).
     pub early_data_accepted: Option<bool>,
     pub data: Vec<u8>,
-    /// What ended the connection before its time.
+    /// The error that ended the connection early.
     pub error: Option<String>,
 }
 
@@ -140,8 +140,8 @@ pub fn connect_and(
     })
 }
 
-/// Tessera's end: finishes the handshake, exchanges lines with [`Plan::talk`] and closes. Gives what rustls
-/// heard.
+/// Runs Tessera's end: completes the handshake, exchanges lines with [`Plan::talk`] and closes. Returns what rustls
+/// received.
 #[track_caller]
 pub fn talk_and_close<H: Handshake>(end: &mut End<H>, rustls: JoinHandle<Heard>) -> Heard
 where
@@ -210,6 +210,6 @@ where
     stream.read_exact(data)?;
     stream.conn.send_close_notify();
     stream.flush()?;
-    // Until the peer's close_notify; without it this is an error.
+    // Until the peer's close_notify; without that it fails.
     stream.read_to_end(data).map(|_| ())
 }

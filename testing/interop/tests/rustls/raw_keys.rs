@@ -1,4 +1,4 @@
-//! Raw public keys (RFC 7250): rustls speaks of nothing else once it is told to use them.
+//! Raw public keys (RFC 7250): a rustls configured for them supports nothing else.
 
 use std::sync::Arc;
 
@@ -135,7 +135,7 @@ fn key(identity: &Identity) -> Arc<CertifiedKey> {
     Arc::new(CertifiedKey::new(vec![CertificateDer::from(identity.public_key())], key))
 }
 
-/// rustls as the client that knows the server's key; and with its own key, if it is to have one.
+/// Returns rustls as a client that knows the server's key, with its own key if `mutual`.
 fn rustls_client(world: &World, mutual: bool) -> Arc<ClientConfig> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
@@ -195,9 +195,8 @@ fn the_server_verifies_the_raw_public_key_of_a_rustls_client() {
     assert_eq!(peer.blob, format!("key:{CLIENT_NAME}").into_bytes());
 }
 
-/// RFC 7250 §4.2: a server that asks for no certificate says nothing of the client's type, and one
-/// that resumes does not ask. rustls waits for it all the same, and fails: such clients have to do
-/// without tickets.
+/// RFC 7250 §4.2: a server that requests no certificate doesn't send the client's type, and one that resumes requests
+/// none. rustls waits for it all the same, and fails: such clients can't use tickets.
 #[test]
 fn rustls_with_a_raw_key_cannot_resume() {
     let world = World::new();

@@ -62,7 +62,7 @@ fn the_client_sends_the_share_that_a_rustls_server_asks_for() {
         assert!(first.facts().hello_retry);
         assert_eq!(first.facts().group, Some(ours));
         assert_eq!(heard.kind, Some(HandshakeKind::FullWithHelloRetryRequest));
-        // The group is remembered; without that it needs the retry again.
+        // The client remembers the group; otherwise it would need the retry again.
         let remembered = first.told.sessions.pop();
         let (second, heard) = connect(&client(&world.pki), &rustls, remembered);
         assert!(!second.facts().hello_retry);
@@ -233,7 +233,7 @@ fn the_client_refuses_a_rustls_server_of_another_authority() {
     assert!(thread.join().unwrap().error.unwrap().contains("UnknownCA"));
 }
 
-/// A client that has said all, and goes on listening.
+/// A client that has closed its direction still receives.
 #[test]
 fn the_client_reads_on_from_a_rustls_server_after_it_closed_its_own_side() {
     let world = World::new();

@@ -25,7 +25,7 @@ async fn s_client_resumes_and_hears_much_data() {
             assert_eq!(&line, b"hello\n");
             stream.write_all(&vec![b'~'; 1 << 20]).await.unwrap();
             stream.write_all(b"\nthe end\n").await.unwrap();
-            // s_client says goodbye with close_notify.
+            // s_client sends close_notify.
             assert_eq!(stream.read(&mut line).await.unwrap(), 0);
             stream.shutdown().await.unwrap();
             psks.push(stream.facts().psk);

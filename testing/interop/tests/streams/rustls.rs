@@ -111,7 +111,7 @@ async fn a_stream_and_tokio_rustls_export_the_same_channel_binding() {
     assert_eq!(client.channel_binding().unwrap(), export([0; 32]));
 }
 
-/// Who vanishes without close_notify is noticed, by either stack.
+/// Either stack detects a peer that disappears without close_notify.
 #[tokio::test]
 async fn a_peer_that_vanishes_without_close_notify_is_noticed_by_either_stack() {
     let world = World::new();

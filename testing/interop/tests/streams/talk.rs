@@ -1,4 +1,4 @@
-//! What two ends say to each other, whoever they are.
+//! A conversation between two ends of any stack.
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,8 +15,7 @@ pub fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|index| (index % 251) as u8).collect()
 }
 
-/// One end says everything and closes its direction; then the other one does, which the first still
-/// hears.
+/// One end sends everything and closes its direction; then the other one does, which the first still receives.
 pub async fn in_turn(
     mut first: impl AsyncRead + AsyncWrite + Unpin,
     mut second: impl AsyncRead + AsyncWrite + Unpin,

@@ -28,7 +28,7 @@ pub struct Client {
     pub way: Way,
     pub server: SocketAddr,
     pub connector: Connector,
-    /// Where what is sent is kept, if it is.
+    /// Records what is sent, if set.
     pub marks: Option<Arc<Marks>>,
 }
 
@@ -45,8 +45,8 @@ impl Client {
         Ok(Self { way, server, connector, marks })
     }
 
-    /// Makes this many connections in its way, some at a time; resumptions have full handshakes before
-    /// them. Gives the recordings when the last one has ended.
+    /// Makes this many connections in its way, several at a time; resumptions have full handshakes before them. Returns
+    /// the recordings when the last one has ended.
     pub async fn connect(&self, count: usize) -> Result<Vec<Capture>, Error> {
         let mut tasks = JoinSet::new();
         for task in 0..PARALLEL.min(count) {
@@ -102,7 +102,7 @@ impl Client {
         }
         let mut received = Zeroizing::new(Vec::with_capacity(ROOM));
         let ended = stream.read_to_end(&mut received).await;
-        // The page's last word is that of a server that closes.
+        // A server that closes may end the connection right after the page.
         ended.or_else(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof if self.way == Way::FsHttp => Ok(0),
             _ => Err(error),
@@ -129,8 +129,8 @@ impl Client {
             }
             return mark;
         }
-        // hyper keeps requests in buffers that it doesn't wipe: what is looked for is what opens connections.
-        // The first request keeps the connection, the second ends it.
+        // hyper keeps requests in buffers that it doesn't wipe: the search is for what decrypts connections. The first
+        // request keeps the connection, the second ends it.
         let connection = if name == "early plaintext" { "keep-alive" } else { "close" };
         let mark = String::from_utf8_lossy(&mark);
         let request =
@@ -144,7 +144,7 @@ pub async fn run(client: Client, count: usize) -> Result<(), Error> {
     client.connect(count).await?;
     drop(client);
     println!("ended");
-    // Until nobody needs it any more.
+    // Until the test no longer needs it.
     spawn_blocking(|| io::stdin().read_line(&mut String::new())).await??;
     Ok(())
 }
@@ -157,5 +157,5 @@ pub fn served(way: Way, count: usize) -> usize {
 /// How many connections there are at a time.
 pub const PARALLEL: usize = 8;
 
-/// More than an answer has: a vector that grows leaves what it held.
+/// Larger than an answer: a vector that grows leaves its old contents in memory.
 const ROOM: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Ends of connections: one of them is attacked, the other one keeps what it knows.
+//! Ends of connections: one of them is attacked, the other one records its secrets.
 
 pub mod client;
 pub mod server;

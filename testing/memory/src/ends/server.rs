@@ -1,4 +1,4 @@
-//! A server that answers, and wipes what it read and wrote.
+//! A server that answers, and wipes its plaintext.
 
 use std::io;
 use std::net::SocketAddr;
@@ -44,7 +44,7 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves this many connections to their ends; gives the recordings of the last ones.
+    /// Serves this many connections to their ends; returns the recordings of the last ones.
     pub async fn serve(&self, count: usize) -> Result<Vec<Capture>, Error> {
         let mut tasks = JoinSet::new();
         for _ in 0..count {
@@ -54,7 +54,7 @@ impl Server {
                 let tape = Tape::default();
                 let io = Recorded { socket, tape: tape.clone(), is_client: false };
                 let reply = |received: &[u8]| {
-                    // What others send may be what they were told to send.
+                    // Other clients send fixed text, which is not secret.
                     if is_mark(received) {
                         marks.keep("plaintext of the client", received);
                     }
@@ -73,7 +73,7 @@ impl Server {
         Ok(last(recordings))
     }
 
-    /// Accepts this many connections and says nothing: clients that wait for an answer have ended all
+    /// Accepts this many connections and sends nothing: clients that wait for an answer have ended all other
     /// connections before.
     pub async fn keep_waiting(&self, count: usize) -> Result<Vec<TcpStream>, Error> {
         let mut kept = Vec::new();
@@ -84,7 +84,7 @@ impl Server {
     }
 }
 
-/// Serves for ever, in a process that is attacked.
+/// Serves without end, in a process that is attacked.
 pub async fn run(way: Way, directory: &Path, slip: Option<Slip>) -> Result<(), Error> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     println!("{{\"address\":\"{}\"}}", listener.local_addr()?);

@@ -1,5 +1,5 @@
-//! The links between members: a forwarder in front of each member's peer port. Members say who they are
-//! in a header of their first request (`X-Server-From`), so a link knows both of its ends.
+//! The links between members: a forwarder in front of each member's peer port. Members identify themselves in a header
+//! of their first request (`X-Server-From`), so a link knows both of its ends.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -7,7 +7,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Which members are cut off, and the connections that would have to go.
+/// The members that are cut off, and the connections that are closed with that.
 #[derive(Default)]
 pub(crate) struct Cuts {
     state: Mutex<State>,
@@ -24,7 +24,7 @@ struct State {
 impl State {
     fn allows(&self, from: Option<u64>, to: usize) -> bool {
         let from = from.and_then(|id| self.ids.get(&id));
-        // Who doesn't say who it is may be anyone.
+        // A connection without the header may be from any member.
         let from_cut = from.map_or(!self.cut.is_empty(), |from| self.cut.contains(from));
         !from_cut && !self.cut.contains(&to)
     }
@@ -67,8 +67,8 @@ impl Cuts {
 pub(crate) struct Link;
 
 impl Link {
-    /// Forwards to the peer port of member `to`, and gives the port that the others use. The thread ends
-    /// with the test's process.
+    /// Forwards to the peer port of member `to`, and returns the port for the others. The thread ends with the test's
+    /// process.
     pub(crate) fn start(to: usize, peer: u16, cuts: Arc<Cuts>) -> io::Result<u16> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let port = listener.local_addr()?.port();

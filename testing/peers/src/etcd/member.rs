@@ -15,7 +15,7 @@ pub(crate) struct Member {
     command: Vec<String>,
     dir: PathBuf,
     client: u16,
-    /// Where status is asked without TLS.
+    /// The port for status requests without TLS.
     metrics: u16,
     tls: bool,
     process: Option<Process>,
@@ -106,7 +106,7 @@ impl Member {
         self.process().map(Process::go_on)
     }
 
-    /// What it wrote since it was started last.
+    /// Returns its output since the last start.
     pub(crate) fn log(&self) -> String {
         self.process().map(Process::output).unwrap_or_default()
     }

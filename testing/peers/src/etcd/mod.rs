@@ -83,7 +83,7 @@ impl Cluster {
         self.members[member].data_dir()
     }
 
-    /// The member that leads, as the majority of those that answer say.
+    /// Returns the leader, according to the majority of the members that answer.
     ///
     /// # Errors
     /// If none is known within 30 seconds.
@@ -93,7 +93,7 @@ impl Cluster {
         self.wait_for_leader(&running)
     }
 
-    /// Waits until `members` agree on a leader among them, and says which.
+    /// Waits until `members` agree on a leader among them, and returns it.
     ///
     /// # Errors
     /// After 30 seconds.
@@ -134,7 +134,7 @@ impl Cluster {
         self.members[member].restart()
     }
 
-    /// Stops a member (SIGSTOP): its connections stay open, and nobody answers.
+    /// Stops a member (SIGSTOP): its connections stay open, without answers.
     ///
     /// # Errors
     /// If it is not running.
@@ -160,7 +160,7 @@ impl Cluster {
         self.cuts.heal();
     }
 
-    /// One request to a member's JSON gateway over plain HTTP, for what a test wants to know.
+    /// Makes one request to a member's JSON gateway over plain HTTP, for assertions.
     ///
     /// # Errors
     /// If it doesn't answer with JSON within two seconds.

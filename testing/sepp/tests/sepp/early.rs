@@ -1,4 +1,4 @@
-//! Requests in first flights, and somebody who sends them again: T11.
+//! Requests in first flights, and an adversary who replays them: T11.
 
 use std::collections::HashSet;
 
@@ -9,18 +9,18 @@ use tessera_test_peers::wait_until;
 
 use crate::SEPP;
 
-/// Asks over new connections until a first flight carries the request, and forgets what was recorded.
+/// Asks over new connections until a first flight carries the request, and clears the recordings.
 #[track_caller]
 pub(crate) fn warm_up(world: &World) {
     let before = accepted(world);
     wait_until("a first flight carries the request", || {
         world.cut();
-        // While the store of one-time keys has a trouble nobody may know what became of one.
+        // While the store of one-time keys has a failure, the fate of a request may be unknown.
         let (name, reply) = world.ask(Method::GET, "am-data");
         assert!([200, 504].contains(&reply.status.as_u16()), "{name}: {reply:?}");
         (accepted(world) > before).then_some(())
     });
-    // The answer to a flight may come before the connection's tickets, and this one comes after them: the next
+    // The answer to a flight may arrive before the connection's tickets; this one arrives after them, so that the next
     // connection has one.
     world.served();
     world.cut();
@@ -33,7 +33,7 @@ pub(crate) fn accepted(world: &World) -> u64 {
     running.map(|sepp| sepp.accepted_early()).sum()
 }
 
-/// Sends everything that was recorded again, to every instance that runs. Nothing of it may be processed.
+/// Replays everything recorded to every running instance. None of it may be processed.
 #[track_caller]
 pub(crate) fn replay_everywhere(world: &World) {
     world.cut();
@@ -43,7 +43,7 @@ pub(crate) fn replay_everywhere(world: &World) {
     for sepp in world.home.iter().filter(|sepp| sepp.process().is_alive()) {
         replay(sepp.places.n32f, &recorded).unwrap();
     }
-    // What was on its way has come when this has.
+    // Earlier bytes have arrived when this has.
     world.get();
     assert_eq!(world.udm.asked().len(), before + 1, "{:?}", world.udm.executed_again());
     assert_eq!(world.udm.executed_again(), []);
@@ -86,7 +86,7 @@ fn a_sepp_that_was_killed_processes_no_flight_of_its_earlier_life() {
         for _ in 0..3 {
             world.get_over_new_connection();
         }
-        // One that never arrived: nobody took its key.
+        // One that never arrived: its key was not taken.
         world.between.treat_next(Treatment::KeepBack);
         world.cut();
         let (lost, reply) = world.ask(Method::GET, "am-data");
@@ -111,8 +111,8 @@ fn a_sepp_that_was_killed_processes_no_flight_of_its_earlier_life() {
     }
 }
 
-/// A flight that somebody doubles, or sends ahead: the function processes it once, whoever was first, and the visited
-/// network's function is told where nobody knows.
+/// A flight that the adversary doubles, or sends ahead: the function processes it once, whichever was first, and the
+/// visited network's function gets an error if its fate is unknown.
 #[test]
 fn a_doubled_flight_is_processed_once() {
     let world = World::start(SEPP, Words::EARLY);
@@ -136,7 +136,7 @@ fn a_doubled_flight_is_processed_once() {
     assert_eq!(world.visited.metric("sepp_repeated_requests_total", &[]), 0);
 }
 
-/// What its own SEPP sends once more is counted there, and is all that is processed twice.
+/// A request that its own SEPP repeats is counted there, and is the only one processed twice.
 #[test]
 fn a_get_that_is_repeatable_is_sent_once_more_and_counted_apart() {
     let visited = "[peer.home.reconnection]\nearly-data = \"fs\"\n\
@@ -162,7 +162,7 @@ fn a_get_that_is_repeatable_is_sent_once_more_and_counted_apart() {
     assert_eq!(world.udm.executed_again().len(), 2);
 }
 
-/// Many ask at once over connections that all are to be made anew.
+/// Many concurrent requests when all connections must be rebuilt.
 #[test]
 fn many_at_once_are_each_processed_once() {
     let world = World::start(SEPP, Words::EARLY);

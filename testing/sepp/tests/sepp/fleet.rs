@@ -56,7 +56,7 @@ fn a_flight_is_processed_once_at_whichever_instance() {
     replay_everywhere(&world);
     cluster.restart(leader).unwrap();
     warm_up(&world);
-    // Without a majority nobody can say that a key is taken: nothing is early, and all is served.
+    // Without a majority no key can be taken: nothing is early, and every request is served.
     for member in [0, 1] {
         cluster.stop(member).unwrap();
     }
@@ -87,7 +87,7 @@ fn the_peer_goes_to_the_other_instance_by_itself() {
     assert_eq!(world.udm.executed_again(), []);
 }
 
-/// The ring of ticket keys rotates while flights are recorded, lost and replayed: somebody has taken its keys out of
+/// The ring of ticket keys rotates while flights are recorded, lost and replayed: the test has deleted its keys in
 /// etcd, and the instances make another.
 #[test]
 fn a_flight_from_before_a_rotation_is_processed_once() {
@@ -127,7 +127,7 @@ fn ring_keys() -> Value {
     json!({ "key": "L3Rlc3NlcmEvcmluZy9rLw==", "range_end": "L3Rlc3NlcmEvcmluZy9rMA==" })
 }
 
-/// An instance is asked to end, and replaced, while network functions ask all the time. What they agreed holds on with the
+/// An instance shuts down and is replaced, while network functions keep asking. Its associations continue with the
 /// other one. A first flight that meets its end is lost, and repeated.
 #[test]
 fn an_instance_that_is_replaced_costs_no_answer() {
@@ -164,7 +164,7 @@ fn an_instance_that_is_replaced_costs_no_answer() {
             })
         };
         let askers = [asks(0), asks(1), asks(2)];
-        // Also where something below fails: the scope waits for them.
+        // Ends even if an assertion below fails: the scope waits for the threads.
         let ends = Ends(&over);
         let more = || {
             let enough = answered.load(Ordering::Relaxed) + 40;
@@ -189,7 +189,7 @@ fn an_instance_that_is_replaced_costs_no_answer() {
     assert!(again as u64 <= repeated, "{again} of {repeated}: each by its own SEPP");
 }
 
-/// Says that it is over.
+/// Signals the end when it is dropped.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {

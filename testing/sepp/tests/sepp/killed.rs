@@ -1,4 +1,4 @@
-//! SEPPs that are killed, cut off or asked to end: service goes on.
+//! SEPPs that are killed, cut off or shut down: service continues.
 
 use std::net::TcpStream;
 
@@ -9,7 +9,7 @@ use tessera_test_peers::wait_until;
 use crate::SEPP;
 use crate::early::warm_up;
 
-/// T9: whichever side it is, and whether it could say farewell or not.
+/// T9: either side, with or without a proper end.
 #[test]
 fn after_a_restart_of_either_side_service_goes_on() {
     let mut world = World::start(SEPP, Words::default());
@@ -64,7 +64,7 @@ fn a_sepp_that_is_asked_to_end_finishes_its_requests() {
     }
 }
 
-/// Nothing gets through, and nobody hears of it. The function is told; when the network is back, so is the service.
+/// The network drops everything silently. The function gets an error; when the network is back, so is the service.
 #[test]
 fn a_partition_ends_and_service_goes_on() {
     let world = World::start(SEPP, Words { visited_peer: "keep-alive = \"1s\"\n", ..Words::EARLY });
@@ -90,7 +90,7 @@ fn a_partition_ends_and_service_goes_on() {
     }
 }
 
-/// T5: connections that say nothing, or little, and one that never reads.
+/// T5: connections that send nothing, or little, and one that never reads.
 #[test]
 fn silent_connections_stall_nobody() {
     let world = World::start(SEPP, Words::default());

@@ -22,7 +22,7 @@ fn curl_asks_as_a_network_function() {
         assert_eq!(ask(&json, "created"), "{\"priority\":1}\n201", "{version}");
         assert_eq!(ask(&["-X", "DELETE"], "nothing"), "\n204", "{version}");
         assert!(ask(&[], "missing").ends_with("\n404"), "{version}");
-        // A function on the way to nowhere is told.
+        // A function with an unreachable target gets an error.
         let nowhere = "3gpp-sbi-target-apiroot: http://udm.5gc.mnc009.mcc262.3gppnetwork.org";
         let said =
             curl(&[version, "-H", nowhere, "-w", "\n%{http_code}", &format!("{sbi}/am-data")]);
@@ -73,7 +73,7 @@ fn envoy_asks_over_n32f() {
         (world.home().handshakes("a") - full, world.home().handshakes("c") - resumed);
     println!("envoy made {full} full handshakes and came back {resumed} times");
     assert!(full >= 1 && resumed >= 1, "{full}, {resumed}\n{}", world.output());
-    // And isn't believed what it isn't.
+    // A false claim is rejected.
     let said = ask(&["-H", "3gpp-sbi-originating-network-id: 310-410"]);
     assert!(said.ends_with("\n403"), "{said}");
     envoy.kill();
@@ -98,7 +98,7 @@ fn open5gs_agrees_on_n32() {
     ];
     let mut open5gs = Process::start_compiled("open5gs", &program, Network::Loopback, words);
     world.home().becomes(VISITED, "established");
-    // It is told that the SEPP goes, and begins anew when it is back.
+    // It learns that the SEPP shuts down, and starts again when it is back.
     assert!(world.home[0].end().success());
     world.home[0].start();
     world.home().becomes(VISITED, "established");

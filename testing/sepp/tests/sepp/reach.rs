@@ -1,4 +1,4 @@
-//! A peer that is gone is seen gone, without a request to it, and seen again when it is back.
+//! The loss of a peer is detected without a request to it, and so is its return.
 
 use std::time::{Duration, Instant};
 
@@ -43,7 +43,7 @@ fn a_peer_that_is_killed_shows_within_15_seconds_and_is_back_within_5() {
     }
 }
 
-/// Somebody else has taken over its address.
+/// Another server has taken over its address.
 #[test]
 fn a_certificate_that_is_refused_shows_within_a_dial() {
     let mut world = World::start(SEPP, Words::default());

@@ -1,4 +1,4 @@
-//! What crosses both SEPPs is what was sent: T10.
+//! Messages cross both SEPPs unchanged: T10.
 
 use bytes::Bytes;
 use http::Method;

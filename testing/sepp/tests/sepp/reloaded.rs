@@ -22,7 +22,7 @@ fn certificates_are_swapped_at_a_reload_and_service_goes_on() {
         world.cut();
         world.served();
         warm_up(&world);
-        // What was early before the swap does nothing after it.
+        // A flight from before the swap has no effect after it.
         world.get_over_new_connection();
         replay_everywhere(&world);
     }
@@ -57,7 +57,8 @@ fn a_reload_that_fails_changes_nothing() {
     world.get_over_new_connection();
 }
 
-/// A peer that leaves the configuration comes nowhere any more, with or without a ticket, and is back with its table.
+/// A peer removed from the configuration is rejected, with or without a ticket, and accepted again when its table
+/// returns.
 #[test]
 fn a_peer_that_leaves_the_configuration_is_a_stranger() {
     let world = World::start(SEPP, Words::EARLY);

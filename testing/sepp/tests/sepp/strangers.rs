@@ -1,5 +1,5 @@
-//! Somebody with a valid certificate, and somebody with another one: T1, T2, T3, T6, T8 and T12 as curl and OpenSSL
-//! see them, in connections that resume too.
+//! Clients with a valid certificate, and with another one: T1, T2, T3, T6, T8 and T12 as curl and OpenSSL see them,
+//! including resumed connections.
 
 use tessera_sepp_tests::{Function, HOME, THIRD, VISITED, Words, World};
 use tessera_test_peers::{PATIENCE, openssl};
@@ -14,7 +14,7 @@ fn target(root: &str) -> String {
     format!("3gpp-sbi-target-apiroot: {root}")
 }
 
-/// The status that curl was told; `000` where there was no HTTP.
+/// Returns curl's status; `000` without HTTP.
 fn status(said: &str) -> &str {
     said.rsplit('\n').next().unwrap()
 }
@@ -41,10 +41,10 @@ fn nothing_passes_without_an_association_and_nothing_leads_elsewhere() {
         assert_eq!(status(&said), is_status, "{target_root}: {said}");
     }
     assert!(world.udm.asked().is_empty(), "{:?}", world.udm.asked());
-    // Who may.
+    // A permitted client.
     let said = world.curl_as("visited.pem", n32f, &["-H", &udm], AM_DATA);
     assert_eq!(status(&said), "200", "{said}");
-    // It says that it is somebody else: T4.
+    // It claims another identity: T4.
     let spoofed = "3gpp-sbi-originating-network-id: 262-01; src: SEPP-sepp2";
     let said = world.curl_as("visited.pem", n32f, &["-H", &udm, "-H", spoofed], AM_DATA);
     assert_eq!(status(&said), "403", "{said}");
@@ -121,8 +121,8 @@ fn certificates_with_a_fault_come_nowhere() {
     assert_eq!(world.udm.asked().len(), 1);
 }
 
-/// `openssl s_client` as the visited network's SEPP at a listener, until it says this or the server ends the
-/// connection; all that it says.
+/// Runs `openssl s_client` as the visited network's SEPP against a listener, until it prints this or the server ends
+/// the connection; returns all output.
 #[track_caller]
 fn s_client(world: &World, port: u16, until: &str, more: &[&str]) -> String {
     let [certificate, ca] = ["visited.pem", "home-ca.pem"].map(|name| world.files.path(name));
@@ -157,7 +157,7 @@ fn openssl_comes_back_with_a_key_exchange_and_only_where_its_ticket_counts() {
     assert!(said.contains("Temp Key"), "psk_dhe_ke: {said}");
     world.home().counts("sepp_tls_handshakes_total", &[r#"mode="c""#], 1);
     assert_eq!(world.home().handshakes("a"), full);
-    // psk_ke alone, and early data, where nobody named the risk.
+    // psk_ke, and early data, without an option that accepts the risk.
     let said = s_client(
         &world,
         n32f,
@@ -173,7 +173,7 @@ fn openssl_comes_back_with_a_key_exchange_and_only_where_its_ticket_counts() {
     // Not on N32-c.
     let said = s_client(&world, n32c, CONNECTED, &back);
     assert!(said.contains("New, TLSv1.3"), "{said}");
-    // Without a name the server is not the one that is meant.
+    // Without a name, the server can't be the intended one.
     let said = s_client(&world, n32f, "alert", &["-noservername"]);
     assert!(said.contains("alert"), "{said}");
     let said = s_client(&world, n32f, "alert", &["-servername", VISITED]);
@@ -181,7 +181,7 @@ fn openssl_comes_back_with_a_key_exchange_and_only_where_its_ticket_counts() {
     // In the other direction it is nothing: at the listener of the network that got it.
     let said = s_client(&world, world.visited.places.n32f.port(), CONNECTED, &back);
     assert!(!said.contains("Reused"), "{said}");
-    // It is still good where it counts.
+    // It is still valid in the right place.
     let said = s_client(&world, n32f, CONNECTED, &back);
     assert!(said.contains("Reused, TLSv1.3"), "{said}");
     // After a termination it is worth nothing.

@@ -1,5 +1,5 @@
-//! Somebody between the ends records first flights and sends them again: nothing is executed twice, no byte lands
-//! in another connection, and a program sees an error only where a verdict demands one.
+//! An adversary between the ends records first flights and replays them: nothing is executed twice, no byte reaches
+//! another connection, and a program sees an error only if a verdict demands one.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ use crate::stage::{Keeps, Stage, server};
 /// How many requests an adversary records before it begins.
 const REQUESTS: usize = 8;
 
-/// Requests that succeed; what somebody between saw of them.
+/// Makes requests that succeed; returns the adversary's recordings.
 #[track_caller]
 fn record(stage: &Stage) -> Vec<Recorded> {
     for _ in 0..REQUESTS {
@@ -26,7 +26,7 @@ fn record(stage: &Stage) -> Vec<Recorded> {
     recorded
 }
 
-/// Sends all recordings to the server again.
+/// Replays all recordings to the server.
 #[track_caller]
 fn replay_all(recorded: &[Recorded], stage: &Stage) {
     let before = stage.backend.executions();
@@ -37,7 +37,7 @@ fn replay_all(recorded: &[Recorded], stage: &Stage) {
 
 #[test]
 fn a_recording_of_ordinary_tls_is_worth_nothing() {
-    // The harness itself: what is true of stunnel must not need the tunnel.
+    // Checks the harness: with stunnel the same must hold.
     let (pki, backend) = (Pki::new(), Counting::start());
     let server = server_end(Program::Stunnel, &pki, &[backend.address()]);
     let between = Between::start(server.addresses[0]);
@@ -72,7 +72,7 @@ fn no_flight_is_executed_again_at_the_same_server_nor_at_one_that_shares_nothing
     let executed = stage.backend.executions();
     replay(address, &recorded).unwrap();
     assert_eq!(stage.backend.executions(), executed, "another server executed a flight");
-    // Nobody suffers from it.
+    // No program is affected.
     stage.ask_well();
     stage.backend.executed_nothing_twice();
 }
@@ -85,7 +85,7 @@ fn after_a_kill_nothing_is_executed_again_and_only_verdicts_are_errors() {
     stage.server.kill();
     stage.server.start();
     replay_all(&recorded, &stage);
-    // Its keys are gone with it: the client can't know what became of a flight.
+    // Its keys are lost with it: the fate of a flight is unknown to the client.
     let mut errors = 0;
     for _ in 0..REQUESTS {
         let (name, answer) = stage.ask();
@@ -203,7 +203,7 @@ fn a_flight_whose_answer_is_cut_off_is_not_sent_again() {
         assert_eq!(recorded.len(), 1, "{treatment:?}: the client connects once");
         let executed = stage.backend.executions_of(&name, 0);
         assert_eq!(executed, usize::from(treatment != Treatment::KeepBack), "{treatment:?}");
-        // What was kept back may arrive late, once.
+        // What was delayed may arrive late, once.
         for _ in 0..2 {
             answers(stage.server_address, &recorded[0].first).unwrap();
         }

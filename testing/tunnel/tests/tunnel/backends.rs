@@ -1,5 +1,4 @@
-//! Backends that refuse, hang or reset: the connection that asked for them ends, no verdict is lost, and nobody
-//! else waits.
+//! Backends that refuse, hang or reset: their connection ends, no verdict is lost, and no other connection waits.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -46,7 +45,7 @@ impl Backends {
     }
 }
 
-/// A program's connection ends without an answer, and before anybody's patience does.
+/// Expects a program's connection to end without an answer, before any limit of the test.
 #[track_caller]
 fn gets_no_answer(address: SocketAddr, name: &str) -> io::Error {
     let begun = Instant::now();
@@ -55,7 +54,7 @@ fn gets_no_answer(address: SocketAddr, name: &str) -> io::Error {
     error
 }
 
-/// A listener whose queue is full: the kernel answers nobody any more.
+/// Returns a listener whose queue is full: the kernel accepts no more connections.
 fn hanging() -> (TcpListener, Vec<TcpStream>, SocketAddr) {
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
@@ -118,7 +117,7 @@ fn a_backend_that_refuses_hangs_or_resets_ends_its_connections_and_no_other() {
 #[test]
 fn a_dead_backend_costs_no_request_its_verdict() {
     let first = Counting::start();
-    // The backend's address, which somebody can leave and come back to.
+    // The backend's address, which it can leave and return to.
     let backend = free_address();
     let forwarder = |to: SocketAddr| Forwarder::start(backend, to);
     let alive = forwarder(first.address());
@@ -151,7 +150,7 @@ fn a_dead_backend_costs_no_request_its_verdict() {
     first.executed_nothing_twice();
 }
 
-/// Forwards an address of its own to a backend, until it is dropped.
+/// Forwards its own address to a backend, until it is dropped.
 struct Forwarder {
     over: std::sync::Arc<std::sync::atomic::AtomicBool>,
     address: SocketAddr,

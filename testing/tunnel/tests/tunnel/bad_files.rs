@@ -1,5 +1,5 @@
-//! Files that are broken, expired, swapped or unreadable: at the start the program ends with 2 and names the
-//! file; at a reload what there was goes on.
+//! Files that are broken, expired, swapped or unreadable: at the start the program exits with 2 and names the file; at
+//! a reload the old ones stay in use.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,23 +11,23 @@ use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;
 
-/// What is wrong with a file.
+/// A flaw of a file.
 struct Flaw {
     what: &'static str,
-    /// Which file, and what is in it then.
+    /// The file, and its flawed contents.
     file: String,
     content: Content,
 }
 
 enum Content {
     Of(Vec<u8>),
-    /// Nobody may read it.
+    /// Unreadable for the program.
     Unreadable,
     Missing,
 }
 
 impl Flaw {
-    /// Does it; gives what was in the file.
+    /// Applies it; returns the original contents of the file.
     fn apply(&self) -> Vec<u8> {
         let before = fs::read(&self.file).unwrap();
         match &self.content {
@@ -50,7 +50,7 @@ fn mode(file: &str, mode: u32) {
     fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// What can be wrong with the files of a server end.
+/// Returns the possible flaws of a server end's files.
 fn flaws(pki: &Pki) -> Vec<Flaw> {
     let stranger = Pki::new();
     let expired = pki.expired_server("expired");

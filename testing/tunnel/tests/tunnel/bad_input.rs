@@ -1,4 +1,4 @@
-//! What strangers send: each kind is counted, nobody else waits, and nothing stays.
+//! Input of strangers: each kind is counted, no other client waits, and nothing stays.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,7 +13,7 @@ use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;
 
-/// The time for a handshake: whoever is slower is put out.
+/// The handshake timeout.
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
 /// Both ends in one process, for an honest program; strangers come to the server end.
@@ -83,7 +83,7 @@ fn put_out(what: &str, mut stream: TcpStream) -> Duration {
 struct Sent {
     what: &'static str,
     bytes: Vec<u8>,
-    /// Whether the stranger says that no more comes.
+    /// Whether the stranger then closes its direction.
     ends: bool,
 }
 
@@ -196,7 +196,7 @@ fn other_versions_and_other_people_are_refused_with_an_alert() {
     assert_eq!(bothered.backend.connections(), 1, "nor to the backend");
 }
 
-/// A PROXY header, version 2: command and family, and what it says.
+/// Returns a PROXY header, version 2, with this command and body.
 fn header(command: u8, body: &[u8]) -> Vec<u8> {
     let mut header = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
     header.extend_from_slice(&[command, 0x11]);
@@ -265,7 +265,7 @@ fn ten_thousand_half_open_connections_delay_nobody_and_are_put_out() {
     tessera_kit::open_files::raise();
     let bothered = Bothered::start();
     hold_half_open(&bothered, 10_000);
-    // What the first ten thousand cost is used again by the next.
+    // The next ten thousand reuse the memory of the first.
     let grown = hold_half_open(&bothered, 10_000);
     assert!(grown < 16 * 1024 * 1024, "{grown} bytes more, and so on");
 }
@@ -334,11 +334,11 @@ fn a_server_without_files_left_goes_on_when_there_are_some() {
 #[test]
 fn a_program_that_says_nothing_or_goes_away_is_no_error_of_others() {
     let bothered = Bothered::start();
-    // It never says anything, and stays.
+    // It never sends anything, and stays.
     let silent = TcpStream::connect(bothered.client).unwrap();
     // It goes at once.
     drop(TcpStream::connect(bothered.client).unwrap());
-    // It says something, and goes before the answer.
+    // It sends a request, and leaves before the answer.
     let mut hasty = Client::connect(bothered.client, "hasty").unwrap();
     hasty.write(0).unwrap();
     drop(hasty);
@@ -348,7 +348,7 @@ fn a_program_that_says_nothing_or_goes_away_is_no_error_of_others() {
     bothered.backend.executed_nothing_twice();
 }
 
-/// No connection is there any more.
+/// Checks that no connection is left.
 #[track_caller]
 fn nothing_is_left(bothered: &Bothered) {
     let tunnels = &bothered.tunnels;

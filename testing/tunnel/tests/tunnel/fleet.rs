@@ -26,7 +26,7 @@ struct FleetStage {
 }
 
 impl FleetStage {
-    /// Two servers, each with its own lines of the section.
+    /// Starts two servers, each with its own lines of the section.
     #[track_caller]
     fn start(pki: &Pki, more: [&str; 2]) -> Self {
         let backend = Counting::start();
@@ -142,7 +142,7 @@ fn with_vaults_of_their_own_a_flight_at_another_server_is_burned_at_home() {
     });
     let stage = FleetStage::start(&pki, [&more[0], &more[1]]);
     stage.warm_up();
-    // The ticket is the first server's; the second has it burned, and the request comes again by itself.
+    // The ticket is the first server's; the second has it burned, and the client repeats the request by itself.
     let burned = stage.early("burned");
     stage.between.lead_to(stage.addresses[1]);
     stage.ask("abroad");

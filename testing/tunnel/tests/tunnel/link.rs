@@ -1,4 +1,4 @@
-//! Over an emulated link that delays and loses packets: each end in a network namespace of its own.
+//! Over an emulated link that delays and loses packets: each end in its own network namespace.
 //!
 //! As root these tests need the link, and fail without it.
 
@@ -29,7 +29,7 @@ struct Remote {
 }
 
 impl Remote {
-    /// None only where the machine allows no link to a user who is not root.
+    /// `None` only if the machine allows no link to a user other than root.
     #[track_caller]
     fn start(more: &str) -> Option<Self> {
         let link = Link::open(LinkKind::Auto, &LinkParameters::default()).unwrap();
@@ -54,7 +54,7 @@ impl Remote {
         server.start();
         let between = server_end.run(move || Between::start_on(interface, server_address));
         let client_address = free_address();
-        // Fast Open is a matter of the hop, and the adversary is one of its own.
+        // Fast Open works per hop, and the adversary is a hop.
         let to = if more.contains("fast-open") { server_address } else { between.address() };
         let listen = client_address.to_string();
         let section = client_section(&pki, "app", &listen, to, more);
@@ -74,7 +74,7 @@ impl Remote {
         Some(this)
     }
 
-    /// Programs that ask one after the other; how many got no answer.
+    /// Runs programs that ask one after the other; returns how many got no answer.
     #[track_caller]
     fn ask(&self, name: &str, requests: usize) -> usize {
         let (address, of) = (self.client_address, name.to_owned());

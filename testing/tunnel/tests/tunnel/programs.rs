@@ -1,4 +1,4 @@
-//! Real programs through tunnels: what each of them does straight, it does through every pair of ends.
+//! Real programs through tunnels: what works directly also works through every pair of ends.
 
 use tessera_test_peers::postgres::{Postgres, psql_over_unix};
 use tessera_test_peers::{Directory, Process};
@@ -12,7 +12,7 @@ use crate::TESSERA;
 
 const OURS: Program = Program::Tessera(TESSERA);
 
-/// The ends at the client and at the server. The first pairs show that what fails later is not their fault.
+/// The ends at the client and at the server. The first pairs show that later failures are not their fault.
 const PAIRS: [(Program, Program); 8] = [
     (Program::Stunnel, Program::Stunnel),
     (Program::HaProxy, Program::HaProxy),

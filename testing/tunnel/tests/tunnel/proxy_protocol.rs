@@ -1,4 +1,4 @@
-//! PROXY headers (version 2) with HAProxy before and behind the server end, and what they say of peer and flight.
+//! PROXY headers (version 2) with HAProxy before and behind the server end, and their facts of peer and flight.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,7 +17,7 @@ use crate::TESSERA;
 fn haproxy_before_and_behind_the_server_end_agree_on_who_the_client_is() {
     let (pki, backend) = (Pki::new(), Counting::start());
     let [before, server, behind, client] = [(); 4].map(|()| free_address());
-    // What the one says of a connection, the other hears.
+    // The address that one logs for a connection is the one that the other receives.
     let log = "log stdout format raw local0\n  log-format \"%f:%ci:%cp.\"\n";
     let settings = format!(
         "global\n  nbthread 1\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  \

@@ -1,4 +1,4 @@
-//! The adversary before real programs: what a first flight of theirs does, it does once.
+//! The adversary in front of real programs: a first flight of theirs takes effect once.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use tessera_tunnel_tests::tessera::{Tunnels, client_section, server_section};
 
 use crate::TESSERA;
 
-/// Both ends before a backend, as processes of their own, and somebody between them.
+/// Both ends in front of a backend, in separate processes, with an adversary between them.
 struct Path {
     server: Tunnels,
     server_address: SocketAddr,
@@ -40,7 +40,7 @@ impl Path {
         self.client.metric("tessera_tunnel_early_data_total", &["verdict=\"accepted\""])
     }
 
-    /// Sends everything that was recorded to the server end again; how much that was.
+    /// Replays everything recorded to the server end; returns how much that was.
     #[track_caller]
     fn replay(&self) -> usize {
         let recorded = self.between.take();
@@ -88,7 +88,7 @@ fn postgresql_keeps_each_transaction_of_pgbench_once() {
     assert!(path.accepted() > 0, "no connection began early");
     assert!(path.replay() >= 30);
     assert_eq!(rows(), "30\n");
-    // Where a verdict demands an error, PostgreSQL's client says so, and has done nothing.
+    // If a verdict demands an error, PostgreSQL's client reports it, and nothing was executed.
     path.between.treat(Treatment::CutAnswers);
     let insert = "INSERT INTO done VALUES (1)";
     let mut cut = postgres::psql_on_its_way(path.client_address, insert);

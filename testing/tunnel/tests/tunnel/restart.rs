@@ -1,5 +1,5 @@
-//! An end is replaced while programs come all the time: a service manager keeps the listening socket, and nobody
-//! sees an error.
+//! An end is replaced while programs keep connecting: a service manager holds the listening socket, and no program sees
+//! an error.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -50,7 +50,7 @@ fn under_load(client: SocketAddr, backend: &Counting, change: impl FnOnce(&Atomi
     backend.executed_nothing_twice();
 }
 
-/// Waits for so many more answers.
+/// Waits for this many more answers.
 #[track_caller]
 fn more(answered: &AtomicUsize, count: usize) {
     let enough = answered.load(Ordering::Relaxed) + count;

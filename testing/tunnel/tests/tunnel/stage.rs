@@ -1,4 +1,4 @@
-//! Both ends of one tunnel before a backend that counts, and somebody between them.
+//! Both ends of one tunnel in front of a backend that counts, with an adversary between them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -49,7 +49,7 @@ impl Stage {
         Self { pki, backend, server, server_address, between, client, client_address, asked }
     }
 
-    /// Asks in a connection of its own; the name of the request, and whether there was an answer.
+    /// Asks over a new connection; returns the name of the request, and whether there was an answer.
     #[track_caller]
     pub(crate) fn ask(&self) -> (String, io::Result<()>) {
         let name = format!("request-{}", self.asked.fetch_add(1, Ordering::Relaxed));
@@ -57,7 +57,7 @@ impl Stage {
         (name, answer)
     }
 
-    /// Asks, and expects an answer; gives the name of the request.
+    /// Asks, and expects an answer; returns the name of the request.
     #[track_caller]
     pub(crate) fn ask_well(&self) -> String {
         let (name, answer) = self.ask();

@@ -1,5 +1,5 @@
-//! What is true of a TCP connection is true through a tunnel: halves close one by one, a reset is no end in order,
-//! and who reads slowly delays nobody else.
+//! Properties of a TCP connection hold through a tunnel: halves close separately, a reset is not a clean end, and a
+//! slow reader delays no other connection.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -16,7 +16,7 @@ use tessera_tunnel_tests::{Pki, serve};
 
 use crate::TESSERA;
 
-/// Both ends in one process before a backend, and where programs connect to.
+/// Starts both ends in one process in front of a backend; returns the address for programs.
 #[track_caller]
 fn tunnel(backend: SocketAddr) -> (Tunnels, SocketAddr) {
     let (pki, server, client) = (Pki::new(), free_address(), free_address());
@@ -32,7 +32,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Answers when the other half is closed: the length of what came, and all of it.
+/// Answers when the other half is closed: the length of the input, and all of it.
 fn answer_at_the_end(mut stream: TcpStream) -> io::Result<()> {
     let mut all = Vec::new();
     stream.read_to_end(&mut all)?;

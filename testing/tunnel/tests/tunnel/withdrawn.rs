@@ -1,4 +1,4 @@
-//! A client that a reload of the server end doesn't allow any more.
+//! A client that a reload of the server end no longer allows.
 
 use tessera_test_peers::PATIENCE;
 use tessera_tunnel_tests::CLIENT_NAME;
