@@ -71,7 +71,7 @@ fn main() {
     }
 }
 
-/// A vault with room to spare: nothing is evicted, nothing is refused.
+/// Returns a vault with room to spare: nothing is evicted, nothing is refused.
 fn vault_for(secrets: usize) -> MemoryVault {
     let secrets = secrets + secrets / 8;
     // A quarter is for clients with a name.

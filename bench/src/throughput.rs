@@ -142,7 +142,7 @@ impl Stacks {
         })
     }
 
-    /// The processor time that a transfer takes, the handshake not counted.
+    /// Returns the processor time of a transfer, without the handshake.
     async fn transfer(
         &self,
         way: Way,

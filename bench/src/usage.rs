@@ -7,7 +7,7 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
-/// The processor time of a process, user and system, with that of its threads that have ended.
+/// Returns the processor time of a process, user and system, with that of its threads that have ended.
 ///
 /// # Errors
 /// If there is no such process.
@@ -17,7 +17,7 @@ pub fn processor_time(process: u32) -> Result<Duration> {
     Ok(clock_gettime(clock)?.into())
 }
 
-/// The resident memory of a process, in bytes.
+/// Returns the resident memory of a process, in bytes.
 ///
 /// # Errors
 /// If there is no such process.

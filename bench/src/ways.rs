@@ -205,7 +205,7 @@ pub struct Cost {
     pub server: Duration,
 }
 
-/// How many bytes of the request came.
+/// Returns how many bytes of the request came.
 #[inline(never)]
 fn server_reads(server: &mut ServerConnection, input: &mut [u8], output: &mut Output) -> usize {
     let (mut consumed, mut received) = (0, 0);
@@ -238,7 +238,7 @@ fn client_reads(
     }
 }
 
-/// The processor time of this thread.
+/// Returns the processor time of this thread.
 pub(crate) fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).expect("a clock of the thread");
     Duration::from(time)

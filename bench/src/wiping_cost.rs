@@ -78,7 +78,7 @@ fn median_difference(without: &[Duration], with: &[Duration]) -> f64 {
     differences[differences.len() / 2]
 }
 
-/// How far below this call two connections write, in bytes.
+/// Returns how far below this call two connections write, in bytes.
 fn depth(way: &'static Way) -> usize {
     let measure = move || {
         let scene = Scene::new(way, Some(StackDepth::NOTHING_IS_WIPED));

@@ -8,7 +8,7 @@ use tessera::wire::CertificateCompressionAlgorithm;
 
 use crate::options::Options;
 
-/// The forms that the flags install, in the runner's order.
+/// Returns the forms that the flags install, in the runner's order.
 pub fn installed(options: &Options) -> Vec<Arc<dyn CertificateCodecFactory>> {
     let wanted = |form: &Form| {
         options.cert_compression || options.one_cert_compression == Some(form.code_point())

@@ -108,7 +108,7 @@ pub fn server(
     Ok((config, chooser))
 }
 
-/// The PSKs of both hashes for each of the importable ones.
+/// Returns the PSKs of both hashes for each of the importable ones.
 pub fn external_psks(credentials: &Credentials) -> Result<Vec<ExternalPsk>, String> {
     let provider = provider();
     let imported = credentials.psks.iter().map(|(_, psk)| psk.import(&provider, Carrier::STREAM));

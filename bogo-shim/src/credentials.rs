@@ -137,7 +137,7 @@ fn psk(options: &CredentialOptions) -> ImportablePsk {
     }
 }
 
-/// The certificates of a PEM file.
+/// Returns the certificates of a PEM file.
 pub fn chain(path: &str) -> Result<Vec<Vec<u8>>, String> {
     let pem = fs::read(path).map_err(|error| format!("{path}: {error}"))?;
     CertificateDer::pem_slice_iter(&pem)
@@ -179,7 +179,7 @@ impl Preferring {
     }
 }
 
-/// The signature schemes of a named set of algorithms.
+/// Returns the signature schemes of a named set of algorithms.
 pub fn allowed_schemes(compliance: Option<Compliance>) -> Option<Vec<SignatureScheme>> {
     use SignatureScheme as Scheme;
     let sha256 = [Scheme::ECDSA_SECP256R1_SHA256, Scheme::RSA_PSS_RSAE_SHA256];

@@ -117,7 +117,7 @@ impl<'a> Value<'a, '_> {
 }
 
 impl Options {
-    /// The credential that credential flags are for: the last one, or the default one.
+    /// Returns the credential that credential flags are for: the last one, or the default one.
     fn credential(&mut self) -> &mut CredentialOptions {
         self.credentials.last_mut().unwrap_or(&mut self.default_credential)
     }
@@ -309,7 +309,7 @@ const NOTHING_TO_DO_WITH_VALUE: &[&str] = &[
     "-expect-early-data-reason",
 ];
 
-/// A list of protocols as ALPN writes it.
+/// Returns a list of protocols as ALPN writes it.
 fn protocols(mut wire: &[u8]) -> Vec<Vec<u8>> {
     let mut listed = Vec::new();
     while let Some((&len, rest)) = wire.split_first() {

@@ -201,7 +201,7 @@ impl Side {
         self.credentials.selected(self.facts().external_psk.as_deref())
     }
 
-    /// The secrets to read and to write with.
+    /// Returns the secrets to read and to write with.
     pub fn traffic_secrets(&self) -> (Vec<u8>, Vec<u8>) {
         let (client, server) = self.secrets.both();
         match &self.connection {

@@ -9,7 +9,7 @@ use tessera::KeyLog;
 pub struct TrafficSecrets(Mutex<(Vec<u8>, Vec<u8>)>);
 
 impl TrafficSecrets {
-    /// The client's, and the server's.
+    /// Returns the client's, and the server's.
     pub fn both(&self) -> (Vec<u8>, Vec<u8>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

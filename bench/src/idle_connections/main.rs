@@ -89,7 +89,7 @@ fn load(program: &str, server: &Served) -> Result<Latency, Box<dyn Error>> {
     Ok(Latency { median: micros("median_micros")?, p99: micros("p99_micros")? })
 }
 
-/// The resident memory of a process, in bytes.
+/// Returns the resident memory of a process, in bytes.
 fn resident(id: u32) -> Result<usize, Box<dyn Error>> {
     let status = std::fs::read_to_string(format!("/proc/{id}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;

@@ -75,12 +75,12 @@ impl Options {
         ways
     }
 
-    /// How often each way has its turn.
+    /// Returns how often each way has its turn.
     pub(crate) fn rounds(&self, default: usize) -> usize {
         self.rounds.unwrap_or(default).max(1)
     }
 
-    /// How many requests or connections a turn has.
+    /// Returns how many requests or connections a turn has.
     pub(crate) fn count(&self, default: usize) -> usize {
         self.count.unwrap_or(default).max(1)
     }

@@ -50,17 +50,17 @@ impl Pair {
         Ok(Self { way, sbi, n32f, visited, home, directories })
     }
 
-    /// The processor time of both ends since they were started.
+    /// Returns the processor time of both ends since they were started.
     pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
         Ok(processor_time(self.visited.id())? + processor_time(self.home.id())?)
     }
 
-    /// The resident memory of the home end, in bytes.
+    /// Returns the resident memory of the home end, in bytes.
     pub(crate) fn resident_at_home(&self) -> Result<u64, Failure> {
         Ok(resident(self.home.id())?)
     }
 
-    /// The configurations of both ends of ours.
+    /// Returns the configurations of both ends of ours.
     pub(crate) fn configurations(&self) -> Result<[String; 2], Failure> {
         let [visited, home] = &self.directories;
         let read = |directory: &Directory| fs::read_to_string(directory.path(SEPP_FILE));

@@ -100,7 +100,7 @@ impl Report {
         if missed.is_empty() { Ok(()) } else { Err(format!("aim missed: {missed:?}").into()) }
     }
 
-    /// The processor time, of the baseline's.
+    /// Returns the ratio of the processor time to the baseline's.
     fn of_baseline(&self, in_flight: usize, turns: &[Turn]) -> Option<f64> {
         let baseline = self.rows.iter().find(|row| (row.0, row.1) == (Way::BASELINE, in_flight))?;
         let processor = |turn: &Turn| turn.processor;

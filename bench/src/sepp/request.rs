@@ -22,7 +22,7 @@ pub(crate) const ANSWER: &str = concat!(
     r#""nssai":{"defaultSingleNssais":[{"sst":1,"sd":"000001"}]},"ratRestrictions":[]}"#,
 );
 
-/// A request to this authority.
+/// Returns a request to this authority.
 pub(crate) fn request(to: &str, scheme: &str) -> Result<Request<Empty<Bytes>>, Failure> {
     Ok(Request::get(format!("{scheme}://{to}{PATH}"))
         .version(Version::HTTP_2)

@@ -65,12 +65,12 @@ impl Options {
         Ok(options)
     }
 
-    /// How often each way has its turn.
+    /// Returns how often each way has its turn.
     pub(crate) fn rounds(&self, default: usize) -> usize {
         self.rounds.unwrap_or(default).max(1)
     }
 
-    /// How many connections (or MiB, or transactions) a turn has.
+    /// Returns how many connections (or MiB, or transactions) a turn has.
     pub(crate) fn count(&self, default: usize) -> usize {
         self.count.unwrap_or(default).max(1)
     }

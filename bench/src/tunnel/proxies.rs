@@ -74,13 +74,13 @@ impl Proxies {
         Ok(Self { way, address, ends })
     }
 
-    /// The processor time of both ends since they were started.
+    /// Returns the processor time of both ends since they were started.
     pub(crate) fn processor_time(&self) -> Result<Duration, Failure> {
         let times = self.ends.iter().map(|end| processor_time(end.process.id()));
         Ok(times.sum::<Result<_, _>>()?)
     }
 
-    /// The resident memory of both ends, in bytes.
+    /// Returns the resident memory of both ends, in bytes.
     pub(crate) fn resident(&self) -> Result<u64, Failure> {
         let sizes = self.ends.iter().map(|end| resident(end.process.id()));
         Ok(sizes.sum::<Result<_, _>>()?)

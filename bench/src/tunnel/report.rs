@@ -43,7 +43,7 @@ impl Report {
         }
     }
 
-    /// The median of all rounds.
+    /// Returns the median of all rounds.
     pub(crate) fn median(&self, way: Way, of: &str) -> Option<f64> {
         let row = self.rows.iter().find(|row| row.way == way && row.of == of)?;
         median(&row.values)

@@ -40,12 +40,12 @@ pub struct Common {
 }
 
 impl Common {
-    /// The file for facts, with the name of its option.
+    /// Returns the file for facts, with the name of its option.
     pub(crate) fn json_file(&self) -> Option<SettingFile<'_>> {
         self.json.as_deref().map(|path| SettingFile { setting: "--json", path })
     }
 
-    /// The directory of cached certificates, with the name of its option.
+    /// Returns the directory of cached certificates, with the name of its option.
     pub(crate) fn certificates_directory(&self) -> Option<SettingFile<'_>> {
         let directory = self.cache_certificates.as_deref();
         directory.map(|path| SettingFile { setting: "--cache-certificates", path })

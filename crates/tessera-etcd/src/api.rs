@@ -114,7 +114,7 @@ pub(crate) struct Put {
 }
 
 impl Put {
-    /// A value that lives as long as the lease, or without limit.
+    /// Creates a value that lives as long as the lease, or without limit.
     pub(crate) fn new(key: &[u8], value: &[u8], lease: Option<&LeaseId>) -> Self {
         let lease = lease.map(|lease| lease.0.clone());
         Self { key: encode(key), value: encode(value), lease }

@@ -216,7 +216,7 @@ impl Bench {
         }
     }
 
-    /// The client's reason, and the server's, which often is the better one.
+    /// Returns the client's reason, and the server's, which often is the better one.
     pub(crate) fn connection_failed(&mut self, client: &str) -> LabError {
         if let Some(reason) = self.link.failure() {
             return LabError::Connection(format!("the link failed: {reason}"));

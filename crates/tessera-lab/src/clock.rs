@@ -14,7 +14,7 @@ pub(crate) fn monotonic() -> io::Result<Duration> {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// How much processor time the calling thread has used.
+/// Returns how much processor time the calling thread has used.
 pub(crate) fn thread_cpu() -> io::Result<Duration> {
     read(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -35,7 +35,7 @@ pub(crate) fn thread_cpu_cost() -> Duration {
     })
 }
 
-/// How much processor time this process has used, the kernel's work for it included.
+/// Returns how much processor time this process has used, the kernel's work for it included.
 pub(crate) fn process_cpu() -> io::Result<Duration> {
     read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
 }

@@ -34,7 +34,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// A step that failed.
+    /// Creates a step that failed.
     pub(crate) fn system(doing: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let doing = doing.into();
         move |source| Self::System { doing, source }

@@ -231,7 +231,7 @@ impl<H: Handshake> End<H> {
         }
     }
 
-    /// The bytes of a range that the last event named.
+    /// Returns the bytes of a range that the last event named.
     fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.input[self.read_from + range.start..self.read_from + range.end]
     }

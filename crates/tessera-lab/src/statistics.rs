@@ -22,7 +22,7 @@ impl Median {
         Some(Self { value, interval })
     }
 
-    /// The longer way from the median to an end of the interval.
+    /// Returns the longer way from the median to an end of the interval.
     pub(crate) fn uncertainty(&self) -> Option<f64> {
         self.interval.map(|(low, high)| (self.value - low).max(high - self.value))
     }

@@ -51,7 +51,7 @@ impl PaperOption {
         }
     }
 
-    /// The option that a mode is.
+    /// Returns the option that a mode is.
     pub(crate) fn of(mode: Mode) -> Self {
         match mode {
             Mode::Full => Self::Full,
@@ -83,7 +83,7 @@ impl Suite {
     /// Both, the paper's first.
     pub(crate) const ALL: [Self; 2] = [Self::Aes256GcmSha384, Self::Aes128GcmSha256];
 
-    /// The engine's name for it.
+    /// Returns the engine's name for it.
     pub(crate) fn cipher_suite(self) -> CipherSuite {
         match self {
             Self::Aes256GcmSha384 => CipherSuite::TLS_AES_256_GCM_SHA384,
@@ -137,7 +137,7 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// A way with its suite and its store.
+    /// Creates a way with its suite and its store.
     pub(crate) fn new(way: Way, suite: Suite, store: Store) -> Self {
         let Way { mode, kx, ticket_key, continuation, .. } = way;
         Self { option: PaperOption::of(mode), mode, kx, ticket_key, continuation, store, suite }

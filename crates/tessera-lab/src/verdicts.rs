@@ -94,7 +94,7 @@ impl Attack {
 }
 
 impl Verdicts {
-    /// The verdicts on connections like this one, after an attack.
+    /// Returns the verdicts on connections like this one, after an attack.
     pub(crate) fn of(observed: &Observed, attack: &Attack) -> Self {
         let secrecy = |what: fn(&Opened) -> bool| {
             secrecy([&attack.after, &attack.undeleted, &attack.before].map(what))

@@ -98,7 +98,7 @@ pub(crate) enum Agreement {
 impl Agreement {
     const ALL: [Self; 2] = [Self::X25519, Self::X25519MlKem768];
 
-    /// The engine's name for it.
+    /// Returns the engine's name for it.
     pub(crate) fn group(self) -> NamedGroup {
         match self {
             Self::X25519 => NamedGroup::X25519,
@@ -122,12 +122,12 @@ impl Agreement {
         }
     }
 
-    /// The one that tables call so.
+    /// Returns the one that tables call so.
     pub(crate) fn named_in_tables(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|agreement| agreement.short() == name)
     }
 
-    /// The lab's name for a group of the engine.
+    /// Returns the lab's name for a group of the engine.
     pub(crate) fn of(group: NamedGroup) -> Option<Self> {
         Self::ALL.into_iter().find(|agreement| agreement.group() == group)
     }
@@ -145,7 +145,7 @@ pub(crate) enum OneTimeKind {
 }
 
 impl OneTimeKind {
-    /// The engine's name for it.
+    /// Returns the engine's name for it.
     pub(crate) fn group(self) -> NamedGroup {
         match self {
             Self::OneTimePsk => NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED,
@@ -169,13 +169,13 @@ impl OneTimeKind {
         }
     }
 
-    /// The one that tables call so.
+    /// Returns the one that tables call so.
     pub(crate) fn named_in_tables(name: &str) -> Option<Self> {
         let mut all = Agreement::ALL.map(Self::KeyPair).into_iter().chain([Self::OneTimePsk]);
         all.find(|kind| kind.short() == name)
     }
 
-    /// The lab's name for a kind of the engine.
+    /// Returns the lab's name for a kind of the engine.
     pub(crate) fn of(kind: NamedGroup) -> Option<Self> {
         match kind {
             NamedGroup::ONE_TIME_PSK_FORWARD_SECRET_ONLY_IF_DELETED => Some(Self::OneTimePsk),
@@ -183,7 +183,7 @@ impl OneTimeKind {
         }
     }
 
-    /// How a client agrees a secret with such a key; `None` if there is nothing to agree.
+    /// Returns how a client agrees a secret with such a key; `None` if there is nothing to agree.
     pub(crate) fn agreement(self) -> Option<Agreement> {
         match self {
             Self::OneTimePsk => None,
@@ -245,7 +245,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// All ways of these modes.
+    /// Returns all ways of these modes.
     pub(crate) fn all(modes: &[Mode]) -> Vec<Self> {
         modes.iter().flat_map(|mode| Self::of(*mode)).collect()
     }
@@ -287,8 +287,8 @@ impl Way {
         Self { mode, kx, ticket_key, continuation, fast_open: false }
     }
 
-    /// The groups of both ends, the one whose share is sent first. A client answers one-time keys
-    /// only of kinds that are among its groups.
+    /// Returns the groups of both ends, the one whose share is sent first. A client answers one-time keys only of kinds
+    /// that are among its groups.
     pub(crate) fn groups(&self) -> Vec<NamedGroup> {
         let key = self.ticket_key.and_then(OneTimeKind::agreement);
         let mut groups: Vec<_> =

@@ -74,7 +74,7 @@ impl Drop for Namespace {
     }
 }
 
-/// The error if the owner thread has ended, which it should not before the namespace is dropped.
+/// Returns the error if the owner thread has ended, which it should not before the namespace is dropped.
 fn gone() -> LinkError {
     LinkError::System {
         doing: "running in a network namespace",

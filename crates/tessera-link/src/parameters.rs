@@ -68,7 +68,7 @@ impl LinkAddresses {
     pub(crate) const LOOPBACK: Self =
         Self { server: IpAddr::V4(Ipv4Addr::LOCALHOST), client: IpAddr::V4(Ipv4Addr::LOCALHOST) };
 
-    /// The addresses of the emulated link with this number in its network. They exist only in the network's own
+    /// Returns the addresses of the emulated link with this number in its network. They exist only in the network's own
     /// namespaces, so any number of networks can use them at once without clashes among themselves or with the
     /// machine's.
     pub(crate) const fn tun(number: u8) -> Self {

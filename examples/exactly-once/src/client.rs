@@ -72,7 +72,7 @@ impl Client {
         self.disk.done == self.wanted
     }
 
-    /// The key of the increment under way.
+    /// Returns the key of the increment under way.
     pub fn key(&self) -> Option<FlightHandle> {
         self.disk.pending.map(|pending| pending.key())
     }
@@ -82,7 +82,7 @@ impl Client {
         self.connection() == Some(id)
     }
 
-    /// The connection that it has.
+    /// Returns the connection that it has.
     pub fn connection(&self) -> Option<ConnectionId> {
         self.open.as_ref().map(|open| open.id)
     }
@@ -285,7 +285,7 @@ impl Client {
     }
 }
 
-/// An increment with its key.
+/// Returns an increment with its key.
 fn keyed(key: &FlightHandle) -> Vec<u8> {
     let key: String = key.0.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("INC {key}\n").into_bytes()

@@ -82,7 +82,7 @@ impl Recordings {
 const LONGEST_DELAY: u64 = 150;
 
 impl Network {
-    /// A network in which `faults` of 1,000 pieces meet each kind of misfortune.
+    /// Creates a network in which `faults` of 1,000 pieces meet each kind of misfortune.
     pub fn new(faults: u64, tally: Arc<Tally>) -> Self {
         let (flights, answers) = Default::default();
         Self { under_way: BTreeMap::new(), flights, answers, faults, now: 0, tally }
@@ -167,7 +167,7 @@ impl Network {
     }
 }
 
-/// A number below `bound`.
+/// Returns a number below `bound`.
 pub fn below(rng: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     rng.next_u64() % bound
 }

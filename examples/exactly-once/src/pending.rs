@@ -33,12 +33,12 @@ enum Copies {
 }
 
 impl Pending {
-    /// An increment that was not sent yet.
+    /// Creates an increment that was not sent yet.
     pub fn new(key: FlightHandle) -> Self {
         Self { key, copies: Copies::None }
     }
 
-    /// The key that it is counted under.
+    /// Returns the key that it is counted under.
     pub fn key(&self) -> FlightHandle {
         self.key
     }

@@ -100,7 +100,7 @@ impl Server {
         self.vault.calm_down();
     }
 
-    /// How many increments arrived and are not counted yet.
+    /// Returns how many increments arrived and are not counted yet.
     pub fn work_left(&self) -> usize {
         self.jobs.len()
     }

@@ -28,7 +28,7 @@ pub struct MortalVault {
 }
 
 impl MortalVault {
-    /// The vault of the life of this number.
+    /// Returns the vault of the life of this number.
     pub fn new(
         number: u64,
         began: Duration,

@@ -10,7 +10,7 @@ fn store(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("exactly-once-{name}-{}.db", std::process::id()))
 }
 
-/// How many of the runs counted too few and too many.
+/// Returns how many of the runs counted too few and too many.
 fn wrong(seeds: Range<u64>, slip: Option<Slip>, tally: &Arc<Tally>) -> (u64, u64) {
     let store = store(&format!("{slip:?}-{}", seeds.start));
     let (mut few, mut many) = (0, 0);

@@ -118,12 +118,12 @@ async fn the_readmes_client_sends_its_second_greeting_early() {
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A file of the repository.
+/// Returns a file of the repository.
 fn page(name: &str) -> String {
     fs::read_to_string(format!("{HERE}/../../{name}")).unwrap()
 }
 
-/// The pieces of Rust on a page.
+/// Returns the pieces of Rust on a page.
 fn pieces(page: &str) -> impl Iterator<Item = &str> {
     page.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next())
 }

@@ -18,8 +18,8 @@ pub(crate) type Key = Zeroizing<[u8; 32]>;
 /// The suite as on the wire.
 pub(crate) const SUITE: [u8; 2] = [0x13, 0x01];
 
-/// The FS secret of a ticket, and the name of its flight (§4.1). `ticket` is the ForwardSecretTicket as
-/// on the wire.
+/// Returns the FS secret of a ticket, and the name of its flight (§4.1). `ticket` is the ForwardSecretTicket as on the
+/// wire.
 pub(crate) fn fs_secret_and_handle(
     ssl: &SslRef,
     ticket: &[u8],
@@ -53,7 +53,7 @@ pub(crate) fn psk_for_flight(
     expand_label(&extracted, "0rttfs", &sha256(identity))
 }
 
-/// The whole identity that comes alone (§15).
+/// Returns the whole identity that comes alone (§15).
 pub(crate) fn lone_identity(
     id: &[u8; 32],
     encapsulated: &[u8],

@@ -161,7 +161,7 @@ unsafe extern "C" fn allow_early_data(ssl: *mut sys::SSL, _argument: *mut c_void
     ssl.ssl_context().ex_data(*ALLOW).is_some_and(|allow| allow(ssl)).into()
 }
 
-/// The reference as OpenSSL takes it over.
+/// Returns the reference as OpenSSL takes it over.
 fn into_reference(session: SslSession) -> *mut sys::SSL_SESSION {
     let pointer = session.as_ptr();
     std::mem::forget(session);
@@ -182,7 +182,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) max_early_data_size: u32,
 }
 
-/// A session made of a PSK, for the callbacks.
+/// Returns a session made of a PSK, for the callbacks.
 pub(crate) fn session_of(ssl: &SslRef, terms: &Terms<'_>) -> Result<SslSession, ErrorStack> {
     let server_name = CString::new(terms.server_name).map_err(|_| ErrorStack::get())?;
     // SAFETY: the connection is live, every pointer is valid for the length passed with it, OpenSSL copies the data,
@@ -213,7 +213,7 @@ fn check(result: c_int) -> Result<(), ErrorStack> {
     if result == 1 { Ok(()) } else { Err(ErrorStack::get()) }
 }
 
-/// The ticket of a session.
+/// Returns the ticket of a session.
 pub(crate) fn ticket_of(session: &SslSessionRef) -> Vec<u8> {
     let mut ticket = ptr::null();
     let mut len = 0;

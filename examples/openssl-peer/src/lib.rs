@@ -26,7 +26,7 @@ pub use tessera_end::{TesseraClient, TesseraEnd, TesseraServer, carry};
 /// The errors of this example.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// The version of the OpenSSL library that is in use.
+/// Returns the version of the OpenSSL library that is in use.
 pub fn openssl_version() -> &'static str {
     openssl::version::version()
 }

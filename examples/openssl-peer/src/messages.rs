@@ -13,7 +13,7 @@ pub const PAIRED: &[u8] = b"\xff\x5afs\x01";
 /// How an identity begins that comes alone.
 pub const LONE: &[u8] = b"\xff\x5afs\x02";
 
-/// The extension as it is in a ClientHello: the kinds.
+/// Returns the extension as it is in a ClientHello: the kinds.
 pub(crate) fn kinds() -> Vec<u8> {
     [2_u16, X25519].map(u16::to_be_bytes).concat()
 }
@@ -63,7 +63,7 @@ impl TicketExtension {
     }
 }
 
-/// The identity of a pair's forward-secret ticket, in its parts: id and encapsulated.
+/// Returns the identity of a pair's forward-secret ticket, in its parts: id and encapsulated.
 pub(crate) fn read_paired(identity: &[u8]) -> Option<(&[u8; 32], &[u8])> {
     let (id, rest) = identity.strip_prefix(PAIRED)?.split_first_chunk()?;
     let (encapsulated, rest) = vec16(rest)?;
@@ -107,7 +107,7 @@ impl Verdict {
     }
 }
 
-/// A vector with its length before it.
+/// Returns a vector with its length before it.
 pub(crate) fn with_len16(contents: &[u8]) -> Vec<u8> {
     // Nothing here is as long as 64 KiB: OpenSSL accepts no such identity, and issues no such ticket.
     [&(contents.len() as u16).to_be_bytes()[..], contents].concat()

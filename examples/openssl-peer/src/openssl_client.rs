@@ -57,7 +57,7 @@ static VISIT: LazyLock<Index<Ssl, Visit>> =
     LazyLock::new(|| Ssl::new_ex_index().expect("OpenSSL has indices"));
 
 impl OpensslClient {
-    /// A client that trusts the site, with these groups; it sends a share for the first.
+    /// Creates a client that trusts the site, with these groups; it sends a share for the first.
     pub fn new(site: &Site, groups: &str) -> Result<Self> {
         let mut context = SslContext::builder(SslMethod::tls_client())?;
         context.set_min_proto_version(Some(SslVersion::TLS1_3))?;
@@ -157,7 +157,7 @@ fn keep_tickets(
     Ok(())
 }
 
-/// The ticket that was just read, if a one-time key came with it.
+/// Returns the ticket that was just read, if a one-time key came with it.
 fn ticket_of(ssl: &mut SslRef, session: &SslSession) -> Option<Ticket> {
     let extension = ssl.ex_data_mut(*VISIT)?.extension.take()?;
     // Of a TLS 1.3 session this is the ticket's PSK.

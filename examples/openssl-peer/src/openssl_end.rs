@@ -34,7 +34,7 @@ pub struct OpensslEnd {
 }
 
 impl OpensslEnd {
-    /// A client's end, with early data or none.
+    /// Creates a client's end, with early data or none.
     pub(crate) fn client(mut ssl: Ssl, early_data: &[u8]) -> Result<Self, ErrorStack> {
         ssl.set_connect_state();
         let mut end = Self::new(ssl)?;
@@ -43,7 +43,7 @@ impl OpensslEnd {
         Ok(end)
     }
 
-    /// A server's end.
+    /// Creates a server's end.
     pub(crate) fn server(mut ssl: Ssl) -> Result<Self, ErrorStack> {
         ssl.set_accept_state();
         Self::new(ssl)

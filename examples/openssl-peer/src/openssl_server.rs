@@ -47,7 +47,7 @@ static VISIT: LazyLock<Index<Ssl, Visit>> =
     LazyLock::new(|| Ssl::new_ex_index().expect("OpenSSL has indices"));
 
 impl OpensslServer {
-    /// The site's server, with this vault and these groups.
+    /// Returns the site's server, with this vault and these groups.
     pub fn new(site: &Site, vault: Arc<dyn Vault>, groups: &str) -> Result<Self> {
         let mut context = SslContext::builder(SslMethod::tls_server())?;
         context.set_min_proto_version(Some(SslVersion::TLS1_3))?;
@@ -108,7 +108,7 @@ fn issue_tickets(context: &mut SslContextBuilder, vault: Arc<dyn Vault>) -> Resu
     Ok(())
 }
 
-/// A new one-time key, whose private half is in the vault; `None` if the client can't use one.
+/// Returns a new one-time key, whose private half is in the vault; `None` if the client can't use one.
 fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     // Early data belongs to the name and the protocol of this connection; there is one of each.
     let fits = ssl.servername(NameType::HOST_NAME) == Some(SERVER_NAME)
@@ -140,8 +140,8 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
     Some(ticket)
 }
 
-/// The PSK behind an identity, if it's a forward-secret one whose key is still there. OpenSSL checks
-/// the binder next, and a wrong one is fatal.
+/// Returns the PSK behind an identity, if it's a forward-secret one whose key is still there. OpenSSL checks the binder
+/// next, and a wrong one is fatal.
 fn find(
     vault: &dyn Vault,
     ssl: &mut SslRef,

@@ -30,7 +30,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// A new authority, and a certificate of it.
+    /// Creates a new authority, and a certificate of it.
     pub fn make() -> Self {
         let root = Authority::new("an authority");
         let leaf = root.issue(SERVER_NAME);

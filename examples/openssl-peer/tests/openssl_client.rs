@@ -50,7 +50,7 @@ impl World {
         server
     }
 
-    /// A server for a flight from anywhere.
+    /// Returns a server for a flight from anywhere.
     fn deliver(&self, flight: &[u8]) -> TesseraServer {
         let mut server = TesseraServer::accept(&self.server).expect("a server");
         server.deliver(flight);

@@ -30,7 +30,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// The destination of a connection with this configuration.
+    /// Returns the destination of a connection with this configuration.
     pub fn new(server_name: &str, port: u16, config: &ClientConfig) -> Self {
         let protocols = config.alpn_protocols.clone();
         Self { server_name: server_name.into(), port, protocols }
@@ -111,7 +111,7 @@ impl CachedChains {
         }
     }
 
-    /// How many chains of peers were restored: they came as their hash.
+    /// Returns how many chains of peers were restored: they came as their hash.
     pub fn restored(&self) -> usize {
         self.restored.load(Ordering::Relaxed)
     }
@@ -194,7 +194,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// A chain with this end entity.
+    /// Returns a chain with this end entity.
     fn chain_of(end_entity: u32, issuer: &[u8]) -> Chain {
         Chain::new([&end_entity.to_be_bytes()[..], issuer]).unwrap()
     }

@@ -69,12 +69,12 @@ impl Certificates {
         Ok(())
     }
 
-    /// The client's chain.
+    /// Returns the client's chain.
     pub fn client_chain(&self) -> &[CertificateDer<'static>] {
         &self.client.chain
     }
 
-    /// The server's chain.
+    /// Returns the server's chain.
     pub fn server_chain(&self) -> &[CertificateDer<'static>] {
         &self.server.chain
     }
@@ -84,7 +84,7 @@ impl Certificates {
         self.server.chain.push(certificate.to_vec().into());
     }
 
-    /// A client with its certificate.
+    /// Returns a client with its certificate.
     pub fn client(&self) -> Result<ClientConfig> {
         let config = ClientConfig::builder_with_provider(provider());
         let config = config.with_protocol_versions(&[&rustls::version::TLS13])?;
@@ -153,7 +153,7 @@ impl KeyKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::P256, Self::Rsa2048, Self::Rsa4096];
 
-    /// How much of the bytes of a first handshake a second one may take at most.
+    /// Returns how much of the bytes of a first handshake a second one may take at most.
     pub fn aim(self) -> f64 {
         match self {
             Self::P256 => 0.33,

@@ -13,7 +13,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// The chain of these certificates, DER, the end entity first. An empty chain is none.
+    /// Returns the chain of these certificates, DER, the end entity first. An empty chain is none.
     pub fn new<'a>(certificates: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let certificates: Vec<_> = certificates.into_iter().map(<[u8]>::to_vec).collect();
         let hash = hash(certificates.iter().map(Vec::as_slice))?;
@@ -25,7 +25,7 @@ impl Chain {
         self.certificates.iter().map(Vec::as_slice)
     }
 
-    /// The certificate that it is about.
+    /// Returns the certificate that it is about.
     pub(crate) fn end_entity(&self) -> Option<&[u8]> {
         self.certificates().next()
     }
@@ -41,8 +41,8 @@ impl Chain {
     }
 }
 
-/// The hash of a chain: of the Certificate message with it in TLS 1.2, as RFC 7924 §5 has it. So whatever of a message
-/// of TLS 1.3 belongs to one handshake alone is left out: the request's context, the extensions of the entries.
+/// Returns the hash of a chain: of the Certificate message with it in TLS 1.2, as RFC 7924 §5 has it. So whatever of a
+/// message of TLS 1.3 belongs to one handshake alone is left out: the request's context, the extensions of the entries.
 pub(crate) fn hash<'a>(certificates: impl Iterator<Item = &'a [u8]> + Clone) -> Option<Hash> {
     const CERTIFICATE: u8 = 11;
     let list_len: usize = certificates.clone().map(|certificate| 3 + certificate.len()).sum();
@@ -60,13 +60,13 @@ pub(crate) fn hash<'a>(certificates: impl Iterator<Item = &'a [u8]> + Clone) -> 
     context.finish().as_ref().try_into().ok()
 }
 
-/// The public id of the chain with this hash.
+/// Returns the public id of the chain with this hash.
 pub(crate) fn id(hash: &Hash) -> u16 {
     let [high, low, ..] = *hash;
     FIRST_ID | u16::from_be_bytes([high, low]) & LAST_PLACE
 }
 
-/// The place of an id among all ids.
+/// Returns the place of an id among all ids.
 pub(crate) fn place(id: u16) -> usize {
     usize::from(id & LAST_PLACE)
 }
@@ -77,7 +77,7 @@ pub(crate) const IDS: usize = LAST_PLACE as usize + 1;
 pub(crate) const FIRST_ID: u16 = 0xc000;
 const LAST_PLACE: u16 = 0x3fff;
 
-/// A length of three bytes.
+/// Returns a length of three bytes.
 fn length(len: usize) -> Option<[u8; 3]> {
     let [0, bytes @ ..] = u32::try_from(len).ok()?.to_be_bytes() else { return None };
     Some(bytes)

@@ -62,7 +62,7 @@ impl Decoders {
         Self { decoders: HashMap::new(), restored }
     }
 
-    /// The decoder of an id, from now on.
+    /// Returns the decoder of an id, from now on.
     pub(crate) fn of(&mut self, id: u16) -> &'static Decoder {
         self.decoders.entry(id).or_insert_with(|| {
             let (chains, is_disputed) = Default::default();
@@ -75,7 +75,7 @@ impl Decoders {
         })
     }
 
-    /// The decoder of an id that a chain has or had.
+    /// Returns the decoder of an id that a chain has or had.
     pub(crate) fn get(&self, id: u16) -> Option<&'static Decoder> {
         self.decoders.get(&id).copied()
     }

@@ -37,7 +37,7 @@ pub fn abbreviate(body: &[u8]) -> Option<Abbreviated> {
     Some(Abbreviated { hash, content })
 }
 
-/// The hash that a content begins with.
+/// Returns the hash that a content begins with.
 pub(crate) fn hash(content: &[u8]) -> Option<Hash> {
     content.first_chunk().copied()
 }

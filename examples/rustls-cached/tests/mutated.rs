@@ -36,7 +36,7 @@ impl Mutator {
     }
 }
 
-/// The body of a Certificate with these certificates and extensions.
+/// Returns the body of a Certificate with these certificates and extensions.
 fn body(entries: &[(&[u8], &[u8])]) -> Vec<u8> {
     let len = |len: usize| (len as u32).to_be_bytes();
     let entry = |(certificate, extensions): &(&[u8], &[u8])| {

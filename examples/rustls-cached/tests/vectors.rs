@@ -76,7 +76,7 @@ fn chain() -> Chain {
     Chain::new([&end_entity[..], &issuer]).unwrap()
 }
 
-/// The body of the Certificate message.
+/// Returns the body of the Certificate message.
 fn body(section: &str) -> Vec<u8> {
     value(section, "Certificate").split_off(4)
 }

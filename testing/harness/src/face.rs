@@ -61,7 +61,7 @@ impl End<ClientHandshake> {
         })
     }
 
-    /// How much early data may be written now.
+    /// Returns how much early data may be written now.
     pub fn early_data_room(&self) -> usize {
         match self {
             Self::Stream(connection) => connection.early_data_room(),
@@ -95,7 +95,7 @@ impl End<ServerHandshake> {
 }
 
 impl<H: Handshake> End<H> {
-    /// The connection over a stream.
+    /// Returns the connection over a stream.
     #[expect(clippy::panic, reason = "a helper of tests fails its test")]
     pub fn stream(&mut self) -> &mut Connection<H> {
         match self {

@@ -12,7 +12,7 @@ use tessera::wire::{ContentType, HandshakeType};
 pub struct Secrets(Mutex<HashMap<String, Vec<u8>>>);
 
 impl Secrets {
-    /// The secret with this label.
+    /// Returns the secret with this label.
     pub fn get(&self, label: &str) -> Option<Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
     }
@@ -131,7 +131,7 @@ pub fn message(typ: HandshakeType, body: &[u8]) -> Vec<u8> {
     [&[typ.0, len[1], len[2], len[3]], body].concat()
 }
 
-/// The records of a stream.
+/// Returns the records of a stream.
 pub fn records(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut records = Vec::new();
     while let [_, _, _, high, low, ..] = *stream {
@@ -142,7 +142,7 @@ pub fn records(mut stream: &[u8]) -> Vec<Vec<u8>> {
     records
 }
 
-/// The handshake messages of a stream of them.
+/// Returns the handshake messages of a stream of them.
 pub fn messages(mut stream: &[u8]) -> Vec<Vec<u8>> {
     let mut messages = Vec::new();
     while let [_, a, b, c, ..] = *stream {
@@ -154,8 +154,8 @@ pub fn messages(mut stream: &[u8]) -> Vec<Vec<u8>> {
     messages
 }
 
-/// The content of a direction's stream: each record's epoch (0 for plaintext, then one more than the
-/// index of the sealer that opened it), type and content.
+/// Returns the content of a direction's stream: each record's epoch (0 for plaintext, then one more than the index of
+/// the sealer that opened it), type and content.
 pub fn open_all(stream: &[u8], sealers: &mut [Sealer]) -> Vec<(usize, ContentType, Vec<u8>)> {
     let mut current = 0;
     let mut opened = Vec::new();

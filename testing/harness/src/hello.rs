@@ -35,7 +35,7 @@ impl Hello {
         Self { head, extensions }
     }
 
-    /// The whole message.
+    /// Returns the whole message.
     pub fn write(&self) -> Vec<u8> {
         let mut block = Vec::new();
         for (typ, body) in &self.extensions {
@@ -45,7 +45,7 @@ impl Hello {
         message(HandshakeType::CLIENT_HELLO, &[&self.head[..], &vec16(&block)].concat())
     }
 
-    /// The contents of an extension.
+    /// Returns the contents of an extension.
     pub fn extension(&self, typ: ExtensionType) -> Option<&Vec<u8>> {
         self.extensions.iter().find(|(listed, _)| *listed == typ.0).map(|(_, body)| body)
     }
@@ -65,7 +65,7 @@ impl Hello {
         }
     }
 
-    /// The offered identities.
+    /// Returns the offered identities.
     pub fn identities(&self) -> Vec<Identity> {
         let Some(body) = self.extension(ExtensionType::PRE_SHARED_KEY) else { return Vec::new() };
         let mut rest = &body[2..2 + be16(body)];
@@ -113,7 +113,7 @@ impl Hello {
     }
 }
 
-/// A binder over these bytes (RFC 8446 §4.2.11.2).
+/// Returns a binder over these bytes (RFC 8446 §4.2.11.2).
 pub fn binder(hash: &dyn Hash, psk: &[u8], label: &str, covered: &[u8]) -> Vec<u8> {
     let early = hash.extract(&[], psk);
     let empty = hash.hash(&[]);
@@ -122,7 +122,7 @@ pub fn binder(hash: &dyn Hash, psk: &[u8], label: &str, covered: &[u8]) -> Vec<u
     hash.hmac(&finished, hash.hash(covered).as_ref()).as_ref().to_vec()
 }
 
-/// A vector with a length of two bytes.
+/// Returns a vector with a length of two bytes.
 pub fn vec16(contents: &[u8]) -> Vec<u8> {
     [&(contents.len() as u16).to_be_bytes()[..], contents].concat()
 }

@@ -41,7 +41,7 @@ impl Mark {
         }
     }
 
-    /// How often it is in the memory of this process.
+    /// Returns how often it is in the memory of this process.
     ///
     /// # Panics
     /// If /proc is unavailable.

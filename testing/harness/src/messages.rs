@@ -55,7 +55,7 @@ impl MessageConnection<ServerHandshake> {
 }
 
 impl<H: Handshake> MessageConnection<H> {
-    /// The secrets in the order in which they were installed.
+    /// Returns the secrets in the order in which they were installed.
     pub fn secrets(&self) -> &[(Direction, Epoch, Vec<u8>)] {
         &self.below.secrets
     }
@@ -65,7 +65,7 @@ impl<H: Handshake> MessageConnection<H> {
         std::mem::take(&mut self.below.output)
     }
 
-    /// How much early data may be written now.
+    /// Returns how much early data may be written now.
     pub(crate) fn early_data_room(&self) -> usize {
         let writes_early = self.below.newest(Direction::Write) == Epoch::EarlyData;
         if writes_early { self.below.early_data_left } else { 0 }
@@ -146,7 +146,7 @@ impl Messages {
         self.output.extend_from_slice(&item(kind, epoch, body));
     }
 
-    /// The epoch of the newest secret of a direction.
+    /// Returns the epoch of the newest secret of a direction.
     fn newest(&self, direction: Direction) -> Epoch {
         let mut newest = self.secrets.iter().rev();
         newest.find(|secret| secret.0 == direction).map_or(Epoch::Initial, |secret| secret.1)
@@ -213,7 +213,7 @@ pub fn first_message(sent: &[u8]) -> HandshakeMessage<'_> {
     HandshakeMessage::split_from(body).expect("a whole message")
 }
 
-/// The first item of `bytes`: its kind, epoch, body, and its length in all.
+/// Returns the first item of `bytes`: its kind, epoch, body, and its length in all.
 pub(crate) fn first_item(bytes: &[u8]) -> Option<(u8, Epoch, &[u8], usize)> {
     let [kind, epoch, len @ ..] = bytes.first_chunk::<6>()?;
     let len = 6 + u32::from_be_bytes(*len) as usize;

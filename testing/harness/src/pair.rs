@@ -18,7 +18,7 @@ use crate::received::Received;
 /// A moment: this many seconds after a fixed one, on both clocks.
 pub type At = u64;
 
-/// The moment `seconds` after the tests' beginning of time.
+/// Returns the moment `seconds` after the tests' beginning of time.
 pub fn at(seconds: At) -> Time {
     let since = Duration::from_secs(seconds);
     Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }

@@ -79,12 +79,12 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// The scene of a mode over records; tickets are unsealed.
+    /// Returns the scene of a mode over records; tickets are unsealed.
     pub fn new(provider: Provider, mode: Mode) -> Self {
         Self::over(Face::Stream, provider, mode)
     }
 
-    /// The scene of a mode over this face; tickets are unsealed.
+    /// Returns the scene of a mode over this face; tickets are unsealed.
     pub fn over(face: Face, provider: Provider, mode: Mode) -> Self {
         let secrets = Arc::new(Secrets::default());
         let vault = Arc::new(OneVault::default());
@@ -165,7 +165,7 @@ impl Scene {
         pair
     }
 
-    /// The suite that the scene's ends choose.
+    /// Returns the suite that the scene's ends choose.
     pub fn suite(&self) -> &'static Suite {
         let provider = &self.server.provider;
         provider.suite(self.server.suites[0]).expect("a suite of the provider's")
@@ -195,7 +195,7 @@ impl Scene {
     }
 }
 
-/// A certificate of the null provider.
+/// Returns a certificate of the null provider.
 pub fn credential() -> Credential {
     Credential::new(vec![vec![0x30; 300]], PrivateKey::Signs(Arc::new(NullSigner)))
 }

@@ -35,7 +35,7 @@ pub struct OneVault {
 }
 
 impl OneVault {
-    /// A vault that wants keys in this form.
+    /// Creates a vault that wants keys in this form.
     pub fn of(form: KeyForm) -> Self {
         Self { form, ..Self::default() }
     }
@@ -133,7 +133,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring with one key of this number.
+    /// Creates a ring with one key of this number.
     pub fn new(provider: Provider, key: u64) -> Self {
         Self { provider, keys: Mutex::new([key].into()) }
     }

@@ -31,24 +31,24 @@ impl Trace {
         self.find(section, name).expect("the trace has this value")
     }
 
-    /// A value, if it is there.
+    /// Returns a value, if it is there.
     pub fn find(&self, section: &str, name: &str) -> Option<&[u8]> {
         let at = *self.index.get(&(section.to_owned(), name.to_owned()))?;
         Some(&self.entries[at].2)
     }
 
-    /// A section in order.
+    /// Returns a section in order.
     pub fn section<'t>(&'t self, section: &'t str) -> impl Iterator<Item = (&'t str, &'t [u8])> {
         let entries = self.entries.iter().filter(move |(of, ..)| of == section);
         entries.map(|(_, name, value)| (name.as_str(), value.as_slice()))
     }
 
-    /// A message.
+    /// Returns a message.
     pub fn message(&self, name: &str) -> &[u8] {
         self.get("messages", name)
     }
 
-    /// A secret.
+    /// Returns a secret.
     pub fn secret(&self, name: &str) -> &[u8] {
         self.get("secrets", name)
     }

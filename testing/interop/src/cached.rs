@@ -76,7 +76,7 @@ impl Form {
     }
 }
 
-/// How Tessera's own certificate travelled, and the peer's.
+/// Returns how Tessera's own certificate travelled, and the peer's.
 pub fn forms(facts: &Facts) -> (Form, Form) {
     (Form::of(facts.own_certificate), Form::of(facts.peer_certificate))
 }

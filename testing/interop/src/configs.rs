@@ -8,19 +8,19 @@ use tessera_harness::UnsealedTickets;
 
 use crate::pki::{Identity, Pki, SERVER_NAME};
 
-/// A client that trusts the authority.
+/// Returns a client that trusts the authority.
 pub fn client(pki: &Pki) -> ClientConfig {
     ClientConfig::new(tessera_aws_lc::provider(), pki.verifier())
 }
 
-/// A server with this certificate, and with tickets.
+/// Returns a server with this certificate, and with tickets.
 pub fn server(identity: &Identity) -> ServerConfig {
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![identity.credential()]);
     config.tickets = Some(Arc::new(UnsealedTickets));
     config
 }
 
-/// The way to the server of these tests.
+/// Returns the way to the server of these tests.
 pub fn to(session: Option<ClientSession>) -> Destination {
     Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }

@@ -26,7 +26,7 @@ impl Counting {
         Arc::new(Self { compression, compressed, decompressed })
     }
 
-    /// How many chains were compressed, and how many decompressed.
+    /// Returns how many chains were compressed, and how many decompressed.
     pub fn counts(&self) -> (usize, usize) {
         (self.compressed.load(Ordering::Relaxed), self.decompressed.load(Ordering::Relaxed))
     }

@@ -284,18 +284,18 @@ impl Listener {
         Self(listener)
     }
 
-    /// Where peers connect to.
+    /// Returns where peers connect to.
     pub fn address(&self) -> SocketAddr {
         self.0.local_addr().expect("a listener has an address")
     }
 
-    /// The next peer.
+    /// Returns the next peer.
     #[track_caller]
     pub fn accept(&self) -> TcpStream {
         wait_until("someone connects", || self.0.accept().ok()).0
     }
 
-    /// The next peer, served by Tessera.
+    /// Returns the next peer, served by Tessera.
     #[track_caller]
     pub fn serve(&self, config: &ServerConfig) -> Server {
         Server::start(config, self.accept())

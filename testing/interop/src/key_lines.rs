@@ -10,7 +10,7 @@ use tessera::KeyLog;
 pub struct KeyLines(Mutex<Vec<String>>);
 
 impl KeyLines {
-    /// The lines so far.
+    /// Returns the lines so far.
     pub fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

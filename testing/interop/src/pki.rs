@@ -49,7 +49,7 @@ impl KeyKind {
         Self::RsaPssSha384,
     ];
 
-    /// How a key of this kind is made: by rcgen, or by the openssl program with these options.
+    /// Returns how a key of this kind is made: by rcgen, or by the openssl program with these options.
     fn made(self) -> Result<&'static SignatureAlgorithm, &'static [&'static str]> {
         match self {
             Self::P256 => Ok(&rcgen::PKCS_ECDSA_P256_SHA256),
@@ -104,7 +104,7 @@ impl Pki {
         Self::of(&rcgen::PKCS_ECDSA_P256_SHA256)
     }
 
-    /// A new authority that signs with ML-DSA-65.
+    /// Creates a new authority that signs with ML-DSA-65.
     pub fn post_quantum() -> Self {
         Self::of(&rcgen::PKCS_ML_DSA_65)
     }
@@ -120,18 +120,18 @@ impl Pki {
         Self { ca_file: directory.write("ca.pem", ca.pem()), directory, name, ca }
     }
 
-    /// A server's certificate, for [`SERVER_NAME`].
+    /// Returns a server's certificate, for [`SERVER_NAME`].
     pub fn server(&self, kind: KeyKind) -> Identity {
         self.issue("server", SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, kind, &self.ca)
     }
 
-    /// A server's certificate from an intermediate authority.
+    /// Returns a server's certificate from an intermediate authority.
     pub fn server_of_intermediate(&self) -> Identity {
         let by = &rcgen::PKCS_ECDSA_P384_SHA384;
         self.issue_below(SERVER_NAME, ExtendedKeyUsagePurpose::ServerAuth, KeyKind::P256, by)
     }
 
-    /// A server's certificate and its intermediate authority's, all of whose keys are ML-DSA-65's.
+    /// Returns a server's certificate and its intermediate authority's, all of whose keys are ML-DSA-65's.
     pub fn post_quantum_server(&self) -> Identity {
         let usage = ExtendedKeyUsagePurpose::ServerAuth;
         self.issue_below(SERVER_NAME, usage, KeyKind::MlDsa65, &rcgen::PKCS_ML_DSA_65)
@@ -163,7 +163,7 @@ impl Pki {
         identity
     }
 
-    /// A client's certificate, for [`CLIENT_NAME`].
+    /// Returns a client's certificate, for [`CLIENT_NAME`].
     pub fn client(&self, kind: KeyKind) -> Identity {
         self.issue("client", CLIENT_NAME, ExtendedKeyUsagePurpose::ClientAuth, kind, &self.ca)
     }
@@ -199,7 +199,7 @@ impl Pki {
         }
     }
 
-    /// A certificate of this authority for a key that rcgen can't make: RSASSA-PSS.
+    /// Returns a certificate of this authority for a key that rcgen can't make: RSASSA-PSS.
     fn issue_by_openssl(
         &self,
         file: &str,
@@ -238,12 +238,12 @@ impl Pki {
         }
     }
 
-    /// A revocation list of the authority, DER, with these serial numbers.
+    /// Returns a revocation list of the authority, DER, with these serial numbers.
     pub fn revocation_list(&self, serials: &[u64]) -> Vec<u8> {
         revocation_list(&self.ca.issuer, serials, |_| ()).der().to_vec()
     }
 
-    /// A verifier that trusts this authority.
+    /// Returns a verifier that trusts this authority.
     pub fn verifier(&self) -> Arc<WebPkiVerifier> {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap())
     }
@@ -253,7 +253,7 @@ impl Pki {
         Arc::new(WebPkiVerifier::new(&[self.ca.der()]).unwrap().naming_authorities())
     }
 
-    /// The authority's certificate, DER.
+    /// Returns the authority's certificate, DER.
     pub fn root(&self) -> Vec<u8> {
         self.ca.der()
     }
@@ -264,8 +264,8 @@ fn next_serial() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed).into()
 }
 
-/// A key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958);
-/// OpenSSL 3.0 reads only version 1 (RFC 8410 §7).
+/// Returns a key as PKCS#8. AWS-LC writes Ed25519 keys as version 2, with the public key (RFC 5958); OpenSSL 3.0 reads
+/// only version 1 (RFC 8410 §7).
 fn private_key(key: &KeyPair, kind: KeyKind) -> Vec<u8> {
     let der = key.serialize_der();
     if kind != KeyKind::Ed25519 {
@@ -284,7 +284,7 @@ impl Default for Pki {
 }
 
 impl Identity {
-    /// The identity for Tessera.
+    /// Returns the identity for Tessera.
     pub fn credential(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
         let issuers = tessera_webpki::issuers(&self.chain).unwrap();
@@ -297,13 +297,13 @@ impl Identity {
         SigningKey::from_pkcs8(&self.key).unwrap().public_key_info().unwrap()
     }
 
-    /// The public key alone, for Tessera.
+    /// Returns the public key alone, for Tessera.
     pub fn raw_public_key(&self) -> Credential {
         let key = SigningKey::from_pkcs8(&self.key).unwrap();
         Credential::raw_public_key(self.public_key(), PrivateKey::Signs(Arc::new(key)))
     }
 
-    /// A verifier that knows this key under this name.
+    /// Returns a verifier that knows this key under this name.
     pub fn pinned_as(&self, name: &str) -> Arc<PinnedKeyVerifier> {
         let key = PinnedKey { public_key: self.public_key(), name: name.into() };
         Arc::new(PinnedKeyVerifier::new(vec![key]).unwrap())
@@ -328,7 +328,7 @@ impl Identity {
         file
     }
 
-    /// The identity for the openssl program.
+    /// Returns the identity for the openssl program.
     pub fn arguments(&self) -> [&str; 4] {
         ["-cert", &self.certificate_file, "-key", &self.key_file]
     }

@@ -44,7 +44,7 @@ impl fmt::Display for Import {
 }
 
 impl Import {
-    /// The path from the crate's root; `None` if it leads to another crate.
+    /// Returns the path from the crate's root; `None` if it leads to another crate.
     pub(crate) fn absolute(&self, modules: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
         let (mut at, mut rest) = (self.base.clone(), self.segments.as_slice());
         match rest.first().map(String::as_str) {
@@ -68,7 +68,7 @@ impl Import {
     }
 }
 
-/// All modules below a crate's root, by their paths.
+/// Returns all modules below a crate's root, by their paths.
 pub(crate) fn read(root: &Path) -> io::Result<BTreeMap<Vec<String>, Module>> {
     let mut modules = BTreeMap::new();
     let folder = root.parent().unwrap_or(root).to_owned();
@@ -220,7 +220,7 @@ fn read_segments<'t>(segments: &mut Vec<String>, mut rest: &'t [TokenTree]) -> &
     rest
 }
 
-/// The file that a `#[path = "..."]` names.
+/// Returns the file that a `#[path = "..."]` names.
 fn path_attribute(rest: &[TokenTree]) -> Option<String> {
     let [TokenTree::Group(attribute), ..] = rest else { return None };
     let tokens: Vec<_> = attribute.stream().into_iter().collect();

@@ -24,7 +24,7 @@ fn imports_inside_each_target_of_each_crate_point_down() {
     assert!(checked >= 100, "only {checked} targets were found");
 }
 
-/// The root files of all libraries, programs, examples, tests and benchmarks.
+/// Returns the root files of all libraries, programs, examples, tests and benchmarks.
 fn targets(repository: &Path) -> Vec<String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["metadata", "--no-deps", "--offline", "--format-version=1"]);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tessera_layers::{circles, out_of_order};
 
-/// The circles of a crate of these files.
+/// Returns the circles of a crate of these files.
 fn circles_of(name: &str, files: &[(&str, &str)]) -> Vec<String> {
     circles(&write(name, files)).unwrap()
 }

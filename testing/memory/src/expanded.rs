@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use tessera_lab::process_memory::{Needle, Snapshot, search};
 use zeroize::Zeroizing;
 
-/// Where private vectors of these public halves of ML-KEM-768 stand, and of which.
+/// Returns where private vectors of these public halves of ML-KEM-768 stand, and of which.
 pub fn expanded_keys(snapshot: &Snapshot, public_keys: &HashSet<Vec<u8>>) -> Vec<(usize, u64)> {
     let beginning = |key: &Vec<u8>| Needle {
         name: String::new(),

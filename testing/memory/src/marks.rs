@@ -17,13 +17,13 @@ impl Marks {
         marks.push((name.to_owned(), mark.to_vec()));
     }
 
-    /// All that were made.
+    /// Returns all that were made.
     pub fn all(&self) -> Vec<(String, Vec<u8>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// A new mark: letters and digits, so that it may stand in a line of HTTP.
+/// Returns a new mark: letters and digits, so that it may stand in a line of HTTP.
 pub fn mark() -> Zeroizing<Vec<u8>> {
     let mut random = Zeroizing::new([0; LEN / 2]);
     provider().random.fill(&mut *random).expect("random bytes");

@@ -33,12 +33,12 @@ impl Pki {
         Ok(pki)
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     pub fn path(&self, file: &str) -> PathBuf {
         self.directory.join(file)
     }
 
-    /// The directory of the files.
+    /// Returns the directory of the files.
     pub fn directory(&self) -> &Path {
         &self.directory
     }

@@ -140,7 +140,7 @@ pub fn connect(
     command
 }
 
-/// An end of this test's own.
+/// Returns an end of this test's own.
 pub fn own(end: &str, way: Way, directory: &Path) -> Result<Command, Error> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([end, &way.to_string()]).arg(directory);

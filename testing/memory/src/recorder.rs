@@ -30,7 +30,7 @@ pub struct Recorded {
 }
 
 impl Recorder {
-    /// The AWS-LC provider, with everything written down. It lives as long as the process.
+    /// Returns the AWS-LC provider, with everything written down. It lives as long as the process.
     pub fn provider(&'static self) -> Provider {
         let provider = tessera_aws_lc::provider();
         let suites = provider.suites.iter().map(|suite| {

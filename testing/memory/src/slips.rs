@@ -137,7 +137,7 @@ fn handle(secret: &[u8]) {
     std::hint::black_box(&deep);
 }
 
-/// The ticket keys.
+/// Returns the ticket keys.
 pub fn tickets(slip: Option<Slip>, ring: TicketKeyRing) -> Arc<dyn TicketKeys> {
     match slip {
         Some(Slip::Psks) => Arc::new(KeepingRing(ring)),
@@ -161,7 +161,7 @@ impl TicketKeys for KeepingRing {
     }
 }
 
-/// The vault.
+/// Returns the vault.
 pub fn vault(slip: Option<Slip>, vault: MemoryVault) -> Arc<dyn Vault> {
     match slip {
         Some(slip @ (Slip::FsSecrets | Slip::Seeds | Slip::ExpandedKeys)) => {
@@ -208,7 +208,7 @@ impl Vault for KeepingVault {
     }
 }
 
-/// The cryptography.
+/// Returns the cryptography.
 pub fn provider(slip: Option<Slip>) -> Provider {
     let provider = tessera_aws_lc::provider();
     if slip != Some(Slip::RecordKeys) {

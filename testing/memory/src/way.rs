@@ -49,7 +49,7 @@ impl Way {
         !matches!(self, Self::Full | Self::Mutual)
     }
 
-    /// How a handshake goes on after early data.
+    /// Returns how a handshake goes on after early data.
     pub fn continuation(self) -> Continuation {
         match self {
             Self::FsPskKe | Self::FsSeedsPskKe | Self::FsX25519PskKe => Continuation::PskKe,
@@ -72,7 +72,7 @@ impl Way {
         }
     }
 
-    /// The groups of both ends.
+    /// Returns the groups of both ends.
     pub fn groups(self) -> &'static [NamedGroup] {
         match self {
             Self::FsX25519 | Self::FsX25519PskKe | Self::Mutual => &[NamedGroup::X25519],
@@ -80,7 +80,7 @@ impl Way {
         }
     }
 
-    /// The suite of both ends.
+    /// Returns the suite of both ends.
     pub fn suite(self) -> CipherSuite {
         match self {
             Self::FsSha384 => CipherSuite::TLS_AES_256_GCM_SHA384,

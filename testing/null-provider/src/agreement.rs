@@ -35,8 +35,7 @@ pub(crate) static X25519_ML_KEM_768: NullAgreement = NullAgreement {
 pub(crate) const DISTINCT_LEN: usize = 32;
 
 impl NullAgreement {
-    /// The exclusive-or of the parts of share and reply that differ, repeated to the length of the
-    /// real secret.
+    /// Returns the exclusive-or of the parts of share and reply that differ, repeated to the length of the real secret.
     pub(crate) fn secret(
         &self,
         share: &[u8],
@@ -55,7 +54,7 @@ impl NullAgreement {
     }
 }
 
-/// A message that differs from every other.
+/// Returns a message that differs from every other.
 fn distinct(len: usize) -> Vec<u8> {
     let mut message = vec![0; len];
     random::fill(&mut message[..DISTINCT_LEN]);

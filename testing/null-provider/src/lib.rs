@@ -26,8 +26,7 @@ use tessera::wire::CipherSuite;
 pub use sign::NullSigner;
 pub use verify::NullVerifier;
 
-/// The provider, with the same suites and one-time key kinds as a real one. **It protects
-/// nothing.**
+/// Returns the provider, with the same suites and one-time key kinds as a real one. **It protects nothing.**
 pub fn provider() -> Provider {
     PROVIDER
 }

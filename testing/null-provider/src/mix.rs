@@ -55,7 +55,7 @@ impl Mix {
         self.state = product ^ (product >> 32);
     }
 
-    /// The value of everything added so far.
+    /// Returns the value of everything added so far.
     pub(crate) fn value(mut self) -> u64 {
         self.fold(u64::from_le_bytes(self.pending));
         self.fold(self.len);
@@ -76,7 +76,7 @@ pub(crate) fn stretch(mut value: u64, out: &mut [u8]) {
     }
 }
 
-/// The output function of SplitMix64.
+/// Returns the output function of SplitMix64.
 pub(crate) fn scramble(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(MULTIPLIER);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -85,7 +85,7 @@ impl Between {
         between
     }
 
-    /// Where clients connect to.
+    /// Returns where clients connect to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -155,7 +155,7 @@ impl Between {
         })
     }
 
-    /// The recordings of the connections that have ended.
+    /// Returns the recordings of the connections that have ended.
     pub fn ended(&self) -> Vec<Recorded> {
         self.lock().recorded.iter().filter(|recorded| recorded.ended).cloned().collect()
     }

@@ -25,8 +25,8 @@ pub fn client(address: SocketAddr, ca_file: &str, name: &str, times: usize) -> P
     start(&["client", &port, ca_file, name, &times])
 }
 
-/// A server of this chain in a PEM file and its key in a DER file, for one connection after the other. It writes the
-/// same as the client.
+/// Returns a server of this chain in a PEM file and its key in a DER file, for one connection after the other. It
+/// writes the same as the client.
 ///
 /// # Panics
 /// If there is no compiler, or no library of BoringSSL to compile with.

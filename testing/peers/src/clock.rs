@@ -14,7 +14,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that is right.
+    /// Creates a clock that is right.
     #[track_caller]
     pub fn new() -> Self {
         // It is the library of this package that counts.

@@ -39,7 +39,7 @@ impl Directory {
         &self.0
     }
 
-    /// The path of a file in it, as programs take it in their arguments.
+    /// Returns the path of a file in it, as programs take it in their arguments.
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().expect("temporary paths are UTF-8").to_owned()
     }

@@ -8,7 +8,7 @@ use crate::{Directory, Network, Process, free_port, openssl};
 pub struct Database(Directory);
 
 impl Database {
-    /// An empty one, which trusts the authority in this PEM file.
+    /// Creates an empty one, which trusts the authority in this PEM file.
     #[track_caller]
     pub fn new(ca_file: &str) -> Self {
         let database = Self(Directory::new());

@@ -22,7 +22,7 @@ pub struct Peer {
     asked_by: &'static str,
 }
 
-/// All peers.
+/// Returns all peers.
 pub fn table() -> impl Iterator<Item = Peer> {
     let rows = include_str!("../peers.txt").lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
@@ -36,8 +36,8 @@ pub fn table() -> impl Iterator<Item = Peer> {
 }
 
 impl Peer {
-    /// The peer of this name and the path of its program, whose version was checked and printed once
-    /// in this process.
+    /// Returns the peer of this name and the path of its program, whose version was checked and printed once in this
+    /// process.
     ///
     /// # Panics
     /// If it is not in the table, not installed, or of another version.
@@ -61,7 +61,7 @@ impl Peer {
         }
     }
 
-    /// The installed version.
+    /// Returns the installed version.
     ///
     /// # Errors
     /// A sentence that names the fix, if none is installed or it is not accepted.
@@ -69,7 +69,7 @@ impl Peer {
         self.installed().map(|(_, version)| version)
     }
 
-    /// The newest accepted one that is installed.
+    /// Returns the newest accepted one that is installed.
     fn installed(&self) -> Result<(PathBuf, String), String> {
         let mut places = self.places();
         if places.is_empty() {
@@ -97,7 +97,7 @@ impl Peer {
         versions.map(|version| version.path().join(below)).filter(|path| path.is_file()).collect()
     }
 
-    /// The version of this program, as text and as numbers, if it is accepted.
+    /// Returns the version of this program, as text and as numbers, if it is accepted.
     fn accepted(&self, path: &Path) -> Result<(String, Vec<u32>), String> {
         let Self { program, package, versions, asked_by, .. } = self;
         let fix = format!("run scripts/setup-tests, or install Debian's package {package}");

@@ -51,12 +51,12 @@ impl Postgres {
         Self { port, process, data }
     }
 
-    /// Where it listens on the loopback interface.
+    /// Returns where it listens on the loopback interface.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
-    /// The path of its Unix socket.
+    /// Returns the path of its Unix socket.
     pub fn socket(&self) -> String {
         self.data.path(&format!(".s.PGSQL.{}", self.port))
     }

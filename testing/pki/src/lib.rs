@@ -27,12 +27,12 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// A root of this name.
+    /// Creates a root of this name.
     pub fn new(name: &str) -> Self {
         Self::with(name, &PKCS_ECDSA_P256_SHA256, |_| ())
     }
 
-    /// A root with keys of this kind, changed.
+    /// Creates a root with keys of this kind, changed.
     pub fn with(
         name: &str,
         algorithm: &'static SignatureAlgorithm,
@@ -45,12 +45,12 @@ impl Authority {
         Self { issuer, chain: Vec::new(), chain_pem: String::new() }
     }
 
-    /// An authority of this name below this one.
+    /// Creates an authority of this name below this one.
     pub fn below(&self, name: &str) -> Self {
         self.below_with(name, &PKCS_ECDSA_P256_SHA256, |_| ())
     }
 
-    /// An authority below this one with keys of this kind, changed.
+    /// Creates an authority below this one with keys of this kind, changed.
     pub fn below_with(
         &self,
         name: &str,
@@ -76,7 +76,7 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// A certificate for this name, good for servers and clients.
+    /// Returns a certificate for this name, good for servers and clients.
     pub fn issue(&self, name: &str) -> Leaf {
         self.issue_with(&[name], |_| ())
     }
@@ -86,12 +86,12 @@ impl Authority {
         self.issue_with(&[name], |params| params.serial_number = Some(serial.into()))
     }
 
-    /// A certificate that has expired.
+    /// Returns a certificate that has expired.
     pub fn issue_expired(&self, name: &str) -> Leaf {
         self.issue_with(&[name], |params| params.not_after = date_time_ymd(2021, 1, 1))
     }
 
-    /// A certificate for these names, good for servers and clients, changed.
+    /// Returns a certificate for these names, good for servers and clients, changed.
     pub fn issue_with(&self, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Leaf {
         self.issue_for(KeyPair::generate().unwrap(), names, change)
     }
@@ -110,13 +110,13 @@ impl Authority {
         Leaf { chain, pem: certificate.pem(), above: self.chain_pem.clone(), key }
     }
 
-    /// A list that revokes certificates with these serial numbers, PEM.
+    /// Returns a list that revokes certificates with these serial numbers, PEM.
     pub fn revoking(&self, serials: &[u64]) -> String {
         revocation_list(&self.issuer, serials, |_| ()).pem().unwrap()
     }
 }
 
-/// A list of this issuer that revokes certificates with these serial numbers, changed.
+/// Returns a list of this issuer that revokes certificates with these serial numbers, changed.
 pub fn revocation_list(
     issuer: &Issuer<'_, KeyPair>,
     serials: &[u64],
@@ -153,27 +153,27 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// The certificate alone, DER.
+    /// Returns the certificate alone, DER.
     pub fn der(&self) -> Vec<u8> {
         self.chain[0].clone()
     }
 
-    /// The chain, PEM.
+    /// Returns the chain, PEM.
     pub fn chain_pem(&self) -> String {
         self.pem.clone() + &self.above
     }
 
-    /// The key, PKCS #8 DER.
+    /// Returns the key, PKCS #8 DER.
     pub fn key_der(&self) -> Vec<u8> {
         self.key.serialize_der()
     }
 
-    /// The key, PEM.
+    /// Returns the key, PEM.
     pub fn key_pem(&self) -> String {
         self.key.serialize_pem()
     }
 
-    /// The chain and the key behind it, PEM.
+    /// Returns the chain and the key behind it, PEM.
     pub fn both_pem(&self) -> String {
         self.chain_pem() + &self.key_pem()
     }
@@ -185,7 +185,7 @@ impl Leaf {
     }
 }
 
-/// The parameters of an end entity's certificate for these names: addresses, too.
+/// Returns the parameters of an end entity's certificate for these names: addresses, too.
 fn leaf(names: &[&str]) -> CertificateParams {
     let first = names.first().copied();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
@@ -201,7 +201,7 @@ fn leaf(names: &[&str]) -> CertificateParams {
     params
 }
 
-/// The parameters of an authority's certificate.
+/// Returns the parameters of an authority's certificate.
 pub fn authority_params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
     // Where two authorities have one name, a peer blames the signature and not the authority. OpenSSL takes a

@@ -56,7 +56,7 @@ impl Consumer {
     }
 }
 
-/// A request of the visited network's function to the home network's, of this name.
+/// Returns a request of the visited network's function to the home network's, of this name.
 pub fn request(method: Method, path: &str, name: &str) -> http::request::Builder {
     Request::builder()
         .method(method)

@@ -75,12 +75,12 @@ impl Function {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often it processed the request of this name.
+    /// Returns how often it processed the request of this name.
     pub fn executions(&self, name: &str) -> usize {
         self.asked().iter().filter(|asked| asked.is_called(name)).count()
     }
 
-    /// The names of requests that it processed more than once, and how often.
+    /// Returns the names of requests that it processed more than once, and how often.
     pub fn executed_again(&self) -> Vec<(String, usize)> {
         let mut times = HashMap::<String, usize>::new();
         for asked in self.asked() {
@@ -91,7 +91,7 @@ impl Function {
 }
 
 impl Asked {
-    /// The name of the request.
+    /// Returns the name of the request.
     pub fn name(&self) -> String {
         let name = self.headers.get(Function::NAME).and_then(|name| name.to_str().ok());
         name.unwrap_or_default().to_owned()

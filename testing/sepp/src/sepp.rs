@@ -83,7 +83,7 @@ impl Sepp {
         (process.end_input().ends(), process.output())
     }
 
-    /// The process that runs, or that ran last.
+    /// Returns the process that runs, or that ran last.
     #[track_caller]
     pub fn process(&self) -> &Process {
         self.process.as_ref().expect("it was started")
@@ -135,7 +135,7 @@ impl Sepp {
         self.process().wait_for(&what, 2 * PATIENCE, || self.is(peer, state).then_some(()));
     }
 
-    /// The sum of all series of this metric that have these labels, as they are exposed: `result="ok"`.
+    /// Returns the sum of all series of this metric that have these labels, as they are exposed: `result="ok"`.
     #[track_caller]
     pub fn metric(&self, name: &str, labels: &[&str]) -> u64 {
         let all = self.admin("GET", "/metrics").expect("it answers on its admin listener");
@@ -156,14 +156,15 @@ impl Sepp {
         });
     }
 
-    /// How many handshakes of peers that came were complete in this mode: `a` full, `c` resumed, `e` with early data.
+    /// Returns how many handshakes of peers that came were complete in this mode: `a` full, `c` resumed, `e` with early
+    /// data.
     #[track_caller]
     pub fn handshakes(&self, mode: &str) -> u64 {
         let mode = format!("mode=\"{mode}\"");
         self.metric("sepp_tls_handshakes_total", &[&mode, r#"result="ok""#])
     }
 
-    /// How many first flights of peers it took.
+    /// Returns how many first flights of peers it took.
     #[track_caller]
     pub fn accepted_early(&self) -> u64 {
         self.metric("sepp_early_data_total", &[r#"result="accepted""#])

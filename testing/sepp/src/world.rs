@@ -179,12 +179,12 @@ impl World {
         self.home.iter().for_each(|sepp| sepp.becomes(VISITED, "established"));
     }
 
-    /// The first, or only, instance of the home network.
+    /// Returns the first, or only, instance of the home network.
     pub fn home(&self) -> &Sepp {
         &self.home[0]
     }
 
-    /// A name for a request that no other has.
+    /// Returns a name for a request that no other has.
     pub fn name(&self) -> String {
         format!("request-{}", self.number.fetch_add(1, Ordering::Relaxed))
     }
@@ -274,7 +274,7 @@ impl World {
     }
 }
 
-/// The path of a request whose last segment is this.
+/// Returns the path of a request whose last segment is this.
 pub(crate) fn path(end: &str) -> String {
     format!("/nudm-sdm/v2/imsi-999700000000001/{end}")
 }

@@ -35,7 +35,7 @@ impl Applications {
         started
     }
 
-    /// Where the backends listen, in the order that [`exercise`](Self::exercise) expects.
+    /// Returns where the backends listen, in the order that [`exercise`](Self::exercise) expects.
     pub fn backends(&self) -> [SocketAddr; 5] {
         [self.postgres.address(), self.redis.1, self.mosquitto.1, self.smtp, self.http]
     }
@@ -98,7 +98,7 @@ impl Applications {
     }
 }
 
-/// A number that no other round of this process has.
+/// Returns a number that no other round of this process has.
 fn next() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -35,22 +35,22 @@ impl Counting {
         Self { address, counts }
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many requests were executed, repetitions included.
+    /// Returns how many requests were executed, repetitions included.
     pub fn executions(&self) -> usize {
         self.lock().executions.values().sum()
     }
 
-    /// How often this request was executed.
+    /// Returns how often this request was executed.
     pub fn executions_of(&self, name: &str, number: usize) -> usize {
         self.lock().executions.get(&format!("{name} {number}")).copied().unwrap_or_default()
     }
 
-    /// How many connections came.
+    /// Returns how many connections came.
     pub fn connections(&self) -> usize {
         self.lock().connections
     }

@@ -37,7 +37,7 @@ pub struct Identity {
 }
 
 impl Pki {
-    /// A new authority, with a certificate for a server and one for a client.
+    /// Creates a new authority, with a certificate for a server and one for a client.
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
         // Unique names: given two authorities of one name, verifiers report a wrong signature, not an unknown
@@ -51,12 +51,12 @@ impl Pki {
         Self { directory, ca, server, client, issuer }
     }
 
-    /// A certificate for another name of a client, in files of this name.
+    /// Returns a certificate for another name of a client, in files of this name.
     pub fn client_called(&self, file: &str, name: &str) -> Identity {
         write(&self.directory, file, &self.issuer.issue(name))
     }
 
-    /// A server's certificate that has expired, in files of this name.
+    /// Returns a server's certificate that has expired, in files of this name.
     pub fn expired_server(&self, file: &str) -> Identity {
         write(&self.directory, file, &self.issuer.issue_expired(SERVER_NAME))
     }
@@ -69,7 +69,7 @@ impl Pki {
         write(&self.directory, file, &leaf)
     }
 
-    /// A client's certificate that has expired, in files of this name.
+    /// Returns a client's certificate that has expired, in files of this name.
     pub fn expired_client(&self, file: &str) -> Identity {
         write(&self.directory, file, &self.issuer.issue_expired(CLIENT_NAME))
     }

@@ -164,7 +164,7 @@ impl Tunnels {
         });
     }
 
-    /// The process that runs, or that ran last.
+    /// Returns the process that runs, or that ran last.
     #[track_caller]
     pub fn process(&self) -> &Process {
         self.process.as_ref().expect("it was started")
@@ -197,7 +197,8 @@ impl Tunnels {
         })
     }
 
-    /// The sum of all series of this metric that have these labels, written as they are exposed: `outcome="cut"`.
+    /// Returns the sum of all series of this metric that have these labels, written as they are exposed:
+    /// `outcome="cut"`.
     #[track_caller]
     pub fn metric(&self, name: &str, labels: &[&str]) -> u64 {
         let all = self.get("/metrics").expect("it answers on its admin listener");
@@ -221,7 +222,7 @@ impl Tunnels {
     }
 }
 
-/// A server end's section `[server.NAME]` with mutual certificates, and these lines more. Sub-tables come last.
+/// Returns a server end's section `[server.NAME]` with mutual certificates, and these lines more. Sub-tables come last.
 pub fn server_section(pki: &Pki, name: &str, listen: &str, to: SocketAddr, more: &str) -> String {
     format!(
         "[server.{name}]\nlisten = \"{listen}\"\nforward = \"{to}\"\n{}peers.ca = \"{}\"\n\
@@ -231,7 +232,7 @@ pub fn server_section(pki: &Pki, name: &str, listen: &str, to: SocketAddr, more:
     )
 }
 
-/// A client end's section `[client.NAME]`, like [`server_section`].
+/// Returns a client end's section `[client.NAME]`, like [`server_section`].
 pub fn client_section(pki: &Pki, name: &str, listen: &str, to: SocketAddr, more: &str) -> String {
     format!(
         "[client.{name}]\nlisten = \"{listen}\"\nconnect = \"{to}\"\nserver-name = \"{SERVER_NAME}\"\n\

@@ -72,7 +72,7 @@ fn connection(folder: &Path) {
     vault.close(&provider(), &keys, NOW).unwrap();
 }
 
-/// A ring and a vault in etcd, as names and values in base64.
+/// Returns a ring and a vault in etcd, as names and values in base64.
 fn etcd() -> String {
     let cluster = Cluster::start(1).unwrap();
     let runtime = Runtime::new().unwrap();

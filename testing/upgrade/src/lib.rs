@@ -17,7 +17,7 @@ use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 /// When everything was made, since the Unix epoch: the harness's beginning of time.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);
 
-/// The folder of a version's files.
+/// Returns the folder of a version's files.
 pub fn of_version(version: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("old").join(version)
 }
@@ -29,7 +29,7 @@ pub fn wrapping_keys(purpose: WrappingPurpose) -> WrappingKeys {
     keys
 }
 
-/// A client with a certificate and a server that asks for it, with forward-secret early data, AWS-LC's
+/// Returns a client with a certificate and a server that asks for it, with forward-secret early data, AWS-LC's
 /// primitives and signatures of the null provider.
 pub fn scene(keys: Arc<dyn TicketKeys>) -> Scene {
     let mut scene = Scene::new(provider(), Mode::FsDhe);

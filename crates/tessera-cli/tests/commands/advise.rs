@@ -79,7 +79,7 @@ fn facts_that_contradict_each_other_are_refused_with_file_line_and_fact() {
     assert!(told.contains("--round-trip: --evidence uses no facts; leave this out"), "{told}");
 }
 
-/// A report with two ways, in which a resumption takes longer than a full handshake.
+/// Returns a report with two ways, in which a resumption takes longer than a full handshake.
 fn slow_resumptions() -> Value {
     let row = |mode: &str, response_us: f64| {
         let sample = json!({

@@ -217,7 +217,7 @@ struct Connection {
     begun_in_syn: bool,
 }
 
-/// A progress bar on a terminal, otherwise a hidden one.
+/// Returns a progress bar on a terminal, otherwise a hidden one.
 fn progress(count: usize) -> ProgressBar {
     let bar = ProgressBar::new(count as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len}, {per_sec}, {eta} left") {

@@ -33,7 +33,7 @@ pub fn connect(options: &ConnectOptions) -> Result<(), ProgramError> {
     })
 }
 
-/// A TCP connection to the server.
+/// Returns a TCP connection to the server.
 async fn dial(options: &ConnectOptions) -> Result<FastOpenStream, ProgramError> {
     let ConnectOptions { host, port, .. } = options;
     let dialling = timeout(PATIENCE, async {

@@ -123,7 +123,7 @@ impl Summary {
 }
 
 impl LoadMode {
-    /// The mode's name on the command line.
+    /// Returns the mode's name on the command line.
     fn name(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -134,7 +134,7 @@ impl LoadMode {
         }
     }
 
-    /// What the server must allow.
+    /// Returns what the server must allow.
     fn what_it_takes(self) -> &'static str {
         match self {
             Self::Full => "the server must not resume",

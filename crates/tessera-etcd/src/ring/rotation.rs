@@ -104,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// A key in its first phase. If this server loses etcd, the key ends by itself.
+    /// Returns a key in its first phase. If this server loses etcd, the key ends by itself.
     fn only_opening(&self, entry: &Entry) -> TicketKey {
         let TicketKey { id, secret, .. } = copy(&entry.key);
         let lifetime = self.options.rotation().lifetime();

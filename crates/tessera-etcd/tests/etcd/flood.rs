@@ -55,7 +55,7 @@ impl Scene {
         status["raftIndex"].as_str().unwrap().parse().unwrap()
     }
 
-    /// A client that asks for one-time keys or not, and stores no sessions.
+    /// Returns a client that asks for one-time keys or not, and stores no sessions.
     fn connector(&self, early: Option<Continuation>) -> Connector {
         let mut config: ClientConfig = self.authority.client();
         config.policy.early_data.forward_secret = early;
@@ -126,7 +126,7 @@ fn foreign_handles(provider: &Provider) -> Vec<FlightHandle> {
     (0..8).map(|_| random()).collect()
 }
 
-/// A client that asks about eight flights that are not its own.
+/// Returns a client that asks about eight flights that are not its own.
 fn asking(session: Option<ClientSession>) -> Destination {
     let ask_receipts = foreign_handles(&provider());
     Destination { server_name: SERVER.into(), session, ask_receipts, ..Destination::default() }

@@ -35,7 +35,7 @@ impl Hellos {
     }
 }
 
-/// The records of a stream, headers included.
+/// Returns the records of a stream, headers included.
 pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(3)?;
@@ -44,17 +44,17 @@ pub(super) fn records(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The protected records among them.
+/// Returns the protected records among them.
 pub(super) fn protected(stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     records(stream).filter(|record| record[0] == APPLICATION_DATA)
 }
 
-/// The handshake messages of a plain record.
+/// Returns the handshake messages of a plain record.
 fn messages(record: &[u8]) -> impl Iterator<Item = &[u8]> {
     whole_messages(record.get(5..).unwrap_or_default())
 }
 
-/// The handshake messages of a stream of them, headers included.
+/// Returns the handshake messages of a stream of them, headers included.
 pub(super) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (_, mut rest) = stream.split_at_checked(1)?;
@@ -63,7 +63,7 @@ pub(super) fn whole_messages(mut stream: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The identities of a ClientHello; none if it offers no PSK.
+/// Returns the identities of a ClientHello; none if it offers no PSK.
 fn identities(hello: &[u8]) -> Option<Vec<Vec<u8>>> {
     // Header, version and random.
     let mut rest = hello.get(4 + 2 + 32..)?;
@@ -86,7 +86,7 @@ fn identities(hello: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(identities)
 }
 
-/// The suite of a ServerHello.
+/// Returns the suite of a ServerHello.
 fn suite(hello: &[u8]) -> Option<CipherSuite> {
     let mut rest = hello.get(4 + 2 + 32..)?;
     vector::<1>(&mut rest)?; // legacy_session_id_echo

@@ -89,12 +89,12 @@ impl Opener {
         Self { aead: suite.aead.key(&key), iv, number: 0 }
     }
 
-    /// The type of this record, if the key opens it as its first.
+    /// Returns the type of this record, if the key opens it as its first.
     pub(super) fn first_type(&self, record: &[u8]) -> Option<u8> {
         self.open_as(0, record).map(|(typ, _)| typ)
     }
 
-    /// The content of the next record and its type; `None` if the key does not open it.
+    /// Returns the content of the next record and its type; `None` if the key does not open it.
     fn open(&mut self, record: &[u8]) -> Option<(u8, Vec<u8>)> {
         let opened = self.open_as(self.number, record)?;
         self.number += 1;

@@ -14,7 +14,7 @@ use super::StolenSecrets;
 use super::capture::{Hellos, vector};
 use super::opening::derive_secret;
 
-/// Every PSK that the handshake may have begun with, as far as the stolen secrets show.
+/// Returns every PSK that the handshake may have begun with, according to the stolen secrets.
 pub(super) fn of(
     provider: &Provider,
     suite: &Suite,

@@ -44,7 +44,7 @@ impl Counter {
         Self { server, client: None, from_client, from_server }
     }
 
-    /// Where the client is, if a connection has begun.
+    /// Returns where the client is, if a connection has begun.
     #[cfg(test)]
     pub(super) fn client(&self) -> Option<SocketAddrV4> {
         self.client

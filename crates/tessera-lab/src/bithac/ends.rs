@@ -145,7 +145,7 @@ fn credential(way: CertificateWay, own: &Party) -> Credential {
     }
 }
 
-/// The forms in which certificates travel in this way; with the cache of an end.
+/// Returns the forms in which certificates travel in this way; with the cache of an end.
 fn codecs(
     way: CertificateWay,
     cache: Arc<dyn CertificateCodecFactory>,
@@ -167,7 +167,7 @@ impl Side<'_> {
         }
     }
 
-    /// The server's configuration, with its cache.
+    /// Returns the server's configuration, with its cache.
     fn serve(&self) -> Result<(Checked<ServerConfig>, Arc<ServerCache>)> {
         let Judge { verifier, memory } = self.judge()?;
         let carrier = self.way.carrier().unwrap_or_default();

@@ -22,7 +22,7 @@ const LONGEST_US: f64 = 3_600e6;
 /// The most bytes that one end sends, many times over.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// How many samples a cell has: bytes are the same each time, and of losses there are many cells.
+/// Returns how many samples a cell has: bytes are the same each time, and of losses there are many cells.
 pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
     match name.part {
         Part::Bytes => 1,
@@ -31,7 +31,7 @@ pub(super) fn samples_of(name: &CellName, repetitions: usize) -> usize {
     }
 }
 
-/// How many connections in memory a row has: they are short, and differ by little.
+/// Returns how many connections in memory a row has: they are short, and differ by little.
 pub(super) fn computed_of(repetitions: usize) -> usize {
     10 * repetitions
 }

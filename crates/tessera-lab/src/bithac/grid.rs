@@ -39,7 +39,7 @@ pub(super) fn cells(asked: &Asked<'_>) -> Vec<CellName> {
 }
 
 impl Asked<'_> {
-    /// Each way with each kind of certificates over a link of each MTU.
+    /// Returns each way with each kind of certificates over a link of each MTU.
     fn over(
         &self,
         part: Part,
@@ -57,7 +57,7 @@ impl Asked<'_> {
     }
 }
 
-/// A link that does nothing but carry packets up to this size.
+/// Returns a link that does nothing but carry packets up to this size.
 fn plain(mtu: u16) -> LinkName {
     LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 }
 }
@@ -100,7 +100,7 @@ fn times() -> Vec<CellName> {
 }
 
 impl LinkName {
-    /// The link's parameters; random numbers start at this seed.
+    /// Returns the link's parameters; random numbers start at this seed.
     pub(super) fn parameters(&self, seed: u64) -> LinkParameters {
         let Self { rtt_ms, rate_bps, mtu, loss } = *self;
         LinkParameters {

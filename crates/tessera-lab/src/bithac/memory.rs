@@ -69,7 +69,8 @@ pub(super) fn measure(
     Ok(Memory { way, certificates, end, chain: CHAIN, held })
 }
 
-/// The certificates with which very many clients are remembered: of others, half a gigabyte would have room for fewer.
+/// Returns the certificates with which very many clients are remembered: of others, half a gigabyte would have room for
+/// fewer.
 pub(super) fn of_many(asked: &[Certificates]) -> impl Iterator<Item = Certificates> + use<> {
     asked.contains(&Certificates::P256).then_some(Certificates::P256).into_iter()
 }

@@ -279,7 +279,7 @@ impl Work {
         format!("work/{way}/{certificates}/{chain}")
     }
 
-    /// The samples of an end.
+    /// Returns the samples of an end.
     pub(crate) fn us(&self, end: End) -> &[f64] {
         match end {
             End::Client => &self.client_us,
@@ -287,7 +287,7 @@ impl Work {
         }
     }
 
-    /// How many signatures an end checked.
+    /// Returns how many signatures an end checked.
     pub(crate) fn checks(&self, end: End) -> u64 {
         match end {
             End::Client => self.client_verifications,
@@ -311,7 +311,7 @@ impl Memory {
         format!("memory/{way}/{certificates}/{}", end.name())
     }
 
-    /// How many bytes each peer takes, in the mean of as many as there are at most.
+    /// Returns how many bytes each peer takes, in the mean of as many as there are at most.
     pub(crate) fn per_entry(&self) -> Option<f64> {
         let last = self.held.last().filter(|last| last.entries > 0)?;
         Some(last.bytes as f64 / last.entries as f64)

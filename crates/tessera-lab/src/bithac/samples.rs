@@ -75,13 +75,13 @@ pub(crate) fn memory() -> Memory {
     }
 }
 
-/// A peak.
+/// Returns a peak.
 pub(crate) fn peak() -> Peak {
     let (way, certificates) = (CertificateWay::Full, Certificates::P256);
     Peak { way, certificates, chain: 3, client: 10_000, server: 12_000 }
 }
 
-/// A server that keeps certificates of a million clients.
+/// Returns a server that keeps certificates of a million clients.
 pub(crate) fn many() -> Many {
     Many {
         kept: Kept::Certificates,

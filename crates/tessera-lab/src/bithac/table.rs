@@ -8,7 +8,7 @@ use crate::experiment::{number, spread};
 use crate::page::words::{self, NOTHING};
 use crate::statistics::Median;
 
-/// The head of the cells' table.
+/// Formats the head of the cells' table.
 pub(super) fn head() -> String {
     format!(
         "\n{:<34} {:<9} {:<13} {:>8} {:>7} {:>8} {:>7} {:>14} {:>14}",
@@ -24,7 +24,7 @@ pub(super) fn head() -> String {
     )
 }
 
-/// A cell; `cells` has the full handshake that it is compared with.
+/// Formats a cell; `cells` has the full handshake that it is compared with.
 pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
     let CellName { way, certificates, link, .. } = &cell.name;
     let bytes = |value: fn(&Sample) -> u64| {
@@ -45,7 +45,7 @@ pub(super) fn row(cell: &Cell, cells: &[Cell]) -> String {
     )
 }
 
-/// The head of the work's table.
+/// Formats the head of the work's table.
 pub(super) fn work_head() -> String {
     format!(
         "\n{:<9} {:>5} {:<13} {:>13} {:>13} {:>12} {:>12} {:>14} {:>14}",
@@ -96,7 +96,7 @@ pub(crate) fn why_uncounted(report: &Report) -> Option<&str> {
     })
 }
 
-/// The head of the hits' table.
+/// Formats the head of the hits' table.
 pub(super) fn hits_head() -> String {
     format!(
         "\n{:<9} {:>10} {:>10} {:>12} {:>12} {:>12}",
@@ -122,13 +122,13 @@ pub(crate) fn rate_words(rate: Option<u32>) -> String {
     rate.map_or_else(|| "no caches".to_owned(), |rate| rate.to_string())
 }
 
-/// The mean; of nothing it is 0.
+/// Returns the mean; of nothing it is 0.
 pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count
 }
 
-/// The head of the memory's table.
+/// Formats the head of the memory's table.
 pub(super) fn memory_head() -> String {
     format!("\n{:<9} {:<8} {:<8} {:>12}  bytes held", "keys", "way", "end", "a peer, bytes")
 }
@@ -142,7 +142,7 @@ pub(super) fn memory(memory: &Memory) -> String {
     format!("{certificates:<9} {way:<8} {end:<8} {each:>12}  {held}")
 }
 
-/// The head of the table of many clients.
+/// Formats the head of the table of many clients.
 pub(super) fn many_head() -> String {
     format!(
         "\n{:<9} {:<12} {:>8} {:>12} {:>12} {:>9} {:>8} {:>8} {:>9}",
@@ -166,7 +166,7 @@ pub(super) fn many(many: &Many) -> String {
     )
 }
 
-/// The head of the peaks' table.
+/// Formats the head of the peaks' table.
 pub(super) fn peaks_head() -> String {
     format!("\n{:<9} {:<13} {:>13} {:>13}", "keys", "way", "peak, client", "peak, server")
 }
@@ -177,12 +177,12 @@ pub(super) fn peak(peak: &Peak) -> String {
     format!("{certificates:<9} {way:<13} {client:>13} {server:>13}")
 }
 
-/// The median of something of a cell.
+/// Returns the median of something of a cell.
 pub(crate) fn median(cell: &Cell, value: impl Fn(&Sample) -> f64) -> Option<Median> {
     Median::of(cell.samples.iter().map(value))
 }
 
-/// How much of the full handshake's bytes in TLS a cell has.
+/// Returns how much of the full handshake's bytes in TLS a cell has.
 pub(crate) fn share_of_full(cell: &Cell, cells: &[Cell]) -> Option<f64> {
     let bytes = |cell: &Cell| median(cell, |sample| sample.handshake_bytes() as f64);
     let full = CellName { way: CertificateWay::Full, ..cell.name.clone() };
@@ -223,7 +223,7 @@ of 100           so many connections, with chains of three, should find both cac
 a peer           what each peer takes on the heap, in the mean of all; beside: beside its certificate or hash
 known, none      to look up the two tickets of a hello, of which one is known or none, in processor time";
 
-/// How many connections a report has.
+/// Returns how many connections a report has.
 pub(crate) fn connections(report: &Report) -> usize {
     let over_links = report.cells.iter().map(|cell| cell.samples.len());
     let work = report.work.iter().map(|work| work.client_us.len());

@@ -30,12 +30,12 @@ impl Verifications {
         BOTH.get_or_init(|| [Self::new(&OF_CLIENT), Self::new(&OF_SERVER)])
     }
 
-    /// How many signatures were checked in this thread since its last call.
+    /// Returns how many signatures were checked in this thread since its last call.
     pub(super) fn take(&self) -> u64 {
         self.count.take()
     }
 
-    /// The algorithms of the products' verifiers, and ML-DSA-87.
+    /// Returns the algorithms of the products' verifiers, and ML-DSA-87.
     fn new(count: &'static Count) -> Self {
         let counted = |inner| -> &'static dyn SignatureVerificationAlgorithm {
             Box::leak(Box::new(Counted { inner, count }))

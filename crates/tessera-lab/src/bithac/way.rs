@@ -147,7 +147,7 @@ impl CertificateWay {
         self.carrier() == Some(Carrier::PAPER)
     }
 
-    /// How its connections agree keys.
+    /// Returns how its connections agree keys.
     pub(super) fn way(self, certificates: Certificates) -> Way {
         let kx = certificates.agreement();
         let (mode, ticket_key, continuation) = match self {

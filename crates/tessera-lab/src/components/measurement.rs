@@ -162,7 +162,7 @@ impl Measurement {
     }
 }
 
-/// The most that each end holds at once, in the middle of several connections with these configurations.
+/// Returns the most that each end holds at once, in the middle of several connections with these configurations.
 pub(super) fn peaks(
     (client, server): (ClientConfig, ServerConfig),
     before: impl Fn(),

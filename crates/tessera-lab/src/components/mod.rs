@@ -121,8 +121,8 @@ pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
     with_books(|books| Measurement::new(variant, books)?.run()).map_err(|what| failed(&what))
 }
 
-/// The most that each end holds at once in a connection, the client's first: the one in the middle of several, after
-/// some that warm up. `before` is called before each.
+/// Returns the most that each end holds at once in a connection, the client's first: the one in the middle of several,
+/// after some that warm up. `before` is called before each.
 ///
 /// # Errors
 /// If a connection fails, or the program [doesn't measure](heap::IS_COUNTED) its heap.

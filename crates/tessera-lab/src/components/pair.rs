@@ -131,7 +131,7 @@ enum Happened {
     Event(Event),
 }
 
-/// A client that begins, and whether its request goes out as early data.
+/// Returns a client that begins, and whether its request goes out as early data.
 fn connecting<'a>(
     end: &'a mut Configured<Checked<ClientConfig>>,
     session: Option<&[u8]>,
@@ -159,7 +159,7 @@ fn connecting<'a>(
     Ok((End { books, connection, output, input: Vec::new() }, early))
 }
 
-/// A server that waits.
+/// Returns a server that waits.
 fn accepting(end: &mut Configured<Checked<ServerConfig>>) -> Result<End<'_, ServerHandshake>> {
     let (books, output) = (end.books, &mut end.output);
     let now = clock::engine_time()?;

@@ -36,7 +36,7 @@ pub(crate) use self::wire::Wire;
 /// the end. They are not for users.
 pub const ARGUMENTS: [&str; 2] = ["lab", "endpoint"];
 
-/// The name of an end among the arguments.
+/// Returns the name of an end among the arguments.
 #[must_use]
 pub fn name(end: End) -> &'static str {
     match end {

@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 /// Any failure is reported to the lab as text.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
 
-/// The orders on standard input. When it ends the process ends too, whatever it is doing: so
-/// nothing is left behind when the lab is gone.
+/// Returns the orders on standard input. When it ends the process ends too, whatever it is doing: so nothing is left
+/// behind when the lab is gone.
 pub(crate) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
     let (give, take) = mpsc::channel();
     thread::spawn(move || {

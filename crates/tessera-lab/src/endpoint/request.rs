@@ -8,7 +8,7 @@ use crate::control::RequestId;
 /// How long requests and responses are, in bytes.
 pub(crate) const LEN: usize = 100;
 
-/// A request that no other equals.
+/// Returns a request that no other equals.
 pub(crate) fn fresh() -> Result<(RequestId, [u8; LEN])> {
     let mut id = [0; 8];
     let random = tessera_aws_lc::provider().random;
@@ -33,7 +33,7 @@ impl Application {
         Some(*request)
     }
 
-    /// How often a request was executed.
+    /// Returns how often a request was executed.
     pub(crate) fn executions(&self, id: RequestId) -> u32 {
         self.executions.get(&id).copied().unwrap_or(0)
     }

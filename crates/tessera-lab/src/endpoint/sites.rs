@@ -40,7 +40,7 @@ enum End {
 }
 
 impl OpenSite {
-    /// The site, and its stores.
+    /// Returns the site, and its stores.
     pub(super) fn open(site: &Site) -> Result<(Stores, Self)> {
         // The channel has its own thread; connections of clients have the main thread.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
@@ -66,7 +66,7 @@ impl OpenSite {
         }
     }
 
-    /// Where another site can ask, if this one answers.
+    /// Returns where another site can ask, if this one answers.
     pub(super) fn open_at(&self) -> Option<SocketAddr> {
         match self.end {
             End::Answers(address) => Some(address),
@@ -110,7 +110,7 @@ fn answer(
     Ok(address)
 }
 
-/// The channel to the home site.
+/// Returns the channel to the home site.
 fn ask(
     runtime: &Runtime,
     identity: &Identity,

@@ -45,7 +45,7 @@ impl Stores {
         Ok(Self::with_ring(ring_of(ticket_key)?, unix_time()?, None))
     }
 
-    /// The stores of another server that has the same ticket keys, and began now.
+    /// Returns the stores of another server that has the same ticket keys, and began now.
     pub(super) fn of_another(&self) -> Result<Self> {
         Ok(Self::with_ring(self.ring.clone(), unix_time()?, None))
     }
@@ -140,7 +140,7 @@ impl SingleUseRegister for Forgetful {
     }
 }
 
-/// A key that outlives the row, encoded.
+/// Returns a key that outlives the row, encoded.
 pub(crate) fn new_ticket_key() -> Result<Vec<u8>> {
     const DAY: Duration = Duration::from_secs(24 * 3600);
     let key = TicketKey::generate(&tessera_aws_lc::provider(), unix_time()?, DAY, DAY);

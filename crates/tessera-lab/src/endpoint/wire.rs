@@ -122,7 +122,7 @@ impl Wire {
         Ok(())
     }
 
-    /// The bytes of a range that the last event named.
+    /// Returns the bytes of a range that the last event named.
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.input[self.read_from + range.start..self.read_from + range.end]
     }
@@ -157,17 +157,17 @@ impl Wire {
         (self.first_flight, self.syn_bytes, taken)
     }
 
-    /// When the bytes arrived that came last.
+    /// Returns when the bytes arrived that came last.
     pub(super) fn arrived(&self) -> Option<Duration> {
         self.arrived
     }
 
-    /// How many bytes were sent.
+    /// Returns how many bytes were sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// How many bytes were written, sent or not.
+    /// Returns how many bytes were written, sent or not.
     pub(crate) fn written(&self) -> u64 {
         self.sent + self.output.as_slice().len() as u64
     }

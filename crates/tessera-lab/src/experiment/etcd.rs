@@ -80,7 +80,7 @@ impl Etcd {
         Ok(etcd)
     }
 
-    /// Where clients find it.
+    /// Returns where clients find it.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -146,7 +146,7 @@ struct Member {
 }
 
 impl Member {
-    /// How it ended, if it did.
+    /// Returns how it ended, if it did.
     fn ended(&mut self) -> Option<ExitStatus> {
         // A process that can't be queried may be running.
         self.child.try_wait().ok().flatten()
@@ -174,7 +174,7 @@ fn free_ports() -> io::Result<[u16; 2]> {
     Ok([one.local_addr()?.port(), other.local_addr()?.port()])
 }
 
-/// A directory that only this user may enter.
+/// Returns a directory that only this user may enter.
 fn new_directory() -> io::Result<PathBuf> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     loop {

@@ -39,7 +39,7 @@ impl Failures {
         Ok(())
     }
 
-    /// How many failed, and how many for which reason.
+    /// Returns how many failed, and how many for which reason.
     pub(crate) fn into_counts(self) -> (u32, BTreeMap<String, u32>) {
         (self.count, self.reasons)
     }

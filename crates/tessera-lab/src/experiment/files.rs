@@ -41,7 +41,7 @@ pub(super) fn is_one_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Where a file is, or would be made: at the end of symbolic links.
+/// Returns where a file is, or would be made: at the end of symbolic links.
 fn place(path: &Path) -> Option<PathBuf> {
     /// As many as Linux follows.
     const MOST_LINKS: usize = 40;

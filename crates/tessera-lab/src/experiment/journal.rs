@@ -39,7 +39,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A run of this program on this machine.
+    /// Creates a run of this program on this machine.
     pub(crate) fn of_this_program(
         experiment: &str,
         seed: u64,
@@ -160,7 +160,7 @@ fn open<C: DeserializeOwned>(
     Ok((file, finished))
 }
 
-/// The cells of all lines but the first.
+/// Returns the cells of all lines but the first.
 fn cells<'l, C: DeserializeOwned>(
     lines: impl Iterator<Item = &'l [u8]>,
     name: impl Fn(&C) -> Result<String, String>,

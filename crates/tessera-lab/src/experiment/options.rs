@@ -174,7 +174,7 @@ pub(crate) fn open_link(options: &Options) -> Result<Link, LabError> {
     Ok(Link::open(options.link, &LinkParameters::default())?)
 }
 
-/// A network for several such links.
+/// Returns a network for several such links.
 pub(crate) fn open_network(options: &Options) -> Result<Network, LabError> {
     become_able(options)?;
     Ok(Network::open(options.link)?)

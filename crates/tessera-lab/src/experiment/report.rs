@@ -40,7 +40,7 @@ impl Destination {
         }
     }
 
-    /// The destination that an option names.
+    /// Returns the destination that an option names.
     #[must_use]
     pub fn named(name: &Path) -> Self {
         if name == Path::new("-") { Self::StandardOutput } else { Self::File(name.to_owned()) }

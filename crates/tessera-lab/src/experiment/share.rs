@@ -26,7 +26,7 @@ impl Share {
         cells.into_iter().skip(self.number - 1).step_by(self.of).collect()
     }
 
-    /// How many other runs there are.
+    /// Returns how many other runs there are.
     pub fn others(self) -> usize {
         self.of - 1
     }
@@ -52,7 +52,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// The cells that a run measures of some.
+/// Returns the cells that a run measures of some.
 ///
 /// # Errors
 /// [`LabError::Options`] if there are none.

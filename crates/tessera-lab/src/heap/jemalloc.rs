@@ -16,8 +16,8 @@ pub(crate) fn held_by_thread() -> io::Result<i64> {
     Ok(allocated.wrapping_sub(deallocated).cast_signed())
 }
 
-/// The maximum of [`held_by_thread`] since the thread began. jemalloc samples it after each 64 KiB that a thread
-/// allocates, so that up to 64 KiB may be missing.
+/// Returns the maximum of [`held_by_thread`] since the thread began. jemalloc samples it after each 64 KiB that a
+/// thread allocates, so that up to 64 KiB may be missing.
 ///
 /// # Errors
 /// If the counters can't be read.
@@ -26,7 +26,7 @@ pub(crate) fn most_held_by_thread() -> io::Result<i64> {
     Ok(most.cast_signed())
 }
 
-/// How many bytes the calling thread has ever allocated.
+/// Returns how many bytes the calling thread has ever allocated.
 ///
 /// # Errors
 /// If the counters can't be read.
@@ -45,7 +45,7 @@ pub(crate) struct Arena {
 const INDEX: usize = 2;
 
 impl Arena {
-    /// A new one; it lives as long as the process.
+    /// Returns a new one; it lives as long as the process.
     ///
     /// # Errors
     /// If jemalloc has no more arenas.
@@ -68,7 +68,7 @@ impl Arena {
         "thread.arena\0".name().write(self.index).map_err(failed)
     }
 
-    /// How many bytes it held at the last [`refresh`].
+    /// Returns how many bytes it held at the last [`refresh`].
     ///
     /// # Errors
     /// If the counters can't be read.

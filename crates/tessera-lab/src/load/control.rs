@@ -110,7 +110,7 @@ pub(super) struct Ran {
     pub(super) process_cpu: Duration,
 }
 
-/// An address for a server whose port the system chooses.
+/// Returns an address for a server whose port the system chooses.
 pub(super) fn any_port(address: IpAddr) -> SocketAddr {
     SocketAddr::new(address, 0)
 }

@@ -18,8 +18,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// All that the options ask for: of each round-trip time each variant under each load, before the next variant.
-    /// The suite is the paper's, and one-time keys are in the server's memory.
+    /// Returns all that the options ask for: of each round-trip time each variant under each load, before the next
+    /// variant. The suite is the paper's, and one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let variants: Vec<_> =
             Variant::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();
@@ -48,7 +48,7 @@ impl Plan {
         self.rtt.as_secs_f64() * 1e3
     }
 
-    /// How many connections all of them make.
+    /// Returns how many connections all of them make.
     pub(super) fn connections(&self) -> usize {
         self.users * self.reconnections
     }

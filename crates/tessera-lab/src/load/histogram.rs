@@ -24,7 +24,7 @@ impl Histogram {
         *self.counts.entry(bucket(time.as_nanos() as f64 / 1e3)).or_default() += 1;
     }
 
-    /// How many samples there are.
+    /// Returns how many samples there are.
     pub(crate) fn count(&self) -> u64 {
         self.counts.values().copied().fold(0, u64::saturating_add)
     }
@@ -41,7 +41,7 @@ impl Histogram {
     }
 }
 
-/// The bucket of a time in µs.
+/// Returns the bucket of a time in µs.
 fn bucket(us: f64) -> u16 {
     (us.max(1.0).ln() / WIDTH.ln()).floor() as u16
 }

@@ -195,7 +195,7 @@ impl Stand {
     }
 }
 
-/// The processes of both ends.
+/// Returns the processes of both ends.
 fn processes(link: &Link) -> Result<[Process; 2], LabError> {
     let start = |end| Process::start_program(endpoint::name(end), ARGUMENTS, link, end);
     Ok([start(End::Client)?, start(End::Server)?])

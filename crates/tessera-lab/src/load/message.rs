@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use crate::registration::{Exchange, FIELDS, LOCAL_BREAKOUT};
 
-/// How long the request of an exchange is.
+/// Returns how long the request of an exchange is.
 pub(super) fn request_len(exchange: u8) -> Option<usize> {
     find(exchange).map(|exchange| FIELDS + exchange.request.len())
 }
 
-/// How long its response is.
+/// Returns how long its response is.
 pub(super) fn response_len(exchange: u8) -> Option<usize> {
     find(exchange).map(|exchange| FIELDS + exchange.response.len())
 }
@@ -28,7 +28,7 @@ pub(super) const LONGEST: usize = FIELDS + 680;
 /// clock. The server's application reads both.
 pub(super) const HEAD: usize = 9;
 
-/// The request of an exchange, which there is.
+/// Returns the request of an exchange, which there is.
 pub(super) fn request(exchange: u8, wanted: Duration) -> Vec<u8> {
     let mut request = vec![b'.'; request_len(exchange).unwrap_or(HEAD)];
     request[0] = exchange;

@@ -44,7 +44,7 @@ impl Options {
     /// Of storms: from Seoul to Los Angeles and back.
     pub const STORM_RTT: Duration = Duration::from_millis(134);
 
-    /// The round-trip times of one kind of load.
+    /// Returns the round-trip times of one kind of load.
     pub(super) fn rtts(&self, kind: Kind) -> Vec<Duration> {
         let default = match kind {
             Kind::Users => Self::USERS_RTT,

@@ -103,7 +103,7 @@ impl Cell {
     }
 }
 
-/// The growth of each row at each round-trip time, by the cells that succeeded.
+/// Returns the growth of each row at each round-trip time, by the cells that succeeded.
 pub(crate) fn growth(cells: &[Cell]) -> Vec<Growth> {
     let of_users = |cell: &&Cell| cell.kind == Kind::Users && cell.succeeded();
     let mut found: Vec<Growth> = Vec::new();

@@ -6,7 +6,7 @@ use crate::components::{Components, Memory};
 use crate::experiment::number;
 use crate::variants::Variant;
 
-/// The head of the table of cells at one round-trip time.
+/// Formats the head of the table of cells at one round-trip time.
 pub(super) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
@@ -92,7 +92,7 @@ pub(super) fn growth(growth: &[Growth]) -> String {
     table
 }
 
-/// The table of the memory of one connection.
+/// Formats the table of the memory of one connection.
 pub(super) fn memory(memory: &[Memory]) -> String {
     if memory.is_empty() {
         return String::new();
@@ -127,7 +127,7 @@ pub(super) fn memory(memory: &[Memory]) -> String {
     table
 }
 
-/// A cell that was not run.
+/// Formats a cell that was not run.
 pub(super) fn not_run(cell: &NotRun) -> String {
     let (row, kind, users) = (row(&cell.variant), cell.kind.name(), cell.users);
     format!("{row:<52} {kind:<6} {users:>6} not run: {}", cell.reason)

@@ -65,7 +65,7 @@ pub(crate) fn during<O: Observer, R>(
     result
 }
 
-/// The client's configuration, with everything in it observed.
+/// Returns the client's configuration, with everything in it observed.
 ///
 /// A provider lives as long as the process: each call leaks about a kilobyte.
 pub(crate) fn client<O: Observer>(mut config: ClientConfig, by: &'static O) -> ClientConfig {
@@ -75,7 +75,7 @@ pub(crate) fn client<O: Observer>(mut config: ClientConfig, by: &'static O) -> C
     config
 }
 
-/// The server's configuration, with everything in it observed, stores included; see [`client`].
+/// Returns the server's configuration, with everything in it observed, stores included; see [`client`].
 pub(crate) fn server<O: Observer>(mut config: ServerConfig, by: &'static O) -> ServerConfig {
     config.provider = provider::observed(&config.provider, by);
     config.credentials = credentials(config.credentials, by);

@@ -10,7 +10,7 @@ pub(crate) struct Axis {
 const INTERVALS: f64 = 6.0;
 
 impl Axis {
-    /// An axis for values up to `largest`.
+    /// Creates an axis for values up to `largest`.
     pub(crate) fn up_to(largest: f64) -> Self {
         let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
         let magnitude = 10_f64.powf((largest / INTERVALS).log10().floor());
@@ -32,7 +32,7 @@ impl Axis {
         value <= self.end
     }
 
-    /// The round values along the axis.
+    /// Returns the round values along the axis.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> {
         let count = (self.end / self.step).round() as u32;
         (0..=count).map(|tick| f64::from(tick) * self.step)

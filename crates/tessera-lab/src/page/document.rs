@@ -92,7 +92,7 @@ fn congestion(link: &LinkReport) -> String {
     }
 }
 
-/// The way to each section, by its id and title, and to the samples: a page is long on a phone.
+/// Formats the way to each section, by its id and title, and to the samples: a page is long on a phone.
 pub(crate) fn contents(sections: &[(String, String)]) -> String {
     let links = sections.iter().map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n"));
     format!(
@@ -101,7 +101,7 @@ pub(crate) fn contents(sections: &[(String, String)]) -> String {
     )
 }
 
-/// The JSON report, and a button that saves it.
+/// Returns the JSON report, and a button that saves it.
 fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<String> {
     // Nothing in it may end the element that holds it.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");

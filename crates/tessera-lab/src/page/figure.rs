@@ -86,8 +86,8 @@ impl Figure<'_> {
     }
 }
 
-/// A figure around its content: title, which lane is which (by name, by colour, and by their
-/// order), and a note.
+/// Formats a figure around its content: title, which lane is which (by name, by colour, and by their order), and a
+/// note.
 pub(crate) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> String {
     let lanes = lanes
         .iter()
@@ -102,7 +102,7 @@ pub(crate) fn frame(title: &str, lanes: &[&str], note: &str, content: &str) -> S
     )
 }
 
-/// The numbers below a horizontal axis.
+/// Formats the numbers below a horizontal axis.
 pub(crate) fn ticks(axis: &Axis) -> String {
     let ticks = axis.ticks().map(|tick| {
         let place = axis.place(tick) * 100.0;

@@ -31,7 +31,7 @@ impl LaneData {
         Self::Samples { samples, median, extent }
     }
 
-    /// How far the axis should reach.
+    /// Returns how far the axis should reach.
     pub(crate) fn extent(&self) -> f64 {
         match self {
             Self::Samples { extent, .. } => *extent,
@@ -65,8 +65,8 @@ impl LaneData {
     }
 }
 
-/// All samples, unless some are so far away that the others would become one line, as lost packets
-/// make them: then the axis ends near the median.
+/// Returns all samples, unless some are so far away that the others would become one line, as lost packets make them:
+/// then the axis ends near the median.
 fn extent(samples: &[f64], median: Option<&Median>) -> f64 {
     const NEAR: f64 = 1.6;
     let largest = samples.iter().copied().fold(0.0, f64::max);

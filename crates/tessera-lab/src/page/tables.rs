@@ -34,7 +34,7 @@ pub(crate) fn numbers(caption: &str, columns: &[&str], rows: &[Row]) -> String {
     )
 }
 
-/// A median and its interval, as a cell.
+/// Formats a median and its interval, as a cell.
 pub(crate) fn cell(median: Option<Median>) -> String {
     let Some(Median { value, interval }) = median else { return words::NOTHING.to_owned() };
     let interval = interval.map_or_else(String::new, |(low, high)| {

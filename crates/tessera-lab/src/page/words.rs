@@ -33,7 +33,7 @@ pub(crate) fn short(number: f64) -> String {
     }
 }
 
-/// A rate, in the unit that makes it short.
+/// Formats a rate, in the unit that makes it short.
 pub(crate) fn rate(bits: u64) -> String {
     match bits {
         ..1_000 => format!("{bits} bit/s"),

@@ -65,7 +65,7 @@ pub struct Thread {
     pub stack_pointer: Option<u64>,
 }
 
-/// The threads of a process, in the order of their numbers.
+/// Returns the threads of a process, in the order of their numbers.
 pub(super) fn threads(process: u32) -> io::Result<Vec<Thread>> {
     let mut threads = Vec::new();
     for entry in fs::read_dir(format!("/proc/{process}/task"))?.flatten() {

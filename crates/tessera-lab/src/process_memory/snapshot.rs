@@ -103,8 +103,8 @@ impl Snapshot {
         Place::of(address, &self.mappings, &self.threads)
     }
 
-    /// The return addresses that stand near an address of a stack, above it, with their distances from
-    /// it in bytes: whose frames were there.
+    /// Returns the return addresses that stand near an address of a stack, above it, with their distances from it in
+    /// bytes: whose frames were there.
     #[must_use]
     pub fn callers(&self, address: u64) -> Vec<(u64, String)> {
         let first = address & !7;
@@ -128,13 +128,13 @@ impl Snapshot {
         segment.bytes.get((address - segment.address) as usize..)?.get(..len)
     }
 
-    /// The threads that the process had.
+    /// Returns the threads that the process had.
     #[must_use]
     pub fn threads(&self) -> &[Thread] {
         &self.threads
     }
 
-    /// How many bytes were read that aren't in pages of zeros.
+    /// Returns how many bytes were read that aren't in pages of zeros.
     #[must_use]
     pub fn len(&self) -> usize {
         self.segments.iter().map(|segment| segment.bytes.len()).sum()

@@ -94,7 +94,7 @@ fn median(pairs: &[Pair], value: impl Fn(&Pair) -> u64) -> u64 {
     median.map_or(0, |median| median.value.round() as u64)
 }
 
-/// The median of something at each side.
+/// Returns the median of something at each side.
 fn sides(pairs: &[Pair], value: impl Fn(&Cost) -> f64) -> Sides<u64> {
     let median = |side: fn(&Pair) -> &Cost| {
         let median = Median::of(pairs.iter().map(|pair| value(side(pair))));

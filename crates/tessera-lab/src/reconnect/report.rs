@@ -40,7 +40,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The way that was measured.
+    /// Returns the way that was measured.
     pub(crate) fn way(&self) -> Way {
         let Self { mode, kx, ticket_key, continuation, fast_open, .. } = *self;
         Way { mode, kx, ticket_key, continuation, fast_open: fast_open.is_some() }

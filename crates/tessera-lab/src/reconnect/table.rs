@@ -7,7 +7,7 @@ use crate::experiment::{number, spread};
 use crate::statistics::Median;
 use crate::ways::{Agreement, OneTimeKind, Way};
 
-/// The head of the table of costs at one round-trip time.
+/// Formats the head of the table of costs at one round-trip time.
 pub(crate) fn head(rtt_ms: f64) -> String {
     let rtt = format!("round-trip time {rtt_ms} ms");
     format!(
@@ -31,7 +31,7 @@ pub(crate) fn head(rtt_ms: f64) -> String {
     )
 }
 
-/// A row of the table of costs.
+/// Formats a row of the table of costs.
 pub(crate) fn costs(row: &Row) -> String {
     let ms = |value: fn(&Sample) -> f64| {
         let median = Median::of(row.samples.iter().map(|sample| value(sample) / 1e3));

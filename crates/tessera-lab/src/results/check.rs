@@ -60,7 +60,7 @@ fn roaming_cell(cell: &Cell) -> Checked {
     times.try_for_each(|us| time("a registration", us))
 }
 
-/// All times of a sample that are there.
+/// Returns all times of a sample that are there.
 fn times(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
     let Sample { send_us, receive_us, tcp_us, first_byte_us, handshake_us, .. } = *sample;
     let Sample { response_us, client_engine_us, server_engine_us, .. } = *sample;

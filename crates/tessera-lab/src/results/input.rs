@@ -76,12 +76,12 @@ impl Inputs {
         Ok(Self { roaming, load, traffic })
     }
 
-    /// The names of the reports that are not there.
+    /// Returns the names of the reports that are not there.
     pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
         self.files().filter_map(|(name, there)| (!there).then_some(name))
     }
 
-    /// The names of the reports that are there.
+    /// Returns the names of the reports that are there.
     pub(super) fn there(&self) -> impl Iterator<Item = &'static str> {
         self.files().filter_map(|(name, there)| there.then_some(name))
     }
@@ -91,7 +91,7 @@ impl Inputs {
         FILES.into_iter().zip(there)
     }
 
-    /// The cells of `roaming` that went through this, with the paper's suite and keys in memory, over links
+    /// Returns the cells of `roaming` that went through this, with the paper's suite and keys in memory, over links
     /// that only have a round-trip time; in the order of the report.
     pub(super) fn plain(&self, through: Through) -> impl Iterator<Item = &Cell> {
         self.usual(through).filter(|cell| is_plain(cell))
@@ -105,7 +105,7 @@ impl Inputs {
         })
     }
 
-    /// The cells of `roaming` that went through this.
+    /// Returns the cells of `roaming` that went through this.
     pub(super) fn cells(&self, through: Through) -> impl Iterator<Item = &Cell> {
         let cells = self.roaming.iter().flat_map(|roaming| &roaming.cells);
         cells.filter(move |cell| cell.name.through == through)
@@ -117,7 +117,7 @@ pub(super) fn is_plain(cell: &Cell) -> bool {
     cell.name.link.loss == 0.0 && cell.name.link.congestion == 0.0
 }
 
-/// The variants of some cells, each once, in their order.
+/// Returns the variants of some cells, each once, in their order.
 pub(super) fn variants<'c>(cells: impl IntoIterator<Item = &'c Cell>) -> Vec<Variant> {
     let mut found = Vec::new();
     for cell in cells {
@@ -133,7 +133,7 @@ pub(super) fn asked(cell: &LoadCell) -> u64 {
     (cell.users * cell.reconnections) as u64
 }
 
-/// The share of the reconnections of a cell of `load` that succeeded.
+/// Returns the share of the reconnections of a cell of `load` that succeeded.
 pub(super) fn success_of_load(cell: &LoadCell) -> f64 {
     1.0 - cell.failed as f64 / asked(cell) as f64
 }
@@ -144,7 +144,7 @@ pub(super) fn success(cell: &Cell) -> f64 {
     succeeded / (succeeded + f64::from(cell.failed))
 }
 
-/// A file of a directory, if it is there.
+/// Returns a file of a directory, if it is there.
 pub(super) fn text(directory: &Path, name: &str) -> Result<Option<String>, LabError> {
     match fs::read_to_string(directory.join(name)) {
         Ok(text) => Ok(Some(text)),

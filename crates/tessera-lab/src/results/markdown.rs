@@ -6,7 +6,7 @@ use super::table::Table;
 const NOT_RECORDED: &str = "not recorded yet\n";
 const END: &str = "<!-- end of table -->";
 
-/// A table.
+/// Formats a table.
 pub(super) fn of(table: Option<&Table>) -> String {
     let Some(Table { caption, columns, rows }) = table else { return NOT_RECORDED.to_owned() };
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));

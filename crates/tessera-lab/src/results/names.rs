@@ -33,7 +33,7 @@ pub(super) fn full(one: &Variant) -> String {
     format!("{}, {}, {}", variant(one), one.suite.number(), one.store.name())
 }
 
-/// A group, as tables name it.
+/// Returns a group, as tables name it.
 fn group(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::X25519 => "X25519",

@@ -29,8 +29,8 @@ pub(super) fn known_quantile(times: &Histogram, share: f64) -> Option<f64> {
     (beyond > 1.0 - 1e-9).then(|| times.quantile(share)).flatten()
 }
 
-/// The median of a histogram with its 95 % confidence interval, as wide as its buckets make it: a time is known to half a
-/// percent. There is none of fewer than six samples.
+/// Returns the median of a histogram with its 95 % confidence interval, as wide as its buckets make it: a time is known
+/// to half a percent. There is none of fewer than six samples.
 pub(super) fn median_of(times: &Histogram) -> Option<Median> {
     const BUCKET: f64 = 1.005;
     let count = usize::try_from(times.count()).ok()?;
@@ -40,34 +40,34 @@ pub(super) fn median_of(times: &Histogram) -> Option<Median> {
     Some(Median { value: times.quantile(0.5)?, interval })
 }
 
-/// The median of a field, with how far it may be off.
+/// Formats the median of a field, with how far it may be off.
 pub(super) fn spread(cell: &Cell, field: Field) -> String {
     median(cell, field).map_or_else(nothing, |median| experiment::spread(&median))
 }
 
-/// A number that may be missing.
+/// Formats a number that may be missing.
 pub(super) fn short(value: Option<f64>) -> String {
     value.map_or_else(nothing, experiment::number)
 }
 
-/// A ratio.
+/// Formats a ratio.
 pub(super) fn factor(value: Option<f64>) -> String {
     value.map_or_else(nothing, |value| format!("{value:.2}×"))
 }
 
-/// A share, in percent.
+/// Formats a share, in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A share of connections that succeeded, in percent. Only all of them are 100 %.
+/// Formats a share of connections that succeeded, in percent. Only all of them are 100 %.
 pub(super) fn success(share: f64) -> String {
     // 0.9993 · 10,000 is a little less than 9,993.
     let percent = (share * 1e4 + 1e-6).floor() / 100.0;
     format!("{percent:.2} %")
 }
 
-/// A count of bytes.
+/// Formats a count of bytes.
 pub(super) fn bytes(value: Option<f64>) -> String {
     value.map_or_else(nothing, |value| format!("{value:.0}"))
 }

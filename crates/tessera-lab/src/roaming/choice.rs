@@ -108,7 +108,7 @@ impl Field {
         }
     }
 
-    /// All values that cells have, in the order of the grid.
+    /// Returns all values that cells have, in the order of the grid.
     fn values(self, cells: &[CellName]) -> Vec<String> {
         let mut values = Vec::new();
         for value in cells.iter().map(|cell| self.of(cell)) {

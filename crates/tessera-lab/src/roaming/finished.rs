@@ -37,7 +37,7 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     Ok(name)
 }
 
-/// All that was measured of a reconnection.
+/// Returns all that was measured of a reconnection.
 fn all(sample: &Sample) -> impl Iterator<Item = f64> + use<> {
     let Sample { send_us, receive_us, tcp_us, first_byte_us, handshake_us, response_us, .. } =
         *sample;

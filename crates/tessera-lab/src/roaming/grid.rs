@@ -83,7 +83,7 @@ impl LinkName {
         self.rtt_ms > 0.0 || self.loss > 0.0 || self.congestion > 0.0
     }
 
-    /// The link's parameters; random numbers start at this seed.
+    /// Returns the link's parameters; random numbers start at this seed.
     pub(crate) fn parameters(&self, seed: u64) -> LinkParameters {
         let Self { loss, loss_burst, congestion, .. } = *self;
         LinkParameters {

@@ -13,7 +13,7 @@ pub(super) fn is_under_another_head(last: &CellName, name: &CellName) -> bool {
     last.through != name.through || last.link != name.link
 }
 
-/// The head of the rows of one link.
+/// Formats the head of the rows of one link.
 pub(super) fn head(name: &CellName) -> String {
     let through = match name.through {
         Through::Engine => "in memory".to_owned(),
@@ -61,7 +61,7 @@ fn way(variant: &Variant) -> String {
     )
 }
 
-/// A row.
+/// Formats a row.
 pub(super) fn row(cell: &Cell) -> String {
     let (_, unit) = unit(&cell.name);
     let median = |value: fn(&Sample) -> Option<f64>| {

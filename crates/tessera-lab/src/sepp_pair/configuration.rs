@@ -63,12 +63,12 @@ impl PairFiles {
         Ok(Self { files, visited })
     }
 
-    /// The configuration of a SEPP.
+    /// Returns the configuration of a SEPP.
     pub(super) fn of(&self, operator: Operator) -> PathBuf {
         self.files.path(&format!("{}.toml", operator.name))
     }
 
-    /// Where all of them are.
+    /// Returns where all of them are.
     pub(super) fn directory(&self) -> PathBuf {
         self.files.path("")
     }

@@ -15,8 +15,8 @@ pub(crate) struct SeppOption {
 }
 
 impl SeppOption {
-    /// The option of a SEPP that is this variant. Modes and stores are a SEPP's settings; groups and suite are not:
-    /// two of them agree on the first that both have.
+    /// Returns the option of a SEPP that is this variant. Modes and stores are a SEPP's settings; groups and suite are
+    /// not: two of them agree on the first that both have.
     ///
     /// # Errors
     /// [`LabError::Options`] if no SEPP connects like this, with the reason.
@@ -35,7 +35,7 @@ impl SeppOption {
         kx == agreed && suite == SUITE && mode != Mode::ZeroRttFsPsk
     }
 
-    /// The letter by which a SEPP counts connections like this.
+    /// Returns the letter by which a SEPP counts connections like this.
     pub(super) fn letter(&self) -> &'static str {
         match self.mode {
             Mode::Full => "a",
@@ -65,7 +65,7 @@ impl SeppOption {
 const HYBRID: Agreement = Agreement::X25519MlKem768;
 const SUITE: Suite = Suite::Aes128GcmSha256;
 
-/// Why no SEPP connects like this.
+/// Returns why no SEPP connects like this.
 fn contradiction(variant: Variant, has_etcd: bool) -> Option<&'static str> {
     let Variant { mode, kx, ticket_key, continuation, store, suite, .. } = variant;
     let of_mode = match mode {

@@ -134,7 +134,7 @@ impl SeppProcess {
         Ok(())
     }
 
-    /// The processor time that it has used, with the kernel's work for it.
+    /// Returns the processor time that it has used, with the kernel's work for it.
     pub(super) fn processor_time(&self) -> Result<Duration, LabError> {
         let clock = ClockId::pid_cpu_clock_id(self.pid).and_then(clock_gettime);
         let failed = LabError::system(format!("reading the processor time of the {}", self.name));
@@ -182,7 +182,7 @@ impl Drop for SeppProcess {
 pub(super) struct Counts(String);
 
 impl Counts {
-    /// The sum of the series of this metric that have all these labels.
+    /// Returns the sum of the series of this metric that have all these labels.
     pub(super) fn of(&self, metric: &str, labels: &[(&str, &str)]) -> u64 {
         let series = self.0.lines().filter_map(|line| {
             let (series, value) = line.rsplit_once(' ')?;

@@ -101,7 +101,7 @@ impl Stage {
         self.count(&pair)
     }
 
-    /// How often both sites together executed a request.
+    /// Returns how often both sites together executed a request.
     fn count(&mut self, pair: &Pair) -> Result<u32, LabError> {
         let mut executions = 0;
         for at in [At::Home, At::Away] {

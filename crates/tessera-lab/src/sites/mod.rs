@@ -97,7 +97,7 @@ fn check_site_rtts(options: &Options) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The round-trip times between the sites to measure at.
+/// Returns the round-trip times between the sites to measure at.
 fn site_rtts(options: &Options, network: &Network) -> Result<Vec<Duration>, LabError> {
     const DEFAULT: Duration = Duration::from_millis(20);
     let emulates = network.kind() == LinkKind::Tun;

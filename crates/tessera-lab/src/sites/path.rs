@@ -13,7 +13,7 @@ pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
 /// The least, in milliseconds: a busy machine takes its time, and is not a silent home.
 pub(crate) const LEAST_PATIENCE_MS: u64 = 200;
 
-/// How long a site waits for an acknowledgement, with this round-trip time between the sites.
+/// Returns how long a site waits for an acknowledgement, with this round-trip time between the sites.
 pub(crate) fn patience(site_rtt: Duration) -> Duration {
     (site_rtt * PATIENCE_IN_RTTS).max(Duration::from_millis(LEAST_PATIENCE_MS))
 }
@@ -59,7 +59,7 @@ impl Path {
         }
     }
 
-    /// How the client connects.
+    /// Returns how the client connects.
     pub(crate) fn way(self) -> Way {
         let kx = Some(Agreement::X25519);
         match self {
@@ -80,7 +80,7 @@ impl Path {
         }
     }
 
-    /// Where it connects to.
+    /// Returns where it connects to.
     pub(crate) fn at(self) -> At {
         if self == Self::Home { At::Home } else { At::Away }
     }

@@ -120,7 +120,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The home's process.
+    /// Returns the home's process.
     pub(super) fn home(&mut self) -> &mut Process {
         match self.at {
             At::Home => &mut self.bench.server,
@@ -128,7 +128,7 @@ impl Stage {
         }
     }
 
-    /// Where a site listens.
+    /// Returns where a site listens.
     pub(super) fn address(&self, at: At) -> SocketAddr {
         if self.at == at { self.bench.address } else { self.elsewhere.address }
     }

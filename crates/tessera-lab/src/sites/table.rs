@@ -7,7 +7,7 @@ use crate::control::EarlyDataOutcome;
 use crate::experiment::spread;
 use crate::statistics::Median;
 
-/// The head of the table at one pair of round-trip times.
+/// Formats the head of the table at one pair of round-trip times.
 pub(super) fn head(rtt: Duration, site_rtt: Duration) -> String {
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     format!(
@@ -25,7 +25,7 @@ pub(super) fn head(rtt: Duration, site_rtt: Duration) -> String {
     )
 }
 
-/// A row of the table.
+/// Formats a row of the table.
 pub(super) fn row(row: &Row) -> String {
     let ms = |value: fn(&Sample) -> Option<f64>| {
         let median = Median::of(row.samples.iter().filter_map(value).map(|us| us / 1e3));

@@ -42,18 +42,18 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// An end that has done nothing yet. It leaks some kilobytes with its first configuration: make one for
+    /// Creates an end that has done nothing yet. It leaks some kilobytes with its first configuration: make one for
     /// each end of a process, and use it for all connections.
     pub(crate) fn new() -> Self {
         Self { tally: Box::leak(Box::new(Tally::new())) }
     }
 
-    /// The client's configuration, timed.
+    /// Returns the client's configuration, timed.
     pub(crate) fn client(&self, config: ClientConfig) -> ClientConfig {
         observed::client(config, self.tally)
     }
 
-    /// The server's configuration, timed, with its stores.
+    /// Returns the server's configuration, timed, with its stores.
     pub(crate) fn server(&self, config: ServerConfig) -> ServerConfig {
         observed::server(config, self.tally)
     }

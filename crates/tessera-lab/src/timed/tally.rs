@@ -48,7 +48,7 @@ impl Tally {
         Self { sums: Default::default(), now, clock_cost: cost_of(now) }
     }
 
-    /// How often an operation ended since the last call, and the nanoseconds that these took.
+    /// Returns how often an operation ended since the last call, and the nanoseconds that these took.
     pub(super) fn take(&self, operation: Operation) -> (u64, u64) {
         let Sum { count, nanos } = &self.sums[operation.index()];
         (count.swap(0, Ordering::Relaxed), nanos.swap(0, Ordering::Relaxed))

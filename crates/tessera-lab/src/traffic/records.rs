@@ -57,7 +57,7 @@ impl Direction {
         self.early.is_empty() && self.pending.is_empty()
     }
 
-    /// How far a number lies ahead of the next one; sequence numbers wrap (RFC 9293 §3.4).
+    /// Returns how far a number lies ahead of the next one; sequence numbers wrap (RFC 9293 §3.4).
     fn ahead(&self, sequence: u32) -> Option<i32> {
         Some(sequence.wrapping_sub(self.next?).cast_signed())
     }
@@ -101,7 +101,7 @@ mod tests {
         record
     }
 
-    /// A direction whose first byte has this number.
+    /// Returns a direction whose first byte has this number.
     fn direction(first: u32) -> Direction {
         let mut direction = Direction::default();
         direction.begin(first.wrapping_sub(1));

@@ -4,7 +4,7 @@ use super::report::Flow;
 use crate::variants::{Store, Suite, Variant};
 use crate::ways::{Mode, Way};
 
-/// A flow of this mode.
+/// Returns a flow of this mode.
 pub(crate) fn flow(mode: Mode, sizes_and_times: Vec<(i64, u64)>) -> Flow {
     let way = Way::all(&[mode])[0];
     Flow {

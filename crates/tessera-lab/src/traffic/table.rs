@@ -88,7 +88,7 @@ Key exchanges (X25519, X25519MLKEM768) and, in (e), kinds of one-time keys take 
 An observer who also reads the ClientHello needs no classifier: that a PSK and early data are offered
 stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).";
 
-/// The tables of one link and one padding.
+/// Returns the tables of one link and one padding.
 pub(super) fn settings(confusion: &Confusion) -> impl Iterator<Item = &[ConfusionTable]> {
     confusion.tables.chunk_by(|a, b| a.rtt_ms == b.rtt_ms && a.padding == b.padding)
 }
@@ -98,12 +98,12 @@ pub(super) fn padding(padding: Option<u16>) -> String {
     padding.map_or_else(|| "none".to_owned(), |padding| padding.to_string())
 }
 
-/// An option as the paper writes it.
+/// Formats an option as the paper writes it.
 pub(super) fn letter(option: PaperOption) -> String {
     format!("({})", option.letter())
 }
 
-/// A share with its interval, in percent.
+/// Formats a share with its interval, in percent.
 pub(super) fn accuracy(table: &ConfusionTable) -> String {
     let (low, high) = table.interval;
     format!("{:.1} ({:.0}–{:.0})", table.accuracy * 1e2, low * 1e2, high * 1e2)

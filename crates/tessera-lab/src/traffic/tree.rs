@@ -76,7 +76,7 @@ impl Tree {
     }
 }
 
-/// The question whose answers are the least mixed; `None` if none makes them less mixed than they are.
+/// Returns the question whose answers are the least mixed; `None` if none makes them less mixed than they are.
 fn best_question(examples: &[&Example], classes: usize) -> Option<Question> {
     let numbers = examples.first().map_or(0, |example| example.numbers.len());
     let all = counts(examples, classes);
@@ -119,7 +119,7 @@ fn mixture(counts: &[usize], examples: usize) -> f64 {
     examples as f64 - squares / (examples as f64).max(1.0)
 }
 
-/// The first of the most frequent classes.
+/// Returns the first of the most frequent classes.
 pub(crate) fn most_frequent(counts: &[usize]) -> usize {
     let most = counts.iter().max().copied().unwrap_or(0);
     counts.iter().position(|count| *count == most).unwrap_or(0)

@@ -17,7 +17,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// The next connection to this server.
+    /// Returns the next connection to this server.
     pub(super) fn new(server: SocketAddrV4) -> Self {
         Self {
             server,

@@ -70,12 +70,12 @@ impl Wired {
         Ok(Self { observer, listener, address, link })
     }
 
-    /// The link between the ends.
+    /// Returns the link between the ends.
     pub(crate) fn link(&self) -> &Link {
         &self.link
     }
 
-    /// Where the server listens.
+    /// Returns where the server listens.
     pub(crate) fn address(&self) -> SocketAddrV4 {
         self.address
     }
@@ -134,7 +134,7 @@ impl Wired {
         self.observer.look(watched).map_err(LabError::system(OBSERVING))
     }
 
-    /// A socket at the client's end, not connected yet: connecting is part of the flow.
+    /// Returns a socket at the client's end, not connected yet: connecting is part of the flow.
     fn socket(&self) -> io::Result<TcpStream> {
         at(&self.link, End::Client, || {
             let flags = SockFlag::SOCK_CLOEXEC;
@@ -164,7 +164,7 @@ impl Wired {
 
 const OBSERVING: &str = "observing packets";
 
-/// How long sockets wait.
+/// Returns how long sockets wait.
 fn patience() -> TimeVal {
     TimeVal::seconds(PATIENCE.as_secs().try_into().unwrap_or(i64::MAX))
 }

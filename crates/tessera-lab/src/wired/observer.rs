@@ -62,7 +62,7 @@ impl Observer {
         Ok(())
     }
 
-    /// The length of the next packet, and when the kernel saw it.
+    /// Returns the length of the next packet, and when the kernel saw it.
     fn next(&mut self) -> io::Result<Option<(usize, Duration)>> {
         let mut room = [IoSliceMut::new(&mut self.packet)];
         let fd = self.socket.as_raw_fd();

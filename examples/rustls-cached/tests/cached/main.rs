@@ -58,7 +58,7 @@ impl World {
         self.server.server_config(&config, self.certificates.server_chain())
     }
 
-    /// A complete handshake, of which both ends learn.
+    /// Makes a complete handshake, from which both ends learn.
     #[track_caller]
     fn meet(&self) -> (Came, Ends) {
         self.meet_with(self.client_config(), self.server_config())

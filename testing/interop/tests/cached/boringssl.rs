@@ -67,7 +67,7 @@ fn a_boringssl_client_is_sent_a_hash_by_a_server_that_was_restarted() {
     assert!(peer.ends(), "{}", peer.output());
 }
 
-/// A connection of Tessera's client; how the server's chain came.
+/// Connects by Tessera's client; returns how the server's chain came.
 #[track_caller]
 fn connect(world: &World, address: std::net::SocketAddr) -> Form {
     let mut end = Client::start(&world.client(), to(None), address);

@@ -44,8 +44,8 @@ impl Remembering {
         Arc::new(KnownChains::new(verifier, store))
     }
 
-    /// A connection with the list of either end: how the server saw both certificates travel, or the alert
-    /// that one end sent, and the client's certificate.
+    /// Makes a connection with the list of either end; returns how the server saw both certificates travel, or the
+    /// alert of one end and the form of the client's certificate.
     #[track_caller]
     fn connect(
         &self,

@@ -18,7 +18,7 @@ fn config(world: &World) -> ServerConfig {
     config
 }
 
-/// The path of a session, and that of early data to come with it.
+/// Returns the path of a session, and that of early data to come with it.
 fn session_and_data(world: &World, config: &ServerConfig) -> (String, String) {
     let session = world.pki.directory.path("session.pem");
     let (mut client, mut server) = world.client(config, &["-sess_out", &session]);

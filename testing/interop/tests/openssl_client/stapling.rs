@@ -9,8 +9,7 @@ use crate::{World, talk_and_close};
 /// An OCSPResponse (RFC 6960 §4.2.1): malformedRequest, without more.
 const OCSP: &[u8] = &[0x30, 3, 0x0a, 1, 1];
 
-/// A list with one SCT (RFC 6962 §3.2): version 1, log and time, no extensions, and a signature that is
-/// none.
+/// Returns a list with one SCT (RFC 6962 §3.2): version 1, log and time, no extensions, and a signature that is none.
 fn sct_list() -> Vec<u8> {
     let mut sct = vec![0];
     sct.extend([7; 32]);

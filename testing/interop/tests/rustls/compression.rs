@@ -22,7 +22,7 @@ const ALGORITHMS: [(CertificateCompressionAlgorithm, Theirs); 2] = [
     (CertificateCompressionAlgorithm::BROTLI, (BROTLI_COMPRESSOR, BROTLI_DECOMPRESSOR)),
 ];
 
-/// The identity with the authority's certificate, so that there is something to compress.
+/// Returns the identity with the authority's certificate, so that there is something to compress.
 fn longer(world: &World, identity: &Identity) -> Credential {
     let mut credential = identity.credential();
     credential.chain.push(world.pki.root());

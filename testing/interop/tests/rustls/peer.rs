@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-/// A server for one connection.
+/// Returns a server for one connection.
 pub fn serve(config: &Arc<ServerConfig>, plan: Plan) -> (SocketAddr, JoinHandle<Heard>) {
     serve_and(config, plan, |_| ())
 }
@@ -109,7 +109,7 @@ pub fn serve_and(
     (address, thread)
 }
 
-/// A client.
+/// Returns a client.
 pub fn connect(config: &Arc<ClientConfig>, address: SocketAddr, plan: Plan) -> JoinHandle<Heard> {
     connect_and(config, address, plan, |_| ())
 }

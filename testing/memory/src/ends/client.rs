@@ -33,7 +33,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client of this server.
+    /// Creates a client of this server.
     pub fn new(
         way: Way,
         server: SocketAddr,
@@ -149,7 +149,7 @@ pub async fn run(client: Client, count: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// How many connections the server then sees.
+/// Returns how many connections the server then sees.
 pub fn served(way: Way, count: usize) -> usize {
     if way.is_resumption() { count + count.min(PARALLEL) } else { count }
 }

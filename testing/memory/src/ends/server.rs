@@ -39,7 +39,7 @@ impl Server {
         Ok(Self { listener, acceptor: Acceptor::new(config), marks: Arc::default() })
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

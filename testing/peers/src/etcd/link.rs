@@ -100,7 +100,7 @@ fn forward(mut inside: TcpStream, to: usize, peer: u16, cuts: &Cuts) -> io::Resu
     Ok(())
 }
 
-/// The header of the first request, and whatever came with it.
+/// Returns the header of the first request, and whatever came with it.
 fn read_head(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     let mut buffer = [0; 4096];

@@ -119,7 +119,7 @@ impl Member {
         self.status().is_some()
     }
 
-    /// The id of this member, and of the one that leads.
+    /// Returns the id of this member, and of the one that leads.
     pub(crate) fn status(&self) -> Option<(u64, u64)> {
         let status = self.ask("/v3/maintenance/status", &nothing()).ok()?;
         let id = status["header"]["member_id"].as_str()?.parse().ok()?;

@@ -73,12 +73,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The addresses for clients, `127.0.0.1:port`, one per member.
+    /// Returns the addresses for clients, `127.0.0.1:port`, one per member.
     pub fn endpoints(&self) -> Vec<String> {
         self.members.iter().map(Member::endpoint).collect()
     }
 
-    /// The directory of a member's files.
+    /// Returns the directory of a member's files.
     pub fn data_dir(&self, member: usize) -> PathBuf {
         self.members[member].data_dir()
     }
@@ -177,7 +177,7 @@ impl Cluster {
     }
 }
 
-/// The empty request.
+/// Returns the empty request.
 fn nothing() -> Value {
     json!({})
 }

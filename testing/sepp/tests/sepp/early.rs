@@ -27,7 +27,7 @@ pub(crate) fn warm_up(world: &World) {
     world.between.take();
 }
 
-/// How many first flights the home network took, at whichever instance.
+/// Returns how many first flights the home network took, at whichever instance.
 pub(crate) fn accepted(world: &World) -> u64 {
     let running = world.home.iter().filter(|sepp| sepp.process().is_alive());
     running.map(|sepp| sepp.accepted_early()).sum()

@@ -121,8 +121,8 @@ fn a_flight_from_before_a_rotation_is_processed_once() {
     replay_everywhere(&world);
 }
 
-/// The keys of the ring in etcd that are in use: from `/tessera/ring/k/` to `/tessera/ring/k0`, as etcd's gateway
-/// takes it.
+/// Returns the keys of the ring in etcd that are in use: from `/tessera/ring/k/` to `/tessera/ring/k0`, as etcd's
+/// gateway takes it.
 fn ring_keys() -> Value {
     json!({ "key": "L3Rlc3NlcmEvcmluZy9rLw==", "range_end": "L3Rlc3NlcmEvcmluZy9rMA==" })
 }

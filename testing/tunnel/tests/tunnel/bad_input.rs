@@ -87,7 +87,7 @@ struct Sent {
     ends: bool,
 }
 
-/// The beginning of a ClientHello that never comes whole.
+/// Returns the beginning of a ClientHello that never comes whole.
 fn beginning_of_a_hello() -> Vec<u8> {
     [&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3][..], &[7; 100]].concat()
 }

@@ -83,14 +83,14 @@ impl Stage {
         self.between.take();
     }
 
-    /// How many first flights ended with this verdict, as the client counted.
+    /// Returns how many first flights ended with this verdict, as the client counted.
     #[track_caller]
     pub(crate) fn early(&self, verdict: &str) -> u64 {
         let verdict = format!("verdict=\"{verdict}\"");
         self.client.metric("tessera_tunnel_early_data_total", &[r#"role="client""#, &verdict])
     }
 
-    /// How many connections of programs ended so, as the client counted.
+    /// Returns how many connections of programs ended so, as the client counted.
     #[track_caller]
     pub(crate) fn ended(&self, outcome: &str) -> u64 {
         let outcome = format!("outcome=\"{outcome}\"");
@@ -98,7 +98,7 @@ impl Stage {
     }
 }
 
-/// A server end for the backend, not started.
+/// Returns a server end for the backend, not started.
 pub(crate) fn server(pki: &Pki, backend: &Counting, address: SocketAddr, keeps: Keeps) -> Tunnels {
     let more = match keeps {
         Keeps::Nothing => String::new(),

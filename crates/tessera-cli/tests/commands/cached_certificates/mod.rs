@@ -24,7 +24,7 @@ impl Ends {
         Self { pki: Pki::new(P256), directory: Directory::new() }
     }
 
-    /// The server's directory, or the client's.
+    /// Returns the server's directory, or the client's.
     pub(crate) fn directory(&self, end: &str) -> String {
         self.directory.path(end)
     }

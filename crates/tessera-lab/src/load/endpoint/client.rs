@@ -146,7 +146,7 @@ impl Cell {
     }
 }
 
-/// The next of the connections that are under way.
+/// Returns the next of the connections that are under way.
 async fn next(
     under_way: &mut JoinSet<io::Result<ClientStream<TcpStream>>>,
 ) -> Result<Option<ClientStream<TcpStream>>> {
@@ -156,7 +156,7 @@ async fn next(
     }
 }
 
-/// A full handshake and one exchange, with which the tickets come.
+/// Makes a full handshake and one exchange, which brings the tickets.
 async fn first(cell: &Cell, connector: &Connector) -> io::Result<ClientStream<TcpStream>> {
     let socket = TcpStream::connect(cell.preparation.server).await?;
     socket.set_nodelay(true)?;

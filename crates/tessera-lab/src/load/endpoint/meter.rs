@@ -39,7 +39,7 @@ impl Meter {
         }
     }
 
-    /// A stream's future, counted.
+    /// Measures a stream's future.
     pub(super) async fn of<F: Future>(&self, call: F) -> F::Output {
         let mut call = pin!(call);
         poll_fn(|cx| self.calls.timed(|| call.as_mut().poll(cx))).await

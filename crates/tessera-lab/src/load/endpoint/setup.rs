@@ -20,7 +20,7 @@ pub(super) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<
     Ok(config.checked()?)
 }
 
-/// The server's configuration, with these stores.
+/// Returns the server's configuration, with these stores.
 pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Checked<ServerConfig>> {
     let mut config = (*server_configuration(&row(preparation), stores)?).clone();
     config.suites = vec![preparation.variant.suite.cipher_suite()];

@@ -36,7 +36,7 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
     document(report.experiment, &body, report)
 }
 
-/// The rows of each link, in the order of the report.
+/// Returns the rows of each link, in the order of the report.
 fn links(rows: &[Row]) -> Vec<&[Row]> {
     rows.chunk_by(|a, b| a.rtt_ms == b.rtt_ms).collect()
 }
@@ -88,7 +88,7 @@ fn verdicts(report: &Report) -> String {
     )
 }
 
-/// The costs on one link: figures, and the numbers.
+/// Formats the costs on one link: figures, and the numbers.
 fn link(rows: &[Row]) -> String {
     let rtt = rtt(rows);
     let latency = Figure {
@@ -115,7 +115,7 @@ fn link(rows: &[Row]) -> String {
     )
 }
 
-/// The round-trip time of a link, in milliseconds.
+/// Formats the round-trip time of a link, in milliseconds.
 fn rtt(rows: &[Row]) -> String {
     words::plain(rows.first().map_or(0.0, |row| row.rtt_ms))
 }
@@ -144,7 +144,7 @@ fn sizes(rows: &[Row]) -> String {
     )
 }
 
-/// Every sample of some lanes.
+/// Returns every sample of some lanes.
 fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
     strips(rows, |row| {
         let lanes = lanes.iter().map(|(_, value)| LaneData::of(row.samples.iter().map(value)));
@@ -152,7 +152,7 @@ fn samples(rows: &[Row], lanes: &[Lane]) -> Vec<Strip> {
     })
 }
 
-/// A median that the rows have already, for the client and the server.
+/// Returns a median that the rows have already, for the client and the server.
 fn medians(rows: &[Row], sides: fn(&Row) -> Option<&Sides<u64>>) -> Vec<Strip> {
     strips(rows, |row| {
         let bars =

@@ -24,7 +24,7 @@ const COLUMNS: [&str; 15] = [
     "server heap, bytes",
 ];
 
-/// The costs of some rows at one link.
+/// Formats the costs of some rows at one link.
 pub(super) fn costs(rows: &[Row]) -> String {
     let rtt = words::plain(rows.first().map_or(0.0, |row| row.rtt_ms));
     let caption =

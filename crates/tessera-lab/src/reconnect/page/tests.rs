@@ -22,7 +22,7 @@ fn report(cpu: &str) -> Report {
     }
 }
 
-/// All of them, as usual and begun in the SYN.
+/// Returns all of them, as usual and begun in the SYN.
 fn ways() -> impl Iterator<Item = Way> {
     Way::all(&Mode::ALL).into_iter().flat_map(|way| [way, way.in_syn()])
 }

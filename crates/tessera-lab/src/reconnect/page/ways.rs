@@ -8,7 +8,7 @@ pub(super) fn head(way: &Way) -> String {
     format!("<b>{}</b> <span>{choices}</span>", way.mode.name())
 }
 
-/// A way as a text.
+/// Formats a way as a text.
 pub(super) fn description(way: &Way) -> String {
     [vec![way.mode.name().to_owned()], choices(way)].concat().join(", ")
 }

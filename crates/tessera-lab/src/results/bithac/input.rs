@@ -77,25 +77,25 @@ impl Inputs {
         })
     }
 
-    /// The names of the reports that are not there.
+    /// Returns the names of the reports that are not there.
     pub(super) fn missing(&self) -> impl Iterator<Item = &'static str> {
         let there = [self.bithac.is_some(), self.tls12.is_some()];
         FILES.into_iter().zip(there).filter_map(|(name, there)| (!there).then_some(name))
     }
 
-    /// The cells of a part, in the order of the report.
+    /// Returns the cells of a part, in the order of the report.
     pub(super) fn cells(&self, part: Part) -> impl Iterator<Item = &Cell> {
         let cells = self.bithac.iter().flat_map(|report| &report.cells);
         cells.filter(move |cell| cell.name.part == part)
     }
 
-    /// The cell of a way in place of another's.
+    /// Returns the cell of a way in place of another's.
     pub(super) fn instead(&self, name: &CellName, way: CertificateWay) -> Option<&Cell> {
         let name = CellName { way, ..name.clone() };
         self.bithac.iter().flat_map(|report| &report.cells).find(|cell| cell.name == name)
     }
 
-    /// The bytes of a connection over a link that only has this MTU.
+    /// Returns the bytes of a connection over a link that only has this MTU.
     pub(super) fn bytes(
         &self,
         way: CertificateWay,
@@ -107,7 +107,7 @@ impl Inputs {
         self.instead(&name, way)?.samples.first()
     }
 
-    /// The median of something of a cell, in place of another's.
+    /// Returns the median of something of a cell, in place of another's.
     pub(super) fn median(
         &self,
         name: &CellName,
@@ -144,7 +144,7 @@ impl Inputs {
         self.bithac.iter().flat_map(|report| &report.peaks)
     }
 
-    /// The peak of a way.
+    /// Returns the peak of a way.
     pub(super) fn peak(&self, way: CertificateWay, certificates: Certificates) -> Option<&Peak> {
         self.peaks().find(|peak| (peak.way, peak.certificates) == (way, certificates))
     }

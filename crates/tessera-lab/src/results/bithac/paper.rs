@@ -151,7 +151,7 @@ fn of_tls13(inputs: &Inputs) -> Vec<Compared> {
     rows
 }
 
-/// How much of a full handshake the certificates' bytes as DER are.
+/// Returns how much of a full handshake the certificates' bytes as DER are.
 fn certificates_share(inputs: &Inputs, full: &Sample) -> Option<f64> {
     let chains = &inputs.bithac.as_ref()?.chains;
     let chains = chains.iter().find(|it| it.certificates == Certificates::Rsa2048)?;

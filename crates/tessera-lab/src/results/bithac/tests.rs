@@ -11,7 +11,7 @@ use crate::bithac::{CertificateWay, Certificates, samples};
 use crate::machine::Machine;
 use crate::results::table::Table;
 
-/// How many bytes of handshake the client of a way sends; the server twice as many.
+/// Returns how many bytes of handshake the client of a way sends; the server twice as many.
 fn bytes(way: CertificateWay) -> u64 {
     match way {
         CertificateWay::Full => 1000,

@@ -251,7 +251,7 @@ pub(super) fn traffic(inputs: &Inputs) -> String {
     })
 }
 
-/// A cell's samples.
+/// Returns a cell's samples.
 fn strip(cell: &Cell, fields: &[Field]) -> Strip {
     let variant = &cell.name.variant;
     let name = names::variant(variant);
@@ -266,7 +266,7 @@ fn strip(cell: &Cell, fields: &[Field]) -> Strip {
     }
 }
 
-/// A bar for each value; for one that is missing, none.
+/// Returns a bar for each value; for one that is missing, none.
 fn bars(key: &str, name: &str, values: &[Option<f64>]) -> Strip {
     let bar = |value: f64| LaneData::Bar((value * 10.0).round() / 10.0);
     Strip {

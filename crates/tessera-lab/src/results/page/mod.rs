@@ -167,13 +167,13 @@ fn table(name: &str, title: &str, table: Option<&Table>) -> String {
     caption + &tables::numbers(title, &columns, &rows)
 }
 
-/// A row's name as HTML.
+/// Formats a row's name as HTML.
 fn head(row: &table::Row) -> String {
     let name = escaped(&row.name);
     if row.is_file { format!("<a href=\"{name}\">{name}</a>") } else { name }
 }
 
-/// A section without figures.
+/// Formats a section without figures.
 fn none(_: &Inputs) -> String {
     String::new()
 }

@@ -9,7 +9,7 @@ use crate::statistics::Median;
 use crate::variants::{PaperOption, Store, Suite};
 use crate::ways::Agreement;
 
-/// The paper's total: the sum of both latencies of a sample.
+/// Returns the paper's total: the sum of both latencies of a sample.
 pub(super) fn total(sample: &Sample) -> Option<f64> {
     Some(sample.send_us? + sample.receive_us?)
 }
@@ -134,7 +134,7 @@ pub(super) fn stores(inputs: &Inputs) -> Option<Table> {
     table.unless_empty()
 }
 
-/// The cell of the same way with another suite or store.
+/// Returns the cell of the same way with another suite or store.
 fn other<'a>(inputs: &'a Inputs, cell: &Cell, suite: Suite, store: Store) -> Option<&'a Cell> {
     inputs.cells(Through::Engine).find(|other| {
         let variant = &other.name.variant;

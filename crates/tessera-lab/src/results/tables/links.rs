@@ -72,8 +72,8 @@ fn region(inputs: &Inputs, name: &str) -> Option<Table> {
     table.unless_empty()
 }
 
-/// How many round trips pass until the server's application may have the first byte: TCP's, that of a handshake before
-/// data, and half of one for the request itself.
+/// Returns how many round trips pass until the server's application may have the first byte: TCP's, that of a handshake
+/// before data, and half of one for the request itself.
 fn round_trips(variant: &Variant) -> f64 {
     if variant.way().mode.has_early_data() { 1.5 } else { 2.5 }
 }

@@ -102,7 +102,7 @@ impl Target {
     }
 }
 
-/// The storm: a round trip less, and less work.
+/// Returns the storm: a round trip less, and less work.
 fn storm(inputs: &Inputs) -> Vec<Target> {
     let cell = |of: &dyn Fn(&Variant) -> bool| {
         let mut cells = inputs.load.iter().flat_map(|load| &load.cells);
@@ -148,7 +148,7 @@ fn storm(inputs: &Inputs) -> Vec<Target> {
     targets
 }
 
-/// The server's TLS work of one as a share of another's: over all connections of the storm.
+/// Returns the server's TLS work of one as a share of another's: over all connections of the storm.
 fn work(
     what: String,
     kind: &'static str,
@@ -238,7 +238,7 @@ fn ratio(one: &Median, other: &Median, waited: f64) -> Known {
     ))
 }
 
-/// The exponents of growth.
+/// Returns the exponents of growth.
 fn growth(inputs: &Inputs) -> Vec<Target> {
     let Some(load) = &inputs.load else { return Vec::new() };
     let target = |growth: &Growth| {

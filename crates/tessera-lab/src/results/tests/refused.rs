@@ -8,7 +8,7 @@ use crate::results::input::Inputs;
 /// A change of a report.
 type Change = fn(&mut Value);
 
-/// The report that is refused, and why.
+/// Returns the report that is refused, and why.
 fn refusal(roaming: &Value, load: &Value, traffic: &Value) -> (&'static str, String) {
     let texts = [roaming, load, traffic].map(Value::to_string);
     let inputs = Inputs::of(Some(&texts[0]), Some(&texts[1]), Some(&texts[2]));

@@ -17,7 +17,7 @@ pub(super) struct Distance {
 }
 
 impl Distance {
-    /// The distances of some rows at one link, the nearest first.
+    /// Returns the distances of some rows at one link, the nearest first.
     pub(super) fn all(rows: &[Row]) -> Vec<Self> {
         let mut all: Vec<_> = rows
             .chunk_by(|a, b| a.site_rtt_ms == b.site_rtt_ms)
@@ -92,7 +92,7 @@ fn rounded(ms: f64) -> String {
     if ms < 1.0 { format!("{ms:.2}") } else { format!("{ms:.1}") }
 }
 
-/// A share that is needed, with a space that no line ends at.
+/// Formats a share that is needed, with a space that no line ends at.
 pub(super) fn at_least(share: f64) -> String {
     match (share * 100.0).ceil() {
         100.0.. => "more than 99\u{a0}%".to_owned(),
@@ -142,7 +142,7 @@ fn up_to(distances: &[Distance]) -> String {
     }
 }
 
-/// Where the line through two distances crosses zero; the nearer one if it does not.
+/// Returns where the line through two distances crosses zero; the nearer one if it does not.
 fn crossing(near: &Distance, far: &Distance) -> f64 {
     let (before, after) = (near.later(), far.later());
     if after <= 0.0 {

@@ -92,7 +92,7 @@ fn worth(links: &[&[Row]]) -> String {
     )
 }
 
-/// The first byte over the distance of the sites; one distance makes no line.
+/// Formats the first byte over the distance of the sites; one distance makes no line.
 fn chart(rtt: &str, distances: &[Distance]) -> String {
     if distances.len() < 2 {
         return String::new();
@@ -194,7 +194,7 @@ fn worst(rows: &[Row]) -> Vec<(Path, Option<EarlyDataOutcome>, u32)> {
     paths
 }
 
-/// Every path at one link: a figure, and the numbers.
+/// Returns every path at one link: a figure, and the numbers.
 fn link(rows: &[Row]) -> String {
     let rtt = rtt(rows);
     let figure = Figure {
@@ -246,7 +246,7 @@ fn ms(row: &Row, value: fn(&Sample) -> Option<f64>) -> impl Iterator<Item = f64>
     row.samples.iter().filter_map(value).map(|us| us / 1e3)
 }
 
-/// The round-trip time of a link, in milliseconds.
+/// Formats the round-trip time of a link, in milliseconds.
 fn rtt(rows: &[Row]) -> String {
     words::plain(rows.first().map_or(0.0, |row| row.rtt_ms))
 }

@@ -68,7 +68,7 @@ fn settings(flows: &[Flow]) -> Vec<Setting<'_>> {
     settings
 }
 
-/// The options that are there.
+/// Returns the options that are there.
 fn options(flows: &[&Flow]) -> Vec<PaperOption> {
     let there = |option: &PaperOption| flows.iter().any(|flow| flow.variant.option == *option);
     PaperOption::ALL.into_iter().filter(there).collect()
@@ -152,7 +152,7 @@ fn share(part: usize, all: usize) -> f64 {
     part as f64 / all.max(1) as f64
 }
 
-/// The 95 % confidence interval of a share (Wilson, 1927): it stays within 0 and 1, also for few flows.
+/// Returns the 95 % confidence interval of a share (Wilson, 1927): it stays within 0 and 1, also for few flows.
 fn wilson(part: usize, all: usize) -> (f64, f64) {
     const Z: f64 = 1.959_964;
     if all == 0 {

@@ -41,14 +41,14 @@ const WAYS: [CertificateWay; 12] = [
 
 const MTUS: [u16; 3] = [1500, 576, 127];
 
-/// A table with a column for each way.
+/// Returns a table with a column for each way.
 fn by_way(caption: &str, first: &str) -> Table {
     let names = WAYS.iter().map(|way| way.name());
     let columns: Vec<_> = [first].into_iter().chain(names).collect();
     Table::new(caption, &columns)
 }
 
-/// A number of each way, with its share of the full handshake's.
+/// Returns a number of each way, with its share of the full handshake's.
 fn shares(of: impl Fn(CertificateWay) -> Option<f64>) -> [String; WAYS.len()] {
     let full = of(CertificateWay::Full);
     WAYS.map(|way| match (of(way), ratio(of(way), full)) {
