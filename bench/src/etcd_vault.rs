@@ -1,4 +1,4 @@
-//! The vault in etcd: how long a put and a take are on their way, with three members on this machine.
+//! The vault in etcd: how long a put and a take last, with three members on this machine.
 //!
 //! `cargo run --profile dist --package tessera-bench --bin etcd-vault [COUNT] [DIRECTORY]`
 //!

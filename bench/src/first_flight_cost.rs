@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// So many connections, each with the ticket of the one before.
+/// Makes this many connections, each with the ticket of the one before.
 async fn connections(as_first_flight: bool, count: usize) {
     let (connector, acceptor) = ends();
     for index in 0..=count {
@@ -99,7 +99,7 @@ async fn first_flight(
     read_answer(stream).await
 }
 
-/// To the end: the tickets come before it.
+/// Reads to the end, before which the tickets arrive.
 async fn read_answer(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> Result<()> {
     let mut answer = Vec::with_capacity(64);
     stream.read_to_end(&mut answer).await?;
@@ -119,7 +119,7 @@ async fn serve(acceptor: &Acceptor, far: DuplexStream) -> Result<bool> {
     Ok(is_early)
 }
 
-/// With real cryptography, and the embedded ring and vault.
+/// Returns both ends, with real cryptography, and the embedded ring and vault.
 fn ends() -> (Connector, Acceptor) {
     let provider = tessera_aws_lc::provider();
     let mut client = ClientConfig::new(provider, Arc::new(NullVerifier));

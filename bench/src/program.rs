@@ -1,11 +1,11 @@
-//! The program `tessera` as a child of a benchmark.
+//! Runs the program `tessera` as a child of a benchmark.
 
 use std::io::{BufRead, BufReader, Error, Result};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-/// A server that ends with this value.
+/// A server that is killed when this value is dropped.
 pub struct Served {
     child: Child,
     /// Where it listens.

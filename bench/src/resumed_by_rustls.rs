@@ -24,7 +24,7 @@ impl Default for ResumedByRustls {
 }
 
 impl ResumedByRustls {
-    /// AES-128-GCM and X25519MLKEM768, sealed tickets, one for each connection: as the ways that are compared.
+    /// Uses AES-128-GCM, X25519MLKEM768, and sealed tickets, one per connection, like the compared ways.
     pub fn new() -> Self {
         let provider = Arc::new(CryptoProvider {
             cipher_suites: vec![aws_lc_rs::cipher_suite::TLS13_AES_128_GCM_SHA256],

@@ -46,7 +46,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whose stream an end is.
+/// The library of an end's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stack {
     Tessera,

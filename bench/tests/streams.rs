@@ -59,7 +59,7 @@ fn streams_allocate_nothing_per_record() {
     assert_eq!(counted.count_total, 0, "allocations by {records} records: {counted:?}");
 }
 
-/// Connections whose readers wait all the time, and which were busy.
+/// Connections that were used, and whose readers wait all the time.
 #[test]
 fn an_idle_stream_holds_little() {
     const COUNT: usize = 20;

@@ -19,11 +19,11 @@ pub fn installed(options: &Options) -> Vec<Arc<dyn CertificateCodecFactory>> {
 
 #[derive(Clone, Copy)]
 enum Form {
-    /// Four bytes stand before the message.
+    /// Four bytes precede the message.
     Expanding,
     /// The first two bytes, which are always 0, are left out.
     Shrinking,
-    /// A byte that is another each time stands before the message.
+    /// A byte that is different each time precedes the message.
     Random,
 }
 

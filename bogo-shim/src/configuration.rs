@@ -1,4 +1,4 @@
-//! Flags to configurations.
+//! Converts flags to configurations.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// With one ticket key from `start` on.
+    /// Creates it with one ticket key from `start` on.
     pub fn new(start: Duration) -> Result<Self, String> {
         let provider = provider();
         let ring = TicketKeyRing::new(&provider);
@@ -60,7 +60,7 @@ pub fn client(
     Ok(config)
 }
 
-/// The chooser stands in the configuration too, for the first ClientHello to come to it.
+/// Returns a server's configuration, and the chooser in it, which also gets the first ClientHello.
 pub fn server(
     options: &Options,
     credentials: &Credentials,

@@ -15,8 +15,8 @@ use crate::side::Side;
 
 pub fn run(flags: &Flags) -> Result<(), String> {
     let start = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // Whole milliseconds, as the runner counts a ticket's age: the clock moves by `-resumption-delay` alone,
-    // and the runner wants that very age.
+    // Whole milliseconds, as the runner counts a ticket's age: only `-resumption-delay` advances the clock, and the
+    // runner expects exactly that age.
     let start = start - Duration::from_nanos(u64::from(start.subsec_nanos() % 1_000_000));
     let shared = Shared::new(start)?;
     let mut session = None;
@@ -128,7 +128,7 @@ impl<'f> Exchange<'f> {
                             return self.end_of_stream();
                         }
                     }
-                    // Under `-async` bytes come one by one.
+                    // With `-async`, bytes arrive one by one.
                     let some = if self.options.is_async { 1 } else { received.len() };
                     input.extend_from_slice(&buffer[received.start..received.start + some]);
                     received.start += some;

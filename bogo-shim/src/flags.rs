@@ -5,7 +5,7 @@ use rustls_pki_types::pem::PemObject as _;
 use crate::absent;
 use crate::options::{Compliance, CredentialOptions, Options};
 
-/// Which connections a flag is for.
+/// The connections that a flag applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     Initial,
@@ -269,7 +269,7 @@ impl Options {
 /// Flags for the default behaviour, or for other uses of BoringSSL's own interface.
 const NOTHING_TO_DO: &[&str] = &[
     "-expect-verify-result",
-    // A server's order counts.
+    // A server's order always counts.
     "-server-preference",
     "-use-old-client-cert-callback",
     "-install-ddos-callback",
@@ -301,7 +301,7 @@ const NOTHING_TO_DO: &[&str] = &[
 ];
 
 const NOTHING_TO_DO_WITH_VALUE: &[&str] = &[
-    // The runner's peers are judged by their signatures, not by their chains.
+    // The runner's peers are verified by their signatures, not by their chains.
     "-trust-cert",
     "-min-version",
     "-max-version",

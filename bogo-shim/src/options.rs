@@ -26,7 +26,7 @@ pub struct Options {
     pub expect_sct_list: Option<Vec<u8>>,
     pub cert_compression: bool,
     pub one_cert_compression: Option<u16>,
-    /// The types of certificates that are taken of the peer, and that a client sends.
+    /// The types of certificates that are accepted from the peer, and that a client offers.
     pub accepted_types: Vec<u8>,
     pub available_types: Vec<u8>,
     pub expect_peer_type: Option<u8>,

@@ -18,7 +18,7 @@ pub struct AnyChain {
     /// Rejects all peers, with this alert.
     reject: Option<AlertDescription>,
     later: bool,
-    /// The chain that must come.
+    /// The expected chain.
     expected: Option<String>,
     types: Vec<CertificateType>,
     expected_type: Option<u8>,
@@ -33,7 +33,7 @@ pub struct AnyChain {
 
 impl AnyChain {
     pub fn new(options: &Options) -> Self {
-        // Raw public keys are always judged.
+        // Raw public keys are always verified.
         let raw = options.accepted_types.contains(&CertificateType::RAW_PUBLIC_KEY.0);
         let asked = options.verify_peer || options.is_server || raw;
         // BoringSSL accepts no certificate instead of a PSK unless a flag allows it.

@@ -31,7 +31,7 @@ enum Either {
     Server(ServerConnection),
 }
 
-/// Does the same on either side.
+/// Dispatches to either side.
 macro_rules! either {
     ($side:expr, $connection:ident => $body:expr) => {
         match &mut $side.connection {
@@ -196,7 +196,7 @@ impl Side {
         }
     }
 
-    /// Which credential was used, as the runner counts them.
+    /// Returns which credential was used, by the runner's index.
     pub fn selected_credential(&self) -> i32 {
         self.credentials.selected(self.facts().external_psk.as_deref())
     }

@@ -1,4 +1,4 @@
-//! The secrets under which a connection's application data is, as the runner asks for them.
+//! The secrets of a connection's application data, as the runner expects them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use tessera::KeyLog;
 pub struct TrafficSecrets(Mutex<(Vec<u8>, Vec<u8>)>);
 
 impl TrafficSecrets {
-    /// Returns the client's, and the server's.
+    /// Returns the client's secret and the server's.
     pub fn both(&self) -> (Vec<u8>, Vec<u8>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

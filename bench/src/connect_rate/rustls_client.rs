@@ -1,4 +1,4 @@
-//! The same load by tokio-rustls: connect, shake hands, close, read to the end.
+//! The same load by tokio-rustls: connect, complete the handshake, close, read to the end.
 
 use std::error::Error;
 use std::io;

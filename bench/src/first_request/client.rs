@@ -32,7 +32,7 @@ use tower_service::Service;
 use crate::server::Arrivals;
 use crate::{Failure, Tls, Way};
 
-/// Asks in one way, each time in a new connection.
+/// Sends requests in one way, each on a new connection.
 pub(crate) struct Client {
     way: Way,
     rustls: RustlsConnector,
@@ -82,7 +82,7 @@ impl Client {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let uri: Uri = format!("https://{SERVER_NAME}/{number}").parse()?;
-        // Without connections; it reads tickets for as long as it is there.
+        // Has no connections; it reads tickets for as long as it exists.
         let pool: Pool<C, Empty<Bytes>> = Pool::builder(TokioExecutor::new()).build(connector);
         let began = Instant::now();
         let response = pool.get(uri).await?;
@@ -189,7 +189,7 @@ impl Service<Uri> for RustlsConnector {
     }
 }
 
-/// A connection of tokio-rustls, as hyper-util's client wants it.
+/// A connection of tokio-rustls, for hyper-util's client.
 struct RustlsStream(TokioIo<TlsStream<TcpStream>>);
 
 /// How its handshake went; responses have it as an extension.

@@ -76,7 +76,7 @@ fn main() -> Result<(), Failure> {
     report(times, rounds, rtt)
 }
 
-/// Times of all ways. They take turns, so that a machine that becomes slower is slower for all.
+/// Measures all ways. They take turns, so that a machine that becomes slower affects all of them.
 async fn measure(
     pki: &Pki,
     [rustls, tessera]: [SocketAddr; 2],

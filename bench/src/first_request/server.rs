@@ -23,7 +23,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::Failure;
 
-/// When each request was at the application.
+/// When each request arrived at the application.
 #[derive(Clone, Default)]
 pub(crate) struct Arrivals(Arc<Mutex<HashMap<u64, Instant>>>);
 

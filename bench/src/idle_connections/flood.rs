@@ -1,4 +1,4 @@
-//! Clients that mean no good.
+//! Hostile clients.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,9 +17,9 @@ use tokio_rustls::client::TlsStream;
 pub(crate) enum Kind {
     /// The beginning of a handshake message, one byte ten times a second.
     SlowLoris,
-    /// Bytes that are no record.
+    /// Bytes that are not a record.
     Garbage,
-    /// A record that promises a message, with nonsense in it.
+    /// A record that announces a message, with nonsense in it.
     Records,
 }
 
@@ -109,6 +109,6 @@ async fn attack(kind: Kind, mut socket: TcpStream) {
             let _ = socket.write_all(&bytes).await;
         }
     }
-    // Until the server throws it out.
+    // Until the server disconnects it.
     let _ = timeout(Duration::from_secs(30), socket.read_to_end(&mut Vec::new())).await;
 }

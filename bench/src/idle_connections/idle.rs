@@ -1,4 +1,4 @@
-//! Connections that were busy once, and then only stay.
+//! Connections that were used once, and then stay idle.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::client::TlsStream;
 
 use tessera_bench::Served;
 
-/// Makes connections; each sends something, and has it sent back.
+/// Makes connections; each sends something, and receives the echo.
 pub(crate) async fn connections(
     server: &Served,
     count: usize,

@@ -63,7 +63,7 @@ impl Client {
     }
 }
 
-/// Makes a connection of a stream, and drives it in the background.
+/// Turns a stream into a connection, and drives it in the background.
 pub(crate) async fn http2<T>(stream: T) -> Result<SendRequest<Empty<Bytes>>, Failure>
 where
     T: Read + Write + Unpin + Send + 'static,

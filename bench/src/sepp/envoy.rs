@@ -1,4 +1,4 @@
-//! Envoy at either end, as lean as it gets: no access log, no request ids, a router alone.
+//! Envoy at either end, minimal: no access log, no request ids, only a router.
 
 use std::net::SocketAddr;
 

@@ -12,7 +12,7 @@ pub(crate) struct Operator {
     pub(crate) plmn: &'static str,
 }
 
-/// Whose network functions ask.
+/// The operator whose network functions ask.
 pub(crate) const VISITED: Operator =
     Operator { name: "visited", fqdn: "sepp1.5gc.mnc070.mcc999.3gppnetwork.org", plmn: "999-70" };
 /// The operator whose network functions answer.

@@ -1,4 +1,4 @@
-//! The resident memory of the end that takes N32-f: by itself, and for a connection that had one request and is idle.
+//! The resident memory of the end that accepts N32-f: by itself, and for a connection that had one request and is idle.
 
 use std::thread;
 use std::time::Duration;
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             thread::sleep(Duration::from_millis(500));
             let before = pair.resident_at_home()?;
             let opened = open(count)?;
-            // Ends may tidy up a moment later.
+            // The ends may release memory a moment later.
             thread::sleep(Duration::from_secs(2));
             let grown = pair.resident_at_home()?.saturating_sub(before);
             let each = grown as f64 / KIB / count as f64;

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use crate::Failure;
 use crate::request::ANSWER;
 
-/// The first argument that makes this program one.
+/// The first argument that turns this program into one.
 pub(crate) const ARGUMENT: &str = "network-function";
 
 /// Starts one. It is killed when the value is dropped.

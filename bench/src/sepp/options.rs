@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(crate) program: Option<String>,
     /// The program `envoy`.
     pub(crate) envoy: Option<String>,
-    /// Whether nghttpx takes part.
+    /// Whether to measure nghttpx.
     pub(crate) nghttpx: bool,
     rounds: Option<usize>,
     count: Option<usize>,

@@ -17,9 +17,9 @@ const SEPP_FILE: &str = "sepp.toml";
 /// Both ends.
 pub(crate) struct Pair {
     pub(crate) way: Way,
-    /// Where network functions ask.
+    /// The address for network functions.
     pub(crate) sbi: SocketAddr,
-    /// Where the second takes N32-f.
+    /// The second one's address for N32-f.
     pub(crate) n32f: SocketAddr,
     visited: Process,
     home: Process,
@@ -44,7 +44,7 @@ impl Pair {
             process.listens_on(listen.port());
             Ok::<_, Failure>(process)
         };
-        // The home end is there when the other one asks for it.
+        // The home end runs before the other one connects.
         let home = start(End::Home, n32f, &directories[1])?;
         let visited = start(End::Visited, sbi, &directories[0])?;
         Ok(Self { way, sbi, n32f, visited, home, directories })

@@ -17,9 +17,9 @@ const LOADS: [Load; 2] = [
     Load { in_flight: 1, connections: 1, count: 5_000 },
     Load { in_flight: 40, connections: 4, count: 20_000 },
 ];
-/// Requests that are not counted: pools open, memory is had.
+/// Requests that are not counted: pools fill, memory is allocated.
 const WARM_UP: usize = 2_000;
-/// How long an association may take to be there.
+/// How long an association may take to be established.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy)]

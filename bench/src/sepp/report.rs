@@ -85,7 +85,7 @@ impl Report {
         let most_in_flight = self.rows.iter().map(|row| row.1).max().unwrap_or_default();
         let mut missed = Vec::new();
         for (way, in_flight, turns) in self.rows.iter().filter(|row| row.0.is_ours()) {
-            // Without Envoy there is nothing to miss.
+            // Without Envoy there is no target to miss.
             let of = self.of_baseline(*in_flight, turns).unwrap_or(0.0);
             let p99 = middle(turns, |turn| turn.p99) / middle(turns, |turn| turn.p50);
             if of > MOST_PROCESSOR_TIME || (*in_flight == most_in_flight && p99 > MOST_P99) {

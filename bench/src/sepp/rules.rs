@@ -1,6 +1,6 @@
 //! The time of the guard's rules for a relayed request: both ends check the request and its answer.
 //!
-//! No configuration turns them off, so they are measured by themselves, on the messages of the relay.
+//! No configuration disables them, so they are measured separately, on the messages of the relay.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::Failure;
 use crate::files::{HOME, Operator, VISITED};
 use crate::request::{ANSWER, request};
 
-/// Calls of a run; of several runs the shortest counts.
+/// Calls per run; the shortest of several runs counts.
 const CALLS: u32 = 20_000;
 const RUNS: u32 = 9;
 /// The header by which a SEPP names the network of a request (TS 29.500 §5.2.3.2.21).

@@ -47,7 +47,7 @@ pub(crate) struct Setting<'a> {
     pub(crate) way: Way,
     pub(crate) end: End,
     pub(crate) files: &'a Files,
-    /// Where the own network functions come to at the visited end, and N32-f at the home end.
+    /// The address for the own network functions at the visited end, and for N32-f at the home end.
     pub(crate) listen: SocketAddr,
     /// Where N32-f is at the home end.
     pub(crate) n32f: SocketAddr,

@@ -21,7 +21,7 @@ use crate::files::{Files, HOME};
 /// How many are opened at a time.
 const AT_ONCE: usize = 16;
 
-/// Connections that had one request each, and stay.
+/// Connections that had one request each, and stay open.
 pub(crate) struct IdleConnections {
     // Keeps them open.
     _open: Vec<SendRequest<Empty<Bytes>>>,

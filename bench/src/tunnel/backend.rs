@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// All that follows comes back.
+/// Everything that follows is echoed.
 pub(crate) const ECHO: u8 = b'E';
-/// So many bytes follow (u64, the most significant byte first); then comes one byte back.
+/// This many bytes follow (u64, big-endian); then one byte is returned.
 pub(crate) const TAKE: u8 = b'T';
-/// So many bytes come back.
+/// This many bytes are returned.
 pub(crate) const GIVE: u8 = b'G';
 
 /// The size of each read and write of a stream.

@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
             if let Some(error) = errors.first() {
                 return Err(format!("{}: {error}", way.name).into());
             }
-            // Ends may tidy up a moment later.
+            // The ends may release memory a moment later.
             thread::sleep(Duration::from_secs(2));
             let grown = proxies.resident()?.saturating_sub(before);
             report.add(way, "", grown as f64 / 1024.0 / count as f64);

@@ -13,7 +13,7 @@ use crate::backend::{BLOCK, ECHO, GIVE, TAKE};
 /// How long one connection may take before it counts as an error.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Which way a stream's bytes go.
+/// The direction of a stream's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     ToServer,
@@ -75,7 +75,7 @@ pub(crate) async fn exchange(to: SocketAddr, bytes: usize) -> io::Result<Duratio
     }
 }
 
-/// A connection that stays.
+/// A connection that stays open.
 pub(crate) struct Open {
     socket: TcpStream,
 }

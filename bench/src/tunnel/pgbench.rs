@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     saved(&report, rtt, &[(X25519, STUNNEL), (X25519, HAPROXY), (FAST_OPEN, HAPROXY_FAST_OPEN)])
 }
 
-/// Fails unless the first of each pair needs a round trip less than the second.
+/// Fails unless the first of each pair needs one round trip less than the second.
 fn saved(report: &Report, rtt: f64, pairs: &[(Way, Way)]) -> Result<(), Failure> {
     let mut late = Vec::new();
     for (ours, theirs) in pairs {
@@ -79,7 +79,7 @@ fn saved(report: &Report, rtt: f64, pairs: &[(Way, Way)]) -> Result<(), Failure>
     if late.is_empty() { Ok(()) } else { Err(format!("not a round trip before: {late:?}").into()) }
 }
 
-/// Lets both ends begin connections in the SYN, and take such.
+/// Allows both ends to begin connections in the SYN, and to accept such.
 fn allow_fast_open(link: &Link) -> Result<(), Failure> {
     for end in [End::Client, End::Server] {
         let set = link.spawn_thread(end, || fs::write("/proc/sys/net/ipv4/tcp_fastopen", "3"))?;

@@ -89,7 +89,7 @@ impl Proxies {
     /// Fails unless all of this many connections, except for a few first ones, were resumed according to both ends,
     /// which must log that.
     pub(crate) fn check_resumption(&self, connections: usize) -> Result<(), Failure> {
-        // A session for each of HAProxy's threads, and ours brings as many as are used at once.
+        // HAProxy has a session per thread, and ours get as many as are used at once.
         const FIRST: usize = 8;
         for end in &self.ends {
             let told = match self.way.tunnel {

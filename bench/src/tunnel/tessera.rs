@@ -11,7 +11,7 @@ use crate::Failure;
 use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
 use crate::ways::{Exchange, Tessera};
 
-/// The socket of the metrics: at no end of a link, but in the end's directory.
+/// The socket of the metrics: not at an end of a link, but in the end's directory.
 const ADMIN: &str = "admin";
 
 pub(crate) fn configuration(end: End, setting: &Setting<'_>, ours: Tessera) -> String {
@@ -31,7 +31,7 @@ pub(crate) fn configuration(end: End, setting: &Setting<'_>, ours: Tessera) -> S
             "[server.bench]\n{common}, handshakes-per-address = 1000 }}\n\
              forward = \"{connect}\"\ncertificate = \"{certificate}\"\nwait-for-client = {wait}\n\
              peers = {{ ca = \"{ca}\", names = [\"{CLIENT_NAME}\"] }}\n",
-            // A spare connection takes no place at the backend.
+            // A spare connection must not occupy the backend.
             wait = ours.spare > 0,
         ),
         End::Client => format!(

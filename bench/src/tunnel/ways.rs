@@ -1,4 +1,4 @@
-//! The tunnels that are compared.
+//! The compared tunnels.
 
 /// One row of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) struct Way {
     pub(crate) fast_open: bool,
 }
 
-/// Whose tunnel, and how it comes back.
+/// The program, and its way of resuming.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tunnel {
     /// No tunnel: the client talks to the backend.
@@ -29,7 +29,7 @@ pub(crate) struct Tessera {
     pub(crate) spare: usize,
 }
 
-/// The key exchange of a connection that comes back.
+/// The key exchange of a resumed connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exchange {
     /// One-time keys and key shares are of X25519.

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some([end]) = arguments.strip_prefix(&endpoint::ARGUMENTS.map(String::from)) {
         let ends = [End::Client, End::Server];
         let end = ends.into_iter().find(|it| endpoint::name(*it) == end).ok_or("no such end")?;
-        // The secrets of an experiment are worth nothing to others: nothing guards them.
+        // The secrets of an experiment need no protection: nothing guards them.
         return Ok(endpoint::run(end, || ())?);
     }
     reconnect::run(&Options {

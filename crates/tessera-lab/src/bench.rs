@@ -17,7 +17,7 @@ use crate::processes::Process;
 use crate::verdicts::Attack;
 use crate::ways::{Mode, Way};
 
-/// Connections before the first that counts: caches are cold, and TCP knows nothing of the link.
+/// Connections before the first that counts, for cold caches, and because TCP knows nothing of the link.
 pub(crate) const WARM_UP: usize = 2;
 
 /// How often the adversary replays a recorded flight to each server.
@@ -28,7 +28,7 @@ pub(crate) const SESSIONS_AT_ONCE: u8 = 30;
 
 /// Both endpoints, and the link between them.
 pub(crate) struct Bench {
-    // Before the link: the processes end before it is taken away.
+    // Dropped before the link: the processes end first.
     pub(crate) client: Process,
     pub(crate) server: Process,
     pub(crate) address: SocketAddr,
@@ -61,8 +61,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Lets both ends begin connections in the SYN. The setting is that of their namespaces, which go with
-    /// the link.
+    /// Allows both ends to begin connections in the SYN. The setting is that of their namespaces, which end with the
+    /// link.
     pub(crate) fn allow_fast_open(&self) -> Result<(), LabError> {
         const SYSCTL: &str = "/proc/sys/net/ipv4/tcp_fastopen";
         const BOTH: &str = "3";
@@ -75,12 +75,12 @@ impl Bench {
         Ok(())
     }
 
-    /// Changes the link when the last packets have left it.
+    /// Changes the link once the last packets have left it.
     pub(crate) fn set_link(&self, parameters: &LinkParameters) -> Result<(), LabError> {
         set_link(&self.link, parameters)
     }
 
-    /// Starts over at both ends, and gets the client the sessions that it will need.
+    /// Starts over at both ends, and gets the client the sessions that it needs.
     pub(crate) fn prepare(
         &mut self,
         way: Way,
@@ -216,12 +216,12 @@ impl Bench {
         }
     }
 
-    /// Returns the client's reason, and the server's, which often is the better one.
+    /// Returns the error of the client together with that of the server, which often is more informative.
     pub(crate) fn connection_failed(&mut self, client: &str) -> LabError {
         if let Some(reason) = self.link.failure() {
             return LabError::Connection(format!("the link failed: {reason}"));
         }
-        // A server that saw nothing of the connection still waits for it.
+        // A server that saw nothing of the connection is still waiting for it.
         let server = match self.server.hear_within(Duration::from_secs(2)) {
             Ok(ServerAnswer::Served(Served { error: Some(reason), .. })) => reason,
             Ok(_) => "nothing went wrong".to_owned(),
@@ -259,7 +259,7 @@ impl Bench {
     }
 }
 
-/// Changes a link when the last packets have left it.
+/// Changes a link once the last packets have left it.
 pub(crate) fn set_link(link: &Link, parameters: &LinkParameters) -> Result<(), LabError> {
     let present = link.parameters();
     if *parameters != present {

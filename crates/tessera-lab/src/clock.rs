@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use nix::time::{ClockId, clock_gettime};
 
-/// Now, on the clock that all processes of the machine share.
+/// Returns the present time on the clock that all processes of the machine share.
 pub(crate) fn monotonic() -> io::Result<Duration> {
     read(ClockId::CLOCK_MONOTONIC)
 }

@@ -111,9 +111,9 @@ pub(crate) struct Preparation {
     pub(crate) site: Option<Site>,
     /// The one suite of both ends; `None` for the default suites.
     pub(crate) suite: Option<Suite>,
-    /// Where etcd is that holds the one-time keys; `None` if they lie in the server's memory.
+    /// The address of the etcd with the one-time keys; `None` if they are in the server's memory.
     pub(crate) etcd: Option<SocketAddr>,
-    /// How many new tickets a connection brings, if it isn't one that is there to collect them.
+    /// How many new tickets a connection brings, unless it is for collecting them.
     pub(crate) tickets: u8,
 }
 
@@ -153,7 +153,7 @@ pub(crate) enum Site {
 pub(crate) enum Acknowledges {
     /// By the home site, when the key is burned.
     Home,
-    /// By the other site itself, at once, whatever is true at home. It is wrong, and here to be attacked.
+    /// By the other site itself, at once, without regard to the home site. It is wrong, and exists to be attacked.
     Guess,
 }
 

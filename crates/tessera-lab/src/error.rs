@@ -1,11 +1,11 @@
-//! Why an experiment did not come to its end.
+//! Why an experiment failed.
 
 use std::{error, fmt, io};
 
 use nix::errno::Errno;
 use tessera_link::LinkError;
 
-/// Why an experiment did not come to its end.
+/// Why an experiment failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LabError {

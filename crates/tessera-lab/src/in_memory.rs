@@ -20,16 +20,16 @@ use crate::pki::SERVER_NAME;
 
 /// A connection that is over. Moments are since the client began.
 pub(crate) struct Made {
-    /// The flight with the request was handed to the server.
+    /// The flight with the request was passed to the server.
     pub(crate) arrived: Duration,
     /// The server's application held the request.
     pub(crate) request: Duration,
     pub(crate) handshake: Duration,
     /// The client's application held the response.
     pub(crate) response: Duration,
-    /// How many flights the client had sent when the request was there.
+    /// How many flights the client had sent when the request arrived.
     pub(crate) flights: u32,
-    /// How many the server had sent when the response was there.
+    /// How many the server had sent when the response arrived.
     pub(crate) answers: u32,
     pub(crate) client: Side,
     pub(crate) server: Side,

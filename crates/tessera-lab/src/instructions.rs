@@ -7,7 +7,7 @@ use perf_event::events::Hardware;
 use perf_event::{Builder, Counter};
 
 thread_local! {
-    /// There while a [`Counting`] is.
+    /// Exists while a [`Counting`] does.
     static COUNTER: RefCell<Option<Counter>> = const { RefCell::new(None) };
 }
 
@@ -18,7 +18,8 @@ impl Counting {
     /// Begins to count.
     ///
     /// # Errors
-    /// Why the kernel doesn't: virtual machines often have no counter, and containers no right to it.
+    /// Starts to count; the error is why the kernel can't: virtual machines often have no counter, and containers no
+    /// permission.
     pub(crate) fn begin() -> Result<Self, String> {
         let mut counter =
             Builder::new().kind(Hardware::INSTRUCTIONS).build().map_err(|error| why_not(&error))?;

@@ -1,4 +1,4 @@
-//! The certificates of an experiment: made afresh, forgotten with it.
+//! The certificates of an experiment, created for it and discarded with it.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,

@@ -20,7 +20,7 @@ use crate::error::LabError;
 /// itself.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// An endpoint's process. It is gone when this value is.
+/// An endpoint's process, which is killed when this value is dropped.
 pub(crate) struct Process {
     name: &'static str,
     child: Child,
@@ -105,7 +105,7 @@ impl Process {
     /// Stops the process: its kernel still receives, and the process doesn't answer until it continues.
     pub(crate) fn stop(&mut self) -> Result<(), LabError> {
         let pid = self.signal(Signal::SIGSTOP)?;
-        // The signal is sent, and some thread may run on for a while.
+        // After the signal, some threads may run on for a while.
         match waitpid(pid, Some(WaitPidFlag::WUNTRACED)) {
             Ok(WaitStatus::Stopped(..)) => Ok(()),
             Ok(_) => Err(self.died("it ended")),
@@ -131,7 +131,7 @@ impl Process {
 
     /// Returns the error that the process has died, with its last output.
     fn died(&mut self, what: &str) -> LabError {
-        // It ends by itself now if it has not; if not even killing helps there is nothing to add.
+        // It ends by itself now if it has not; if killing fails there is nothing else to do.
         let _ = self.child.kill();
         let status = match self.child.wait() {
             Ok(status) => format!("{what}: {status}"),

@@ -11,7 +11,7 @@ pub(crate) const FIELDS: usize = 100;
 pub(crate) struct Exchange {
     /// The method.
     pub(crate) method: &'static str,
-    /// Whom it asks: the first label of the function's name in the home network.
+    /// The function it asks: the first label of its name in the home network.
     pub(crate) function: &'static str,
     /// The path, with its query if it has one.
     pub(crate) path: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct Exchange {
     pub(crate) response: Json,
 }
 
-/// JSON that is filled up to a length in bytes.
+/// JSON padded to a length in bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Json {
     text: &'static str,

@@ -20,8 +20,8 @@ pub(crate) enum ForwardSecrecy {
     /// experiment stores them so; that of a fleet does.
     #[allow(dead_code)]
     FromEpochEnd,
-    /// From the moment that the server took the one-time secret *and* the client's storage forgot it,
-    /// its backups included: until then either copy alone opens a recorded flight.
+    /// From the moment that the server took the one-time secret *and* the client's storage, backups included, forgot
+    /// it: until then either copy alone decrypts a recorded flight.
     FromDeletionByBoth,
     /// Never: an attacker who learns the ticket's keys later decrypts a recording.
     None,
@@ -49,8 +49,8 @@ pub(crate) struct Verdicts {
     pub(crate) session_fs: ForwardSecrecy,
     /// How often the server's application executed one request, whose first flight was recorded and replayed; measured.
     pub(crate) replay_executions: u32,
-    /// Whether a quantum computer does not open a recording: the weaker of first byte and session,
-    /// and of every connection since the last full handshake.
+    /// Whether a quantum computer does not decrypt a recording: the weaker of first byte and session, and of every
+    /// connection since the last full handshake.
     pub(crate) pq_confidentiality: bool,
 }
 

@@ -33,7 +33,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// All of them, from the slowest to the fastest; the last is none that anyone should use.
+    /// All modes, from the slowest to the fastest; the last one is not for use.
     pub const ALL: [Self; 7] = [
         Self::Full,
         Self::PskOnly,
@@ -270,7 +270,7 @@ impl Way {
                 let alone = keys.map(|key| Self::one_time(mode, None, key));
                 with_kx.chain(alone).collect()
             }
-            // It is for ends that can't afford much.
+            // It is for constrained devices.
             Mode::ZeroRttFsPsk => [Some(Agreement::X25519), None]
                 .map(|kx| Self::one_time(mode, kx, OneTimeKind::OneTimePsk))
                 .to_vec(),

@@ -14,16 +14,16 @@ use super::capture::{Hellos, protected};
 use super::opening::{self, APPLICATION_DATA, Opener};
 use crate::process_memory::{Snapshot, Window, windows};
 
-/// A recording that was opened.
+/// A recording that was decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenedBy {
     /// Which of the recordings.
     pub recording: usize,
-    /// Where the secret begins that opened it.
+    /// The address of the secret that decrypted it.
     pub address: u64,
     /// The role in which it was tried.
     pub used: Used,
-    /// Whether application data was opened with it, and not only a handshake.
+    /// Whether it decrypted application data, and not only a handshake.
     pub application_data: bool,
 }
 
@@ -34,7 +34,7 @@ pub enum Used {
     Sent(usize),
     /// As a traffic secret, for this protected record of the server.
     Received(usize),
-    /// As the PSK under which early data was sent.
+    /// As the PSK of early data.
     Psk,
 }
 
@@ -60,9 +60,9 @@ pub struct Tried {
     pub opened: Vec<OpenedBy>,
 }
 
-/// Tries every string of the memory that could be random, at addresses that are multiples of eight, as
-/// traffic secret of each of the first records of each direction (the first under its key has the
-/// number zero, whichever it is), and as PSK of early data.
+/// Tries every string of the memory that could be random, at addresses that are multiples of eight: as traffic secret
+/// of each of the first records of each direction (the first under its key has the number zero, whichever it is), and
+/// as PSK of early data.
 #[must_use]
 pub fn open_blindly(snapshot: &Snapshot, recordings: &[Capture]) -> Tried {
     let mut by_suite: HashMap<_, Vec<Target<'_>>> = HashMap::new();
@@ -128,7 +128,7 @@ fn try_window(suite: &Suite, window: &Window<'_>, targets: &[Target<'_>]) -> Vec
     opened
 }
 
-/// A recording, taken apart.
+/// A parsed recording.
 struct Target<'a> {
     number: usize,
     recording: &'a Capture,

@@ -21,7 +21,7 @@ pub(super) struct Hellos {
 }
 
 impl Hellos {
-    /// Reads both hellos. Neither end of the lab asks for a second ClientHello.
+    /// Parses both hellos. Neither end of the lab requests a second ClientHello.
     pub(super) fn read(capture: &Capture) -> Option<Self> {
         let hello =
             |stream| messages(records(stream).find(|record| record[0] == HANDSHAKE)?).next();

@@ -1,7 +1,7 @@
 //! The adversary after the fact: recorded a connection, then steals what is left, and tries to decrypt the recording.
 //!
-//! Everything here is made of the record format, the key schedule and the wire format of tickets;
-//! no code of the engine decides whether the attempt succeeds.
+//! Everything here is based on the record format, the key schedule and the wire format of tickets; no code of the
+//! engine decides whether the attempt succeeds.
 
 mod blind;
 mod capture;
@@ -62,7 +62,7 @@ pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
     let mut opened = Opened::default();
     for by in tried.opened.iter().filter(|by| by.application_data) {
         match by.used {
-            // The first record of a client that is no handshake is early data.
+            // A client's first record that is not of the handshake is early data.
             Used::Sent(0) | Used::Psk => opened.early_data = true,
             Used::Sent(_) | Used::Received(_) => opened.session = true,
         }
@@ -70,8 +70,8 @@ pub(crate) fn open_with_memory(capture: &Capture, memory: &Snapshot) -> Opened {
     opened
 }
 
-/// Tries every key that the stolen secrets lead to. `None` if the capture is no TLS 1.3 connection, so that
-/// nothing was tried.
+/// Tries every key that the stolen secrets lead to. `None` if the capture is not a TLS 1.3 connection, so that nothing
+/// was tried.
 pub(crate) fn open(capture: &Capture, stolen: &StolenSecrets<'_>) -> Option<Opened> {
     let hellos = Hellos::read(capture)?;
     let provider = tessera_aws_lc::provider();

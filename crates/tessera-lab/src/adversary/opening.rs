@@ -73,7 +73,7 @@ fn expand_label(hash: &dyn Hash, secret: &Secret, label: &str, context: &[u8], o
     hash.expand(secret.expose(), &info, out);
 }
 
-/// Opens the records under one traffic secret, one after the other.
+/// Decrypts the records under one traffic secret, one after the other.
 pub(super) struct Opener {
     aead: Box<dyn Aead>,
     iv: [u8; NONCE_LEN],
@@ -89,12 +89,12 @@ impl Opener {
         Self { aead: suite.aead.key(&key), iv, number: 0 }
     }
 
-    /// Returns the type of this record, if the key opens it as its first.
+    /// Returns the type of this record, if the key decrypts it as its first.
     pub(super) fn first_type(&self, record: &[u8]) -> Option<u8> {
         self.open_as(0, record).map(|(typ, _)| typ)
     }
 
-    /// Returns the content of the next record and its type; `None` if the key does not open it.
+    /// Returns the content of the next record and its type; `None` if the key does not decrypt it.
     fn open(&mut self, record: &[u8]) -> Option<(u8, Vec<u8>)> {
         let opened = self.open_as(self.number, record)?;
         self.number += 1;

@@ -1,4 +1,4 @@
-//! The PSKs that stolen things lead to.
+//! The PSKs that stolen secrets lead to.
 
 use std::time::SystemTime;
 
@@ -43,8 +43,7 @@ pub(super) fn of(
     psks.extend(one_time);
     psks.extend(clients);
     psks.extend(sessions.iter().map(|session| session.state.psk.duplicate()));
-    // With a key pair, an FS secret makes a PSK only together with the private half; alone it is
-    // worth one try.
+    // With a key pair, an FS secret yields a PSK only together with the private half; alone it is worth one try.
     let fs_tickets = sessions.into_iter().filter_map(|session| session.forward_secret);
     psks.extend(fs_tickets.map(|ticket| ticket.secret));
     psks
@@ -90,7 +89,7 @@ fn with_client(suite: &Suite, identity: &[u8], ticket: &FsClientTicket) -> Optio
     is_symmetric.then(|| symmetric(suite, identity, &ticket.secret)).flatten()
 }
 
-/// With a one-time PSK nothing is agreed (docs/0rtt-fs.md, section 3.1).
+/// A one-time PSK involves no key agreement (docs/0rtt-fs.md, section 3.1).
 fn symmetric(suite: &Suite, identity: &[u8], fs_secret: &Secret) -> Option<Secret> {
     encapsulated(identity)?.is_empty().then(|| psk_for_flight(suite, identity, fs_secret, &[]))
 }

@@ -10,7 +10,7 @@ use crate::wired::{Segment, Watch};
 /// The bytes that one end sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sent {
-    /// TLS records of the handshake: neither data nor tickets nor the alert at the end.
+    /// TLS records of the handshake: without data, tickets and the alert at the end.
     pub(crate) handshake: u64,
     /// All TLS records.
     pub(crate) tls: u64,
@@ -44,7 +44,7 @@ impl Counter {
         Self { server, client: None, from_client, from_server }
     }
 
-    /// Returns where the client is, if a connection has begun.
+    /// Returns the client's address, if a connection has begun.
     #[cfg(test)]
     pub(super) fn client(&self) -> Option<SocketAddrV4> {
         self.client

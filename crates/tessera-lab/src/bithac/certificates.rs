@@ -1,4 +1,4 @@
-//! The certificates of both ends: which keys, how long the chains.
+//! The certificates of both ends: their keys, and the lengths of the chains.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -108,7 +108,7 @@ pub(super) struct Party {
     /// Its public key alone: a SubjectPublicKeyInfo.
     pub(super) public_key: Vec<u8>,
     pub(super) identity: Identity,
-    /// Its private key, the same in all configurations: its first signature takes longer than others.
+    /// Its private key, shared by all configurations, since its first signature takes longer than the others.
     pub(super) key: Arc<SigningKey>,
     /// Its name for peers.
     pub(super) name: String,
@@ -142,7 +142,7 @@ impl Parties {
         })
     }
 
-    /// The same two with other ends of these names.
+    /// Returns the same with other ends of these names.
     pub(super) fn others(
         &self,
         role: Role,
@@ -155,7 +155,7 @@ impl Parties {
         names.map(|name| authorities.party(&name)).collect()
     }
 
-    /// Another server of the same name, with another chain as long: as before a renewal.
+    /// Returns another server of the same name, with another chain of the same length: as before a renewal.
     pub(super) fn server_before(&self) -> Result<&Party> {
         if let Some(before) = self.before.get() {
             return Ok(before);
@@ -234,7 +234,7 @@ fn authority(name: &str) -> CertificateParams {
     params
 }
 
-/// From when until when all certificates are valid: a year around now.
+/// Returns the validity of all certificates: a year around now.
 fn validity() -> [SystemTime; 2] {
     const HALF_A_YEAR: Duration = Duration::from_secs(183 * 24 * 3600);
     let now = SystemTime::now();

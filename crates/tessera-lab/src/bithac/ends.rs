@@ -21,7 +21,7 @@ use crate::control::Preparation;
 use crate::endpoint::{Result, Stores, client_config, server_config};
 use crate::variants::Suite;
 
-/// The suite of both ends: the one that the paper's TLS 1.2 has, as far as TLS 1.3 has it.
+/// The suite of both ends: the paper's TLS 1.2 suite, as far as TLS 1.3 has it.
 pub(super) const SUITE: Suite = Suite::Aes256GcmSha384;
 
 /// How many sessions one connection brings. The engine refuses more than 32 tickets in a row.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::report::{Cell, CellName, Hits, Many, Memory, Part, Peak, Sample, Work};
 use crate::experiment::Failures;
 
-/// Something that is finished.
+/// A finished result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Finished {
@@ -17,9 +17,9 @@ pub(super) enum Finished {
     Many(Many),
 }
 
-/// The longest that anything of a connection takes, in microseconds: all patience ends far earlier.
+/// The longest time in a connection, in microseconds: all time limits are far below.
 const LONGEST_US: f64 = 3_600e6;
-/// The most bytes that one end sends, many times over.
+/// The most bytes that one end sends, with a large margin.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Returns how many samples a cell has: bytes are the same each time, and of losses there are many cells.

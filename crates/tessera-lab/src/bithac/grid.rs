@@ -62,7 +62,7 @@ fn plain(mtu: u16) -> LinkName {
     LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 }
 }
 
-/// Where packets are lost, in between the links of the times.
+/// The link for losses, in between those of the times.
 const LOSING: LinkName = LinkName { rtt_ms: 50.0, rate_bps: Some(1_000_000), mtu: 1500, loss: 0.0 };
 
 const fn link(rate_bps: u64, rtt_ms: f64, mtu: u16, loss: f64) -> LinkName {

@@ -21,7 +21,7 @@ use crate::heap;
 use crate::in_memory::connect_to;
 use crate::pki::SERVER_NAME;
 
-/// How many peers are remembered when it is looked.
+/// The numbers of remembered peers at which memory is measured.
 pub(super) const ENTRIES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// How many certificates each end sends.
@@ -69,8 +69,7 @@ pub(super) fn measure(
     Ok(Memory { way, certificates, end, chain: CHAIN, held })
 }
 
-/// Returns the certificates with which very many clients are remembered: of others, half a gigabyte would have room for
-/// fewer.
+/// Returns the certificates with which very many clients are measured: with others, half a gigabyte would hold fewer.
 pub(super) fn of_many(asked: &[Certificates]) -> impl Iterator<Item = Certificates> + use<> {
     asked.contains(&Certificates::P256).then_some(Certificates::P256).into_iter()
 }
@@ -137,7 +136,7 @@ fn allocated(bytes: u64) -> u64 {
     bytes.next_multiple_of((below / 4).max(16))
 }
 
-/// As many other ends as are remembered at most.
+/// As many other ends as can be remembered.
 pub(super) struct Peers {
     clients: Vec<Party>,
     servers: Vec<Party>,
@@ -153,8 +152,7 @@ pub(super) fn parties(certificates: Certificates) -> Result<(Parties, Peers)> {
     Ok((parties, Peers { clients, servers }))
 }
 
-/// Measures how much each end holds when it holds most: in full handshakes, in the first with empty caches, and in
-/// later ones.
+/// Measures the peak memory of each end: in full handshakes, in the first with empty caches, and in later ones.
 pub(super) fn peaks(certificates: Certificates) -> std::result::Result<Vec<Peak>, LabError> {
     let failed =
         |error: &dyn std::fmt::Display| LabError::Connection(format!("peaks of memory: {error}"));

@@ -53,17 +53,17 @@ pub struct Options {
     /// The repetitions of each cell in parts with repetitions, the kind of the link, the seed, and the output. The rest
     /// is ignored: cells have their own links.
     pub common: experiment::Options,
-    /// Which questions are answered.
+    /// The questions to answer.
     pub parts: Vec<Part>,
     /// Which ways to connect.
     pub ways: Vec<CertificateWay>,
-    /// With which certificates.
+    /// The kinds of certificates.
     pub certificates: Vec<Certificates>,
     /// The sizes of the largest IP packets.
     pub mtus: Vec<u16>,
     /// The loss rates of part `losses`.
     pub losses: Vec<f64>,
-    /// How many clients a server's cache remembers whose memory is measured.
+    /// How many clients a server's cache remembers when its memory is measured.
     pub clients: u64,
     /// The journal of finished cells, to continue after an interruption.
     pub resume: Option<PathBuf>,
@@ -137,7 +137,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
     experiment::write(common, &report, page::render)
 }
 
-/// Whether nothing would be measured: not every part has every way.
+/// Whether nothing would be measured: not every part supports every way.
 fn is_empty(options: &Options, names: &[CellName]) -> bool {
     let has_any = |part: &Part| match part {
         Part::Bytes | Part::Losses | Part::Times => names.iter().any(|name| name.part == *part),

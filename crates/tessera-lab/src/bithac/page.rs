@@ -116,7 +116,7 @@ fn over_links(report: &Report, part: Part) -> String {
     figures + &tables::numbers(caption, &columns, &rows)
 }
 
-/// One for the ways with the same certificates over the same link: between others there is nothing to compare.
+/// One per link and kind of certificates: only those ways are comparable.
 fn figures(report: &Report, part: Part) -> String {
     let mut groups: Vec<(String, Vec<Strip>)> = Vec::new();
     for cell in of_part(report, part) {

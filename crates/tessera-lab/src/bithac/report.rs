@@ -132,7 +132,7 @@ pub(crate) struct Work {
 pub(crate) enum Instructions {
     /// The median of several connections.
     Retired { client: u64, server: u64 },
-    /// Why nothing counts them there.
+    /// Why they could not be counted.
     Uncounted(String),
 }
 
@@ -188,7 +188,7 @@ pub(crate) struct Many {
     pub(crate) kept: Kept,
     pub(crate) certificates: Certificates,
     pub(crate) clients: u64,
-    /// How many bytes of each client are kept as they are: its certificate, or the hash of its chain.
+    /// How many bytes of each client are stored unchanged: its certificate, or the hash of its chain.
     pub(crate) own: u64,
     /// The size that the allocator reserves for that.
     pub(crate) own_allocated: u64,
@@ -198,11 +198,11 @@ pub(crate) struct Many {
     pub(crate) most: i64,
     /// Processor time to learn a client, in nanoseconds.
     pub(crate) learned_ns: f64,
-    /// The same to take its ticket and to learn new ones.
+    /// The same to use its ticket and to learn new ones.
     pub(crate) renewed_ns: f64,
-    /// The same to look up the two tickets of a hello, of which one is known.
+    /// The same to look up the two tickets of a hello, one of which is known.
     pub(crate) known_ns: f64,
-    /// The same of a hello of which none is.
+    /// The same for a hello of which neither is known.
     pub(crate) unknown_ns: f64,
 }
 

@@ -1,4 +1,4 @@
-//! RFC 7924 as it stands: the server's Certificate and CertificateRequest as hashes, and nothing of BiTHaC's.
+//! Plain RFC 7924: the server's Certificate and CertificateRequest as hashes, without BiTHaC.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The ways to connect that are compared.
+//! The compared ways to connect.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use crate::ways::{Continuation, Mode, OneTimeKind, Way};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CertificateWay {
-    /// Both chains are sent whole, and checked.
+    /// Both chains are sent whole, and verified.
     Full,
     /// Both are compressed by zlib (RFC 8879).
     Zlib,
@@ -131,12 +131,12 @@ impl CertificateWay {
         matches!(self, Self::CachedFirst | Self::CachedMiss | Self::PaperFirst | Self::PaperMiss)
     }
 
-    /// Whether the client was at the server before it got another chain, and lost its cache.
+    /// Whether the server got another chain, and lost its cache, after the client's last visit.
     pub(super) fn misses(self) -> bool {
         matches!(self, Self::CachedMiss | Self::PaperMiss)
     }
 
-    /// Whether an observer sees another connection than a full handshake.
+    /// Whether an observer can distinguish it from a full handshake.
     pub(super) fn shows(self) -> bool {
         self != Self::Known
     }
@@ -160,7 +160,7 @@ impl CertificateWay {
         Way { mode, kx: Some(kx), ticket_key, continuation, fast_open: false }
     }
 
-    /// Whether the certificate of an end travels as this way has it.
+    /// Checks that the certificate of an end travelled as this way requires.
     ///
     /// # Errors
     /// How it travelled.
@@ -224,7 +224,7 @@ enum Travelled {
 /// How long an abbreviated Certificate is: header, length and hash.
 const ABBREVIATED: u32 = 4 + 1 + 32;
 
-/// From here on numbers of algorithms are for private use, and stand for chains.
+/// From here on, algorithm numbers are for private use, and stand for chains.
 const LEAST_CACHED_ID: u16 = 0xc000;
 
 impl fmt::Display for CertificateWay {

@@ -63,7 +63,7 @@ impl Account {
 /// Bytes of a connection, by the component that allocated them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Components {
-    /// The judging of the peer: its chain, its name, its signature.
+    /// The verification of the peer: its chain, its name, its signature.
     pub(crate) certificates: i64,
     /// Ephemeral and one-time keys, and the secrets agreed with them.
     pub(crate) key_exchange: i64,
@@ -95,7 +95,7 @@ impl Components {
 /// One number for each of [`Account::ALL`].
 type Accounts = [i64; Account::ALL.len()];
 
-/// The books of one end. They are kept for one thread at a time.
+/// The accounts of one end, for one thread at a time.
 pub(super) struct Books {
     arenas: [Arena; Account::ALL.len()],
     state: Mutex<State>,
@@ -104,7 +104,7 @@ pub(super) struct Books {
 #[derive(Default)]
 struct State {
     present: Option<Account>,
-    /// Whether the peak is of interest.
+    /// Whether to record the peak.
     watched: bool,
     /// The thread's allocations when the present account became current.
     allocated_before: u64,
@@ -154,7 +154,7 @@ impl Books {
         Ok(())
     }
 
-    /// Does some work of an account.
+    /// Runs a closure on behalf of an account.
     pub(super) fn within<R>(&self, account: Account, work: impl FnOnce() -> R) -> R {
         let before = self.switch(account);
         let result = work();
@@ -179,7 +179,7 @@ impl Books {
         })
     }
 
-    /// From now on the thread works for `account`; returns whom it worked for.
+    /// Switches the thread to `account`; returns the previous one.
     fn switch(&self, account: Account) -> Account {
         let mut state = self.state();
         let before = state.present.unwrap_or(Account::Outside);

@@ -22,7 +22,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Connections before those that count, for allocations that happen once.
 const WARM_UP: usize = 2;
 
-/// Connections that count, of which the one in the middle is reported.
+/// Connections that count; the median one is reported.
 const CONNECTIONS: usize = 3;
 
 /// The number if each connection leaves something in the server's stores: these grow by pages, and a mean over few
@@ -32,7 +32,7 @@ const CONNECTIONS_WITH_STORES: usize = 30;
 /// The tickets issued to measure the stores' memory per ticket.
 const TICKETS: usize = 6 * SESSIONS_AT_ONCE as usize;
 
-/// How many sessions a connection brings that is there to bring them. The engine refuses more than 32.
+/// How many sessions a connection for tickets brings. The engine refuses more than 32.
 const SESSIONS_AT_ONCE: u8 = 30;
 
 /// A variant, ready to be measured.
@@ -162,7 +162,7 @@ impl Measurement {
     }
 }
 
-/// Returns the most that each end holds at once, in the middle of several connections with these configurations.
+/// Returns the peak memory of each end: the median of several connections with these configurations.
 pub(super) fn peaks(
     (client, server): (ClientConfig, ServerConfig),
     before: impl Fn(),

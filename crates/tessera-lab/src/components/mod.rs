@@ -1,5 +1,5 @@
-//! The memory of a connection by component, as Fig. 10 of the roaming paper has it: for a new connection and
-//! for one that comes back, at both ends.
+//! The memory of a connection by component, as in Fig. 10 of the roaming paper: for a new connection and for a resumed
+//! one, at both ends.
 //!
 //! Every allocation belongs to the component that made it. Each component has a jemalloc arena, from which the thread
 //! allocates while it does that component's work; jemalloc knows what each arena holds, and the thread's own counters
@@ -121,8 +121,8 @@ pub(crate) fn measure(variant: Variant) -> Result<Vec<Memory>, LabError> {
     with_books(|books| Measurement::new(variant, books)?.run()).map_err(|what| failed(&what))
 }
 
-/// Returns the most that each end holds at once in a connection, the client's first: the one in the middle of several,
-/// after some that warm up. `before` is called before each.
+/// Returns the peak memory of each end in a connection, the client's first: the median of several, after some that warm
+/// up. Calls `before` before each.
 ///
 /// # Errors
 /// If a connection fails, or the program [doesn't measure](heap::IS_COUNTED) its heap.

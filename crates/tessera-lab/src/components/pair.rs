@@ -51,7 +51,7 @@ impl<C> Configured<C> {
 
 /// A connection in the accounts, and what it left.
 pub(super) struct Connected {
-    /// When it was idle: request and response had come, and all tickets.
+    /// Its balance when idle: request and response had arrived, and all tickets.
     pub(super) client: Balance,
     pub(super) server: Balance,
     /// The tickets that came, for storage.
@@ -176,7 +176,7 @@ impl<H: Handshake> End<'_, H> {
         sent
     }
 
-    /// Bytes arrive, and are read as far as they go.
+    /// Adds bytes, and reads as far as possible.
     fn receive(&mut self, bytes: &[u8]) -> Result<Vec<Happened>> {
         let Self { books, connection, output, input } = self;
         books.within(Account::Buffers, || input.extend_from_slice(bytes));

@@ -16,7 +16,7 @@ use crate::ways::{Mode, OneTimeKind};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// 1,000 bytes lie in a block of 1,024.
+/// 1,000 bytes occupy a block of 1,024.
 fn kilobyte() -> Vec<u8> {
     Vec::with_capacity(1_000)
 }
@@ -39,7 +39,7 @@ fn an_allocation_is_its_makers_whoever_gives_it_back() {
         let (key_exchange, signature, rest) = (1_024, 1_024, 1_024);
         let all = Components { key_exchange, signature, rest, ..Components::default() };
         assert_eq!(balance.allocated, all);
-        // It is seen after operations: the last has both keys.
+        // It is sampled after operations: the last has both keys.
         assert_eq!(balance.peak, Components { rest: 0, ..all });
         assert_eq!(balance.held, Components { key_exchange, ..Components::default() });
         assert_eq!((balance.held_by_thread, balance.stores), (1_024, 0));

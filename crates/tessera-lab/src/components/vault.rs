@@ -1,4 +1,4 @@
-//! A vault whose memory stays apart from that of connections.
+//! A vault whose memory is separate from that of connections.
 
 use std::sync::Arc;
 

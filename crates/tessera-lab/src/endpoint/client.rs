@@ -94,7 +94,7 @@ impl Client {
         let Row { preparation, config } = self.row()?;
         let (resumes, tickets) = (preparation.way.mode.resumes(), preparation.tickets);
         let config = config.clone();
-        // A session is used once. The new ones wait at the end.
+        // A session is used once. New ones are appended.
         let session = if resumes { self.sessions.pop_front() } else { None };
         if resumes && session.is_none() {
             return Err("no session is left to resume".into());

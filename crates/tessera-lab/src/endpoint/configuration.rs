@@ -24,8 +24,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// The most early data of a flight, in bytes.
 const MAX_EARLY_DATA: u32 = 16 * 1024;
 
-/// Returns the client's configuration for a row. A full handshake asks for `sessions` tickets; a resumption for as many
-/// as the row wants: one would take the place of the one it used.
+/// Returns the client's configuration for a row. A full handshake requests `sessions` tickets; a resumption as many as
+/// the row needs: one replaces the one it used.
 pub(crate) fn client(preparation: &Preparation, sessions: u8) -> Result<Checked<ClientConfig>> {
     Ok(client_config(preparation, sessions)?.checked()?)
 }

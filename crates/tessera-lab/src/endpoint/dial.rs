@@ -34,7 +34,7 @@ pub(super) fn open(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let waits = stream.peer_addr().is_err();
     let mut in_syn = 0;
     if waits {
-        // Otherwise it would not return before all of it was sent.
+        // Otherwise it would block until everything was sent.
         stream.set_nonblocking(true)?;
         let written = stream.write(bytes);
         stream.set_nonblocking(false)?;

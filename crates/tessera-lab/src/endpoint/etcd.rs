@@ -15,7 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::pipes::Result;
 use super::stores::unix_time;
 
-/// How long etcd may take for one thing: longer than a busy machine makes it.
+/// How long etcd may take per request: longer than on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// How long etcd may take to respond after it was started.
@@ -24,8 +24,8 @@ const START: Duration = Duration::from_secs(30);
 /// More than a row needs for one client, and the most that a vault in etcd allows.
 const PER_CLIENT: u16 = 1000;
 
-/// A vault in etcd whose every put and take is waited for. It is a new one each time: no other has its
-/// prefix or its epoch key.
+/// A vault in etcd that waits for every put and take. It is a new one each time: no other has its prefix or its epoch
+/// key.
 pub(crate) struct EtcdStore {
     // Before the runtime, in which its tasks are.
     vault: EtcdVault,
@@ -41,7 +41,7 @@ impl EtcdStore {
             provider.random.fill(&mut bytes).map_err(|_| "no random bytes for a vault")?;
             Ok(bytes)
         };
-        // The keys of an experiment protect nothing that anybody wants.
+        // The keys of an experiment protect nothing of value.
         let secret = [random()?, random()?].concat();
         let secret: [u8; 32] = secret.try_into().map_err(|_| "a key of another length")?;
         let keys = WrappingKeys::new(&provider, WrappingPurpose::Secrets);

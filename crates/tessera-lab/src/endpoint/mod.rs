@@ -45,8 +45,8 @@ pub fn name(end: End) -> &'static str {
     }
 }
 
-/// Is one end of an experiment, until the lab closes this process's standard input. `guard` closes the
-/// memory of this process to others; the server's is open to the lab's adversary by then.
+/// Runs one end of an experiment, until the lab closes this process's standard input. `guard` protects the memory of
+/// this process; that of the server must already be open to the lab's adversary.
 ///
 /// # Errors
 ///

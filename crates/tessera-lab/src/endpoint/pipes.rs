@@ -1,4 +1,4 @@
-//! Orders in, answers out.
+//! Reads orders, and writes answers.
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{self, Receiver};
@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 /// Any failure is reported to the lab as text.
 pub(crate) type Result<T> = std::result::Result<T, Box<dyn error::Error>>;
 
-/// Returns the orders on standard input. When it ends the process ends too, whatever it is doing: so nothing is left
-/// behind when the lab is gone.
+/// Returns the orders on standard input. At its end the process exits, whatever it is doing, so that nothing outlives
+/// the lab.
 pub(crate) fn orders<O: DeserializeOwned + Send + 'static>() -> Receiver<serde_json::Result<O>> {
     let (give, take) = mpsc::channel();
     thread::spawn(move || {

@@ -48,15 +48,15 @@ pub(super) struct Server {
 struct Row {
     preparation: Preparation,
     stores: Stores,
-    /// Of the server of the fleet that this process is just now.
+    /// That of the fleet's server that this process plays at present.
     config: Checked<ServerConfig>,
-    /// Of a server that has been there for as long as the first one.
+    /// That of another server that started together with the first one.
     other: Checked<ServerConfig>,
     /// The channel to another site, if there is one.
     site: Option<OpenSite>,
 }
 
-/// When the first request came.
+/// The arrival of the first request.
 #[derive(Default)]
 struct Begun {
     /// The application held its first byte.

@@ -66,7 +66,7 @@ impl OpenSite {
         }
     }
 
-    /// Returns where another site can ask, if this one answers.
+    /// Returns the address for another site, if this one answers.
     pub(super) fn open_at(&self) -> Option<SocketAddr> {
         match self.end {
             End::Answers(address) => Some(address),
@@ -77,7 +77,7 @@ impl OpenSite {
     /// Asks home until it answers.
     pub(super) fn reach_home(&self) -> Result<()> {
         let End::Asks(channel) = &self.end else { return Err("this is home".into()) };
-        // A flight that never was.
+        // A flight that does not exist.
         let home = Incarnation { vault: HOME, number: 0 };
         let nothing = BurnAtHome::new(FlightHandle([0; FlightHandle::LEN]), home);
         let begun = Instant::now();
@@ -149,7 +149,7 @@ impl SiteChannel for Guesses {
     }
 }
 
-/// A site's vault that lets its one connection wait. The channel bounds for how long.
+/// A site's vault that blocks its one connection. The channel limits the time.
 struct Waits {
     site: SiteVault,
     runtime: Handle,

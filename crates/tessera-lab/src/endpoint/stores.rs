@@ -50,7 +50,7 @@ impl Stores {
         Ok(Self::with_ring(self.ring.clone(), unix_time()?, None))
     }
 
-    /// The same with another vault, which no adversary watches.
+    /// Returns the same with another vault, which no adversary watches.
     pub(crate) fn with_vault(&self, vault: Arc<dyn Vault>) -> Self {
         let (ring, register) = (self.ring.clone(), self.register.clone());
         Self { ring, vault, register, watched: None }

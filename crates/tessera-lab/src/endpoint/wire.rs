@@ -17,7 +17,7 @@ use crate::clock;
 use crate::control::Cost;
 use crate::heap::{self, difference};
 
-/// A socket with the bytes that come and go.
+/// A socket with its input and output.
 pub(crate) struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
@@ -87,7 +87,7 @@ impl Wire {
             let progress = match result {
                 Ok(progress) => progress,
                 Err(error) => {
-                    // The alert should go out; that it does not is no news after this error.
+                    // The alert should be sent; a failure adds nothing to this error.
                     let _ = self.send();
                     return Err(error.into());
                 }

@@ -1,4 +1,4 @@
-//! The program `etcd`, for servers whose one-time keys lie there.
+//! The program `etcd`, for servers that keep their one-time keys in it.
 
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -16,9 +16,9 @@ use tessera_link::{End, Link};
 use super::orphans::Orphans;
 use crate::error::words;
 
-/// One member of etcd, alone. It and its data are gone when this value is, or when this process ends.
+/// A single member of etcd. It ends, and its data is removed, when this value is dropped or this process ends.
 pub(crate) struct Etcd {
-    // Before the process, whose number may be another's after it.
+    // Dropped before the process, whose number may be reused after it.
     _orphans: Orphans,
     member: Member,
     address: SocketAddr,
@@ -27,7 +27,7 @@ pub(crate) struct Etcd {
 /// How long it may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Whose network it is in.
+/// The network it is in.
 #[derive(Clone, Copy)]
 pub(crate) enum Place<'l> {
     /// This process's own.
@@ -85,12 +85,12 @@ impl Etcd {
         self.address
     }
 
-    /// Whether it is there, and takes connections. It was started in this place.
+    /// Whether it runs and accepts connections. It was started in this place.
     pub(crate) fn is_there(&mut self, place: Place<'_>) -> bool {
         self.member.ended().is_none() && self.reach(place).is_ok()
     }
 
-    /// Waits until it takes connections.
+    /// Waits until it accepts connections.
     fn listens(&mut self, place: Place<'_>) -> Result<(), String> {
         let begun = Instant::now();
         loop {
@@ -167,7 +167,7 @@ fn is_on_path(program: &str) -> bool {
     env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Ports that are free now, in the network of the calling thread; etcd takes them in a moment.
+/// Returns ports that are free now, in the network of the calling thread; etcd binds them in a moment.
 fn free_ports() -> io::Result<[u16; 2]> {
     let listen = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
     let (one, other) = (listen()?, listen()?);
@@ -182,7 +182,7 @@ fn new_directory() -> io::Result<PathBuf> {
         let path = env::temp_dir().join(format!("tessera-lab-etcd-{}-{number}", process::id()));
         match DirBuilder::new().mode(0o700).create(&path) {
             Ok(()) => return Ok(path),
-            // Of another process that once had the same number.
+            // Left by an earlier process with the same number.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => (),
             Err(error) => return Err(error),
         }

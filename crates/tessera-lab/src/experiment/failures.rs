@@ -6,7 +6,7 @@ use crate::error::LabError;
 
 /// The failures of one cell.
 pub(crate) struct Failures {
-    /// More than this many, and the cell has no numbers.
+    /// With more than this many the cell has no numbers.
     most: usize,
     count: u32,
     reasons: BTreeMap<String, u32>,

@@ -14,7 +14,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return fs::write(path, bytes);
     };
     let new = beside(&place);
-    // Of a process that was killed, and had the same number.
+    // Left by a killed process with the same number.
     let _ = fs::remove_file(&new);
     let opened = OpenOptions::new().write(true).create_new(true).open(&new);
     let moved = match opened {
@@ -30,7 +30,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Whether two names are of one file, also of one that isn't there yet. Two names of a device or a pipe may be.
+/// Whether two names are of one file, which need not exist yet. Two names of a device or a pipe are allowed.
 pub(super) fn is_one_file(one: &Path, other: &Path) -> bool {
     match (fs::metadata(one), fs::metadata(other)) {
         (Ok(one), Ok(other)) => {

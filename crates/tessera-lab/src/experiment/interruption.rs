@@ -13,8 +13,8 @@ use crate::error::LabError;
 /// The shells' exit code for a program ended by SIGINT.
 const INTERRUPTED: i32 = 128 + Signal::SIGINT as i32;
 
-/// From now on this process ends with a line about how to go on when it is interrupted (Ctrl-C), if it is not one
-/// that interruptions are kept from. It has another thread then.
+/// From now on, an interruption (Ctrl-C) ends this process with a line about how to continue, unless it was started
+/// with interruptions ignored. This starts another thread.
 ///
 /// # Errors
 /// [`LabError::System`].
@@ -41,7 +41,7 @@ pub(crate) fn tell_how_to_go_on(journal: Option<&Path>) -> Result<(), LabError> 
         thread::Builder::new().name("interruption".to_owned()).spawn(move || {
             runtime.block_on(interruption.recv());
             let mut stderr = io::stderr();
-            // There the progress bar stands, and `^C`.
+            // The line has the progress bar, and `^C`.
             let begin = if stderr.is_terminal() { "\n" } else { "" };
             let _ = writeln!(stderr, "{begin}{line}");
             process::exit(INTERRUPTED);

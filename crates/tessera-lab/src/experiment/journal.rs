@@ -22,7 +22,7 @@ pub(crate) fn is_one_time(there: f64, here: f64) -> bool {
     (there - here).abs() < 1e-6
 }
 
-/// Which run a journal belongs to. Cells of another would be of another experiment.
+/// The run that a journal belongs to. Cells of another run would be of another experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) experiment: String,
@@ -101,7 +101,7 @@ impl<C: Serialize + DeserializeOwned> Journal<C> {
         Ok((Self { file: Some((path.to_owned(), file)), cells: PhantomData }, finished))
     }
 
-    /// Keeps a cell that is finished; it is on the disk when this returns.
+    /// Stores a finished cell; it is on the disk when this returns.
     ///
     /// # Errors
     /// [`LabError::System`].

@@ -16,7 +16,7 @@ use crate::ways::Mode;
 /// The options of an experiment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many connections of each row count.
+    /// How many connections of each row are measured.
     pub repetitions: usize,
     /// The round-trip times; `None` for those of [`Options::DEFAULT_RTTS`] that the link supports.
     pub rtts: Option<Vec<Duration>>,
@@ -106,7 +106,7 @@ fn check_files(options: &Options, journal: Option<&Path>) -> Result<(), LabError
     Ok(())
 }
 
-/// Refuses a list in which something stands twice: it would be measured twice, and be found twice.
+/// Rejects a list with duplicates: they would be measured twice, and be found twice.
 pub(crate) fn refuse_twice<T: PartialEq + fmt::Debug>(
     option: &str,
     values: &[T],
@@ -180,7 +180,7 @@ pub(crate) fn open_network(options: &Options) -> Result<Network, LabError> {
     Ok(Network::open(options.link)?)
 }
 
-/// Gets this process the rights that links need.
+/// Obtains the rights that links need.
 fn become_able(options: &Options) -> Result<(), LabError> {
     if options.link != LinkKind::Loopback {
         match enter_user_namespace_if_needed() {

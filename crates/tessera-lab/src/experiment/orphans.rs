@@ -6,12 +6,12 @@ use std::process::{Child, Command, Stdio};
 
 use nix::unistd::Pid;
 
-/// A shell that waits for the end of this process, however that comes, and then kills processes and removes a
-/// directory. Dropped, it does nothing.
+/// A shell that waits for the end of this process, by whatever cause, and then kills processes and removes a directory.
+/// It does nothing if it is dropped before.
 pub(crate) struct Orphans(Child);
 
 impl Orphans {
-    /// Begins to watch; when this returns no signal but KILL ends the shell.
+    /// Starts it; when this returns, no signal but KILL ends the shell.
     ///
     /// # Errors
     /// If there is no `sh`.
@@ -28,8 +28,8 @@ impl Orphans {
     }
 }
 
-/// Ctrl-C, the end of a terminal and a service manager's signal are for all processes of a group; this one goes on. A
-/// process that is being killed may still make a file.
+/// Ctrl-C, the end of a terminal and a service manager's signal go to all processes of a group; this one survives them.
+/// A process that is being killed may still create a file.
 const SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 directory=$1

@@ -16,7 +16,7 @@ pub(crate) fn write<R: Serialize>(
     write_page(options, report, page)
 }
 
-/// Writes a report whose rows are long lists of small numbers: one row a line.
+/// Writes a report whose rows are long lists of small numbers: one line per row.
 pub(crate) fn write_rows<R: Serialize>(
     options: &Options,
     report: &R,

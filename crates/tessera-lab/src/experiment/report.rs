@@ -32,7 +32,7 @@ impl Destination {
         }
     }
 
-    /// Writes the report; to a file whole or not at all.
+    /// Writes the report; a file is written atomically.
     pub(crate) fn write(&self, report: &[u8]) -> io::Result<()> {
         match self {
             Self::StandardOutput => io::stdout().lock().write_all(report),

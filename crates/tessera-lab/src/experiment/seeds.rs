@@ -1,4 +1,4 @@
-//! Where random numbers start.
+//! The seeds of random numbers.
 
 /// Returns a cell's seed: each cell has its own random numbers, the same in each run with the same seed. FNV-1a of its
 /// name.

@@ -79,7 +79,7 @@ impl Arena {
     }
 }
 
-/// Brings the numbers of arenas up to date.
+/// Updates the counters of arenas.
 ///
 /// # Errors
 /// If jemalloc refuses.

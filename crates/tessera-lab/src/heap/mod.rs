@@ -32,7 +32,7 @@ pub(crate) fn difference(before: Option<i64>, after: Option<i64>) -> Option<i64>
     Some(before? - after?)
 }
 
-/// Why a program doesn't measure memory, and which does.
+/// Why a program doesn't measure memory, and which one does.
 pub(crate) const UNCOUNTED: &str =
     "this program doesn't count what is on its heap: build it with `--features heap`";
 

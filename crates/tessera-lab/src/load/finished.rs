@@ -61,7 +61,7 @@ pub(super) fn check(cell: &Cell, reconnections: usize) -> Result<String, String>
 const MOST_USERS: usize = 65_535;
 /// A link's round-trip time is at most a minute.
 const MOST_RTT_MS: f64 = 60_000.0;
-/// Of seconds, requests a second, and microseconds of one connection: far more than all patience.
+/// The limit of seconds, requests per second, and microseconds of one connection: far above all time limits.
 const MOST: f64 = 1e9;
 
 #[cfg(test)]

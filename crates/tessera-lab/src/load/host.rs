@@ -13,7 +13,7 @@ const WAITING: u32 = 65_535;
 const SETTINGS: [(End, &str, &str); 4] = [
     (End::Server, "core/somaxconn", "65535"),
     (End::Server, "ipv4/tcp_max_syn_backlog", "65535"),
-    // Users come back more often than the default range has ports in a minute.
+    // Users reconnect more often than the default range has ports in a minute.
     (End::Client, "ipv4/ip_local_port_range", "1024 65535"),
     (End::Client, "ipv4/tcp_tw_reuse", "1"),
 ];

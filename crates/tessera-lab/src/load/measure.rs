@@ -23,7 +23,7 @@ use crate::processes::Process;
 /// How long an order may take: the longest are whole cells.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// How many tickets there may be more than are measured: they come in packs.
+/// How many more tickets there may be than are measured: they come in packs.
 const SPARE: usize = 60;
 
 /// Both processes, and the link between them.
@@ -86,8 +86,8 @@ impl Stand {
             self.client(&ClientOrder::Lose)?;
         }
         let holds = self.holds()?;
-        // Without a vault tickets hold nothing here. The difference isn't 0 all the same: a server that took the place
-        // of another is made by one thread and ends in the next, and books are kept by thread.
+        // Without a vault, tickets use no memory here. The difference isn't 0 all the same: a replacement server is
+        // created by one thread and dropped by the next, and the counters are per thread.
         let vault_bytes = difference(holds, before);
         let vault_bytes =
             vault_bytes.map(|it| if plan.variant.mode.has_one_time_key() { it } else { 0 });

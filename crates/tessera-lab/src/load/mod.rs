@@ -76,7 +76,7 @@ pub fn run(options: &Options) -> Result<(), LabError> {
             let measured = match before {
                 Some(cell) => Measured::Cell(Box::new(cell.clone())),
                 None => match stand.cell(plan, &common.parameters) {
-                    // Both processes are there; the next cell begins afresh.
+                    // Both processes still run; the next cell starts over.
                     Err(LabError::Connection(reason)) => Measured::NotRun(reason),
                     Err(error @ LabError::Endpoint { .. }) => {
                         stand.restart()?;

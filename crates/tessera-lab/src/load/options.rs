@@ -30,7 +30,7 @@ pub struct Options {
     pub seed: u64,
     /// The journal of finished cells, if any: a repeated run continues from it.
     pub resume: Option<PathBuf>,
-    /// Where the report goes as JSON, if it goes anywhere.
+    /// The destination of the report as JSON, if any.
     pub json: Option<Destination>,
 }
 
@@ -39,9 +39,9 @@ impl Options {
     pub const DEFAULT_USERS: [usize; 7] = [1, 5, 10, 20, 50, 100, 1_000];
     /// Connections of a storm.
     pub const DEFAULT_STORMS: [usize; 2] = [1_000, 10_000];
-    /// Of users: from Seoul to Tokyo and back. They mostly wait.
+    /// For users: from Seoul to Tokyo and back. They mostly wait.
     pub const USERS_RTT: Duration = Duration::from_millis(33);
-    /// Of storms: from Seoul to Los Angeles and back.
+    /// For storms: from Seoul to Los Angeles and back.
     pub const STORM_RTT: Duration = Duration::from_millis(134);
 
     /// Returns the round-trip times of one kind of load.

@@ -17,7 +17,7 @@ pub(crate) struct Report {
     pub(crate) experiment: String,
     pub(crate) seed: u64,
     pub(crate) machine: Machine,
-    /// Of the source of the program that measured.
+    /// The source revision of the program that measured.
     pub(crate) revision: Option<String>,
     /// How the link was made: `tun` or `loopback`.
     pub(crate) link: String,
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// A server that fails does little: growth would be the better the more fails.
+    /// A server that fails does little work, which would improve its growth.
     #[test]
     fn failures_are_no_points_of_growth() {
         let mut cells = [1, 10, 100, 1_000].map(|users| cell(users, 500.0, 0));

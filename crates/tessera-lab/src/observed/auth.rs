@@ -1,4 +1,4 @@
-//! Signing and the judging of peers, observed.
+//! Signing and the verification of peers, observed.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl<O: Observer> Signer for Observed<Arc<dyn Signer>, O> {
     }
 }
 
-/// It accepts whom the other accepts: its policy is the other's, so that sessions are good under both.
+/// It accepts the same peers: its policy is the inner one's, so that sessions are valid under both.
 impl<O: Observer> PeerVerifier for Observed<Arc<dyn PeerVerifier>, O> {
     fn schemes(&self) -> &[SignatureScheme] {
         self.inner.schemes()

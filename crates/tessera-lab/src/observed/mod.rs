@@ -25,10 +25,9 @@ use tessera::{ClientConfig, ServerConfig};
 
 pub(crate) use operation::Operation;
 
-/// Hears of every operation. Operations nest: one that begins inside another ends before it, in the same
-/// thread.
+/// Is notified of every operation. Operations nest: one that begins inside another ends before it, in the same thread.
 pub(crate) trait Observer: Send + Sync + 'static {
-    /// Whether it wants to hear of hashes and of the protection of records, which are many.
+    /// Whether to observe hashes and record protection too, which are frequent.
     const SUITES: bool;
 
     /// What it keeps from the beginning of an operation to its end.
@@ -53,7 +52,7 @@ impl<T, O: Observer> Observed<T, O> {
     }
 }
 
-/// Does some work as this operation.
+/// Runs a closure as this operation.
 pub(crate) fn during<O: Observer, R>(
     observer: &O,
     operation: Operation,

@@ -33,13 +33,13 @@ pub(crate) enum Operation {
     Random,
     /// A CertificateVerify is signed.
     Signature,
-    /// A peer is judged: its chain, its name and its signature.
+    /// Verifying a peer: its chain, its name and its signature.
     Verification,
     /// A session is sealed into a ticket.
     TicketSealing,
     /// A ticket is opened.
     TicketOpening,
-    /// A vault takes in a one-time key.
+    /// Putting a one-time key into a vault.
     VaultPut,
     /// Taking a one-time key from a vault, or deleting it.
     VaultTake,

@@ -37,12 +37,12 @@ pub(crate) fn page(title: &str, body: &str, script: &str) -> String {
     )
 }
 
-/// Where and how was measured.
+/// The setting of the measurement.
 pub(crate) struct Setting<'a> {
     pub(crate) machine: &'a Machine,
     pub(crate) link: &'a LinkReport,
     pub(crate) seed: u64,
-    /// How many connections of each row count.
+    /// How many connections of each row were measured.
     pub(crate) repetitions: usize,
 }
 
@@ -92,7 +92,7 @@ fn congestion(link: &LinkReport) -> String {
     }
 }
 
-/// Formats the way to each section, by its id and title, and to the samples: a page is long on a phone.
+/// Formats links to each section, by its id and title, and to the samples: a page is long on a phone.
 pub(crate) fn contents(sections: &[(String, String)]) -> String {
     let links = sections.iter().map(|(id, title)| format!("<a href=\"#{id}\">{title}</a>\n"));
     format!(
@@ -103,7 +103,7 @@ pub(crate) fn contents(sections: &[(String, String)]) -> String {
 
 /// Returns the JSON report, and a button that saves it.
 fn samples(experiment: &str, report: &impl Serialize) -> serde_json::Result<String> {
-    // Nothing in it may end the element that holds it.
+    // Its text must not end the element that contains it.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
     Ok(format!(
         "<section>\n<h2 id=\"samples\">Every sample</h2>\n<p>This page holds the whole report as JSON, the same \

@@ -12,7 +12,7 @@ use crate::statistics::Median;
 pub(crate) struct Strip {
     /// The row's key, for programs.
     pub(crate) key: String,
-    /// The same for people, as HTML.
+    /// Its heading for people, as HTML.
     pub(crate) head: String,
     /// A text for readers who cannot see the strip.
     pub(crate) description: String,

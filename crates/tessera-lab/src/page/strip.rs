@@ -6,7 +6,7 @@ use super::axis::Axis;
 use super::words;
 use crate::statistics::Median;
 
-/// The most dots of a lane: more would hide each other, and make the page heavy.
+/// The most dots in a lane: more would hide each other, and make the page large.
 pub(crate) const MOST_DOTS: usize = 400;
 
 /// How high a lane is, in pixels.
@@ -65,8 +65,8 @@ impl LaneData {
     }
 }
 
-/// Returns all samples, unless some are so far away that the others would become one line, as lost packets make them:
-/// then the axis ends near the median.
+/// Returns the extent of all samples, unless some are so far away that the others would become one line, as with packet
+/// loss: then it ends near the median.
 fn extent(samples: &[f64], median: Option<&Median>) -> f64 {
     const NEAR: f64 = 1.6;
     let largest = samples.iter().copied().fold(0.0, f64::max);

@@ -9,7 +9,7 @@ use crate::statistics::Median;
 pub(crate) struct Row {
     /// The row's key, for programs.
     pub(crate) key: String,
-    /// The same for people, as HTML.
+    /// Its heading for people, as HTML.
     pub(crate) head: String,
     /// The other cells, as HTML.
     pub(crate) cells: Vec<String>,

@@ -1,4 +1,4 @@
-//! Looking for values that are known.
+//! Searches for known values.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::Snapshot;
 
-/// A value that is looked for.
+/// A value to search for.
 #[derive(Clone)]
 pub struct Needle {
     /// Its name.
@@ -62,7 +62,7 @@ pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
 struct Index<'a> {
     needles: &'a [Needle],
     by_prefix: HashMap<u64, Vec<usize>>,
-    /// Nearly every place of a memory is passed over by it alone.
+    /// A filter that rules out nearly every place of a memory.
     may_be: Vec<u64>,
 }
 

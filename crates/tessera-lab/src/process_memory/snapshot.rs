@@ -17,7 +17,7 @@ pub struct ProcessMemory {
 }
 
 impl ProcessMemory {
-    /// Of the process with this number.
+    /// Opens that of the process with this number.
     ///
     /// # Errors
     /// If there is none, or it may not be read: a process that forbids it needs root (CAP_SYS_PTRACE).
@@ -29,13 +29,12 @@ impl ProcessMemory {
     /// Opens that of this process. What is opened before the process forbids it stays open.
     ///
     /// # Errors
-    /// If the system has no such thing.
+    /// If the system doesn't support it.
     pub fn of_this_process() -> io::Result<Self> {
         Self::open(std::process::id())
     }
 
-    /// Reads everything that can be written: heaps, the stacks of all threads, variables. The process
-    /// should stand still meanwhile.
+    /// Reads all writable memory: heaps, the stacks of all threads, variables. The process should be stopped meanwhile.
     ///
     /// # Errors
     /// If it can't be read.
@@ -62,7 +61,7 @@ impl ProcessMemory {
         let mut run: Option<Segment> = None;
         while at < mapping.end {
             let len = PART.min((mapping.end - at) as usize);
-            // Devices, and memory that went away meanwhile.
+            // Devices, and memory that was unmapped meanwhile.
             let Ok(read @ 1..) = self.memory.read_at(&mut part[..len], at) else {
                 at += PAGE as u64;
                 segments.extend(run.take());
@@ -103,8 +102,8 @@ impl Snapshot {
         Place::of(address, &self.mappings, &self.threads)
     }
 
-    /// Returns the return addresses that stand near an address of a stack, above it, with their distances from it in
-    /// bytes: whose frames were there.
+    /// Returns the return addresses near an address of a stack, above it, with their distances from it in bytes: they
+    /// show whose frames were there.
     #[must_use]
     pub fn callers(&self, address: u64) -> Vec<(u64, String)> {
         let first = address & !7;

@@ -1,4 +1,4 @@
-//! Measuring one row: sessions first, then the adversary, then the clock.
+//! Measures one row: first sessions, then the adversary, then times.
 
 use std::time::Duration;
 

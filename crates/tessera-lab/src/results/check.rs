@@ -11,12 +11,12 @@ use crate::roaming::report::{Cell, CellName, LinkName, Report as Roaming, Sample
 use crate::traffic::report::{Flow, Report as Traffic};
 use crate::variants::Variant;
 
-/// Nothing that is measured takes so long: connections have deadlines of minutes.
+/// No measured time is as long: connections have deadlines of minutes.
 const HOUR_US: f64 = 3_600e6;
 const HOUR_MS: f64 = HOUR_US / 1e3;
 /// More connections than a load has ports for, many times over.
 const MOST_CONNECTIONS: usize = 10_000_000;
-/// More than a TLS record has (RFC 8446 §5.2), with its header.
+/// More than a TLS record with its header has (RFC 8446 §5.2).
 const MOST_OF_A_RECORD: u64 = 1 << 16;
 
 /// Nothing, or a description of what is wrong.

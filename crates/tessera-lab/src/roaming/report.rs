@@ -18,7 +18,7 @@ pub(crate) struct Report {
     pub(crate) experiment: String,
     pub(crate) seed: u64,
     pub(crate) machine: Machine,
-    /// Of the source of the program that measured.
+    /// The source revision of the program that measured.
     pub(crate) revision: Option<String>,
     /// How links were made: `tun` or `loopback`.
     pub(crate) link: String,

@@ -107,7 +107,7 @@ impl Runner {
         }
         let measured = links::measure(&mut self.bench, name, etcd, repetitions, seed, done);
         measured.map_err(|error| {
-            // The next cell begins with processes to which nothing happened.
+            // The next cell starts with fresh processes.
             match self.bench.restart() {
                 Ok(()) => error.to_string(),
                 Err(worse) => format!("{error}; and afterwards: {worse}"),

@@ -1,4 +1,4 @@
-//! Measuring through proxies: two processes of `tessera sepp`, and network functions on both sides of them.
+//! Measures through proxies: two processes of `tessera sepp`, and network functions on both sides of them.
 
 use std::net::SocketAddr;
 

@@ -18,7 +18,7 @@ use crate::error::LabError;
 /// A SEPP's operator.
 #[derive(Clone, Copy)]
 pub(super) struct Operator {
-    /// Of its files, and of its tables in the other's configuration.
+    /// The name of its files, and of its table in the other's configuration.
     name: &'static str,
     pub(super) fqdn: &'static str,
     plmn: &'static str,

@@ -63,7 +63,7 @@ pub(super) struct Asked {
 }
 
 impl Consumer {
-    /// One that asks its SEPP at this address of the client's end.
+    /// Starts one that sends requests to its SEPP at this address of the client's end.
     pub(super) fn start(link: &Link, sepp: SocketAddr) -> Result<Self, LabError> {
         let plaintext = Arc::new(Plaintext(Protocol::Http2));
         let sepp = Pool::new(plaintext, DialAddress::Tcp(sepp), PoolOptions::default());
@@ -113,7 +113,7 @@ async fn ask(sepp: Pool, exchange: &'static Exchange) -> Result<Asked, String> {
 
 async fn accept(listener: TcpListener, arrivals: Arc<Mutex<Vec<Instant>>>) {
     while let Ok((socket, _)) = listener.accept().await {
-        // Without it nothing is wrong, but late.
+        // If it fails, requests are only slower.
         let _ = socket.set_nodelay(true);
         let arrivals = arrivals.clone();
         tokio::spawn(async move {
@@ -163,7 +163,7 @@ fn lock(arrivals: &Mutex<Vec<Instant>>) -> MutexGuard<'_, Vec<Instant>> {
 /// A free port of the machine; each end has its own.
 const NEARBY: &str = "127.0.0.1:0";
 
-/// Where a request is to go (TS 29.500 §5.2.3.2.4).
+/// The header with the target of a request (TS 29.500 §5.2.3.2.4).
 const TARGET_API_ROOT: &str = "3gpp-sbi-target-apiroot";
 
 /// How long an answer may take: longer than a SEPP waits for it, so that the SEPP can report the error.

@@ -35,9 +35,9 @@ use crate::registration::LOCAL_BREAKOUT;
 
 /// Two SEPPs that have an association, and network functions at both.
 pub(crate) struct SeppPair<'l> {
-    // Before the processes, whose numbers may be others' after them.
+    // Dropped before the processes, whose numbers may be reused after them.
     _orphans: Orphans,
-    // Before the files and the link: the processes end before both are taken away.
+    // Dropped before the files and the link: the processes end first.
     visited: SeppProcess,
     home: SeppProcess,
     consumer: Consumer,
@@ -87,8 +87,8 @@ impl<'l> SeppPair<'l> {
     /// How many exchanges a registration has.
     pub(crate) const EXCHANGES: usize = LOCAL_BREAKOUT.len();
 
-    /// Starts both, and has them come back often enough that all that follows is alike. The link costs no time
-    /// afterwards: [`set_link`](Self::set_link) has it cost some.
+    /// Starts both, and reconnects often enough for a steady state. Afterwards the link has no delay:
+    /// [`set_link`](Self::set_link) sets one.
     ///
     /// # Errors
     /// [`LabError::Options`] if this program is no SEPP; otherwise if something fails.
@@ -163,7 +163,7 @@ impl<'l> SeppPair<'l> {
         Ok(())
     }
 
-    /// Has N32-f come back, with a registration on it.
+    /// Reconnects N32-f, with a registration on it.
     ///
     /// # Errors
     /// [`LabError::Connection`] if the registration failed or the connection was not of the option: the pair goes on.
@@ -211,7 +211,7 @@ impl<'l> SeppPair<'l> {
         Ok(SeppMemory { visited: self.visited.resident()?, home: self.home.resident()? })
     }
 
-    /// Asks all that a registration asks, one after the other, and does something after the first.
+    /// Performs all exchanges of a registration in order, and calls a closure after the first.
     fn register(
         &self,
         after_first: impl FnOnce() -> Result<(), LabError>,
@@ -226,7 +226,7 @@ impl<'l> SeppPair<'l> {
         Ok(asked)
     }
 
-    /// A link that stopped is the better reason.
+    /// Explains a failure; a link that stopped is the more likely cause.
     fn explain(&self, why: &str) -> LabError {
         LabError::Connection(match self.link.failure() {
             Some(reason) => format!("the link failed: {reason}"),
@@ -258,7 +258,7 @@ impl<'l> SeppPair<'l> {
         Ok([self.visited.processor_time()?, self.home.processor_time()?])
     }
 
-    /// A sample is worth something only if there was one connection, and it was of the option.
+    /// Checks a sample: there must have been one connection, of the option.
     fn check(&mut self, before: &[Counts; 2]) -> Result<(), LabError> {
         let [visited, home] = before;
         let all = handshakes(home, &[]);
@@ -297,7 +297,7 @@ impl<'l> SeppPair<'l> {
 /// How often to try to start a pair on ports of the machine.
 const TRIES_ON_LOOPBACK: usize = 3;
 
-/// How long a pair may take until it comes back as it is to.
+/// How long a pair may take until it reconnects in the right way.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A pair that isn't quiet by then is not measured.

@@ -1,4 +1,4 @@
-//! Which ways of reconnecting a SEPP has.
+//! The ways of reconnecting that a SEPP supports.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::variants::{Store, Suite, Variant};
 use crate::ways::{Agreement, Continuation, Mode, OneTimeKind};
 
-/// How two SEPPs come back to each other.
+/// How two SEPPs reconnect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeppOption {
     mode: Mode,
@@ -27,7 +27,7 @@ impl SeppOption {
         }
     }
 
-    /// Whether of all variants of its option and store it is the one that two SEPPs are, or would be if they had the
+    /// Whether it is the variant, among those of its option and store, that two SEPPs use, or would use if they had the
     /// option.
     pub(crate) fn is_nearest(variant: &Variant) -> bool {
         let Variant { mode, kx, suite, .. } = *variant;

@@ -17,7 +17,7 @@ use tessera_link::{End, Link};
 
 use crate::error::LabError;
 
-/// A SEPP's process. It is gone when this value is.
+/// A SEPP's process, which is killed when this value is dropped.
 pub(super) struct SeppProcess {
     name: &'static str,
     child: Child,
@@ -27,7 +27,7 @@ pub(super) struct SeppProcess {
     log: Arc<Mutex<VecDeque<String>>>,
 }
 
-/// Finds out whether this program is a SEPP too.
+/// Checks that this program is a SEPP too.
 ///
 /// # Errors
 /// [`LabError::Options`] if it isn't.
@@ -115,7 +115,7 @@ impl SeppProcess {
         text.map(Counts).map_err(|error| self.failed(format!("it tells no metrics ({error})")))
     }
 
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     pub(super) fn until(
         &mut self,
         otherwise: &str,
@@ -198,7 +198,7 @@ impl Counts {
     }
 }
 
-/// Reads on, so that the process never waits, and keeps the last lines.
+/// Reads on, so that the process never blocks, and keeps the last lines.
 fn keep_last(output: impl Read + Send + 'static, log: Arc<Mutex<VecDeque<String>>>) {
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(io::Result::ok) {

@@ -10,7 +10,7 @@ use crate::ways::{Agreement, Continuation, Mode, OneTimeKind, Way};
 /// How long a site waits for an acknowledgement, in round-trip times between the sites.
 pub(crate) const PATIENCE_IN_RTTS: u32 = 3;
 
-/// The least, in milliseconds: a busy machine takes its time, and is not a silent home.
+/// The minimum, in milliseconds: a busy machine is slow, and not a silent home.
 pub(crate) const LEAST_PATIENCE_MS: u64 = 200;
 
 /// Returns how long a site waits for an acknowledgement, with this round-trip time between the sites.

@@ -87,7 +87,7 @@ fn cost_of(now: fn() -> u64) -> u64 {
     costs[costs.len() / 2]
 }
 
-/// A clock that can't be read stands still: times are 0 then.
+/// Returns the monotonic time. A clock that can't be read stands still: times are 0 then.
 fn monotonic() -> u64 {
     clock::monotonic().map_or(0, |now| now.as_nanos() as u64)
 }

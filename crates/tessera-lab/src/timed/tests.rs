@@ -1,4 +1,4 @@
-//! The counts of handshakes that are known, and the arithmetic by a clock of the test's own.
+//! The known counts of handshakes, and the arithmetic with the test's own clock.
 
 use std::cell::Cell;
 
@@ -142,7 +142,7 @@ thread_local! {
     static TIME: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Each look at this clock takes 7 ns.
+/// Returns the time of a clock that advances by 7 ns at each reading.
 fn ticking() -> u64 {
     pass(7);
     TIME.get()

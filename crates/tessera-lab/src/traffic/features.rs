@@ -57,7 +57,7 @@ fn sizes(prefix: &str, records: &[(i64, u64)]) -> Vec<Feature> {
     features
 }
 
-/// Returns when each record passes, from which side it comes, and how long after the one before.
+/// Returns when each record passes, in which direction, and how long after the one before.
 fn times(records: &[(i64, u64)]) -> Vec<Feature> {
     let at = |n: usize| records.get(n).map_or(0.0, |(_, us)| *us as f64);
     let mut features = Vec::new();

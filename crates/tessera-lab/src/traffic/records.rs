@@ -1,4 +1,4 @@
-//! TLS records, put together from the segments of one connection as they pass.
+//! Reassembles TLS records from the segments of one connection as they pass.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const APPLICATION_DATA: u8 = 23;
 pub(super) struct Direction {
     /// The sequence number of the next byte; `None` until the SYN.
     next: Option<u32>,
-    /// Segments that came before their turn: each with its sequence number.
+    /// Segments that arrived out of order: each with its sequence number.
     early: Vec<(u32, Vec<u8>)>,
     /// The bytes in order of which no record is whole.
     pending: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Where flows are recorded: both ends of a link, ready for each variant.
+//! Records flows: both ends of a link, ready for each variant.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU16;

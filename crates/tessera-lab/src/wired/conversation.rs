@@ -165,7 +165,7 @@ impl Caller {
         let mut told = Told::new(connection.facts(), complete);
         let (cost, _) = wire.close(connection, process_cpu)?;
         (told.sent, told.engine_cpu, told.responded) = (cost.sent, cost.engine_cpu, responded);
-        // The server's goodbye belongs to the connection.
+        // The server's close_notify belongs to the connection.
         match after.read_to_end(&mut Vec::new()) {
             Err(error) if error.kind() != ErrorKind::ConnectionReset => Err(error.into()),
             _ => Ok((told, new_sessions)),

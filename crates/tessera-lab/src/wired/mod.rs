@@ -37,7 +37,7 @@ pub(crate) struct Wired {
     observer: Observer,
     listener: TcpListener,
     address: SocketAddrV4,
-    // The last to go: the others are at its ends.
+    // Dropped last: the others are at its ends.
     link: Link,
 }
 
@@ -58,7 +58,7 @@ impl Wired {
         let server = link.addresses().server;
         let listen = move || {
             let listener = TcpListener::bind((server, 0))?;
-            // A client that never comes must not hold the experiment up.
+            // A client that never connects must not block the experiment.
             setsockopt(&listener, sockopt::ReceiveTimeout, &patience())?;
             Ok(listener)
         };

@@ -14,7 +14,7 @@ use nix::sys::time::TimeSpec;
 
 use super::segment::Segment;
 
-/// How much the kernel keeps until the observer looks, in bytes: more than a flow has.
+/// How much the kernel buffers until the observer reads it, in bytes: more than a flow has.
 const ROOM: usize = 16 * 1024 * 1024;
 
 /// Sees every packet that passes where it was opened.
@@ -32,7 +32,7 @@ pub(crate) trait Watch {
 }
 
 impl Observer {
-    /// Begins to see packets at the end at which the calling thread is (packet(7)).
+    /// Starts to capture packets at the calling thread's end (packet(7)).
     pub(super) fn open() -> io::Result<Self> {
         let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
         // Without the headers of the link, which are not the same everywhere.
@@ -45,8 +45,8 @@ impl Observer {
         Ok(Self { socket, packet, control: cmsg_space!(TimeSpec) })
     }
 
-    /// Looks at all packets that passed since it last looked. The kernel keeps 200 KB of them at least: look
-    /// before more passes.
+    /// Reads all packets that passed since the last call. The kernel buffers at least 200 KB of them: call it before
+    /// more pass.
     pub(super) fn look(&mut self, watched: &mut dyn Watch) -> io::Result<()> {
         while let Some((length, at)) = self.next()? {
             if let Some(segment) = Segment::read(&self.packet[..length]) {
@@ -56,7 +56,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Forgets the packets that passed since it last looked.
+    /// Discards the packets that passed since the last call.
     pub(super) fn forget(&mut self) -> io::Result<()> {
         while self.next()?.is_some() {}
         Ok(())

@@ -13,7 +13,7 @@ pub(crate) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// Reads an IPv4 packet (RFC 791 §3.1, RFC 9293 §3.1); `None` if it is no whole TCP segment.
+    /// Parses an IPv4 packet (RFC 791 §3.1, RFC 9293 §3.1); `None` if it isn't a complete TCP segment.
     pub(crate) fn read(packet: &'a [u8]) -> Option<Self> {
         const TCP: u8 = 6;
         const SYN: u8 = 0x02;

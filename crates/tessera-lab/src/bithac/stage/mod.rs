@@ -26,7 +26,7 @@ pub(super) fn measure(
     seed: u64,
     done: impl Fn(),
 ) -> Result<Cell, LabError> {
-    // The first connections of a cell go over a link that costs no time.
+    // The first connections of a cell use a link without delay.
     let easy = LinkParameters { mtu: name.link.mtu, ..LinkParameters::default() };
     let mut wired = Wired::new(Link::open(LinkKind::Tun, &easy)?)?;
     let mut ends = Ends::new(name.way, parties).map_err(failed)?;
@@ -60,7 +60,7 @@ pub(super) fn measure(
 /// How often to repeat a connection whose bytes are counted.
 const MOST_AGAIN: usize = 50;
 
-/// Whether TCP sent something more than once.
+/// Whether TCP retransmitted.
 fn was_sent_again(sample: &Sample) -> bool {
     [sample.client, sample.server].iter().any(|sent| sent.payload != sent.tls)
 }

@@ -52,7 +52,7 @@ fn what_the_observer_counts_is_what_the_link_carries() {
 fn what_the_observer_counts_is_what_tcpdump_counts() {
     let Some(mut wired) = wired() else { return };
     let mut tcpdump = Command::new("tcpdump");
-    // With room for longer packets than there are it has room for few of them, and loses the others.
+    // With buffer slots for long packets it has few of them, and loses packets.
     tcpdump.args(["-i", "any", "-U", "--immediate-mode", "-s", "256", "-w", "-", "tcp"]);
     tcpdump.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = wired.link().spawn(End::Client, tcpdump).expect("tcpdump starts");
@@ -71,13 +71,13 @@ fn what_the_observer_counts_is_what_tcpdump_counts() {
         }
     });
     let (sample, server) = cached(&mut wired);
-    // Packets are captured in their order: when the beginning of another connection is there, all of this one is.
+    // Packets are captured in order: once another connection begins, all of this one is captured.
     let mark = wired.link().spawn_thread(End::Client, move || TcpStream::connect(server)).unwrap();
     let _mark = mark.join().unwrap().unwrap();
     let (packets, clients) = loop {
         let packets = packets(&capture.lock().unwrap());
         let clients = clients(&packets, server);
-        // That which filled the caches, the one that counts, and the mark.
+        // The one that filled the caches, the one that counts, and the marker.
         if clients.len() == 3 {
             break (packets, clients);
         }

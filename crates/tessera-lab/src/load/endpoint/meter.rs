@@ -1,4 +1,4 @@
-//! How much processor time TLS takes.
+//! Measures the processor time of TLS.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -23,7 +23,7 @@ pub(super) struct Meter {
     clock_cost: Duration,
 }
 
-/// Calls, and how long all of them took together.
+/// Calls, and their total time.
 #[derive(Debug, Default)]
 struct Sum {
     count: AtomicU64,
@@ -95,7 +95,7 @@ impl Sum {
     }
 }
 
-/// A socket whose calls are no TLS.
+/// A socket, whose calls are not TLS.
 pub(super) struct Metered<IO> {
     pub(super) io: IO,
     pub(super) meter: Arc<Meter>,

@@ -1,7 +1,7 @@
 //! The processes of this experiment: a server with its connections, and a client with all users.
 //!
-//! Each has one thread for its connections, and one that takes orders and otherwise sleeps: three processes
-//! share the machine, with the link's, and should not fight for it.
+//! Each has one thread for its connections, and one that reads orders and otherwise sleeps: three processes share the
+//! machine with the link, and should not compete for it.
 
 mod client;
 mod meter;

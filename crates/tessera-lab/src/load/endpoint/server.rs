@@ -53,7 +53,7 @@ struct Counters {
     first_accepted: Mutex<Histogram>,
     /// Whether the requests of this cell come as early data.
     early: bool,
-    /// How many connections are not forgotten yet.
+    /// How many connections are not dropped yet.
     open: AtomicUsize,
     handshakes: AtomicU64,
     changed: Notify,
@@ -172,7 +172,7 @@ fn accept(
                         let counters = counters.clone();
                         connections.spawn(connection(acceptor.clone(), socket, counters));
                     }
-                    // One that went before it was accepted is none.
+                    // A connection that ended before it was accepted doesn't count.
                     Err(_) => yield_now().await,
                 },
             }
@@ -206,11 +206,11 @@ impl Counters {
         self.wait(|| self.open.load(Ordering::Acquire) == 0).await
     }
 
-    /// Waits until something is true of the counters.
+    /// Waits until the counters satisfy a condition.
     async fn wait(&self, is_true: impl Fn() -> bool) -> Result<()> {
         let wait = async {
             loop {
-                // Before the question: a change between both wakes it.
+                // Created before the check, so that a change in between wakes it.
                 let changed = self.changed.notified();
                 if is_true() {
                     break;

@@ -27,7 +27,7 @@ pub(super) fn server(preparation: &Preparation, stores: &Stores) -> Result<Check
     Ok(config.checked()?)
 }
 
-/// Stores that refuse none of a cell's tickets, though all are one client's.
+/// Returns stores that refuse none of a cell's tickets, though all are of one client.
 pub(super) fn stores(preparation: &Preparation) -> Result<Stores> {
     let secrets = preparation.tickets.saturating_mul(2).max(1_000);
     let limits = Limits { per_client: secrets, ..Limits::new(secrets) };

@@ -74,7 +74,7 @@ fn plaintext_records_are_no_protected_sizes() {
     assert!((0.25..0.75).contains(&protected), "{protected}");
 }
 
-/// A classifier that judged flows that it has seen would find differences in noise.
+/// A classifier tested on its training flows would find differences in noise.
 #[test]
 fn the_same_option_under_two_names_is_not_told_apart() {
     let flows = flows(100, |n, second| {

@@ -16,7 +16,7 @@ const RECEIVED_BIT_NJ: f64 = 6.53 * 3.0 / 250e3 * 1e6;
 /// "CPU running", which was not available; its "Compounded" has 8.6 mA if the processor runs and the radio receives
 /// (IS1), and 6.26 mA if it sleeps (IRADIO_RX0), so 2.3 mA in addition to a running radio.
 const PROCESSOR_MW: f64 = 3.3 * 3.0;
-/// How many times as long it computes as the machine of the measurement: an assumption.
+/// How many times slower it is than the machine of the measurement: an assumption.
 const SLOWER: f64 = 1000.0;
 
 /// A model of a device's energy.
