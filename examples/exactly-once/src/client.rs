@@ -72,7 +72,7 @@ impl Client {
         self.disk.done == self.wanted
     }
 
-    /// Returns the key of the increment under way.
+    /// Returns the key of the increment in progress.
     pub fn key(&self) -> Option<FlightHandle> {
         self.disk.pending.map(|pending| pending.key())
     }
@@ -82,7 +82,7 @@ impl Client {
         self.connection() == Some(id)
     }
 
-    /// Returns the connection that it has.
+    /// Returns its present connection.
     pub fn connection(&self) -> Option<ConnectionId> {
         self.open.as_ref().map(|open| open.id)
     }
@@ -131,7 +131,7 @@ impl Client {
         let flight = connection.facts().flight;
         let mut sent = false;
         if let (Some(flight), None) = (flight, asked) {
-            // The first copy has the flight's own name for a key, and needs to bring none.
+            // The first copy's key is the name of its flight, so it carries none.
             let mut pending = again.unwrap_or_else(|| Pending::new(flight));
             let message = if again.is_some() { keyed(&pending.key()) } else { b"INC\n".to_vec() };
             pending.note_copy(Some(flight));
@@ -260,7 +260,7 @@ impl Client {
         self.disk.done += 1;
     }
 
-    /// Sends the increment that is next, once the handshake is complete; `None` if it goes instead.
+    /// Sends the next increment, once the handshake is complete; `None` to close instead.
     fn send_next(
         &mut self,
         open: &mut Open,
@@ -271,7 +271,7 @@ impl Client {
         if open.sent || !open.connection.facts().handshake_complete {
             return Some(());
         }
-        // Coming back is the point: one increment in three goes on in the same connection.
+        // Reconnecting is the point: only one increment in three continues on the same connection.
         if self.is_content() || (self.disk.pending.is_none() && below(rng, 3) > 0) {
             open.connection.close(output);
             return None;

@@ -1,4 +1,4 @@
-//! The time of a world, as its clients' engines ask for it.
+//! The time of a world, for its clients' engines.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -27,8 +27,8 @@ impl Journal {
         Ok(Self(Mutex::new(connection)))
     }
 
-    /// Has the effect, unless that was already done under this key. The key and the effect are written
-    /// in one transaction: that is all there is to "exactly once".
+    /// Executes the effect, unless that was already done under this key. The key and the effect are written in one
+    /// transaction: "exactly once" needs no more.
     pub fn once<E: From<rusqlite::Error>>(
         &self,
         key: &FlightHandle,
@@ -62,8 +62,7 @@ impl Journal {
     }
 }
 
-/// Notes in the application's own transaction that this key's effect is part of it; `false` if that had
-/// been done before.
+/// Records in the application's own transaction that this key's effect is part of it; `false` if that was done before.
 pub fn mark_done(transaction: &Transaction<'_>, key: &FlightHandle) -> rusqlite::Result<bool> {
     Ok(transaction.execute("INSERT OR IGNORE INTO done VALUES (?1)", [&key.0])? == 1)
 }

@@ -1,4 +1,4 @@
-//! Every increment counted once, over a network that does its worst.
+//! Counts every increment once, over a hostile network.
 //!
 //! Clients send increments of a counter as forward-secret early data. The network drops, delays, duplicates, reorders
 //! and replays in both directions, the vault fails, and both ends restart at any moment, the server also between taking

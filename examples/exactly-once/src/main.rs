@@ -38,7 +38,7 @@ fn main() -> ExitCode {
                 wrong += 1;
             }
         }
-        // After a hundred runs everything has been allocated that a run needs.
+        // After a hundred runs, everything that a run needs has been allocated.
         if seed - first == 100 {
             warm = resident();
         }

@@ -1,4 +1,4 @@
-//! The network: nothing that it does is against the rules.
+//! The network: everything it does is allowed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -33,11 +33,11 @@ pub struct Piece {
 /// The bytes in transit, and the recordings of them.
 pub struct Network {
     under_way: BTreeMap<(ConnectionId, Towards), Queue>,
-    /// First flights of clients, for replays.
+    /// First flights of clients, to be replayed.
     pub flights: Recordings,
     /// Recorded answers of servers.
     pub answers: Recordings,
-    /// Chances that something happens to a piece, out of 1,000.
+    /// The probability that a piece is affected, in 1,000ths.
     faults: u64,
     now: u64,
     tally: Arc<Tally>,
@@ -47,7 +47,7 @@ pub struct Network {
 #[derive(Default)]
 struct Queue {
     pieces: VecDeque<Vec<u8>>,
-    /// Nothing arrives before.
+    /// No piece arrives before this.
     held_until: u64,
 }
 
@@ -82,13 +82,13 @@ impl Recordings {
 const LONGEST_DELAY: u64 = 150;
 
 impl Network {
-    /// Creates a network in which `faults` of 1,000 pieces meet each kind of misfortune.
+    /// Creates a network in which `faults` of 1,000 pieces suffer each kind of fault.
     pub fn new(faults: u64, tally: Arc<Tally>) -> Self {
         let (flights, answers) = Default::default();
         Self { under_way: BTreeMap::new(), flights, answers, faults, now: 0, tally }
     }
 
-    /// From now on everything arrives, once and in order.
+    /// Delivers everything from now on, once and in order.
     pub fn calm_down(&mut self) {
         self.faults = 0;
     }
@@ -161,7 +161,7 @@ impl Network {
         Some(Piece { connection, towards, bytes: bytes? })
     }
 
-    /// Whether nothing is under way.
+    /// Whether no piece is in transit.
     pub fn is_idle(&self) -> bool {
         self.under_way.is_empty()
     }

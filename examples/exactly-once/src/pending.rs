@@ -14,7 +14,7 @@
 
 use tessera::resume::FlightHandle;
 
-/// An increment under way.
+/// An increment in progress.
 #[derive(Clone, Copy)]
 pub struct Pending {
     key: FlightHandle,
@@ -26,7 +26,7 @@ pub struct Pending {
 enum Copies {
     /// On the disk alone.
     None,
-    /// In the flight that its key is the name of.
+    /// In the flight that its key names.
     OwnFlight,
     /// In other messages too.
     More,
@@ -48,13 +48,13 @@ impl Pending {
         self.copies != Copies::None
     }
 
-    /// Notes, before it is sent, that it goes into this flight of early data, or in no such flight.
+    /// Records, before it is sent, that it goes into this flight of early data, or into none.
     pub fn note_copy(&mut self, flight: Option<FlightHandle>) {
         let is_first = !self.was_sent() && flight == Some(self.key);
         self.copies = if is_first { Copies::OwnFlight } else { Copies::More };
     }
 
-    /// Whether it was not counted and never will be, as this flight was burned.
+    /// Whether it was not counted and never will be, because this flight was burned.
     pub fn is_void(&self, burned: FlightHandle) -> bool {
         burned == self.key && self.copies == Copies::OwnFlight
     }

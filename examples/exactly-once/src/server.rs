@@ -1,4 +1,4 @@
-//! The server: accepts increments, counts them when it comes to it, and answers "OK".
+//! The server: accepts increments, counts them later, and answers "OK".
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub struct Server {
     connections: BTreeMap<ConnectionId, Open>,
     jobs: VecDeque<Job>,
     slip: Option<Slip>,
-    /// Chances, out of 1,000, that it dies at each step of its work; the connection alone dies twice as
-    /// often.
+    /// The probability, in 1,000ths, that it dies at each step of its work; that only the connection dies is twice as
+    /// likely.
     crashes: u64,
     tally: Arc<Tally>,
 }
@@ -38,7 +38,7 @@ pub struct Begin {
     pub journal: Arc<Journal>,
     /// The vault of this life.
     pub vault: Arc<MortalVault>,
-    /// How handshakes with early data go on.
+    /// How handshakes with early data continue.
     pub continuation: Continuation,
     /// Clients that prefer another one get a HelloRetryRequest: their early data is burned.
     pub group: NamedGroup,
@@ -94,7 +94,7 @@ impl Server {
         Self { config, journal, vault, connections, jobs, slip, crashes, tally }
     }
 
-    /// From now on nothing dies.
+    /// Lets nothing die from now on.
     pub fn calm_down(&mut self) {
         self.crashes = 0;
         self.vault.calm_down();
@@ -119,7 +119,7 @@ impl Server {
         output.as_slice().to_vec()
     }
 
-    /// The connection is gone, its work is not.
+    /// Forgets a connection, but not its work.
     pub fn forget(&mut self, id: ConnectionId) {
         self.connections.remove(&id);
     }
@@ -214,7 +214,7 @@ impl Server {
         self.misfortune(Happening::DiedBeforeAnswer, rng)
     }
 
-    /// Between any two steps anything may die.
+    /// Anything may die between any two steps.
     fn misfortune(&self, when: Happening, rng: &mut Xoshiro256PlusPlus) -> Result<(), Died> {
         let died = match below(rng, 1000) {
             chance if chance < self.crashes => Died::Server,
@@ -226,7 +226,7 @@ impl Server {
     }
 }
 
-/// The key in hexadecimal digits, and a line feed.
+/// Parses a key in hexadecimal digits, and a line feed.
 fn read_key(hex: &[u8]) -> Option<FlightHandle> {
     let mut key = [0; FlightHandle::LEN];
     let (pairs, end) = hex.as_chunks::<2>();

@@ -1,4 +1,4 @@
-//! Mistakes, to see that the count would show them.
+//! Mistakes, to show that the count reveals them.
 
 use std::sync::Arc;
 
@@ -22,17 +22,17 @@ pub enum Slip {
     ReceiptsDoNotBurn,
     /// The client saves an increment in progress only when it knows the outcome.
     ClientSavesLate,
-    /// The client takes the verdict "unknown" for "burned".
+    /// The client treats the verdict "unknown" as "burned".
     ClientTakesUnknownForBurned,
-    /// The client takes the verdict "used" for "burned".
+    /// The client treats the verdict "used" as "burned".
     ClientTakesUsedForBurned,
-    /// The client takes the receipt "taken, not done" for "burned".
+    /// The client treats the receipt "taken, not done" as "burned".
     ClientTakesTakenForBurned,
-    /// The client takes the receipt "unknown" for "burned".
+    /// The client treats the receipt "unknown" as "burned".
     ClientTakesNoReceiptForBurned,
     /// The client applies "burned" to the increment, whatever else it sent.
     ClientForgetsCopies,
-    /// The client takes a verdict on one flight for one on another.
+    /// The client applies a verdict on one flight to another.
     ClientMixesFlightsUp,
 }
 

@@ -19,7 +19,7 @@ use crate::tally::{Happening, Tally};
 pub struct MortalVault {
     secrets: MemoryVault,
     life: Incarnation,
-    /// When this life began, and the one before was over, since the Unix epoch.
+    /// When this life began, and the previous one was over, since the Unix epoch.
     began: Duration,
     rng: Mutex<Xoshiro256PlusPlus>,
     /// The probability, in 1,000ths, that a question is lost, and the same for an answer.
@@ -41,7 +41,7 @@ impl MortalVault {
         Self { secrets, life, began, rng, faults: AtomicU64::new(faults), tally }
     }
 
-    /// From now on it answers always.
+    /// Lets it always answer from now on.
     pub fn calm_down(&self) {
         self.faults.store(0, Ordering::Relaxed);
     }

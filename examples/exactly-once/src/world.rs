@@ -31,18 +31,18 @@ pub struct Outcome {
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
-/// So long the network does its worst, in steps.
+/// How long the network is hostile, in steps.
 const STORM: u32 = 900;
 /// A run that takes longer hangs.
 const MOST_STEPS: u32 = 60_000;
 /// The increments per client.
 const INCREMENTS: u32 = 6;
 const CLIENTS: usize = 2;
-/// Chances, out of 1,000, of each kind of misfortune on the network.
+/// The probability of each kind of fault on the network, in 1,000ths.
 const FAULTS: u64 = 15;
 /// The probability that a question to the vault is lost, and that its answer is.
 const VAULT_FAULTS: u64 = 50;
-/// And that the server dies at a step of its work.
+/// The probability that the server dies at a step of its work.
 const CRASHES: u64 = 15;
 const BEGINNING: Duration = Duration::from_secs(1_800_000_000);
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -50,7 +50,7 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Runs a separate world from a seed; the journal is in `store`, which is recreated.
 ///
 /// # Errors
-/// If the store can't be had, or the clients don't come to an end.
+/// If the store can't be opened, or the clients don't finish.
 pub fn run(seed: u64, store: &Path, slip: Option<Slip>, tally: &Arc<Tally>) -> Result<Outcome> {
     let _ = std::fs::remove_file(store);
     let mut world = World::new(seed, store, slip, tally.clone())?;
@@ -65,7 +65,7 @@ pub fn run(seed: u64, store: &Path, slip: Option<Slip>, tally: &Arc<Tally>) -> R
         world.step()?;
         steps += 1;
     }
-    // The attacker comes once more with everything.
+    // The attacker replays everything once more.
     world.calm_down();
     for flight in world.network.flights.take() {
         world.replay_flight(&flight, Happening::ReplayedAtTheEnd);
@@ -217,7 +217,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// Bytes of the server go to the client of the connection, if it still has it.
+    /// Sends bytes of the server to the client of the connection, if it still has it.
     fn send_answer(&mut self, id: ConnectionId, bytes: &[u8]) {
         let number = self.clients.iter().position(|client| client.is_on(id));
         if let (Some(number), false) = (number, bytes.is_empty()) {
@@ -225,7 +225,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// The server counts something.
+    /// Lets the server count an increment.
     fn work(&mut self) -> Result<()> {
         match self.server.work(self.clock.now(), &mut self.rng) {
             Ok(Some((id, answer))) => self.send_answer(id, &answer),
@@ -254,7 +254,7 @@ impl<'s> World<'s> {
         }
     }
 
-    /// The next life: the journal is the same, the vault is new, and the ticket keys are either.
+    /// Starts the next life: the journal is the same, the vault is new, and the ticket keys are either.
     fn restart_server(&mut self) -> Result<()> {
         self.tally.count(Happening::ServerRestarted);
         if self.server.work_left() > 0 {
@@ -280,7 +280,7 @@ impl<'s> World<'s> {
     }
 }
 
-/// One life in three wants a group that clients have no share for.
+/// One life in three requires a group that clients send no share for.
 fn some_group(rng: &mut Xoshiro256PlusPlus) -> NamedGroup {
     match below(rng, 3) {
         0 => NamedGroup::SECP256R1,

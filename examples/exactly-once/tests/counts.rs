@@ -1,4 +1,4 @@
-//! Every increment once; and slips that the count must show, or it shows nothing.
+//! Every increment is counted once; slips must show in the count, or the test proves nothing.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -9,8 +9,8 @@ use tonic_prost::ProstCodec;
 
 use crate::{HELLO, HelloReply, HelloRequest, SERVER_NAME};
 
-/// Returns a channel whose connections are Tessera's. It connects when it is called. When a connection ends, tonic
-/// makes another, whose first call travels as early data if the connector's store has a session by then.
+/// Returns a channel over Tessera's connections. It connects when it is called. When a connection ends, tonic makes
+/// another, whose first call travels as early data if the connector's store has a session by then.
 pub fn channel(port: u16, connector: Connector) -> Result<Channel, tonic::transport::Error> {
     let endpoint = Endpoint::try_from(format!("http://{SERVER_NAME}:{port}"))?;
     Ok(endpoint.connect_with_connector_lazy(tessera_tokio::tonic::connector(connector)))

@@ -67,7 +67,7 @@ async fn the_first_call_of_the_second_connection_travels_as_early_data() {
     assert_eq!(refused.unwrap_err().code(), Code::Unimplemented);
 }
 
-/// tonic's client over the TLS of most Rust programs.
+/// tonic's client over rustls, which most Rust programs use.
 #[tokio::test]
 async fn a_client_with_rustls_is_served() {
     let configurations = configurations().unwrap();

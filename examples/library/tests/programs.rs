@@ -1,4 +1,4 @@
-//! The programs of `docs/library.md` run, and the page shows them as they are.
+//! The programs of `docs/library.md` run, and the page shows them unchanged.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -32,7 +32,7 @@ pub(crate) fn fs_secret_and_handle(
     Ok((secret, handle))
 }
 
-/// X25519; an all-zero output is an error of OpenSSL's.
+/// X25519; OpenSSL rejects an all-zero output.
 pub(crate) fn agree(
     private: &PKey<Private>,
     public: &[u8],
@@ -53,7 +53,7 @@ pub(crate) fn psk_for_flight(
     expand_label(&extracted, "0rttfs", &sha256(identity))
 }
 
-/// Returns the whole identity that comes alone (§15).
+/// Returns a lone identity (§15).
 pub(crate) fn lone_identity(
     id: &[u8; 32],
     encapsulated: &[u8],

@@ -1,4 +1,4 @@
-//! The calls that the `openssl` crate lacks, made safe. All unsafe code of this example is here.
+//! Safe wrappers of calls that the `openssl` crate lacks. All unsafe code of this example is here.
 
 #![allow(unsafe_code)]
 
@@ -83,11 +83,11 @@ static ALLOW: LazyLock<Index<SslContext, Allow>> =
 
 /// Makes the connections of a client's context offer the PSK passed to [`offer`].
 pub(crate) fn set_use_session(context: &mut SslContextBuilder) {
-    // SAFETY: the context is alive, and the callback is a function.
+    // SAFETY: the context is live, and the callback is a function.
     unsafe { SSL_CTX_set_psk_use_session_callback(context.as_ptr(), Some(use_session)) }
 }
 
-/// The external PSK for this connection: the same before and after a HelloRetryRequest.
+/// Sets the external PSK of this connection: the same before and after a HelloRetryRequest.
 pub(crate) fn offer(ssl: &mut SslRef, identity: Vec<u8>, session: SslSession) {
     ssl.set_ex_data(*OFFER, Offer { identity, session });
 }
@@ -117,7 +117,7 @@ pub(crate) fn set_find_session(
     find: impl Fn(&mut SslRef, &[u8]) -> Found + Send + Sync + 'static,
 ) {
     context.set_ex_data(*FIND, Box::new(find));
-    // SAFETY: the context is alive, and the callback is a function.
+    // SAFETY: the context is live, and the callback is a function.
     unsafe { SSL_CTX_set_psk_find_session_callback(context.as_ptr(), Some(find_session)) }
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn set_allow_early_data(
     allow: impl Fn(&SslRef) -> bool + Send + Sync + 'static,
 ) {
     context.set_ex_data(*ALLOW, Box::new(allow));
-    // SAFETY: the context is alive, the callback is a function, and makes nothing of its argument.
+    // SAFETY: the context is live, the callback is a function, and ignores its argument.
     unsafe {
         SSL_CTX_set_allow_early_data_cb(context.as_ptr(), Some(allow_early_data), ptr::null_mut());
     }
@@ -161,7 +161,7 @@ unsafe extern "C" fn allow_early_data(ssl: *mut sys::SSL, _argument: *mut c_void
     ssl.ssl_context().ex_data(*ALLOW).is_some_and(|allow| allow(ssl)).into()
 }
 
-/// Returns the reference as OpenSSL takes it over.
+/// Turns the session into a reference for OpenSSL to own.
 fn into_reference(session: SslSession) -> *mut sys::SSL_SESSION {
     let pointer = session.as_ptr();
     std::mem::forget(session);
@@ -226,7 +226,7 @@ pub(crate) fn ticket_of(session: &SslSessionRef) -> Vec<u8> {
 
 /// Whether early data was offered and rejected (Some(false)) or accepted (Some(true)).
 pub(crate) fn early_data_status(ssl: &SslRef) -> Option<bool> {
-    // SAFETY: the connection is alive.
+    // SAFETY: the connection is live.
     match unsafe { SSL_get_early_data_status(ssl.as_ptr()) } {
         SSL_EARLY_DATA_REJECTED => Some(false),
         SSL_EARLY_DATA_ACCEPTED => Some(true),

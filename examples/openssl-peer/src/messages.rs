@@ -7,10 +7,10 @@ pub(crate) const EXTENSION: u16 = 0xff5a;
 /// X25519, the one kind of one-time key here: OpenSSL 3.0 has no ML-KEM.
 pub(crate) const X25519: u16 = 0x001d;
 
-/// How an identity begins that a sealed ticket vouches for, which comes after it.
+/// The prefix of an identity that is backed by the sealed ticket after it.
 pub const PAIRED: &[u8] = b"\xff\x5afs\x01";
 
-/// How an identity begins that comes alone.
+/// The prefix of a lone identity.
 pub const LONE: &[u8] = b"\xff\x5afs\x02";
 
 /// Returns the extension as it is in a ClientHello: the kinds.
@@ -27,14 +27,14 @@ pub struct TicketExtension {
     pub id: [u8; 32],
     /// The one-time public key.
     pub public: Vec<u8>,
-    /// Of the key, in seconds.
+    /// The lifetime of the key, in seconds.
     pub lifetime: u32,
     /// In bytes.
     pub max_early_data_size: u32,
 }
 
 impl TicketExtension {
-    /// Reads the extension; `None` if it's malformed.
+    /// Parses the extension; `None` if it is malformed.
     pub fn read(body: &[u8]) -> Option<Self> {
         let (kind, rest) = body.split_first_chunk()?;
         let (id, rest) = rest.split_first_chunk()?;
@@ -82,13 +82,13 @@ pub enum Verdict {
     Unknown,
     /// No server accepted it or can accept it any more: it may be sent again.
     Burned,
-    /// The key was taken to accept it: it may not.
+    /// The key was taken to accept it: it must not be sent again.
     Used,
 }
 
 impl Verdict {
-    /// Reads the extension as it is in EncryptedExtensions. (`lost` is `unknown` to this client, which
-    /// doesn't watch its clocks.)
+    /// Parses the extension in EncryptedExtensions. (`lost` is `unknown` to this client, which doesn't watch its
+    /// clocks.)
     pub(crate) fn read(body: &[u8]) -> Self {
         match body {
             [1] => Self::Burned,

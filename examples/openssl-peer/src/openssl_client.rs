@@ -1,4 +1,4 @@
-//! An OpenSSL client that comes back with forward-secret early data.
+//! An OpenSSL client that reconnects with forward-secret early data.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::messages::{EXTENSION, TicketExtension, Verdict, X25519, kinds};
 use crate::openssl_end::OpensslEnd;
 use crate::site::{PROTOCOL, SERVER_NAME, Site};
 
-/// A ticket with everything to come back once.
+/// A ticket with everything to reconnect once.
 pub struct Ticket {
     /// The server's extension about the one-time key.
     pub extension: TicketExtension,
@@ -48,7 +48,7 @@ pub struct OpensslClient {
 /// State shared by a connection's callbacks.
 #[derive(Default)]
 struct Visit {
-    /// Of the ticket that is being read.
+    /// The extension of the ticket that is being read.
     extension: Option<TicketExtension>,
     verdict: Option<Verdict>,
 }
@@ -61,7 +61,7 @@ impl OpensslClient {
     pub fn new(site: &Site, groups: &str) -> Result<Self> {
         let mut context = SslContext::builder(SslMethod::tls_client())?;
         context.set_min_proto_version(Some(SslVersion::TLS1_3))?;
-        // A PSK has the hash of a suite, and early data its suite: one suite, and no doubt.
+        // A PSK has the hash of a suite, and early data its suite: a single suite avoids ambiguity.
         context.set_ciphersuites("TLS_AES_128_GCM_SHA256")?;
         context.set_groups_list(groups)?;
         context.set_alpn_protos(&[&[PROTOCOL.len() as u8], PROTOCOL].concat())?;
@@ -73,7 +73,7 @@ impl OpensslClient {
         Ok(Self { context: context.build(), tickets })
     }
 
-    /// Takes a ticket that is good for early data: it's gone before anything is sent.
+    /// Takes a ticket for early data: it is removed before anything is sent.
     pub fn pop(&self) -> Option<Ticket> {
         let mut tickets = self.tickets.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(Ticket::is_fresh);

@@ -20,12 +20,12 @@ pub enum EarlyData {
 /// A connection of OpenSSL's.
 pub struct OpensslEnd {
     stream: SslStream<Pipe>,
-    /// The early data that is still to be sent (a client).
+    /// The early data that is still unsent (a client).
     unsent_early_data: Vec<u8>,
     early_data_is_over: bool,
-    /// The early data that came (a server).
+    /// The early data received (a server).
     pub early_data: Vec<u8>,
-    /// The application data that came.
+    /// The application data received.
     pub data: Vec<u8>,
     /// Whether the handshake is complete.
     pub complete: bool,

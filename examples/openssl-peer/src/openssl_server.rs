@@ -37,7 +37,7 @@ struct Visit {
     lists_kind: bool,
     /// The first identity.
     first: Option<Vec<u8>>,
-    /// The PSK of the first identity, if its key was there: it is taken.
+    /// The PSK of the first identity, if its key was there and has been taken.
     taken: Option<SslSession>,
     /// The verdict to send if its early data isn't accepted.
     verdict: Option<Verdict>,
@@ -134,8 +134,8 @@ fn issue(vault: &dyn Vault, ssl: &SslRef) -> Option<TicketExtension> {
         fs_secret: Secret::from_slice(&fs_secret[..])?,
     };
     let unix = unix()?;
-    // The callback sees the identity alone, and no sealed ticket that would have the handle in it: so
-    // the vault knows the key by the ticket's id.
+    // The callback sees only the identity, without the sealed ticket that contains the handle: so the vault knows the
+    // key by the ticket's id.
     vault.put(PutSecret::new(FlightHandle(id), secret, unix + LIFETIME, unix)).ok()?;
     Some(ticket)
 }
@@ -166,7 +166,7 @@ fn find(
     };
     visit.verdict = Some(verdict);
     let Taken::Taken(secret) = taken else { return Ok(None) };
-    // From the take on whatever is wrong is fatal.
+    // After the take, any error is fatal.
     let session = session_of(ssl, &secret, encapsulated, identity)?;
     if let Some(visit) = ssl.ex_data_mut(*VISIT) {
         visit.taken = Some(session.clone());

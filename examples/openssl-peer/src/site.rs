@@ -37,7 +37,7 @@ impl Site {
         Self { root: root.der(), certificate: leaf.der(), key: leaf.key_der() }
     }
 
-    /// Tessera as the server, with tickets and this vault; it takes lone identities.
+    /// Returns Tessera's server, with tickets and this vault; it accepts lone identities.
     pub fn tessera_server(&self, vault: Arc<dyn Vault>) -> Result<ServerConfig> {
         let provider = tessera_aws_lc::provider();
         let signer = Arc::new(SigningKey::from_pkcs8(&self.key)?);

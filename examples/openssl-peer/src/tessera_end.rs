@@ -1,4 +1,4 @@
-//! One end of a connection that Tessera speaks.
+//! One end of a connection by Tessera.
 
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -18,15 +18,15 @@ pub struct TesseraEnd<H: Handshake> {
     connection: Connection<H>,
     input: Vec<u8>,
     output: Output,
-    /// The early data that came (a server).
+    /// The early data received (a server).
     pub early_data: Vec<u8>,
-    /// The application data that came.
+    /// The application data received.
     pub data: Vec<u8>,
     /// Whether the handshake is complete.
     pub complete: bool,
     /// The fate of the early data (a client).
     pub verdict: Option<Result<(), Verdict>>,
-    /// The sessions that came (a client).
+    /// The sessions received (a client).
     pub sessions: Vec<ClientSession>,
     /// The error that ended the connection.
     pub error: Option<Error>,
@@ -123,7 +123,7 @@ impl<H: Handshake> TesseraEnd<H> {
                             Event::NewSession(session) => self.sessions.push(*session),
                             _ => (),
                         },
-                        // Every seam here answers at once, so no question stays open.
+                        // All questions here are answered at once, so none stays open.
                         _ => break,
                     }
                 }
@@ -146,7 +146,7 @@ pub fn carry<H: Handshake>(openssl: &mut OpensslEnd, tessera: &mut TesseraEnd<H>
     }
 }
 
-/// The clock that the engine asks.
+/// The clock of the engine.
 #[derive(Debug)]
 struct MachineClock;
 

@@ -93,7 +93,7 @@ fn forward_secret_early_data_of_an_openssl_client_is_accepted_once() {
     assert_eq!(flight_name.0, handle, "both ends know the flight by one name");
     talk(&mut openssl, &mut server);
 
-    // The exact replay: nothing is executed, and no one is let in.
+    // The exact replay: nothing is executed, and the handshake fails.
     for _ in 0..3 {
         let server = world.deliver(&flight);
         assert_eq!(server.early_data, b"");
@@ -131,7 +131,7 @@ fn early_data_of_an_openssl_client_is_rejected_when_its_one_time_key_is_gone() {
         if burned {
             world.vault.burn(&FlightHandle(handle));
         } else {
-            // Someone on the way was faster.
+            // A replay was faster.
             let flight = openssl.collect();
             assert_eq!(world.deliver(&flight).early_data, REQUEST);
             let mut server = world.deliver(&flight);
@@ -159,7 +159,7 @@ fn early_data_of_an_openssl_client_is_rejected_after_a_hello_retry_request() {
     let client = world.client("X25519");
     world.first(&client);
     let ticket = client.pop().expect("a ticket");
-    // It sends its share for a group that the server doesn't have.
+    // It sends a share for a group that the server doesn't have.
     let other = world.client("P-521:X25519");
     let keys = world.vault.len();
     let mut openssl = other.come_back(ticket, REQUEST).expect("a connection");
@@ -170,7 +170,7 @@ fn early_data_of_an_openssl_client_is_rejected_after_a_hello_retry_request() {
     assert_eq!(world.vault.len(), keys - 1 + 2);
 }
 
-/// Without the option nothing is taken, and the client falls back.
+/// Without the option no key is taken, and the client falls back.
 #[test]
 fn an_openssl_client_gets_a_full_handshake_at_a_server_without_lone_identities() {
     let mut world = World::new();

@@ -94,7 +94,7 @@ fn an_openssl_server_accepts_forward_secret_early_data_once() {
     assert!(facts.group.is_some(), "psk_dhe_ke");
     talk(&mut openssl, &mut client);
 
-    // The exact replay, any number of times: nothing is executed, and no one is let in.
+    // The exact replay, any number of times: nothing is executed, and the handshake fails.
     for _ in 0..3 {
         let openssl = deliver(&server, &flight);
         assert_eq!(openssl.error, None);
@@ -167,7 +167,7 @@ fn early_data_at_an_openssl_server_is_burned_by_a_hello_retry_request() {
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     assert_eq!(client.verdict, Some(Err(Verdict::Burned)));
     talk(&mut openssl, &mut client);
-    // And a server that would not retry finds nothing to take.
+    // And a server that would not retry finds no key to take.
     assert_eq!(deliver(&world.server("X25519"), &flight).early_data, b"");
 }
 

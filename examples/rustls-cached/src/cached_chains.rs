@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, ServerConfig, ServerConnection};
 use crate::chain::Chain;
 use crate::codecs::{Decoder, Decoders, encoder};
 
-/// The chains of peers that this process was sent, as a client, as a server or both.
+/// The chains that peers have sent to this process, as a client, as a server or both.
 ///
 /// Cached chains are not trusted: the verifier of the configuration checks a chain each time, whole or not.
 pub struct CachedChains {
@@ -40,10 +40,10 @@ impl Destination {
 /// How many destinations a client remembers. This bounds the memory that is leaked to rustls.
 const DESTINATIONS: usize = 1_000;
 
-/// How many chains of a destination a client offers: a server may be several, or about to change its chain.
+/// How many chains of a destination a client offers: it may be several servers, or change its chain.
 const OF_A_SERVER: usize = 4;
 
-/// How many chains of clients a server offers: as many ids as the extension has room for, less one for an algorithm
+/// How many chains of clients a server offers: as many ids as the extension has room for, minus one for an algorithm
 /// that compresses (RFC 8879 §3: a list of at most 254 bytes).
 const OF_CLIENTS: usize = 126;
 
@@ -64,8 +64,8 @@ impl CachedChains {
         own: &[CertificateDer<'_>],
     ) -> ClientConfig {
         let mut known = lock(&self.servers).get(to).map(Peers::decoders).unwrap_or_default();
-        // A server that changed to a chain with the id of an old one, which is one change in 16,384, is offered nothing
-        // until a handshake is complete.
+        // One change of chain in 16,384 is to a chain with the id of an old one: then nothing is offered until a
+        // handshake is complete.
         if known.iter().any(|decoder| decoder.is_disputed()) {
             known.clear();
         }
@@ -111,7 +111,7 @@ impl CachedChains {
         }
     }
 
-    /// Returns how many chains of peers were restored: they came as their hash.
+    /// Returns how many chains of peers were restored from their hash.
     pub fn restored(&self) -> usize {
         self.restored.load(Ordering::Relaxed)
     }
@@ -123,12 +123,12 @@ impl Default for CachedChains {
     }
 }
 
-/// Peers that authenticate in one place: a destination's servers, or a server's clients.
+/// The peers of one place: a destination's servers, or a server's clients.
 struct Peers {
     /// How many chains are offered.
     offered: usize,
-    /// The chain that came last stands first. Twice as many are kept as are offered: handshakes with an older offer are
-    /// still under way.
+    /// The most recent chain is first. Twice as many are kept as are offered, since handshakes with an older offer are
+    /// still in progress.
     chains: VecDeque<Arc<Chain>>,
     decoders: Decoders,
 }

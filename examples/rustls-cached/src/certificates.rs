@@ -91,7 +91,7 @@ impl Certificates {
         let config = config.with_root_certificates(self.roots()?);
         let (chain, key) = (self.client.chain.clone(), self.client.key.clone_key());
         let mut config = config.with_client_auth_cert(chain, key)?;
-        // Which of them rustls has hangs on the features that other packages of a build ask for.
+        // Which of them rustls has depends on the features that other packages of a build enable.
         config.cert_compressors.clear();
         config.cert_decompressors.clear();
         Ok(config)

@@ -5,7 +5,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 /// SHA-256 of a chain.
 pub type Hash = [u8; 32];
 
-/// A certificate chain, as a peer sent it once.
+/// A certificate chain, as sent by a peer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Chain {
     certificates: Vec<Vec<u8>>,
@@ -13,7 +13,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Returns the chain of these certificates, DER, the end entity first. An empty chain is none.
+    /// Returns the chain of these certificates, DER, the end entity first; `None` for an empty chain.
     pub fn new<'a>(certificates: impl IntoIterator<Item = &'a [u8]>) -> Option<Self> {
         let certificates: Vec<_> = certificates.into_iter().map(<[u8]>::to_vec).collect();
         let hash = hash(certificates.iter().map(Vec::as_slice))?;
@@ -25,7 +25,7 @@ impl Chain {
         self.certificates.iter().map(Vec::as_slice)
     }
 
-    /// Returns the certificate that it is about.
+    /// Returns the end entity's certificate.
     pub(crate) fn end_entity(&self) -> Option<&[u8]> {
         self.certificates().next()
     }
@@ -41,8 +41,8 @@ impl Chain {
     }
 }
 
-/// Returns the hash of a chain: of the Certificate message with it in TLS 1.2, as RFC 7924 §5 has it. So whatever of a
-/// message of TLS 1.3 belongs to one handshake alone is left out: the request's context, the extensions of the entries.
+/// Returns the hash of a chain: that of its TLS 1.2 Certificate message, as in RFC 7924 §5. So it excludes the parts of
+/// a TLS 1.3 message that belong to one handshake: the request's context, and the extensions of the entries.
 pub(crate) fn hash<'a>(certificates: impl Iterator<Item = &'a [u8]> + Clone) -> Option<Hash> {
     const CERTIFICATE: u8 = 11;
     let list_len: usize = certificates.clone().map(|certificate| 3 + certificate.len()).sum();

@@ -1,8 +1,8 @@
 //! Chains as rustls' algorithms for compressing certificates.
 //!
-//! rustls holds `&'static` values, and calls them with bytes alone. An encoder has no state, so that there is one for
-//! each id, in the program itself. A decoder needs the chains that it restores: [`Decoders`] makes one for each id that
-//! it ever meets, and never frees it. It empties them instead.
+//! rustls holds `&'static` values, and calls them with bytes only. An encoder has no state, so there is a static one
+//! for each id. A decoder needs the chains that it restores: [`Decoders`] creates one for each id that it ever meets,
+//! and never frees it. It empties them instead.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,7 +38,7 @@ struct Encoder {
 impl CertCompressor for Encoder {
     fn compress(&self, body: Vec<u8>, _: CompressionLevel) -> Result<Vec<u8>, CompressionFailed> {
         let abbreviated = message::abbreviate(&body).ok_or(CompressionFailed)?;
-        // With another chain, such as one for another server name, rustls sends a whole certificate.
+        // For another chain, such as that of another server name, rustls sends a whole certificate.
         if chain::id(&abbreviated.hash) != self.id {
             return Err(CompressionFailed);
         }
@@ -109,7 +109,7 @@ impl Decoder {
         self.is_disputed.load(Ordering::Relaxed)
     }
 
-    /// Ends a dispute: the peer has shown its chain.
+    /// Ends a dispute: the peer has sent its chain.
     pub(crate) fn settle(&self) {
         self.is_disputed.store(false, Ordering::Relaxed);
     }

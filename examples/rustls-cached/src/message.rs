@@ -2,7 +2,7 @@
 
 use crate::chain::{self, Chain, Hash};
 
-/// A Certificate message of which the peer has the chain.
+/// A Certificate message whose chain the peer has.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Abbreviated {
     /// The hash of the chain.
@@ -42,7 +42,7 @@ pub(crate) fn hash(content: &[u8]) -> Option<Hash> {
     content.first_chunk().copied()
 }
 
-/// Writes the body of the Certificate message that this content of `chain` stands for. It must fill `body`: its length
+/// Writes the body of the Certificate message that this content of `chain` replaces. It must fill `body`, whose length
 /// was announced.
 pub fn restore(content: &[u8], chain: &Chain, body: &mut [u8]) -> Option<()> {
     let mut content = Reader(content);
@@ -63,11 +63,11 @@ pub fn restore(content: &[u8], chain: &Chain, body: &mut [u8]) -> Option<()> {
         list.extend(u16::try_from(extensions.len()).ok()?.to_be_bytes());
         list.extend(extensions);
     }
-    // An empty context, then the list behind its length of three bytes: together as long as a number of four, whose
-    // first byte is 0.
+    // An empty context, then the list after its length of three bytes: together this is like a length of four bytes,
+    // whose first one is 0.
     let head @ [0, ..] = u32::try_from(list.len()).ok()?.to_be_bytes() else { return None };
     let restored = [&head[..], &list].concat();
-    // Staples of which none has an extension have no place in a content.
+    // Staples without any extension must not be in a content.
     if !content.is_empty() || has_extensions != found_extension || restored.len() != body.len() {
         return None;
     }
@@ -86,7 +86,7 @@ fn is_extensions(bytes: &[u8]) -> bool {
     true
 }
 
-/// Bytes that are still to be read.
+/// The unread bytes.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -1,7 +1,7 @@
 //! Checks, state by state, what the ProVerif models assume.
 //!
-//! - [`vault`]: a key in a replicated vault is taken at most once, and a key that was taken is gone,
-//!   over crash, restart and failover.
+//! - [`vault`]: a key in a replicated vault is taken at most once, and a taken key is gone, over crash, restart and
+//!   failover.
 //! - [`flight`]: one flight of early data between a client, its home site and a foreign one, with lost, late and
 //!   repeated messages, restarts, evicted tombstones, verdicts, receipts, and data that the client sends again.
 //!

@@ -16,10 +16,10 @@ pub enum Replication {
     WaitAWhile,
     /// Waits, but a node that restarts has the key again: a relaxed journal, a backup (a slip).
     RestartBringsBack,
-    /// Looks whether the key is there, and removes it in a second step (a slip).
+    /// Checks for the key, and removes it in a second step (a slip).
     CheckThenRemove,
-    /// Promotes the other node while the first lives and goes on serving: each acknowledges to the other
-    /// that it has removed the key (a slip).
+    /// Promotes the other node while the first lives and continues to serve: each confirms to the other that it has
+    /// removed the key (a slip).
     TwoPrimaries,
     /// A put whose answer was lost is sent again, however late (a slip).
     PutsAgain,
@@ -256,7 +256,7 @@ mod tests {
         [AT_MOST_ONCE, GONE].into_iter().filter(broken).collect()
     }
 
-    /// All states, and not only some of them: a model that stopped early would hold for nothing.
+    /// All states: a model that stopped early would prove nothing.
     #[test]
     fn a_vault_that_waits_for_all_nodes_gives_a_key_once() {
         let checker = Vault { replication: Replication::WaitForAll }.checker().spawn_bfs().join();

@@ -1,4 +1,4 @@
-//! The two faces that a [`Pair`](crate::Pair) may have. A test chooses one; the engine's suites run over either.
+//! The two faces of a [`Pair`](crate::Pair). A test chooses one; the engine's suites run over either.
 
 use std::time::Duration;
 

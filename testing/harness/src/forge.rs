@@ -17,7 +17,7 @@ impl Secrets {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
     }
 
-    /// Forgets everything: the next connection begins.
+    /// Clears everything for the next connection.
     pub fn forget(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -83,7 +83,7 @@ impl Sealer {
         self.seal_inner(&[content, &[typ.0]].concat())
     }
 
-    /// One protected record, its content type and padding included in `inner`.
+    /// Seals one record; `inner` includes its content type and padding.
     pub fn seal_inner(&mut self, inner: &[u8]) -> Vec<u8> {
         let mut record = header(ContentType::APPLICATION_DATA, inner.len() + 16);
         let mut body = inner.to_vec();
@@ -95,7 +95,7 @@ impl Sealer {
         record
     }
 
-    /// Opens one whole record; `None` if it isn't the next of this direction and epoch.
+    /// Opens one whole record; `None` unless it is the next of this direction and epoch.
     pub fn open(&mut self, record: &[u8]) -> Option<(ContentType, Vec<u8>)> {
         let (header, body) = record.split_at(5);
         let mut body = body.to_vec();
@@ -108,7 +108,7 @@ impl Sealer {
         Some((typ, body))
     }
 
-    /// Goes on under the next secret, after a KeyUpdate.
+    /// Switches to the next secret, after a KeyUpdate.
     pub fn update(&mut self) {
         let next = expand_label_to_hash(self.suite.hash, &self.secret, "traffic upd", &[]);
         *self = Self::new(self.suite, &next);
@@ -120,7 +120,7 @@ fn header(typ: ContentType, len: usize) -> Vec<u8> {
     vec![typ.0, 3, 3, high, low]
 }
 
-/// One record in plaintext.
+/// Builds a plaintext record.
 pub fn plain(typ: ContentType, content: &[u8]) -> Vec<u8> {
     [header(typ, content.len()), content.to_vec()].concat()
 }

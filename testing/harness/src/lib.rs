@@ -1,4 +1,4 @@
-//! Two ends of a connection in one process, and a look into its memory, for tests and benchmarks.
+//! Two ends of a connection in one process, and access to its memory, for tests and benchmarks.
 
 mod changed_codec;
 mod face;

@@ -46,7 +46,7 @@ impl Mark {
     /// # Panics
     /// If /proc is unavailable.
     pub fn count(&self) -> usize {
-        // Made before the maps are read, so that it is no new memory.
+        // Allocated before the maps are read, so that it is not new memory.
         let mut part = vec![0; 1 << 20];
         let maps = read_to_string("/proc/self/maps").expect("the maps");
         let memory = File::open("/proc/self/mem").expect("the memory");
@@ -58,7 +58,7 @@ impl Mark {
                 [start, end].map(|it| u64::from_str_radix(it, 16).expect("an address"));
             while at < end {
                 let len = part.len().min((end - at) as usize);
-                // Memory that went away meanwhile holds nothing.
+                // Memory that was unmapped meanwhile holds nothing.
                 let Ok(read @ 1..) = memory.read_at(&mut part[..len], at) else { break };
                 let is_mark = |window: &&[u8]| window.iter().zip(&self.0).all(|(a, b)| *a == !b);
                 found += part[..read].windows(Self::LEN).filter(is_mark).count();

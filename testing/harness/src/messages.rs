@@ -94,7 +94,7 @@ impl<H: Handshake> MessageConnection<H> {
         result.map_err(|error| if error.is_final() { self.fail(error) } else { error })
     }
 
-    /// The error stays, and its alert goes out.
+    /// Stores the error, and sends its alert.
     fn fail(&mut self, error: Error) -> Error {
         if let Some(alert) = error.alert() {
             self.below.push(ALERT, self.below.newest(Direction::Write), &[alert.0]);
@@ -123,7 +123,7 @@ impl<H: Handshake> MessageConnection<H> {
             let readable = epoch == Epoch::Initial || self.below.reads(epoch);
             match kind {
                 DATA if epoch != Epoch::EarlyData => received.data.extend_from_slice(body),
-                // Refused early data is dropped: there are no keys for it.
+                // Rejected early data is dropped: there are no keys for it.
                 DATA if !readable => (),
                 DATA => received.early_data.extend_from_slice(body),
                 ALERT => received.error = Some(Error::AlertReceived(AlertDescription(body[0]))),

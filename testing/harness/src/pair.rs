@@ -67,9 +67,9 @@ pub struct Pair {
     pub client_sent: Vec<u8>,
     /// Everything that the server sent.
     pub server_sent: Vec<u8>,
-    /// Questions that the server left open, until someone takes them out.
+    /// Questions that the server deferred, until they are taken out.
     pub server_questions: Vec<ServerQuestion>,
-    /// Questions that the client left open, until someone takes them out.
+    /// Questions that the client deferred, until they are taken out.
     pub client_questions: Vec<ClientQuestion>,
     client_input: Vec<u8>,
     server_input: Vec<u8>,

@@ -16,7 +16,7 @@ pub struct Received {
     pub early_data_accepted: Option<bool>,
     /// Why it was rejected (the client's end).
     pub verdict: Option<Verdict>,
-    /// The sessions that came (the client's end).
+    /// The sessions received (the client's end).
     pub sessions: Vec<ClientSession>,
     /// close_notify came.
     pub closed: bool,

@@ -1,4 +1,4 @@
-//! Every way to connect and to come back, as configurations ready to use.
+//! Every way to connect and to reconnect, as ready configurations.
 
 use std::sync::Arc;
 
@@ -101,8 +101,7 @@ impl Scene {
                     ClientAuthentication::Required(Arc::new(NullVerifier));
             }
             Mode::Retry => {
-                // To a server that isn't known a client sends no post-quantum share if its first
-                // group is a classical one.
+                // To an unknown server a client sends no post-quantum share if its first group is a classical one.
                 client.groups = vec![NamedGroup::X25519, NamedGroup::X25519MLKEM768];
                 server.groups = vec![NamedGroup::X25519MLKEM768];
             }

@@ -1,4 +1,4 @@
-//! The simplest stores that can work: nothing sealed, nothing bounded. For tests alone.
+//! The simplest stores that work: nothing sealed, nothing bounded. For tests only.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,7 +92,7 @@ impl Journal {
         Self { vault, done: Mutex::default() }
     }
 
-    /// The flight's effect is recorded.
+    /// Records that the flight took effect.
     pub fn mark_done(&self, flight: FlightHandle) {
         self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(flight);
     }

@@ -1,4 +1,4 @@
-//! The handshake traces of RFC 8448, as the engine's tests keep them.
+//! The handshake traces of RFC 8448, as stored for the engine's tests.
 
 use std::collections::HashMap;
 

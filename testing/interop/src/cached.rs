@@ -20,7 +20,7 @@ impl Caches {
         Self::with(PublicIds::ObserversRecogniseChains)
     }
 
-    /// Empty ones that use public ids, or don't.
+    /// Creates empty ones, with or without public ids.
     pub fn with(public_ids: PublicIds) -> Self {
         let provider = tessera_aws_lc::provider();
         let client = ClientCache::new(&provider).expect("the provider has SHA-256");

@@ -1,4 +1,4 @@
-//! Tessera's configurations, as the tests begin with them.
+//! Tessera's initial configurations for the tests.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub fn server(identity: &Identity) -> ServerConfig {
     config
 }
 
-/// Returns the way to the server of these tests.
+/// Returns the server of these tests as a destination.
 pub fn to(session: Option<ClientSession>) -> Destination {
     Destination { server_name: SERVER_NAME.into(), session, ..Destination::default() }
 }

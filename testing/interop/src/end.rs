@@ -14,8 +14,8 @@ use tessera_test_peers::{PATIENCE, wait_until};
 
 use crate::received::Received;
 
-/// A connection with its socket. The socket never blocks: an end that writes much goes on reading,
-/// so that two ends can't wait for each other.
+/// A connection with its socket. The socket never blocks: an end with much to write keeps reading, so that two ends
+/// can't deadlock.
 pub struct End<H: Handshake> {
     /// The connection.
     pub connection: Connection<H>,
@@ -120,7 +120,7 @@ where
         self.told.error.clone().expect("there is one")
     }
 
-    /// Waits until this text came.
+    /// Waits until this text has arrived.
     #[track_caller]
     pub fn hear(&mut self, text: &str) -> &mut Self {
         self.until(text, |told| told.heard(text))
@@ -142,8 +142,7 @@ where
         self
     }
 
-    /// Sends application data as soon as there are keys for it: a server may do so before the
-    /// client's Finished came.
+    /// Sends application data as soon as there are keys for it: a server may do so before the client's Finished.
     #[track_caller]
     pub fn send_first(&mut self, data: &[u8]) -> &mut Self {
         wait_until("keys for application data", || {
@@ -219,7 +218,7 @@ where
         while let bytes @ [_, ..] = self.output.as_slice() {
             let mut len = bytes.len();
             if let ([_, _, _, high, low, ..], true) = (bytes, self.drops_change_cipher_spec) {
-                // Record by record: handshake flights are small, and sockets take them whole.
+                // One record at a time: handshake flights are small, and sockets accept them whole.
                 len = len.min(5 + usize::from(u16::from_be_bytes([*high, *low])));
             }
             if self.drops_change_cipher_spec && bytes[..len] == *CHANGE_CIPHER_SPEC {
@@ -308,7 +307,7 @@ impl Default for Listener {
     }
 }
 
-/// The clock that the engine asks.
+/// The clock of the engine.
 #[derive(Debug)]
 struct MachineClock;
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use tessera::KeyLog;
 
-/// The lines of a key log, as OpenSSL writes them too.
+/// The lines of a key log, in OpenSSL's format too.
 #[derive(Default)]
 pub struct KeyLines(Mutex<Vec<String>>);
 

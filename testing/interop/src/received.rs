@@ -18,7 +18,7 @@ pub struct Received {
     pub early_data_accepted: Option<bool>,
     /// Why it was rejected (a client).
     pub verdict: Option<Verdict>,
-    /// The sessions that came (a client).
+    /// The sessions received (a client).
     pub sessions: Vec<ClientSession>,
     /// close_notify came.
     pub closed: bool,
@@ -45,7 +45,7 @@ impl Received {
                 self.closed = true;
                 return false;
             }
-            // Every seam of these tests answers at once.
+            // All questions of these tests are answered at once.
             ReadEvent::Question(question) => panic!("a question was left open: {question:?}"),
             ReadEvent::WaitingForAnswer => panic!("a question was left open"),
             _ => (),

@@ -8,7 +8,7 @@
 //!   where it is defined.
 //! - A folder's `mod.rs` is the front of its contents. Its children may use what it defines, and it may use them: that
 //!   is no circle.
-//! - Code that is compiled for tests alone (`#[cfg(test)]`) doesn't count.
+//! - Code that is only compiled for tests (`#[cfg(test)]`) doesn't count.
 #![forbid(unsafe_code)]
 
 mod graph;
@@ -80,7 +80,7 @@ fn origin(modules: &Modules, path: Vec<String>, passed_on: usize) -> Vec<String>
     let (Some(module), Some((name, rest))) = (modules.get(at), rest.split_first()) else {
         return path;
     };
-    // A name that is passed on in a circle is rustc's business.
+    // A name that is re-exported in a circle is rustc's concern.
     if passed_on > 16 || module.defines.contains(name) {
         return at.to_vec();
     }

@@ -11,7 +11,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// A parsed module.
 #[derive(Default)]
 pub(crate) struct Module {
-    /// Every path that names something in this crate, and perhaps some of other crates.
+    /// Every path that names an item of this crate, and perhaps some of other crates.
     pub(crate) imports: Vec<Import>,
     /// What `use` imports into the module, by its local name.
     pub(crate) names: BTreeMap<String, Import>,
@@ -101,7 +101,7 @@ pub(crate) fn read(root: &Path) -> io::Result<BTreeMap<Vec<String>, Module>> {
 }
 
 impl Module {
-    /// Reads code that is at this path: that of the module, or of one in braces.
+    /// Reads the code at this path: that of the module, or of one in braces.
     fn read(&mut self, at: &[String], tokens: TokenStream) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut rest = tokens.as_slice();

@@ -37,7 +37,7 @@ pub struct Attacked {
     pub bytes: usize,
     /// The threads of the process.
     pub threads: usize,
-    /// How many known values were looked for.
+    /// How many known values were searched for.
     pub known: usize,
     /// How many strings of the memory were tried without knowing them.
     pub tried: usize,
@@ -47,8 +47,7 @@ pub struct Attacked {
     pub findings: Vec<Finding>,
 }
 
-/// Looks for all that was recorded of connections, then tries everything that is there on the captures
-/// of the last ones.
+/// Searches for all recorded secrets of connections, then tries everything in memory on the captures of the last ones.
 pub fn attack(
     snapshot: &Snapshot,
     recorder: &Recorder,
@@ -61,7 +60,7 @@ pub fn attack(
         .map(|(bytes, name)| Needle { name: name.clone(), bytes: Zeroizing::new(bytes.clone()) })
         .collect();
     needles.extend(marks.all().into_iter().map(|(name, mark)| {
-        // A part of it is enough.
+        // A part of it suffices.
         Needle { name, bytes: Zeroizing::new(mark[..16].to_vec()) }
     }));
     let public_keys = recorded.public_keys.clone();

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::slips::{self, Slip};
 use crate::way::Way;
 
-/// Returns the client's.
+/// Returns the client's configuration.
 pub fn client(
     way: Way,
     provider: Provider,
@@ -38,7 +38,7 @@ pub fn client(
     Ok(config.checked()?)
 }
 
-/// Returns the server's, with this flaw if there is one.
+/// Returns the server's configuration, with this flaw if there is one.
 pub fn server(
     way: Way,
     provider: Provider,

@@ -1,4 +1,4 @@
-//! Looks for private keys of ML-KEM in expanded form, by their public halves.
+//! Searches for private keys of ML-KEM in expanded form, by their public halves.
 //!
 //! FIPS 203 §6.1 encodes the private vector and then the public half: so a copy is found wherever the public half is,
 //! of which ended connections leave many copies, if a private vector precedes it. Its beginning may be overwritten, as
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use tessera_lab::process_memory::{Needle, Snapshot, search};
 use zeroize::Zeroizing;
 
-/// Returns where private vectors of these public halves of ML-KEM-768 stand, and of which.
+/// Returns where private vectors of these public halves of ML-KEM-768 are, and of which.
 pub fn expanded_keys(snapshot: &Snapshot, public_keys: &HashSet<Vec<u8>>) -> Vec<(usize, u64)> {
     let beginning = |key: &Vec<u8>| Needle {
         name: String::new(),
@@ -26,9 +26,9 @@ pub fn expanded_keys(snapshot: &Snapshot, public_keys: &HashSet<Vec<u8>>) -> Vec
     keys.map(|it| (it.needle, it.address - VECTOR as u64)).collect()
 }
 
-/// Whether these bytes are the end of an encoded vector (ByteEncode with d = 12): every three bytes are two
-/// numbers below q. That random bytes are one is out of the question, and zeros are none. Another public half,
-/// whose vector is encoded alike, can stand in the block before: then this one follows the size of its block.
+/// Whether these bytes are the end of an encoded vector (ByteEncode with d = 12): every three bytes are two numbers
+/// below q. Random bytes are never one, and zeros are excluded. Another public half, whose vector is encoded alike, can
+/// be in the block before: then this one follows the size of its block.
 fn is_vector(bytes: &[u8]) -> bool {
     const Q: u16 = 3329;
     if bytes.ends_with(&[0; 6]) {
@@ -80,7 +80,7 @@ mod tests {
         let provider = tessera_aws_lc::provider();
         let group = provider.groups.iter().find(|it| it.group() == NamedGroup::MLKEM768);
         let group = group.expect("it has ML-KEM");
-        // The seed behind the vector looks like numbers below q once in a hundred times.
+        // The seed after the vector looks like numbers below q once in a hundred times.
         for _ in 0..1000 {
             let key = group.generate().expect("a key");
             // As glibc lays out blocks: 8 bytes beyond the request, then the size of the next block.

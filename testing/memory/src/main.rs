@@ -36,8 +36,8 @@ use way::Way;
 /// An error as text.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// Reads the memory of `tessera serve` and `tessera connect` after connections have ended, and looks in
-/// it for everything that would open them. Needs root.
+/// Reads the memory of `tessera serve` and `tessera connect` after connections have ended, and searches it for
+/// everything that would decrypt them. Needs root.
 #[derive(Parser)]
 #[command(after_help = "\
 Exit codes: 0 nothing was found, 1 something was, 2 the attack could not be made.
@@ -47,7 +47,7 @@ struct Arguments {
     #[arg(long, value_name = "FILE", default_value = "target/release/tessera")]
     program: PathBuf,
 
-    /// After how many connections the memory is read, one attack each.
+    /// The numbers of connections after which the memory is read, one attack each.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_value = "1,30")]
     connections: Vec<usize>,
 
@@ -55,7 +55,7 @@ struct Arguments {
     #[arg(long, value_name = "WAYS", value_delimiter = ',', value_enum)]
     ways: Vec<Way>,
 
-    /// Attacks servers with a flaw each instead, and fails unless it finds every one.
+    /// Attacks servers with one flaw each instead, and fails unless it finds every one.
     #[arg(long)]
     slips: bool,
 
@@ -113,7 +113,7 @@ fn as_root() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Whether all is as it must be.
+/// Returns whether all results are as expected.
 #[tokio::main]
 async fn run(arguments: &Arguments) -> Result<bool, Error> {
     if let Some(end) = &arguments.end {
@@ -141,7 +141,7 @@ async fn run(arguments: &Arguments) -> Result<bool, Error> {
     let mut clean = true;
     for way in ways {
         clean &= rows.server(*way, &arguments.connections).await?;
-        // No client of this test speaks HTTP with a server of this test.
+        // No client of this test uses HTTP with a server of this test.
         let counts = if *way == Way::FsHttp { &[][..] } else { &arguments.connections };
         for count in counts {
             clean &= rows.client(*way, *count).await?;

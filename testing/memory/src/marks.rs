@@ -6,12 +6,12 @@ use std::sync::PoisonError;
 use tessera_aws_lc::provider;
 use zeroize::Zeroizing;
 
-/// The marks that went over a connection.
+/// The marks that were sent over a connection.
 #[derive(Default)]
 pub struct Marks(Mutex<Vec<(String, Vec<u8>)>>);
 
 impl Marks {
-    /// Keeps a mark, to look for it.
+    /// Records a mark, to search for it.
     pub fn keep(&self, name: &str, mark: &[u8]) {
         let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         marks.push((name.to_owned(), mark.to_vec()));
@@ -23,7 +23,7 @@ impl Marks {
     }
 }
 
-/// Returns a new mark: letters and digits, so that it may stand in a line of HTTP.
+/// Returns a new mark: letters and digits, so that it fits in a line of HTTP.
 pub fn mark() -> Zeroizing<Vec<u8>> {
     let mut random = Zeroizing::new([0; LEN / 2]);
     provider().random.fill(&mut *random).expect("random bytes");

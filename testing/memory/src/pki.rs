@@ -10,7 +10,7 @@ use crate::Error;
 /// The name in the server's certificate.
 pub const SERVER_NAME: &str = "server.example";
 
-/// A directory with certificates of both ends; gone when this value is.
+/// A directory with certificates of both ends, removed when this value is dropped.
 pub struct Pki {
     directory: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The processes that are attacked.
+//! The attacked processes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -17,7 +17,7 @@ use crate::Error;
 use crate::pki::SERVER_NAME;
 use crate::way::Way;
 
-/// A process; gone when this value is.
+/// A process, killed when this value is dropped.
 pub struct Process {
     child: Child,
 }
@@ -36,7 +36,7 @@ impl Process {
         let told: Value =
             serde_json::from_str(&line).map_err(|error| format!("the server: {error}: {line}"))?;
         let address = told["address"].as_str().ok_or("the server tells no address")?.parse()?;
-        // A pipe that is full would be the server's load.
+        // A full pipe would burden the server.
         thread::spawn(move || stdout.read_to_end(&mut Vec::new()));
         Ok((process, address))
     }
@@ -56,7 +56,7 @@ impl Process {
         if line == "ended\n" { Ok(()) } else { Err(format!("the client says {line:?}").into()) }
     }
 
-    /// Reads its memory, while it stands still.
+    /// Reads its memory, while it is stopped.
     pub fn read(&self) -> Result<Snapshot, Error> {
         let number = self.child.id();
         let forbidden = |error| {
@@ -80,13 +80,13 @@ impl Drop for Process {
     }
 }
 
-/// Each thread takes a stop by itself: one that doesn't stand still yet has no stack pointer to be read.
+/// Each thread stops separately: one that hasn't stopped yet has no readable stack pointer.
 fn wait_for_all_threads(process: u32) -> Result<(), Error> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         let threads = fs::read_dir(format!("/proc/{process}/task"))?.flatten();
         let stats = threads.map(|thread| fs::read_to_string(thread.path().join("stat")));
-        // The state stands after the name, which is in parentheses. A thread that is gone has none.
+        // The state follows the name, which is in parentheses. A thread that has ended has none.
         let is_still =
             |stat: &String| stat.rsplit(") ").next().is_some_and(|it| it.starts_with(['T', 't']));
         if stats.flatten().all(|stat| is_still(&stat)) {
@@ -140,7 +140,7 @@ pub fn connect(
     command
 }
 
-/// Returns an end of this test's own.
+/// Returns the command of an end in this test's program.
 pub fn own(end: &str, way: Way, directory: &Path) -> Result<Command, Error> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args([end, &way.to_string()]).arg(directory);

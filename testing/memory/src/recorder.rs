@@ -1,5 +1,4 @@
-//! A provider that keeps every secret that passes through it: this end's key schedule is the other end's
-//! too.
+//! A provider that records every secret that passes through it: this end's key schedule is the other end's too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -30,7 +29,7 @@ pub struct Recorded {
 }
 
 impl Recorder {
-    /// Returns the AWS-LC provider, with everything written down. It lives as long as the process.
+    /// Returns the AWS-LC provider, recording everything. It lives as long as the process.
     pub fn provider(&'static self) -> Provider {
         let provider = tessera_aws_lc::provider();
         let suites = provider.suites.iter().map(|suite| {
@@ -130,7 +129,7 @@ impl Recorded {
     }
 }
 
-/// How the names of IVs begin.
+/// The prefix of the names of IVs.
 const IV_OF: &str = "iv of ";
 
 /// The resumption PSK of a ticket.

@@ -91,7 +91,7 @@ impl Rows<'_> {
         self.told.tell(name, way, count, result)
     }
 
-    /// Attacks servers with a flaw each; whether each was found.
+    /// Attacks servers with one flaw each; returns whether each was found.
     pub async fn slips(&self) -> Result<bool, Error> {
         let mut all = true;
         for slip in Slip::value_variants() {

@@ -1,4 +1,4 @@
-//! Flaws that must be found: each is a server that keeps one thing too long.
+//! Flaws that must be found: in each, a server keeps one thing too long.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -103,7 +103,7 @@ impl OnStack {
         let (sender, receiver) = channel();
         let (handled, done) = channel();
         let thread = thread::Builder::new().name("slip".to_owned());
-        // Without it nothing is found, and the test fails.
+        // If it fails nothing is found, and the test fails.
         let _ = thread.spawn(move || wait(&receiver, &handled));
         Self(Mutex::new((sender, done)))
     }
@@ -131,7 +131,7 @@ fn wait(receiver: &Receiver<Vec<u8>>, handled: &Sender<()>) {
 
 #[inline(never)]
 fn handle(secret: &[u8]) {
-    // At many depths: an allocator that tidies up later reaches some of them.
+    // At many depths: an allocator's later cleanup overwrites some of them.
     let mut deep = [0; 64 * 1024];
     deep.chunks_exact_mut(secret.len()).step_by(64).for_each(|at| at.copy_from_slice(secret));
     std::hint::black_box(&deep);

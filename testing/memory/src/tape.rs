@@ -10,7 +10,7 @@ use tessera_lab::Capture;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A recording while it is made.
+/// A recording in progress.
 #[derive(Clone, Default)]
 pub struct Tape(Arc<Mutex<Capture>>);
 
@@ -42,7 +42,7 @@ pub fn last(mut recordings: Vec<Recording>) -> Vec<Capture> {
     recordings.drain(first..).map(|recording| recording.capture).collect()
 }
 
-/// How many recordings are tried.
+/// How many recordings to try.
 const LAST: usize = 40;
 
 /// A socket whose bytes are recorded, by either end.

@@ -39,17 +39,17 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether the client comes with forward-secret early data.
+    /// Whether the client sends forward-secret early data.
     pub fn has_early_data(self) -> bool {
         !matches!(self, Self::Full | Self::Mutual | Self::PskDhe)
     }
 
-    /// Whether the client comes back with a ticket.
+    /// Whether the client resumes with a ticket.
     pub fn is_resumption(self) -> bool {
         !matches!(self, Self::Full | Self::Mutual)
     }
 
-    /// Returns how a handshake goes on after early data.
+    /// Returns how a handshake continues after early data.
     pub fn continuation(self) -> Continuation {
         match self {
             Self::FsPskKe | Self::FsSeedsPskKe | Self::FsX25519PskKe => Continuation::PskKe,
@@ -57,7 +57,7 @@ impl Way {
         }
     }
 
-    /// Whether `tessera serve` can do it; a program of this test does the others.
+    /// Whether `tessera serve` supports it; a program of this test does the others.
     pub fn is_served(self) -> bool {
         self.continuation() == Continuation::PskDheKe
     }

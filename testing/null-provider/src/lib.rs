@@ -48,7 +48,7 @@ static AES_256_GCM_SHA384: Suite =
 static CHACHA20_POLY1305_SHA256: Suite =
     unlimited(CipherSuite::TLS_CHACHA20_POLY1305_SHA256, &hash::LIKE_SHA256, &aead::KEY_OF_32);
 
-/// There is nothing to protect, and so no end to it.
+/// There is nothing to protect, and so no limit.
 const fn unlimited(
     id: CipherSuite,
     hash: &'static dyn Hash,

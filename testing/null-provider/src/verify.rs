@@ -10,8 +10,7 @@ use tessera::wire::{AlertDescription, SignatureScheme};
 
 use crate::sign::{SCHEMES, SIGNATURE};
 
-/// Accepts whatever chain comes with the signature of [`NullSigner`](crate::NullSigner), and at
-/// once. **It protects nothing.**
+/// Accepts any chain with the signature of [`NullSigner`](crate::NullSigner), at once. **It protects nothing.**
 pub struct NullVerifier;
 
 impl PeerVerifier for NullVerifier {

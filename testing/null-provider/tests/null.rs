@@ -1,4 +1,4 @@
-//! The shape holds: ends agree, and different inputs are noticed.
+//! The shape is right: ends agree, and different inputs are detected.
 
 use tessera::Role;
 use tessera::auth::{PeerVerifier, Proof, VerifyPeer};

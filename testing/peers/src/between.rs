@@ -24,18 +24,18 @@ pub enum Treatment {
     Carry,
     /// The first flight is forwarded; no byte of the answer is, and then the client's connection is reset.
     CutAnswers,
-    /// The first flight goes no further, and the connection is reset.
+    /// The first flight is not forwarded, and the connection is reset.
     KeepBack,
-    /// The first flight comes to the server twice at the same time, in two connections.
+    /// The first flight reaches the server twice at the same time, in two connections.
     Double,
-    /// The adversary's copy is answered before the flight itself goes on its way.
+    /// The adversary's copy is answered before the flight itself is forwarded.
     CopyFirst,
 }
 
 /// What a client sent in one connection.
 #[derive(Debug, Clone, Default)]
 pub struct Recorded {
-    /// Before the server had answered anything.
+    /// The part sent before the server had answered.
     pub first: Vec<u8>,
     /// All of it.
     pub all: Vec<u8>,
@@ -51,17 +51,17 @@ struct Path {
     next: Option<Treatment>,
     /// Nothing is forwarded, and neither end is notified.
     is_parted: bool,
-    /// Both sides of connections that were made.
+    /// Both sides of the connections made.
     open: Vec<[TcpStream; 2]>,
 }
 
 impl Between {
-    /// Stands before a server end, on the loopback interface.
+    /// Starts in front of a server end, on the loopback interface.
     pub fn start(server: SocketAddr) -> Self {
         Self::start_on(Ipv4Addr::LOCALHOST.into(), server)
     }
 
-    /// Stands before a server end, on another interface.
+    /// Starts in front of a server end, on another interface.
     pub fn start_on(interface: IpAddr, server: SocketAddr) -> Self {
         let listener = TcpListener::bind((interface, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -78,7 +78,7 @@ impl Between {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let this = this.clone();
-                // A connection that fails is the end of that connection.
+                // A failure only ends its connection.
                 thread::spawn(move || drop(this.carry(client)));
             }
         });
@@ -100,12 +100,12 @@ impl Between {
         self.lock().next = Some(treatment);
     }
 
-    /// Connections go to this server end from now on.
+    /// Forwards connections to this server end from now on.
     pub fn lead_to(&self, server: SocketAddr) {
         self.lock().server = server;
     }
 
-    /// Ends all connections that are there: both sides hear of it.
+    /// Ends all present connections, on both sides.
     pub fn cut(&self) {
         for side in self.lock().open.drain(..).flatten() {
             // Some have ended by themselves.
@@ -214,7 +214,7 @@ impl Between {
         self.forward(index, &client, &TcpStream::connect(server)?)
     }
 
-    /// Both directions, until both have ended.
+    /// Forwards both directions, until both have ended.
     fn forward(&self, index: usize, client: &TcpStream, server: &TcpStream) -> io::Result<()> {
         server.set_nodelay(true)?;
         self.lock().open.push([client.try_clone()?, server.try_clone()?]);
@@ -262,7 +262,7 @@ pub fn answers(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
     const SILENCE: Duration = Duration::from_millis(150);
     let mut stream = TcpStream::connect(server)?;
     stream.set_nodelay(true)?;
-    // A server that closes at once closes before everything is written.
+    // A server may close before everything is written.
     let _ = stream.write_all(bytes);
     stream.set_read_timeout(Some(SILENCE))?;
     let mut answer = Vec::new();
@@ -312,7 +312,7 @@ fn copy(from: &mut TcpStream, to: &mut TcpStream, mut sees: impl FnMut(&[u8])) -
     }
 }
 
-/// A side that fails takes the other with it.
+/// A failing side ends the other too.
 fn finish(copied: io::Result<()>, from: &TcpStream, to: &TcpStream) {
     if copied.is_err() {
         let _ = from.shutdown(Shutdown::Both);
@@ -320,7 +320,7 @@ fn finish(copied: io::Result<()>, from: &TcpStream, to: &TcpStream) {
     }
 }
 
-/// The client hears of a reset, not of an end.
+/// The client gets a reset, not an end of stream.
 fn reset(client: TcpStream) -> io::Result<()> {
     SockRef::from(&client).set_linger(Some(Duration::ZERO))?;
     drop(client);

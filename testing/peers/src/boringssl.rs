@@ -10,7 +10,8 @@ use crate::{PATIENCE, Process, compiled};
 /// The source of both.
 const SOURCE: &str = include_str!("boringssl_peer.c");
 
-/// Where Debian has the headers; the library lies in a folder of the same name, so that nothing takes it for OpenSSL's.
+/// Debian's directory of the headers; the library is in a folder of the same name, so that it is not mistaken for
+/// OpenSSL's.
 const HEADERS: &str = "-I/usr/include/android";
 
 /// Starts a client that connects this many times, one after the other; it trusts the authority in this PEM file and
@@ -25,8 +26,8 @@ pub fn client(address: SocketAddr, ca_file: &str, name: &str, times: usize) -> P
     start(&["client", &port, ca_file, name, &times])
 }
 
-/// Returns a server of this chain in a PEM file and its key in a DER file, for one connection after the other. It
-/// writes the same as the client.
+/// Starts a server with this chain in a PEM file and its key in a DER file, for one connection after the other. It
+/// prints the same as the client.
 ///
 /// # Panics
 /// If there is no compiler, or no library of BoringSSL to compile with.

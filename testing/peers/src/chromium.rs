@@ -1,4 +1,4 @@
-//! Pages, as a headless Chromium shows them.
+//! Pages in a headless Chromium.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use crate::{Network, Process};
 
 /// A page as rendered by a browser.
 pub struct Shown {
-    /// Its document, after its scripts ran.
+    /// The document, after its scripts ran.
     pub dom: String,
     /// What the page wrote to the console, including complaints of the browser.
     pub console: Vec<String>,
 }
 
-/// Shows a page in a window as wide as this many pixels. Certificates are not checked.
+/// Opens a page in a window of this width in pixels. Certificates are not checked.
 ///
 /// Opens a page. One from a file must not need the network.
 #[track_caller]

@@ -14,10 +14,10 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Creates a clock that is right.
+    /// Creates a clock with the right time.
     #[track_caller]
     pub fn new() -> Self {
-        // It is the library of this package that counts.
+        // The library of this package is used.
         Peer::checked("faketime");
         let clock = Self { directory: Directory::new(), served: Mutex::default() };
         clock.jump(0);

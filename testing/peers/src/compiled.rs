@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::{Directory, Network, PATIENCE, Process};
 
-/// Compiles this source in C with a library, and starts the program. It writes `begins` to standard error as soon as it
+/// Compiles this C source with a library, and starts the program. It prints `begins` to standard error as soon as it
 /// runs.
 ///
 /// # Panics

@@ -7,7 +7,7 @@ use std::{fs, io};
 
 use crate::confinement::user;
 
-/// A directory that peers may write to, gone when it is dropped.
+/// A directory that peers may write to, removed when it is dropped.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -72,7 +72,7 @@ impl Default for Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        // A directory that can't be removed is the system's to clean up.
+        // A directory that can't be removed is left to the system.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! The peers that GnuTLS's own programs make.
+//! Peers by GnuTLS's own programs.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ pub fn server(arguments: &[&str]) -> (Process, SocketAddr) {
     (process, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// `gnutls-cli` on its way to `address`; it expects this name.
+/// Starts `gnutls-cli` with `address`; it expects this name.
 #[track_caller]
 pub fn client(address: SocketAddr, name: &str, arguments: &[&str]) -> Process {
     let (port, host) = (address.port().to_string(), address.ip().to_string());

@@ -9,7 +9,7 @@ pub fn start(settings: &str, ports: &[u16]) -> Process {
     let file = directory.write("haproxy.cfg", settings);
     // In the foreground.
     let process = Process::start("haproxy", Network::Loopback, ["-f", &file, "-db"]);
-    // The directory goes when it runs.
+    // The directory is removed once it runs.
     for port in ports {
         process.listens_on(*port);
     }

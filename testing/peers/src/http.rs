@@ -8,7 +8,7 @@ pub fn curl(arguments: &[&str]) -> String {
     run("curl", &[&["--silent", "--show-error"], arguments].concat())
 }
 
-/// Runs `h2load` with these arguments, which must succeed; its report.
+/// Runs `h2load` with these arguments, which must succeed; returns its report.
 #[track_caller]
 pub fn h2load(arguments: &[&str]) -> String {
     run("h2load", arguments)

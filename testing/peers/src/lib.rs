@@ -1,4 +1,4 @@
-//! The foreign programs that tests talk to, and the one way to start them.
+//! The foreign programs that tests use, and the one way to start them.
 //!
 //! The table, which `scripts/setup-tests` reads too:
 //!
@@ -61,7 +61,7 @@ pub use process::Process;
 
 use std::time::{Duration, Instant};
 
-/// How long anything may take before its test fails. Generous: it is only waited out by failures.
+/// How long anything may take before its test fails. Generous: only failures wait for it.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Polls until there is an answer, or fails the test.

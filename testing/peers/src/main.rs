@@ -1,4 +1,4 @@
-//! Prints the peers of the tests with the versions that are installed, and fails if one is missing.
+//! Prints the tests' peers with the installed versions, and fails if one is missing.
 
 use std::process::ExitCode;
 

@@ -14,12 +14,12 @@ pub fn broker() -> (Process, SocketAddr) {
     );
     let file = directory.write("mosquitto.conf", settings);
     let broker = Process::start("mosquitto", Network::Loopback, ["-c", &file]);
-    // The directory goes when it runs.
+    // The directory is removed once it runs.
     broker.says(" running");
     (broker, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// Publishes a message by `mosquitto_pub`, which must succeed; the broker has acknowledged it then.
+/// Publishes a message by `mosquitto_pub`, which must succeed; returns once the broker has acknowledged it.
 #[track_caller]
 pub fn publish(address: SocketAddr, topic: &str, message: &str) {
     let mut publisher = client("mosquitto_pub", address, topic, &["-q", "1", "-m", message]);

@@ -1,4 +1,4 @@
-//! The peers that NSS's own programs make: the TLS of Firefox.
+//! Peers by NSS's own programs: the TLS of Firefox.
 
 use std::net::SocketAddr;
 
@@ -38,7 +38,7 @@ impl Database {
     }
 }
 
-/// `selfserv` with the certificate of this name, for TLS 1.3; it answers one request of HTTP a connection.
+/// Starts `selfserv` with the certificate of this name, for TLS 1.3; it answers one HTTP request per connection.
 #[track_caller]
 pub fn server(database: &Database, name: &str, arguments: &[&str]) -> (Process, SocketAddr) {
     let port = free_port().expect("a port is free");
@@ -49,7 +49,7 @@ pub fn server(database: &Database, name: &str, arguments: &[&str]) -> (Process, 
     (process, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// `tstclnt` on its way to `address`, for TLS 1.3; it expects this name.
+/// Starts `tstclnt` with `address`, for TLS 1.3; it expects this name.
 #[track_caller]
 pub fn client(database: &Database, address: SocketAddr, name: &str, arguments: &[&str]) -> Process {
     let (path, host, port) =

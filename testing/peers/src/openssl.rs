@@ -1,10 +1,10 @@
-//! The peers that Debian's `openssl` program makes.
+//! Peers by Debian's `openssl` program.
 
 use std::net::SocketAddr;
 
 use crate::{Network, PATIENCE, Process};
 
-/// `openssl s_server` on a port that the system chose.
+/// Starts `openssl s_server` on a port that the system chooses.
 #[track_caller]
 pub fn s_server(arguments: &[&str]) -> (Process, SocketAddr) {
     let program = start("s_server", &["-accept", "127.0.0.1:0"], arguments);
@@ -16,13 +16,13 @@ pub fn s_server(arguments: &[&str]) -> (Process, SocketAddr) {
     (program, SocketAddr::from(([127, 0, 0, 1], port)))
 }
 
-/// `openssl s_client` on its way to `address`.
+/// Starts `openssl s_client` with `address`.
 #[track_caller]
 pub fn s_client(address: SocketAddr, arguments: &[&str]) -> Process {
     start("s_client", &["-connect", &address.to_string()], arguments)
 }
 
-/// A command of `openssl` that needs no network, such as `req`; it must succeed.
+/// Runs a command of `openssl` that needs no network, such as `req`; it must succeed.
 #[track_caller]
 pub fn run(arguments: &[&str]) {
     let mut program = Process::start("openssl", Network::None, arguments);

@@ -11,14 +11,14 @@ use std::sync::{Mutex, PoisonError};
 pub struct Peer {
     /// The name of the program.
     pub program: &'static str,
-    /// Where Debian puts it, if that need not be in `PATH`: `*` stands for a directory of each
-    /// version, of which the newest accepted one is taken.
+    /// Where Debian installs it, if that need not be in `PATH`: `*` stands for a directory per version, of which the
+    /// newest accepted one is used.
     place: Option<&'static str>,
-    /// The Debian package that has it.
+    /// Its Debian package.
     pub package: &'static str,
     /// The accepted versions: half-open ranges, joined by commas.
     pub versions: &'static str,
-    /// The argument that makes it print its version; `dpkg` for the version of its package.
+    /// The argument for printing its version; `dpkg` for the version of its package.
     asked_by: &'static str,
 }
 
@@ -64,7 +64,7 @@ impl Peer {
     /// Returns the installed version.
     ///
     /// # Errors
-    /// A sentence that names the fix, if none is installed or it is not accepted.
+    /// A sentence with the fix, if none is installed or it is not accepted.
     pub fn version(&self) -> Result<String, String> {
         self.installed().map(|(_, version)| version)
     }
@@ -111,7 +111,7 @@ impl Peer {
         let output = question.output().map_err(|error| {
             format!("the tests need {program}, which can't be run: {error}; {fix}")
         })?;
-        // stunnel answers on standard error.
+        // stunnel prints it to standard error.
         let answer = [output.stdout, output.stderr].concat();
         let answer = String::from_utf8_lossy(&answer);
         let Some((text, version)) = find_version(&answer) else {

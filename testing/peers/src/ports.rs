@@ -1,4 +1,4 @@
-//! Ports for peers that take no other from the kernel.
+//! Ports for peers that can't have the kernel choose one.
 
 use std::fs;
 use std::io;

@@ -9,7 +9,7 @@ use crate::{Directory, Network, PATIENCE, Process, free_port};
 /// The name of the superuser, who needs no password.
 const USER: &str = "tester";
 
-/// A running server. Its data ends with it.
+/// A running server. Its data is removed with it.
 pub struct Postgres {
     port: u16,
     process: Process,
@@ -46,7 +46,7 @@ impl Postgres {
         let mut arguments = vec!["-D", &cluster, "-k", &sockets, "-p", &port_text];
         arguments.extend(settings.iter().flat_map(|setting| ["-c", setting]));
         let process = Process::start_by(spawn, "postgres", &arguments);
-        // It listens before it takes anybody in.
+        // It listens before it accepts connections.
         process.says("ready to accept connections");
         Self { port, process, data }
     }
@@ -81,7 +81,7 @@ pub fn psql(address: SocketAddr, statements: &str) -> String {
     answer(psql_on_its_way(address, statements))
 }
 
-/// The same over the Unix socket `.s.PGSQL.5432` of this directory.
+/// As [`psql`], over the Unix socket `.s.PGSQL.5432` of this directory.
 #[track_caller]
 pub fn psql_over_unix(directory: &Directory, statements: &str) -> String {
     let host = directory.as_path().display().to_string();
@@ -95,7 +95,7 @@ fn answer(mut psql: Process) -> String {
     psql.stdout()
 }
 
-/// `psql` with these statements.
+/// Starts `psql` with these statements.
 #[track_caller]
 pub fn psql_on_its_way(address: SocketAddr, statements: &str) -> Process {
     start_psql(statements, &connection(address))
@@ -107,8 +107,8 @@ fn start_psql(statements: &str, server: &str) -> Process {
     Process::start("psql", Network::Loopback, options)
 }
 
-/// Runs `pgbench -C`, a connection for each transaction, with these options more; its report. It must
-/// succeed.
+/// Runs `pgbench -C`, a connection for each transaction, with these further options, which must succeed; returns its
+/// report.
 #[track_caller]
 pub fn pgbench(address: SocketAddr, options: &[&str]) -> String {
     let server = connection(address);

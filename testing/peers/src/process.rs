@@ -20,7 +20,7 @@ use crate::{Directory, PATIENCE, Peer};
 pub struct Process {
     program: &'static str,
     child: Child,
-    /// It was waited for, and its number may be another's.
+    /// It was waited for, so its number may be reused.
     ended: bool,
     input: Option<ChildStdin>,
     stdout: Watched,
@@ -42,8 +42,8 @@ impl Process {
         Self::launch(peer.program, command, arguments, spawn)
     }
 
-    /// Starts a peer of the table elsewhere: `spawn` starts the command, such as in a network namespace.
-    /// The peer is killed when the thread that starts it ends.
+    /// Starts a peer of the table elsewhere: `spawn` starts the command, for example in a network namespace. The peer
+    /// is killed when the thread that starts it ends.
     #[track_caller]
     pub fn start_by(
         spawn: impl FnOnce(Command) -> io::Result<Child>,
@@ -116,7 +116,7 @@ impl Process {
         &self.directory
     }
 
-    /// Everything that it wrote so far, to standard output and then to standard error.
+    /// Returns its output so far: standard output, then standard error.
     pub fn output(&self) -> String {
         self.stdout() + &self.stderr()
     }
@@ -131,7 +131,7 @@ impl Process {
         self.stderr.text()
     }
 
-    /// Waits until it wrote this text.
+    /// Waits until it has printed this text.
     #[track_caller]
     pub fn says(&self, text: &str) -> &Self {
         self.says_times(text, 1)
@@ -185,7 +185,7 @@ impl Process {
         self
     }
 
-    /// Writes to its input, which it may have left already.
+    /// Writes to its input, unless it has already closed that.
     pub fn try_to_tell(&mut self, text: &str) -> io::Result<()> {
         let input = self.input.as_mut().expect("its input is open");
         input.write_all(text.as_bytes()).and_then(|()| input.flush())
@@ -203,13 +203,13 @@ impl Process {
         self.ends_within(PATIENCE)
     }
 
-    /// The same, with another deadline.
+    /// As [`ends`](Self::ends), with another deadline.
     #[track_caller]
     pub fn ends_within(&mut self, patience: Duration) -> bool {
         self.status_within(patience).success()
     }
 
-    /// The same; its exit status.
+    /// As [`ends_within`](Self::ends_within); returns its exit status.
     #[track_caller]
     pub fn status_within(&mut self, patience: Duration) -> ExitStatus {
         let deadline = Instant::now() + patience;
@@ -226,7 +226,7 @@ impl Process {
         status
     }
 
-    /// Whether it has not ended. This reaps nothing: its number stays the group's until the group is killed.
+    /// Whether it still runs. This reaps nothing: its number stays the group's until the group is killed.
     pub fn is_alive(&self) -> bool {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
         !self.ended && waitid(Id::Pid(self.pid()), flags) == Ok(WaitStatus::StillAlive)
@@ -245,17 +245,17 @@ impl Process {
         self.signal(Signal::SIGSTOP);
     }
 
-    /// Lets it go on after [`stop`](Self::stop).
+    /// Resumes it after [`stop`](Self::stop).
     pub fn go_on(&self) {
         self.signal(Signal::SIGCONT);
     }
 
-    /// Asks it to end (SIGTERM).
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         self.signal(Signal::SIGTERM);
     }
 
-    /// Asks it to end at once, but in order (SIGINT), and waits a while for that.
+    /// Sends SIGINT, for a quick but orderly end, and waits a while for that.
     pub fn interrupt(&mut self) {
         self.signal(Signal::SIGINT);
         let deadline = Instant::now() + PATIENCE;

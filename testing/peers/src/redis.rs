@@ -1,4 +1,4 @@
-//! Redis: a server that keeps nothing, and its client.
+//! Redis: a server without persistence, and its client.
 
 use std::net::SocketAddr;
 

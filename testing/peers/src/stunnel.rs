@@ -2,8 +2,8 @@
 
 use crate::{Directory, Network, Process};
 
-/// Starts stunnel with this configuration, and waits until it listens on these ports. `options` are the
-/// global ones, `services` come after them.
+/// Starts stunnel with this configuration, and waits until it listens on these ports. `options` are the global ones,
+/// followed by `services`.
 #[track_caller]
 pub fn start(options: &str, services: &str, ports: &[u16]) -> Process {
     let directory = Directory::new();
@@ -11,7 +11,7 @@ pub fn start(options: &str, services: &str, ports: &[u16]) -> Process {
     let settings = format!("foreground = yes\npid =\nsyslog = no\n{options}\n{services}");
     let file = directory.write("stunnel.conf", settings);
     let process = Process::start("stunnel", Network::Loopback, [&file]);
-    // The directory goes when it runs.
+    // The directory is removed once it runs.
     for port in ports {
         process.listens_on(*port);
     }

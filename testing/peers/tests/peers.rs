@@ -99,7 +99,7 @@ fn a_peer_dies_with_a_test_that_is_killed() {
     let id = output.split_once("pid=").and_then(|(_, rest)| rest.split_once('.'));
     let (id, _) = id.unwrap_or_else(|| panic!("no id in {output:?}"));
     wait_until("the kernel kills the peer", || {
-        // A zombie waits for an init that may take its time.
+        // A zombie waits for an init, which may be slow.
         let status = fs::read_to_string(format!("/proc/{id}/status"));
         status.map_or(true, |status| status.contains("State:\tZ")).then_some(())
     });

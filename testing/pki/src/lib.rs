@@ -204,8 +204,8 @@ fn leaf(names: &[&str]) -> CertificateParams {
 /// Returns the parameters of an authority's certificate.
 pub fn authority_params(name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    // Where two authorities have one name, a peer blames the signature and not the authority. OpenSSL takes a
-    // certificate whose issuer has its name for self-signed.
+    // Unique names: given two authorities of one name, a peer reports a wrong signature. OpenSSL treats a certificate
+    // whose issuer has its name as self-signed.
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

@@ -1,4 +1,4 @@
-//! A network function that asks.
+//! A network function that sends requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tessera_proxy::http::deadline::Deadline;
 
 use crate::{Function, RUNTIME, VISITED};
 
-/// A network function that asks its SEPP.
+/// A network function that sends requests to its SEPP.
 pub struct Consumer(Pool);
 
 /// The answer.
@@ -28,7 +28,7 @@ pub struct Reply {
 }
 
 impl Consumer {
-    /// One that asks at this address.
+    /// Creates one for the SEPP at this address.
     pub fn at(sbi: SocketAddr) -> Self {
         let _runtime = RUNTIME.enter();
         let plain = Arc::new(Plaintext(Protocol::Http2));
@@ -49,7 +49,7 @@ impl Consumer {
         })
     }
 
-    /// Asks a SEPP that answers.
+    /// Sends a request, which the SEPP must answer.
     #[track_caller]
     pub fn ask(&self, request: Request<Bytes>) -> Reply {
         self.try_ask(request).unwrap()

@@ -32,10 +32,10 @@ pub struct Asked {
 }
 
 impl Function {
-    /// How foreign functions call it.
+    /// Its API root for foreign functions.
     pub const API_ROOT: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
 
-    /// The header with the name of a request: no two are called the same.
+    /// The header with the name of a request, which is unique.
     pub const NAME: &str = "3gpp-sbi-correlation-info";
 
     /// The answer to `am-data`: as long as in a real registration.

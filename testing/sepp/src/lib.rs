@@ -21,5 +21,5 @@ pub use self::world::{Words, World};
 
 use tokio::runtime::Runtime;
 
-/// Where network functions run, for all tests of a process.
+/// The runtime of network functions, for all tests of a process.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());

@@ -9,18 +9,18 @@ use tessera_test_peers::{Directory, Network, PATIENCE, Process, free_port, wait_
 /// Where a SEPP listens.
 #[derive(Debug, Clone, Copy)]
 pub struct Places {
-    /// Own network functions.
+    /// For own network functions.
     pub sbi: SocketAddr,
-    /// How networks talk.
+    /// For agreements with other networks.
     pub n32c: SocketAddr,
-    /// What they say.
+    /// For relayed messages.
     pub n32f: SocketAddr,
-    /// Its operator.
+    /// For its operator.
     pub admin: SocketAddr,
 }
 
 impl Places {
-    /// Free ports of this address.
+    /// Picks free ports of this address.
     pub fn on(host: IpAddr) -> Self {
         let free = || SocketAddr::from((host, free_port().unwrap()));
         Self { sbi: free(), n32c: free(), n32f: free(), admin: free() }
@@ -35,7 +35,7 @@ impl Places {
     }
 }
 
-/// A configuration, and the process that runs it, if any does.
+/// A configuration, and the process that runs it, if any.
 pub struct Sepp {
     program: &'static str,
     /// Where it listens.
@@ -46,7 +46,7 @@ pub struct Sepp {
 }
 
 impl Sepp {
-    /// One that is to listen there. It has no file yet, and nothing runs.
+    /// Creates one that will listen there. It has no file yet, and nothing runs.
     pub fn new(program: &'static str, places: Places) -> Self {
         Self { program, places, process: None, directory: Directory::new() }
     }
@@ -94,7 +94,7 @@ impl Sepp {
         self.process = None;
     }
 
-    /// Asks it to end (SIGTERM), and waits until it has.
+    /// Sends SIGTERM, and waits for the end.
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let process = self.process.as_mut().expect("it was started");

@@ -27,9 +27,9 @@ pub struct Words<'w> {
     pub visited_peer: &'w str,
     /// Whether tickets and one-time keys of the home network survive its SEPP.
     pub keeps: bool,
-    /// The etcd by which its instances share tickets and one-time keys.
+    /// The etcd through which its instances share tickets and one-time keys.
     pub etcd: &'w [String],
-    /// Whether the visited network knows the second instance's N32-f too: not through the one in between.
+    /// Whether the visited network knows the second instance's N32-f too, without the adversary between them.
     pub knows_second: bool,
 }
 
@@ -48,7 +48,7 @@ impl Default for Words<'_> {
 }
 
 impl Words<'static> {
-    /// Both ends let GET be early.
+    /// Both ends allow early GET.
     pub const EARLY: Self = Self {
         instances: 1,
         home: "[peer.visited.reconnection]\nearly-data = \"fs\"\n",
@@ -70,7 +70,7 @@ pub struct World {
     pub udm: Function,
     /// The visited network's function.
     pub amf: Consumer,
-    /// On the way from the visited network to the home network's N32-f.
+    /// The adversary between the visited network and the home network's N32-f.
     pub between: Between,
     /// The home network's authority.
     pub home_ca: Authority,
@@ -84,7 +84,7 @@ pub struct World {
 }
 
 impl World {
-    /// Both, associated with each other.
+    /// Starts both, and associates them.
     #[track_caller]
     pub fn start(program: &'static str, words: Words<'_>) -> Self {
         let mut world = Self::new(program, words);
@@ -94,7 +94,7 @@ impl World {
         world
     }
 
-    /// Both, with their files. Nothing runs but the functions.
+    /// Creates both, with their files. Only the functions run.
     #[track_caller]
     pub fn new(program: &'static str, words: Words<'_>) -> Self {
         let [home_ca, visited_ca, third_ca] = ["home", "visited", "third"].map(Authority::new);
@@ -229,7 +229,7 @@ impl World {
         self.between.wait_until_left();
     }
 
-    /// Asks over a connection that comes back; the name of the request. The connection's tickets have come then.
+    /// Asks over a resumed connection, whose tickets arrive too; returns the name of the request.
     #[track_caller]
     pub fn get_over_new_connection(&self) -> String {
         self.cut();

@@ -1,4 +1,4 @@
-//! Addresses for programs that take no other from the kernel.
+//! Addresses for programs that can't have the kernel choose one.
 
 use std::net::SocketAddr;
 

@@ -112,7 +112,7 @@ fn count_in_redis(address: SocketAddr) {
     }
 }
 
-/// SMTP (RFC 5321), as far as one letter needs it: the server speaks first.
+/// SMTP (RFC 5321), as far as one mail needs it: the server speaks first.
 fn greet(mut stream: TcpStream) -> io::Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     stream.write_all(b"220 server.example ESMTP\r\n")?;

@@ -55,7 +55,7 @@ impl Counting {
         self.lock().connections
     }
 
-    /// Fails the test if a request was executed twice, or if bytes landed in another connection.
+    /// Fails the test if a request was executed twice, or if bytes reached another connection.
     #[track_caller]
     pub fn executed_nothing_twice(&self) {
         let counts = self.lock();
@@ -81,7 +81,7 @@ fn handle(stream: TcpStream, counts: &Mutex<Counts>) -> io::Result<()> {
         if lines.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        // The rest of a line that was cut off is no request.
+        // A truncated line is no request.
         let Some(request) = line.strip_suffix('\n') else {
             return Ok(());
         };
@@ -141,7 +141,7 @@ impl Client {
         if self.stream.read_line(&mut line)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        // A reset may cut it off.
+        // A reset may truncate it.
         let Some(answer) = line.strip_suffix('\n') else {
             return Err(io::ErrorKind::UnexpectedEof.into());
         };
@@ -176,7 +176,7 @@ impl Client {
     }
 }
 
-/// Connects, asks once, and goes.
+/// Connects, sends one request, and closes.
 ///
 /// # Errors
 /// If the connection is refused or ends before the answer.

@@ -19,7 +19,7 @@ pub enum Program {
     Tessera(&'static str),
 }
 
-/// A running end with a way for each service.
+/// A running end with an address for each service.
 pub struct RunningEnd {
     /// The address of each service, in the given order.
     pub addresses: Vec<SocketAddr>,
@@ -49,13 +49,13 @@ impl RunningEnd {
     }
 }
 
-/// Starts the end that takes plain connections, and forwards each service to the other end's addresses.
+/// Starts the end that accepts plain connections, and forwards each service to the other end's addresses.
 #[track_caller]
 pub fn client_end(program: Program, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
     start(program, Role::Client, pki, to)
 }
 
-/// Starts the end that takes TLS, and forwards each service to its backend.
+/// Starts the end that accepts TLS, and forwards each service to its backend.
 #[track_caller]
 pub fn server_end(program: Program, pki: &Pki, to: &[SocketAddr]) -> RunningEnd {
     start(program, Role::Server, pki, to)

@@ -32,7 +32,7 @@ pub struct Identity {
     pub certificate: String,
     /// Its key, PKCS#8.
     pub key: String,
-    /// Both in one file, as HAProxy takes them.
+    /// Both in one file, as HAProxy expects them.
     pub both: String,
 }
 
@@ -63,7 +63,7 @@ impl Pki {
 
     /// Writes a server's certificate that expires in this many days, to files of this name.
     pub fn server_for_days(&self, file: &str, days: u64) -> Identity {
-        // Not to the second: a test that takes long sees the same number of days.
+        // Not exact to the second: a slow test must see the same number of days.
         let end = SystemTime::now() + Duration::from_secs(days * 86_400 - 3600);
         let leaf = self.issuer.issue_with(&[SERVER_NAME], |it| it.not_after = end.into());
         write(&self.directory, file, &leaf)

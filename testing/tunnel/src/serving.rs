@@ -1,4 +1,4 @@
-//! Servers of the test's own: a thread for each connection.
+//! Servers of the tests: a thread per connection.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ pub fn serve(handle: impl Fn(TcpStream) -> io::Result<()> + Clone + Send + 'stat
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let handle = handle.clone();
-            // A client that goes away is an error of that connection alone.
+            // A client that disappears is an error of that connection only.
             thread::spawn(move || drop(handle(stream)));
         }
     });

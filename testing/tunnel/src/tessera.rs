@@ -15,7 +15,7 @@ use crate::{CLIENT_NAME, Pki, SERVER_NAME, free_address};
 /// The name by which a section listens on the socket that [`Tunnels::start_with_socket`] hands over.
 pub const SOCKET: &str = "systemd:handed-over";
 
-/// In which network a process runs.
+/// The network that a process runs in.
 #[derive(Clone, Default)]
 pub enum Place {
     /// In that of the test.
@@ -43,7 +43,7 @@ impl Place {
     }
 }
 
-/// A configuration, and the process that runs it, if any does.
+/// A configuration, and the process that runs it, if any.
 pub struct Tunnels {
     program: &'static str,
     admin: SocketAddr,
@@ -76,7 +76,7 @@ impl Tunnels {
         tunnels
     }
 
-    /// Other sections, for the next start or reload.
+    /// Replaces the sections, for the next start or reload.
     pub fn rewrite(&self, sections: &str) {
         let process =
             format!("[process]\nadmin = \"{}\"\nlog = \"json\"\ndrain = \"10s\"\n", self.admin);
@@ -128,7 +128,7 @@ impl Tunnels {
         self.is_ready();
     }
 
-    /// Starts it although it can't run; its exit status.
+    /// Starts it although it can't run; returns its exit status.
     #[track_caller]
     pub fn fails(&mut self) -> Option<i32> {
         self.launch(&[], None);
@@ -175,7 +175,7 @@ impl Tunnels {
         self.process = None;
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Ends it, and waits until it has exited.
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let process = self.process.as_mut().expect("it was started");
@@ -222,7 +222,8 @@ impl Tunnels {
     }
 }
 
-/// Returns a server end's section `[server.NAME]` with mutual certificates, and these lines more. Sub-tables come last.
+/// Returns a server end's section `[server.NAME]` with mutual certificates, and these further lines. Sub-tables come
+/// last.
 pub fn server_section(pki: &Pki, name: &str, listen: &str, to: SocketAddr, more: &str) -> String {
     format!(
         "[server.{name}]\nlisten = \"{listen}\"\nforward = \"{to}\"\n{}peers.ca = \"{}\"\n\

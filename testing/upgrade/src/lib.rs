@@ -14,7 +14,7 @@ use tessera_cache::{ClientCache, ServerCache};
 use tessera_harness::{Mode, Scene, at};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 
-/// When everything was made, since the Unix epoch: the harness's beginning of time.
+/// When the files were made, since the Unix epoch: the harness's beginning of time.
 pub const NOW: Duration = Duration::from_secs(1_800_000_000);
 
 /// Returns the folder of a version's files.
@@ -40,7 +40,7 @@ pub fn scene(keys: Arc<dyn TicketKeys>) -> Scene {
     scene
 }
 
-/// Two ends with certificates that both keep.
+/// Two ends that cache each other's certificates.
 pub struct Caches {
     /// The client's.
     pub client: Arc<ClientCache>,

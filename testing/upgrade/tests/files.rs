@@ -19,12 +19,12 @@ use tessera_upgrade::{Caches, NOW, of_version, scene, wrapping_keys};
 use tessera_vault::contract::accept;
 use tessera_vault::{Limits, MemoryVault, Restored, TicketKey, TicketKeyRing, WrappingPurpose};
 
-/// A copy of a folder, removed at the end: opening uses things up.
+/// A copy of a folder, removed at the end: opening consumes the contents.
 struct Copy(std::path::PathBuf);
 
 impl Copy {
     fn of(folder: &Path, name: &str) -> Self {
-        // Tests that run at once have the same name and process.
+        // Concurrent tests have the same name and process.
         static COPIES: AtomicUsize = AtomicUsize::new(0);
         let number = COPIES.fetch_add(1, Ordering::Relaxed);
         let unique = format!("tessera-{name}-{}-{number}", std::process::id());

@@ -57,7 +57,7 @@ impl Asked<'_> {
     }
 }
 
-/// Returns a link that does nothing but carry packets up to this size.
+/// Returns a link that only carries packets, up to this size.
 fn plain(mtu: u16) -> LinkName {
     LinkName { rtt_ms: 0.0, rate_bps: None, mtu, loss: 0.0 }
 }

@@ -46,7 +46,7 @@ pub fn name(end: End) -> &'static str {
 }
 
 /// Runs one end of an experiment, until the lab closes this process's standard input. `guard` protects the memory of
-/// this process; that of the server must already be open to the lab's adversary.
+/// this process; the server has opened its own for the lab's adversary by then.
 ///
 /// # Errors
 ///

@@ -20,7 +20,7 @@ struct World {
     server: CachedChains,
 }
 
-/// How the certificates of a handshake came.
+/// How the certificates of a handshake travelled.
 #[derive(Debug, PartialEq, Eq)]
 struct Came {
     servers: Form,

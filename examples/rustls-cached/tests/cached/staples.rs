@@ -1,4 +1,4 @@
-//! OCSP responses, which come with a chain and change more often.
+//! OCSP responses, which accompany a chain and change more often.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +31,7 @@ fn a_chain_is_known_while_its_staples_change() {
     }
 }
 
-/// Judges as webpki does, and remembers the staple.
+/// Verifies like webpki, and records the staple.
 #[derive(Debug)]
 struct Recording {
     verifier: Arc<WebPkiServerVerifier>,

@@ -23,11 +23,11 @@ pub enum Client {
 /// How the application stores what it has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
-    /// Effect, and then that it is done; it does not look for repetitions.
+    /// Executes the effect, and then stores that it is done; it does not check for repetitions.
     Forgetful,
-    /// Looks for the idempotency key, has the effect, and then stores the key.
+    /// Checks for the idempotency key, executes the effect, and then stores the key.
     TwoSteps,
-    /// Looks for the key and stores it in the transaction of the effect.
+    /// Checks for the key and stores it in the transaction of the effect.
     Transaction,
 }
 
@@ -42,19 +42,19 @@ pub enum Slip {
     ForgottenIsBurned,
     /// A vault that does not answer is treated as one that burned.
     UnavailableIsBurned,
-    /// After a restart keys of before are called `burned`, whenever the flight was sent.
+    /// After a restart, earlier keys are reported as `burned`, whenever the flight was sent.
     RestartIsBurned,
     /// The client judges a lost key by a reading of its clocks that may be older than the answer.
     StaleClock,
-    /// The client judges it by a clock that may stand still.
+    /// The client judges a lost key by a clock that may stand still.
     StandingClock,
-    /// The client takes spans that are equal for `burned`.
+    /// The client treats equal spans as `burned`.
     EqualSpanIsBurned,
     /// After a restart the key is there again.
     RestartBringsBack,
     /// A receipt reports `burned` without taking the key.
     ReceiptDoesNotTake,
-    /// A receipt calls a flight that was taken and not yet executed `burned`.
+    /// A receipt reports a flight that was taken but not yet executed as `burned`.
     TakenIsBurned,
     /// The client sends again twice.
     ResendsTwice,
@@ -62,9 +62,9 @@ pub enum Slip {
     ResendsOnUnknown,
     /// The client sends again after `used`, or after a receipt for a flight that was taken but not executed.
     ResendsOnUsed,
-    /// A vault that inherits the secrets of the life before counts as a new life all the same.
+    /// A vault that inherits the secrets of the previous life still counts as a new life.
     SnapshotIsNewLife,
-    /// The application stores that it is done before the effect.
+    /// The application stores that it is done before it executes the effect.
     DoneBeforeEffect,
 }
 
@@ -79,7 +79,7 @@ pub struct Flight {
     pub application: Application,
     /// The slip.
     pub slip: Slip,
-    /// How far time goes. One tick is enough for every slip about it.
+    /// The last tick. One suffices for every slip about time.
     pub ticks: u8,
 }
 
@@ -125,13 +125,13 @@ pub struct State {
     sent: bool,
     /// When its connection began.
     began: u8,
-    /// For how long its monotonic clock has stood still since.
+    /// How long its monotonic clock has stood still since then.
     stood: u8,
     knows: Option<Word>,
     resends: u8,
     /// Data sent again is in transit: TLS delivers it at most once.
     resend_on_its_way: bool,
-    /// Answers of sites on their way, by [`Word`] up to `Unknown`.
+    /// Answers of sites in transit, by [`Word`] up to `Unknown`.
     answers: [bool; 4],
     /// The longest [`Said::Lost`] in transit: a shorter one adds nothing for the client, and it can receive `unknown`
     /// at any time.
@@ -145,7 +145,7 @@ pub struct State {
     pending: bool,
     crashes: u8,
     handed_over: bool,
-    /// The key was put in a life of the vault before this one, and this one did not inherit it.
+    /// The key was put in an earlier life of the vault, and this one did not inherit it.
     of_an_earlier_life: bool,
     /// When this life of the vault began.
     life_began: u8,
@@ -165,14 +165,14 @@ pub struct State {
 pub enum Action {
     /// Time goes on.
     Tick {
-        /// The client's machine sleeps meanwhile, and its monotonic clock stands still.
+        /// Whether the client's machine sleeps meanwhile, so that its monotonic clock stands still.
         asleep: bool,
     },
     /// The client sends its flight.
     Send,
-    /// The flight comes to the home site, which accepts it.
+    /// The flight reaches the home site, which accepts it.
     Accept,
-    /// The flight comes to the home site, which can't accept it and burns the key.
+    /// The flight reaches the home site, which can't accept it and burns the key.
     Refuse,
     /// The flight reaches the home site, which doesn't have the key.
     Miss,
@@ -180,7 +180,7 @@ pub enum Action {
     Unavailable,
     /// The flight reaches the foreign site, which answers `unknown`.
     Foreign,
-    /// The flight comes to the foreign site, which asks the home site to burn.
+    /// The flight reaches the foreign site, which asks the home site to burn.
     AskToBurn,
     /// The home site burns, and answers.
     Burn,
@@ -194,13 +194,13 @@ pub enum Action {
     Evict,
     /// The home site crashes and restarts.
     Crash,
-    /// The home site ends in order, and the next life of its vault has its snapshot.
+    /// The home site shuts down properly, and the next life of its vault has its snapshot.
     HandOver,
     /// The client receives an answer.
     Hear(Word),
-    /// The client hears that the key was lost, and judges.
+    /// The client learns that the key was lost, and judges.
     HearLost {
-        /// The time that the client's event loop passes on: read at some moment since it began.
+        /// The time that the client's event loop passes, read at some moment since it began.
         passed: u8,
     },
     /// The client asks for a receipt; the answer arrives, or is lost.

@@ -24,7 +24,7 @@ fn a_careful_client_is_served_at_most_once_by_any_application() {
         let flight = Flight { ticks: 2, ..flight(Client::Careful, application, Slip::None) };
         let checker = flight.checker().spawn_bfs().join();
         checker.assert_properties();
-        // All states, and not only some of them: a model that stops early holds for nothing.
+        // All states: a model that stops early proves nothing.
         assert!(checker.is_done() && checker.unique_state_count() > 1000);
     }
 }
@@ -38,7 +38,7 @@ fn what_its_owner_named_repeatable_is_sent_again_once() {
     }
     let thrice = flight(Client::Careful, Application::Forgetful, Slip::ResendsTwice);
     assert_eq!(broken(Flight { repeatable: true, ..thrice }), [AT_MOST_ONCE_MORE]);
-    // Its own transaction serves a request once, however often it comes.
+    // Its own transaction executes a request once, however often it arrives.
     let named = flight(Client::Careful, Application::Transaction, Slip::ResendsTwice);
     assert!(broken(Flight { repeatable: true, ..named }).is_empty());
 }

@@ -1,4 +1,4 @@
-//! BoringSSL, whose application caches the server's chain. It knows no algorithm for chains of clients.
+//! BoringSSL, with an application that caches the server's chain. It has no algorithm for chains of clients.
 
 use tessera::handshake::ClientAuthentication;
 use tessera_cache::PublicIds;
@@ -13,7 +13,7 @@ fn counts(peer: &Process) -> (usize, usize) {
     (times(": hash\n"), times(": whole\n"))
 }
 
-/// Connections of one client of BoringSSL with Tessera's server, which shows these identities.
+/// Connects one client of BoringSSL to Tessera's server, which presents these identities in turn.
 #[track_caller]
 fn serve(world: &World, identities: &[&tessera_interop::Identity]) -> (Vec<Form>, (usize, usize)) {
     let listener = Listener::new();
@@ -50,7 +50,7 @@ fn a_boringssl_client_is_sent_a_new_chain_of_the_server_once() {
     assert_eq!(counts, (2, 2));
 }
 
-/// The server's cache doesn't need to have met the client.
+/// The server's cache needs no earlier connection of the client.
 #[test]
 fn a_boringssl_client_is_sent_a_hash_by_a_server_that_was_restarted() {
     let mut world = World::new();
@@ -111,7 +111,7 @@ fn a_client_that_was_restarted_is_sent_the_chain_of_a_boringssl_server_again() {
     }
 }
 
-/// Without public ids there is nothing that an observer could recognise, and nothing for BoringSSL to know.
+/// Without public ids an observer recognises nothing, and BoringSSL knows nothing.
 #[test]
 fn a_boringssl_server_sends_its_chain_each_time_where_ids_are_not_public() {
     let mut world = World::new();

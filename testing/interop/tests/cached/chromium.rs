@@ -26,7 +26,7 @@ fn chromium_loads_a_page_of_a_server_with_a_cache() {
         let sent = serve(&listener, &config, &browser);
         let dom = browser.join().unwrap();
         assert!(dom.contains("from Tessera"), "{dom}");
-        // Brotli is the algorithm that it has.
+        // Chromium supports Brotli.
         assert!(
             !sent.is_empty() && sent.iter().all(|form| *form == Form::Compressed(2)),
             "{sent:?}"
@@ -34,7 +34,7 @@ fn chromium_loads_a_page_of_a_server_with_a_cache() {
     }
 }
 
-/// Answers requests until the browser ends; how the certificate was sent in each connection with one.
+/// Answers requests until the browser ends; returns how the certificate was sent in each connection with a request.
 fn serve<T>(listener: &TcpListener, config: &ServerConfig, browser: &JoinHandle<T>) -> Vec<Form> {
     const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 19\r\n\
         Connection: close\r\n\r\n<p>from Tessera</p>";
@@ -42,7 +42,7 @@ fn serve<T>(listener: &TcpListener, config: &ServerConfig, browser: &JoinHandle<
     let (mut open, mut sent) = (Vec::<Server>::new(), Vec::new());
     while !browser.is_finished() {
         open.extend(listener.accept().ok().map(|(stream, _)| Server::start(config, stream)));
-        // A connection that the browser only makes to have one has no request.
+        // A connection that the browser opens speculatively has no request.
         for end in &mut open {
             end.step();
         }

@@ -14,7 +14,7 @@ const ZLIB: Form = Form::Compressed(1);
 #[ignore = "needs OpenSSL 3.2 or later with zlib: make newer-peers"]
 fn s_server_takes_zlib_from_among_the_ids_of_its_chain() {
     let mut world = World::new();
-    // Names that are there twice compress; of one certificate alone nothing may become less, and then it is sent whole.
+    // Repeated names compress well; a single certificate may not become shorter, and is then sent whole.
     world.client.chain.push(world.pki.root());
     let chain = ["-cert_chain", &world.server.intermediate_file, "-cert_comp"];
     let strict = ["-Verify", "1", "-verify_return_error", "-CAfile", &world.pki.ca_file];

@@ -1,4 +1,4 @@
-//! GnuTLS, which knows nothing of it.
+//! GnuTLS, which doesn't support it.
 
 use tessera_interop::{Listener, SERVER_NAME};
 use tessera_test_peers::gnutls;

@@ -1,5 +1,5 @@
-//! Cached certificates with peers that take part through RFC 8879 alone, and with peers that never heard of it.
-//! (rustls is in `tests/rustls`.)
+//! Cached certificates with peers that take part through RFC 8879 only, and with peers that don't support them. (rustls
+//! is in `tests/rustls`.)
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -51,7 +51,7 @@ impl World {
         self.caches.server(config)
     }
 
-    /// Tessera as a client whose handshake with this server is complete.
+    /// Returns a Tessera client whose handshake with this server is complete.
     #[track_caller]
     fn connect(&self, address: SocketAddr) -> Client {
         let mut end = Client::start(&self.client(), to(None), address);
@@ -59,7 +59,7 @@ impl World {
         end
     }
 
-    /// Meets another Tessera, so that the client's next hello has tickets and salted ids for this server.
+    /// Connects to another Tessera, so that the client's next ClientHello has tickets and salted ids for this server.
     #[track_caller]
     fn meet_tessera(&self) {
         let listener = Listener::new();

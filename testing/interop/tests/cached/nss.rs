@@ -1,4 +1,4 @@
-//! NSS, the TLS of Firefox, which knows nothing of it.
+//! NSS, the TLS of Firefox, which doesn't support it.
 
 use tessera_interop::{Listener, SERVER_NAME};
 use tessera_test_peers::nss;
@@ -36,6 +36,6 @@ fn tstclnt_ignores_what_the_server_says_of_its_cache() {
         assert_eq!(world.caches.server.metrics().missed_another_chain, times);
         client.tell("from NSS\n");
         end.hear("from NSS").close();
-        // It ends with its input or not at all, and with the test in any case.
+        // It may end with its input, and otherwise ends with the test.
     }
 }

@@ -1,4 +1,4 @@
-//! OpenSSL, which knows nothing of it.
+//! OpenSSL, which doesn't support it.
 
 use tessera_interop::{Listener, SERVER_NAME};
 use tessera_test_peers::openssl;
@@ -23,13 +23,13 @@ fn s_server_ignores_what_the_client_says_of_its_cache() {
         end.hear("from OpenSSL").close();
         assert_no_hash(end.facts());
         server.says_times(&format!("{EXTENSION}, length=0"), times);
-        // Of the second connection on, the client offers the chain that it knows.
+        // From the second connection on, the client offers the chain that it knows.
         let offered = world.caches.client.metrics().missed_another_chain;
         assert_eq!(offered, times as u64 - 1);
     }
 }
 
-/// Also in the second hello, which repeats them.
+/// Also in the second ClientHello, which repeats them.
 #[test]
 fn s_server_ignores_tickets_of_a_client_that_met_tessera_before() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! After the handshake, and around it: protocols, key updates, ends, sizes of records.
+//! Beyond the handshake: protocols, key updates, closing, sizes of records.
 
 use std::num::NonZeroU16;
 
@@ -24,7 +24,7 @@ fn the_server_follows_key_updates_of_s_client() {
     server.handshake();
     for (times, command) in [(1, "k"), (2, "K")] {
         client.tell(&format!("{command}\n"));
-        // Whatever came with the command in one piece would be lost with it.
+        // Anything in one piece with the command would be lost with it.
         client.says_times("KEYUPDATE", times);
         server.send(format!("after command {command}\n").as_bytes());
         client.says(&format!("after command {command}"));
@@ -90,7 +90,7 @@ fn the_server_reads_small_and_padded_records_of_s_client() {
     talk_and_close(&mut client, &mut server);
 }
 
-/// OpenSSL 3.0 doesn't know record_size_limit, so its records are of any size (RFC 8449 §4).
+/// OpenSSL 3.0 doesn't support record_size_limit, so its records are of any size (RFC 8449 §4).
 #[test]
 fn s_client_ignores_a_record_size_limit_that_it_does_not_know() {
     let world = World::new();
@@ -116,7 +116,7 @@ fn s_client_reads_a_mebibyte_from_the_server() {
     assert_eq!(client.output().matches('~').count(), 1 << 20);
 }
 
-/// The server speaks before it has heard the client's Finished.
+/// The server sends before it has received the client's Finished.
 #[test]
 fn s_client_reads_what_the_server_sends_before_the_clients_finished() {
     let world = World::new();

@@ -61,7 +61,7 @@ fn early_data_of_s_client_is_rejected_without_a_register() {
     client.says("Early data was rejected");
 }
 
-/// Without a PSK the early data can't even be opened; it is passed over.
+/// Without a PSK the early data can't be decrypted; it is skipped.
 #[test]
 fn early_data_of_s_client_is_rejected_with_a_ticket_of_another_scope() {
     let world = World::new();
@@ -89,7 +89,7 @@ fn early_data_of_s_client_is_rejected_by_a_hello_retry_request() {
     client.says("Early data was rejected");
 }
 
-/// More than one record, accepted and refused.
+/// More than one record, accepted and rejected.
 #[test]
 fn early_data_of_s_client_in_many_records_is_accepted_and_rejected() {
     let world = World::new();
@@ -108,7 +108,7 @@ fn early_data_of_s_client_in_many_records_is_accepted_and_rejected() {
         talk_and_close(&mut client, &mut server);
         assert_eq!(server.told.early_data.len(), accepted);
     }
-    // Refused with its ticket, and by a retry: it can't be opened.
+    // Rejected with its ticket, and by a retry: it can't be decrypted.
     config.scope = b"another".to_vec();
     for groups in ["X25519", "P-521:X25519"] {
         let arguments = [&arguments[..], &["-groups", groups]].concat();

@@ -77,7 +77,7 @@ fn s_client_verifies_every_kind_of_server_certificate() {
     }
 }
 
-/// The first certificate that the client can check.
+/// The first certificate that the client can verify.
 #[test]
 fn the_server_chooses_the_first_certificate_that_s_client_can_check() {
     let world = World::with(KeyKind::Ed25519);
@@ -124,7 +124,7 @@ fn s_client_shakes_hands_without_middlebox_compatibility() {
     }
 }
 
-/// Extensions and versions that Tessera has no use for.
+/// Extensions and versions that Tessera doesn't support.
 #[test]
 fn the_server_ignores_extensions_of_s_client_that_it_has_no_use_for() {
     let world = World::new();
@@ -160,7 +160,7 @@ fn the_server_signs_with_rsa_pss_and_the_hash_that_s_client_asks_for() {
     }
 }
 
-/// The server's certificate was issued by another that comes along.
+/// The server's certificate was issued by an intermediate one, which is sent too.
 #[test]
 fn s_client_verifies_a_chain_with_an_intermediate() {
     let world = World::new();
@@ -184,7 +184,7 @@ fn the_server_reads_a_client_hello_of_several_records() {
     }
 }
 
-/// Values that mean nothing (RFC 8701), in CertificateRequest and tickets.
+/// Meaningless values (RFC 8701), in CertificateRequest and tickets.
 #[test]
 fn s_client_ignores_grease_of_the_server() {
     let world = World::new();

@@ -55,7 +55,7 @@ impl World {
     }
 }
 
-/// Finishes the handshake, exchanges data, and lets s_client close; its output is whole then.
+/// Completes the handshake, exchanges data, and lets s_client close, so that its output is complete.
 #[track_caller]
 fn talk_and_close(client: &mut Process, server: &mut Server) {
     server.handshake().send(b"from Tessera\n");

@@ -1,4 +1,4 @@
-//! PSKs that were agreed outside of TLS.
+//! PSKs agreed outside of TLS.
 
 use tessera::ServerConfig;
 use tessera::resume::{ExternalPsk, PskKind};
@@ -54,7 +54,7 @@ fn s_client_connects_with_an_external_psk_after_a_hello_retry_request() {
     assert_eq!(server.facts().psk, Some(PskKind::External));
 }
 
-/// The ticket of a connection that a PSK began.
+/// The ticket of a connection with an external PSK.
 #[test]
 fn s_client_resumes_a_connection_that_an_external_psk_began() {
     let world = World::new();
@@ -67,7 +67,7 @@ fn s_client_resumes_a_connection_that_an_external_psk_began() {
     assert_eq!(server.facts().psk, Some(PskKind::Resumption));
 }
 
-/// An identity that the server doesn't know: its certificate instead.
+/// The server doesn't know the identity, and falls back to its certificate.
 #[test]
 fn s_client_with_an_unknown_psk_gets_a_certificate() {
     let world = World::new();

@@ -11,7 +11,7 @@ use tessera_test_peers::PATIENCE;
 
 use crate::World;
 
-/// Whatever is no TLS gets an alert, and the end.
+/// Anything but TLS gets an alert, and the end.
 #[test]
 fn the_server_answers_what_is_no_tls_with_an_alert() {
     let world = World::new();

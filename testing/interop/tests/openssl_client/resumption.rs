@@ -1,4 +1,4 @@
-//! Coming back with tickets.
+//! Resumption with tickets.
 
 use tessera::Error;
 use tessera::handshake::ClientAuthentication;
@@ -26,7 +26,7 @@ fn s_client_resumes_in_psk_dhe_ke_in_every_suite() {
         assert_eq!(server.facts().psk, Some(PskKind::Resumption));
         assert_eq!(server.facts().group, Some(NamedGroup::X25519));
         client.says(&format!("Reused, TLSv1.3, Cipher is {suite}"));
-        // One new ticket for the one that was used.
+        // One new ticket replaces the one that was used.
         client.says_times("Post-Handshake New Session Ticket arrived", 1);
     }
 }
@@ -80,14 +80,14 @@ fn s_client_resumes_in_psk_ke_where_no_group_is_in_common() {
     assert_eq!(server.facts().group, None);
     client.says("Reused, TLSv1.3");
 
-    // With a group in common it is not needed.
+    // With a common group it is not needed.
     let both = ["-sess_in", &file, "-allow_no_dhe_kex"];
     let (mut client, mut server) = world.client(&config, &both);
     talk_and_close(&mut client, &mut server);
     assert_eq!(server.facts().psk, Some(PskKind::Resumption));
     assert!(server.facts().group.is_some());
 
-    // And a server whose policy does not allow it would rather fail.
+    // And a server whose policy does not allow it fails instead.
     config.policy.psk_only_without_forward_secrecy = false;
     let (client, mut server) = world.client(&config, &alone);
     assert_eq!(server.failure().alert(), Some(AlertDescription::HANDSHAKE_FAILURE));
@@ -113,7 +113,7 @@ fn a_resumption_of_s_client_keeps_the_clients_identity() {
     assert_eq!(server.facts().peer, peer);
 }
 
-/// A session of another scope: a full handshake, and no failure.
+/// A session of another scope leads to a full handshake, not to a failure.
 #[test]
 fn s_client_with_a_ticket_of_another_scope_gets_a_full_handshake() {
     let world = World::new();
@@ -138,7 +138,7 @@ fn a_server_without_tickets_sends_s_client_none() {
     assert!(!client.output().contains("New Session Ticket"), "{}", client.output());
 }
 
-/// A ticket whose binder is wrong ends the connection.
+/// A ticket with a wrong binder ends the connection.
 #[test]
 fn s_client_with_a_wrong_binder_is_refused() {
     let world = World::new();

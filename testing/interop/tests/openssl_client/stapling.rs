@@ -20,7 +20,7 @@ fn sct_list() -> Vec<u8> {
     [&[0, len + 2, 0, len], &sct[..]].concat()
 }
 
-/// s_client, which wants both, and knows no log.
+/// Starts s_client, which requests both, and knows no log.
 fn asking(world: &World, config: &ServerConfig) -> (Process, Server) {
     let logs = world.pki.directory.write("logs.cnf", "enabled_logs=\n");
     world.client(config, &["-status", "-ct", "-ctlogfile", &logs])
@@ -55,7 +55,7 @@ fn s_client_gets_no_staples_that_it_does_not_ask_for() {
     config.credentials[0].ocsp_response = Some(OCSP.into());
     config.credentials[0].sct_list = Some(sct_list());
     let (mut client, mut server) = world.client(&config, &[]);
-    // An extension that it didn't ask for would end the handshake.
+    // An unrequested extension would end the handshake.
     talk_and_close(&mut client, &mut server);
     assert!(!client.output().contains("OCSP Response Status"));
 }

@@ -1,4 +1,4 @@
-//! After the handshake, and around it: protocols, key updates, ends, sizes of records.
+//! Beyond the handshake: protocols, key updates, closing, sizes of records.
 
 use std::num::NonZeroU16;
 
@@ -124,7 +124,7 @@ fn the_client_reads_padded_records_of_s_server() {
     talk_and_close(&mut end, &mut server);
 }
 
-/// OpenSSL 3.0 doesn't know record_size_limit, so its records are of any size (RFC 8449 §4).
+/// OpenSSL 3.0 doesn't support record_size_limit, so its records are of any size (RFC 8449 §4).
 #[test]
 fn s_server_ignores_a_record_size_limit_that_it_does_not_know() {
     let world = World::new();

@@ -107,7 +107,7 @@ fn the_client_verifies_rsa_pss_of_s_server_with_every_hash() {
     }
 }
 
-/// The server's certificate was issued by another that comes along.
+/// The server's certificate was issued by an intermediate one, which is sent too.
 #[test]
 fn the_client_verifies_a_chain_of_s_server_with_an_intermediate() {
     let pki = Pki::new();
@@ -118,7 +118,7 @@ fn the_client_verifies_a_chain_of_s_server_with_an_intermediate() {
     talk_and_close(&mut end, &mut server);
 }
 
-/// Values that mean nothing (RFC 8701), also in a second ClientHello.
+/// Meaningless values (RFC 8701), also in a second ClientHello.
 #[test]
 fn s_server_ignores_grease_of_the_client() {
     let world = World::new();

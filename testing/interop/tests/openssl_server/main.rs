@@ -42,7 +42,7 @@ impl World {
     }
 }
 
-/// Data both ways; one server may have several clients, so every line is another one.
+/// Exchanges data both ways; one server may have several clients, so every line is different.
 #[track_caller]
 fn talk(client: &mut Client, server: &mut Process) {
     static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -53,7 +53,7 @@ fn talk(client: &mut Client, server: &mut Process) {
     client.hear(&format!("from OpenSSL ({number})"));
 }
 
-/// Finishes the handshake, exchanges data and closes both ways; the tickets came meanwhile.
+/// Completes the handshake, exchanges data and closes both ways; the tickets arrive meanwhile.
 #[track_caller]
 fn talk_and_close(client: &mut Client, server: &mut Process) {
     client.handshake();

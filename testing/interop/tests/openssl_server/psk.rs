@@ -1,4 +1,4 @@
-//! PSKs that were agreed outside of TLS.
+//! PSKs agreed outside of TLS.
 
 use tessera::resume::{ExternalPsk, PskKind};
 use tessera::wire::{AlertDescription, CipherSuite};
@@ -47,7 +47,7 @@ fn the_client_connects_to_s_server_with_an_external_psk_in_psk_ke() {
     assert!(!end.facts().hello_retry);
 }
 
-/// The ticket of a connection that a PSK began.
+/// The ticket of a connection with an external PSK.
 #[test]
 fn the_client_resumes_a_connection_to_s_server_that_an_external_psk_began() {
     let world = World::new();
@@ -61,7 +61,7 @@ fn the_client_resumes_a_connection_to_s_server_that_an_external_psk_began() {
     assert_eq!(second.facts().psk, Some(PskKind::Resumption));
 }
 
-/// An identity that the server doesn't know: its certificate instead.
+/// The server doesn't know the identity, and falls back to its certificate.
 #[test]
 fn the_client_gets_a_certificate_of_s_server_for_an_unknown_psk() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Coming back with tickets.
+//! Resumption with tickets.
 
 use tessera::resume::{ClientSession, PskKind};
 use tessera::wire::{CipherSuite, NamedGroup};
@@ -82,8 +82,7 @@ fn the_client_resumes_with_s_server_in_psk_ke() {
     second.close().closed();
 }
 
-/// A client that wants the PSK alone, and a server that doesn't: the retry brings a share, for a
-/// full handshake.
+/// A client that wants psk_ke, and a server that doesn't: the retry brings a share, for a full handshake.
 #[test]
 fn s_server_makes_a_full_handshake_of_psk_ke_that_it_does_not_allow() {
     let world = World::new();
@@ -100,7 +99,7 @@ fn s_server_makes_a_full_handshake_of_psk_ke_that_it_does_not_allow() {
     assert_eq!(second.facts().psk, None);
 }
 
-/// A client that doesn't want the PSK alone does not get it from a server that would.
+/// A client that doesn't want psk_ke does not get it from a server that would.
 #[test]
 fn the_client_resumes_with_a_share_although_s_server_allows_psk_ke() {
     let world = World::new();
@@ -114,7 +113,7 @@ fn the_client_resumes_with_a_share_although_s_server_allows_psk_ke() {
     assert!(second.facts().group.is_some());
 }
 
-/// The ticket is of another server's life: a full handshake, and no failure.
+/// The ticket is from another life of the server, which leads to a full handshake, not to a failure.
 #[test]
 fn s_server_makes_a_full_handshake_of_an_unknown_ticket() {
     let world = World::new();

@@ -9,7 +9,7 @@ use crate::{World, talk_and_close};
 #[test]
 fn the_client_sends_the_share_that_s_server_asks_for() {
     let world = World::new();
-    // To a server that it doesn't know the client sends a share for X25519 as well.
+    // To an unknown server the client sends a share for X25519 as well.
     for (name, group, retries) in [
         ("X25519", NamedGroup::X25519, false),
         ("P-256", NamedGroup::SECP256R1, true),
@@ -58,7 +58,7 @@ fn the_client_returns_the_cookie_of_a_stateless_s_server() {
         talk_and_close(&mut end, &mut server);
         assert!(end.facts().hello_retry);
         assert_eq!(end.facts().group, Some(share));
-        // In the request, and in the second hello.
+        // In the request, and in the second ClientHello.
         server.says_times("extension_type=cookie_ext(44)", 2);
     }
 }

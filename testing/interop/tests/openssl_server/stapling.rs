@@ -42,7 +42,7 @@ fn the_client_gets_the_staples_of_s_server_that_it_asks_for() {
     }
 }
 
-/// webpki judges neither, so by itself it asks for neither, and gets neither.
+/// webpki checks neither, so by default it requests neither, and gets neither.
 #[test]
 fn the_client_gets_no_staples_of_s_server_that_it_does_not_ask_for() {
     let world = World::new();

@@ -166,7 +166,7 @@ fn rustls_and_tessera_exchange_whole_chains_where_ids_are_not_public() {
     }
 }
 
-/// An id that it doesn't know stands before zlib.
+/// An unknown id is listed before zlib.
 #[test]
 fn a_rustls_with_zlib_alone_chooses_that() {
     let ends = Ends::new();
@@ -265,7 +265,7 @@ fn a_rustls_with_a_wrong_hash_is_refused_as_if_its_signature_were_wrong() {
     assert_eq!(ends.rustls_connects(), (Hash, Hash));
 }
 
-/// Makes this chain longer, so that it has the id of the other one.
+/// Extends this chain until it has the id of the other one.
 fn with_the_id_of(other: &Identity, identity: &mut Identity) {
     let id = |chain: &[Vec<u8>]| Chain::new(chain.iter().map(Vec::as_slice)).unwrap().id();
     let wanted = id(&other.chain);
@@ -296,7 +296,7 @@ fn a_rustls_server_that_changes_to_a_chain_with_the_same_id_is_refused_once() {
     assert_eq!(ends.rustls_serves(), (Hash, Hash));
 }
 
-/// One client in 16,384, for each that is known.
+/// The probability is 1 in 16,384 for each known client.
 #[test]
 fn a_rustls_client_whose_chain_has_the_id_of_anothers_is_refused_once() {
     let mut ends = Ends::new();

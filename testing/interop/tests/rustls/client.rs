@@ -68,7 +68,7 @@ fn a_rustls_client_sends_another_share_after_a_hello_retry_request() {
     assert_eq!(heard.group, Some(rustls::NamedGroup::secp256r1));
 }
 
-/// It begins with the share that worked last time, wherever its list of groups has that.
+/// It begins with the share that worked last time, wherever that is in its list of groups.
 #[test]
 fn a_rustls_client_that_prefers_a_classical_group_comes_back_with_the_hybrid_share() {
     let world = World::new();
@@ -146,7 +146,7 @@ fn early_data_of_a_rustls_client_is_rejected_by_a_hello_retry_request() {
     assert_eq!(heard.early_data_accepted, Some(false));
 }
 
-/// A server that would rather have forward-secret early data: nothing is lost with others.
+/// The server prefers forward-secret early data, which costs nothing with other clients.
 #[test]
 fn a_rustls_client_resumes_at_a_server_with_one_time_keys() {
     let world = World::new();
@@ -224,7 +224,7 @@ fn a_rustls_client_and_the_server_exchange_much_data() {
     assert!(heard.data == vec![b't'; 1 << 20] && end.told.data == vec![b'r'; 1 << 20]);
 }
 
-/// The server speaks before it has heard the client's Finished.
+/// The server sends before it has received the client's Finished.
 #[test]
 fn a_rustls_client_reads_what_the_server_sends_before_the_clients_finished() {
     let world = World::new();

@@ -71,7 +71,7 @@ fn certificates_of_the_server_and_a_rustls_client_are_compressed() {
     }
 }
 
-/// With nothing in common every certificate stays whole.
+/// Without a common algorithm every certificate is sent whole.
 #[test]
 fn certificates_stay_whole_without_a_compression_in_common_with_rustls() {
     let world = World::new();

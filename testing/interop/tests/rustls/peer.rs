@@ -18,7 +18,7 @@ use tessera::wire;
 use tessera_interop::{End, SERVER_NAME};
 use tessera_test_peers::PATIENCE;
 
-/// The groups that both have, as each names them.
+/// The groups that both support, as each names them.
 pub const GROUPS: [(&'static dyn SupportedKxGroup, wire::NamedGroup); 5] = [
     (kx_group::X25519MLKEM768, wire::NamedGroup::X25519MLKEM768),
     (kx_group::MLKEM768, wire::NamedGroup::MLKEM768),

@@ -250,7 +250,7 @@ fn a_rustls_server_verifies_the_clients_raw_public_key() {
     assert_eq!(heard.certificates, 1);
 }
 
-/// Another key than the one that is known.
+/// Another key than the known one.
 #[test]
 fn the_client_refuses_a_rustls_server_with_another_raw_public_key() {
     let world = World::new();
@@ -263,7 +263,7 @@ fn the_client_refuses_a_rustls_server_with_another_raw_public_key() {
     assert!(thread.join().unwrap().error.is_some());
 }
 
-/// A side that takes certificates alone, and one that has raw keys alone.
+/// A side that accepts only certificates, and one that has only raw keys.
 #[test]
 fn a_side_with_raw_keys_alone_and_one_with_certificates_alone_do_not_connect() {
     let world = World::new();

@@ -105,7 +105,7 @@ fn the_client_resumes_with_a_rustls_server() {
     }
 }
 
-/// rustls does not know psk_ke: it asks for a share, and makes a full handshake.
+/// rustls does not support psk_ke: it asks for a share, and makes a full handshake.
 #[test]
 fn a_rustls_server_makes_a_full_handshake_of_psk_ke() {
     let world = World::new();
@@ -164,7 +164,7 @@ fn a_rustls_server_rejects_early_data_by_a_hello_retry_request() {
     assert_eq!(second.told.early_data_accepted, Some(false));
 }
 
-/// A client that would rather have forward-secret early data: nothing is lost with others.
+/// The client prefers forward-secret early data, which costs nothing with other servers.
 #[test]
 fn a_rustls_server_resumes_a_client_that_offers_forward_secret_early_data() {
     let world = World::new();
@@ -245,7 +245,7 @@ fn the_client_reads_on_from_a_rustls_server_after_it_closed_its_own_side() {
     assert_eq!(thread.join().unwrap().error, None);
 }
 
-/// The server speaks before it has heard the client's Finished.
+/// The server sends before it has received the client's Finished.
 #[test]
 fn the_client_reads_what_a_rustls_server_sends_before_the_clients_finished() {
     let world = World::new();
@@ -254,7 +254,7 @@ fn the_client_reads_what_a_rustls_server_sends_before_the_clients_finished() {
     connect(&client(&world.pki), &Arc::new(rustls), None);
 }
 
-/// Values that mean nothing (RFC 8701).
+/// Meaningless values (RFC 8701).
 #[test]
 fn a_rustls_server_ignores_grease_of_the_client() {
     let world = World::new();

@@ -43,7 +43,7 @@ fn a_rustls_client_gets_the_ocsp_response_of_the_server() {
     assert_eq!(*heard.lock().unwrap(), OCSP);
 }
 
-/// The server's OCSP response in connections of which the second and later ones need no chain.
+/// The server's OCSP responses in connections of which the second and later ones need no chain.
 const STAPLES: [&[u8]; 4] = [OCSP, OCSP, b"another", b""];
 
 fn form(connection: usize) -> Form {
@@ -102,7 +102,7 @@ fn rustls_server(world: &World, ocsp: &[u8]) -> ServerConfig {
     builder.with_single_cert_with_ocsp(chain, key, ocsp.into()).unwrap()
 }
 
-/// The second is the OCSP response of the last server.
+/// Returns a client's configuration, and the OCSP response of the last server.
 fn rustls_client(world: &World) -> (ClientConfig, Arc<Mutex<Vec<u8>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let provider = Arc::new(aws_lc_rs::default_provider());
@@ -114,7 +114,7 @@ fn rustls_client(world: &World) -> (ClientConfig, Arc<Mutex<Vec<u8>>>) {
     (builder.with_no_client_auth(), heard)
 }
 
-/// rustls' verifier, which notes the OCSP response.
+/// rustls' verifier, which records the OCSP response.
 #[derive(Debug)]
 struct Listening {
     verifier: Arc<WebPkiServerVerifier>,

@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::World;
 
-/// The programs are waited for by blocking: Tessera's end runs on another thread.
+/// Waiting for the program blocks: Tessera's end runs on another thread.
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn s_client_resumes_and_hears_much_data() {
     let world = World::new();
@@ -58,12 +58,12 @@ async fn s_server_is_resumed_and_hears_much_data() {
         stream.write_all(format!("\nthe end ({times})\n").as_bytes()).await.unwrap();
         program.says(&format!("the end ({times})"));
         assert_eq!(program.output().matches('~').count(), times << 20);
-        // It comes after the tickets.
+        // This arrives after the tickets.
         program.tell("from OpenSSL\n");
         let mut heard = [0; 13];
         stream.read_exact(&mut heard).await.unwrap();
         assert_eq!(&heard, b"from OpenSSL\n");
-        // This side closes first and hears the other's close_notify.
+        // This side closes first and receives the other's close_notify.
         stream.shutdown().await.unwrap();
         program.says_times("DONE", times);
         assert_eq!(stream.read(&mut heard).await.unwrap(), 0);

@@ -39,7 +39,7 @@ pub async fn in_turn(
     assert!(at_first == data && at_second == data);
 }
 
-/// Both ends speak and listen at once, each in two tasks.
+/// Both ends send and receive at once, each in two tasks.
 pub async fn at_once<A, B>(a: A, b: B)
 where
     A: AsyncRead + AsyncWrite + Send + 'static,

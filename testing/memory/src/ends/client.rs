@@ -61,7 +61,7 @@ impl Client {
         Ok(last(recordings))
     }
 
-    /// One connection after the other.
+    /// Makes one connection after the other.
     async fn chain(self, count: usize) -> Result<Vec<Recording>, Error> {
         let sessions = Arc::new(MemorySessionStore::default());
         let connector = self.connector.clone().with_sessions(sessions);
@@ -120,7 +120,7 @@ impl Client {
         Ok(tape.end())
     }
 
-    /// Something to send, with a mark in it.
+    /// Returns a request with a mark in it.
     fn request(&self, name: &str) -> Zeroizing<Vec<u8>> {
         let mark = mark();
         if self.way != Way::FsHttp {

@@ -17,7 +17,7 @@ pub(crate) struct Cuts {
 struct State {
     ids: HashMap<u64, usize>,
     cut: Vec<usize>,
-    /// Whose connection to whom.
+    /// The source, the destination and the socket of each connection.
     open: Vec<(Option<u64>, usize, TcpStream)>,
 }
 

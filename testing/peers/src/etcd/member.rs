@@ -30,7 +30,7 @@ impl Member {
         tls: Option<Arc<ClientTls>>,
     ) -> io::Result<Self> {
         let data = dir.join(format!("m{index}"));
-        // Clients with TLS come to one port, this crate's questions to another.
+        // TLS clients use one port, this crate's requests another.
         let plain = if tls.is_some() { free_port()? } else { client };
         let mut listen = format!("http://127.0.0.1:{plain}");
         if tls.is_some() {

@@ -1,5 +1,5 @@
-//! Members of etcd that a test starts, kills, stops, and cuts off from each other. Their data lies in a
-//! directory of the [`Cluster`] and ends with it.
+//! Members of etcd that a test starts, kills, stops, and cuts off from each other. Their data is in a directory of the
+//! [`Cluster`] and is removed with it.
 
 mod link;
 mod member;
@@ -42,7 +42,7 @@ impl Cluster {
         Self::start_with(count, None, &std::env::temp_dir())
     }
 
-    /// Starts a cluster whose clients speak TLS, or whose data lies elsewhere.
+    /// Starts a cluster whose clients use TLS, or whose data is elsewhere.
     ///
     /// # Errors
     /// Like [`start`](Self::start).
@@ -56,7 +56,7 @@ impl Cluster {
         let mut peers = Vec::new();
         let mut addresses = Vec::new();
         for index in 0..count {
-            // Free now; taken by etcd in a moment.
+            // Free now; etcd binds them in a moment.
             let (peer, client) = (free_port()?, free_port()?);
             let link = Link::start(index, peer, cuts.clone())?;
             peers.push(format!("m{index}=http://127.0.0.1:{link}"));
@@ -142,7 +142,7 @@ impl Cluster {
         self.members[member].stop()
     }
 
-    /// Lets a stopped member go on.
+    /// Resumes a stopped member.
     ///
     /// # Errors
     /// If it is not running.

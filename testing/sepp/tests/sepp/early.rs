@@ -63,7 +63,7 @@ fn get_goes_early_and_post_never_and_a_replay_does_nothing() {
         let (name, reply) = world.ask(method.clone(), end);
         assert!(reply.status.is_success(), "{method}: {reply:?}");
         assert_eq!(world.udm.executions(&name), 1);
-        // Nothing of it leaves before the server has answered, and it never does.
+        // The client sends nothing more before the server has answered, which never happens.
         world.between.treat(Treatment::CutAnswers);
         world.cut();
         let (name, reply) = world.ask(method.clone(), end);
@@ -182,7 +182,7 @@ fn many_at_once_are_each_processed_once() {
     replay_everywhere(&world);
 }
 
-/// A request that is lost with its connection is sent once more only if it is repeatable.
+/// A request lost with its connection is repeated only if it is repeatable.
 #[test]
 fn what_is_lost_under_way_is_not_sent_again() {
     let world = World::start(SEPP, Words::EARLY);

@@ -1,4 +1,4 @@
-//! Two instances of a SEPP that share tickets and one-time keys through etcd: whichever a flight comes to, it is
+//! Two instances of a SEPP that share tickets and one-time keys through etcd: whichever a flight reaches, it is
 //! processed once.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ fn a_flight_is_processed_once_at_whichever_instance() {
     let mut world = World::start(SEPP, words(&endpoints));
     warm_up(&world);
     for round in 0..4 {
-        // A load balancer sends it now here, now there: its ticket counts at both.
+        // A load balancer alternates: its ticket is valid at both.
         let sepp = &world.home[round % 2];
         world.between.lead_to(sepp.places.n32f);
         let before = sepp.accepted_early();
@@ -47,7 +47,7 @@ fn a_flight_is_processed_once_at_whichever_instance() {
     replay(world.home[1].places.n32f, &recorded).unwrap();
     world.get();
     assert_eq!(world.udm.executed_again(), []);
-    // A member of etcd is killed: two of three are enough.
+    // A member of etcd is killed: two of three suffice.
     let leader = cluster.leader().unwrap();
     cluster.kill(leader).unwrap();
     world.served();
@@ -71,7 +71,7 @@ fn a_flight_is_processed_once_at_whichever_instance() {
     assert_eq!(world.udm.executed_again(), []);
 }
 
-/// The peer has both addresses: a connection to one that is gone is made to the other.
+/// The peer has both addresses: if one is gone, it connects to the other.
 #[test]
 fn the_peer_goes_to_the_other_instance_by_itself() {
     let cluster = Cluster::start(1).unwrap();

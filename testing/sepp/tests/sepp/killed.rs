@@ -36,7 +36,7 @@ fn after_a_restart_of_either_side_service_goes_on() {
     assert_eq!(world.udm.executed_again(), []);
 }
 
-/// Requests under way end before their SEPP does, and the peer hears that it goes.
+/// Requests in progress end before their SEPP does, and the peer learns of the end.
 #[test]
 fn a_sepp_that_is_asked_to_end_finishes_its_requests() {
     for which in ["home", "visited"] {

@@ -1,4 +1,4 @@
-//! Programs that know nothing of Tessera as network functions, and another SEPP.
+//! Programs unrelated to Tessera as network functions, and another SEPP.
 
 use tessera_sepp_tests::{Function, HOME, VISITED, Words, World};
 use tessera_test_peers::http::{curl, h2load};
@@ -44,7 +44,7 @@ fn h2load_is_answered_whole() {
     assert_eq!(world.home().metric("sepp_n32f_requests_total", &relayed), 600);
 }
 
-/// In the place of the visited network's SEPP, once N32-c was agreed: another TLS library, which resumes.
+/// Envoy replaces the visited network's SEPP, once N32-c was agreed: another TLS library, which resumes.
 #[test]
 #[ignore = "needs ENVOY, the program: `make sepp`"]
 fn envoy_asks_over_n32f() {

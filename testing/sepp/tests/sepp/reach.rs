@@ -7,7 +7,7 @@ use tessera_test_peers::wait_until;
 
 use crate::SEPP;
 
-/// How long the visited network's SEPP takes to see the other in this state.
+/// Returns how long the visited network's SEPP takes to see the other in this state.
 #[track_caller]
 fn seen(world: &World, state: &str, within: Duration) {
     let begun = Instant::now();

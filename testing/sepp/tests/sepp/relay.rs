@@ -29,7 +29,7 @@ fn each_method_and_status_crosses_and_the_files_are_right() {
         let origin = asked.headers.get("3gpp-sbi-originating-network-id").unwrap();
         assert!(origin.to_str().unwrap().starts_with("001-01"), "{origin:?}");
     }
-    // Of headers the function's own come back too.
+    // The response has the function's own headers too.
     assert_eq!(world.ask(Method::GET, "am-data").1.headers["etag"], "yes");
 }
 

@@ -1,4 +1,4 @@
-//! Certificates and lists that change while all runs.
+//! Certificates and lists that change at run time.
 
 use tessera_sepp_tests::{HOME, VISITED, Words, World};
 use tessera_test_peers::wait_until;
@@ -28,7 +28,7 @@ fn certificates_are_swapped_at_a_reload_and_service_goes_on() {
     }
 }
 
-/// All or nothing: a file that can't be as it is, and a key that isn't the certificate's.
+/// All or nothing: an invalid file, and a key that isn't the certificate's.
 #[test]
 fn a_reload_that_fails_changes_nothing() {
     let world = World::start(SEPP, Words::default());

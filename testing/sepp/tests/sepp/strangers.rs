@@ -107,7 +107,7 @@ fn certificates_with_a_fault_come_nowhere() {
         }
     }
     assert!(world.udm.asked().is_empty());
-    // One that is revoked while it is in use: its connections end, and its tickets are worth nothing.
+    // A certificate is revoked while in use: its connections end, and its tickets become worthless.
     world.get();
     world.home().directory.write("visited.crl", world.visited_ca.revoking(&[7]));
     world.home().reload();
@@ -178,13 +178,13 @@ fn openssl_comes_back_with_a_key_exchange_and_only_where_its_ticket_counts() {
     assert!(said.contains("alert"), "{said}");
     let said = s_client(&world, n32f, "alert", &["-servername", VISITED]);
     assert!(said.contains("alert"), "{said}");
-    // In the other direction it is nothing: at the listener of the network that got it.
+    // It is invalid in the other direction: at the listener of the network that got it.
     let said = s_client(&world, world.visited.places.n32f.port(), CONNECTED, &back);
     assert!(!said.contains("Reused"), "{said}");
     // It is still valid in the right place.
     let said = s_client(&world, n32f, CONNECTED, &back);
     assert!(said.contains("Reused, TLSv1.3"), "{said}");
-    // After a termination it is worth nothing.
+    // After a termination it is worthless.
     assert!(world.visited.end().success());
     world.home().becomes(VISITED, "terminated");
     let said = s_client(&world, n32f, CONNECTED, &back);

@@ -12,7 +12,7 @@ use tessera_tunnel_tests::free_address;
 
 use crate::stage::{Keeps, Stage, server};
 
-/// How many requests an adversary records before it begins.
+/// How many requests the adversary records first.
 const REQUESTS: usize = 8;
 
 /// Makes requests that succeed; returns the adversary's recordings.
@@ -65,7 +65,7 @@ fn no_flight_is_executed_again_at_the_same_server_nor_at_one_that_shares_nothing
     replay_all(&recorded, &stage);
     let used = [r#"role="server""#, r#"verdict="used""#];
     stage.server.counts("tessera_tunnel_early_data_total", &used, REQUESTS as u64);
-    // Another, before the same backend.
+    // Another one, in front of the same backend.
     let address = free_address();
     let mut other = server(&stage.pki, &stage.backend, address, Keeps::Nothing);
     other.start();
@@ -208,7 +208,7 @@ fn a_flight_whose_answer_is_cut_off_is_not_sent_again() {
             answers(stage.server_address, &recorded[0].first).unwrap();
         }
         assert_eq!(stage.backend.executions_of(&name, 0), 1, "{treatment:?}");
-        // The next connection knows nothing of it.
+        // The next connection is not affected.
         stage.ask_well();
         stage.warm_up();
     }

@@ -17,7 +17,7 @@ use crate::TESSERA;
 /// Both ends in one process: a tunnel for each backend.
 struct Backends {
     tunnels: Tunnels,
-    /// Where programs connect to, for each backend.
+    /// The address for programs, for each backend.
     addresses: Vec<SocketAddr>,
 }
 
@@ -133,14 +133,14 @@ fn a_dead_backend_costs_no_request_its_verdict() {
         assert!(number < 100, "early data is never accepted");
     }
     drop(alive);
-    // Until it is really gone it would take the connection, and break it off.
+    // Until it is really gone it would accept the connection, and reset it.
     let is_gone = (0..1_000).any(|_| {
         thread::sleep(Duration::from_millis(1));
         TcpStream::connect(backend).is_err()
     });
     assert!(is_gone, "{backend} is there as before");
     gets_no_answer(address, "nobody");
-    // The key was not taken for it: the client knows that nothing was executed.
+    // The key was not taken: the client knows that nothing was executed.
     backends.counts(early, "db", "client", "verdict=\"burned\"", 1);
     let resets = ["role=\"client\"", "outcome=\"reset_by_verdict\""];
     assert_eq!(backends.tunnels.metric("tessera_tunnel_connections_total", &resets), 0);

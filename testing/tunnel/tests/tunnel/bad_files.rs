@@ -84,7 +84,7 @@ fn flaws(pki: &Pki) -> Vec<Flaw> {
     ]
 }
 
-/// Both ends, whose server section takes its certificate and its key from these files.
+/// Returns the sections of both ends; the server's uses this certificate and key.
 fn sections(pki: &Pki, backend: &Counting, flaw: &Flaw) -> (String, std::net::SocketAddr) {
     let (server, client) = (free_address(), free_address());
     let mut section = server_section(pki, "db", &server.to_string(), backend.address(), "");
@@ -123,7 +123,7 @@ fn flawed_files_at_a_reload_change_nothing() {
         tunnels.counts("tessera_tunnel_reloads_total", &[&result], times);
     };
     let mut failed = 0;
-    // The other file is none of this configuration's.
+    // The other file is not part of this configuration.
     for flaw in flaws.iter().filter(|flaw| flaw.file != pki.server.both) {
         let told = tunnels.process().stderr().matches(&flaw.file).count();
         let before = flaw.apply();

@@ -16,7 +16,7 @@ use crate::TESSERA;
 /// The handshake timeout.
 const HANDSHAKE: Duration = Duration::from_secs(1);
 
-/// Both ends in one process, for an honest program; strangers come to the server end.
+/// Both ends in one process, for an honest program; strangers connect to the server end.
 struct Bothered {
     pki: Pki,
     backend: Counting,
@@ -52,7 +52,7 @@ impl Bothered {
         Self { pki, backend, tunnels, server, proxied, client }
     }
 
-    /// An honest program is served as if nothing were.
+    /// Checks that an honest program is served as usual.
     #[track_caller]
     fn serves(&self, name: &str) {
         if let Err(error) = ask_once(self.client, name) {
@@ -61,7 +61,7 @@ impl Bothered {
     }
 }
 
-/// Waits until the other end closes or resets; how long it took.
+/// Waits until the other end closes or resets; returns how long it took.
 #[track_caller]
 fn put_out(what: &str, mut stream: TcpStream) -> Duration {
     let begun = Instant::now();
@@ -87,7 +87,7 @@ struct Sent {
     ends: bool,
 }
 
-/// Returns the beginning of a ClientHello that never comes whole.
+/// Returns the beginning of a ClientHello that is never completed.
 fn beginning_of_a_hello() -> Vec<u8> {
     [&[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3][..], &[7; 100]].concat()
 }
@@ -117,7 +117,7 @@ fn whatever_is_no_handshake_is_put_out_and_counted() {
         for case in &cases {
             scope.spawn(|| {
                 let mut stream = TcpStream::connect(bothered.server).unwrap();
-                // It may be put out before all is written.
+                // It may be disconnected before everything is written.
                 let _ = stream.write_all(&case.bytes);
                 if case.ends {
                     let _ = stream.shutdown(Shutdown::Write);
@@ -187,7 +187,7 @@ fn other_versions_and_other_people_are_refused_with_an_alert() {
         client.end_input().ends();
         bothered.tunnels.counts("tessera_tunnel_handshakes_total", &failed, number as u64 + 1);
     }
-    // The right one gets in, by the same program.
+    // The right one is accepted, by the same program.
     let [certificate, key] = identity(&pki.client);
     let arguments = ["-tls1_3", "-quiet", "-CAfile", &pki.ca, "-cert", &certificate, "-key", &key];
     let mut client = openssl::s_client(server, &arguments);
@@ -280,7 +280,7 @@ fn hold_half_open(bothered: &Bothered, count: usize) -> u64 {
     let before = resident();
     let mut strangers = Vec::new();
     for number in 0..count {
-        // Many addresses: an address has its share, and no more.
+        // Many addresses: each has only its share.
         let from = [
             127,
             1 + (number / 60_000) as u8,

@@ -1,4 +1,4 @@
-//! Certificates that end soon: in the log once, and as a metric.
+//! Certificates that expire soon: in the log once, and as a metric.
 
 use std::fs;
 use std::time::{Duration, SystemTime};

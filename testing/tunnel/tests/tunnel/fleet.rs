@@ -1,4 +1,4 @@
-//! Several servers behind one name: whichever a connection comes to, its first flight is executed once.
+//! Several servers behind one name: whichever a connection reaches, its first flight is executed once.
 
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -77,7 +77,7 @@ impl FleetStage {
         self.between.take();
     }
 
-    /// Replays a recording at both servers.
+    /// Replays a recording to both servers.
     #[track_caller]
     fn replay_everywhere(&self) {
         let before = self.backend.executions();
@@ -105,7 +105,7 @@ fn with_a_vault_in_etcd_a_flight_is_executed_at_any_server_once() {
     let stage = FleetStage::start(&pki, [&more, &more]);
     stage.warm_up();
     for round in 0..4 {
-        // A load balancer sends it now here, now there.
+        // A load balancer alternates.
         stage.between.lead_to(stage.addresses[round % 2]);
         let before = stage.early("accepted");
         stage.ask(&format!("round-{round}"));

@@ -87,7 +87,7 @@ fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
     assert_eq!(flights.len(), 3, "each has a name of its own");
 }
 
-/// A backend that takes a PROXY header, and answers like the counting one.
+/// A backend that accepts a PROXY header, and answers like the counting one.
 fn answer_with_header(mut stream: TcpStream, told: &Mutex<Vec<Values>>) -> io::Result<()> {
     let mut head = [0; 16];
     stream.read_exact(&mut head)?;

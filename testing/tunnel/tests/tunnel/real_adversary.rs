@@ -71,7 +71,7 @@ fn redis_counts_each_increment_once() {
     stays(&path);
     path.server.kill();
     path.server.start();
-    // In its next life it knows nothing of them.
+    // In its next life it no longer knows them.
     stays(&path);
 }
 

@@ -16,7 +16,7 @@ use crate::TESSERA;
 
 const STATE_KEY: &str = "b1946ac92492d2347c6235b4d2611184b1946ac92492d2347c6235b4d2611184";
 
-/// Programs that ask all the time while `change` happens; how many requests there were. None may fail.
+/// Runs `change` while programs keep sending requests, none of which may fail; returns how many there were.
 #[track_caller]
 fn under_load(client: SocketAddr, backend: &Counting, change: impl FnOnce(&AtomicUsize)) {
     let (over, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
