@@ -58,8 +58,8 @@ impl Flood {
     }
 }
 
-/// Established connections turn hostile: each goes on with a full record, one byte ten times a second
-/// and never its end.
+/// Turns established connections hostile: each continues with a full record, one byte ten times a second, and never
+/// ends it.
 pub(crate) fn drip(streams: Vec<TlsStream<TcpStream>>) -> JoinSet<io::Result<()>> {
     let mut tasks = JoinSet::new();
     for stream in streams {

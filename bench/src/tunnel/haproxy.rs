@@ -8,7 +8,7 @@ use crate::setting::{GROUP, MOST_CONNECTIONS, Resumed, SUITE, Setting};
 pub(crate) fn configuration(end: End, setting: &Setting<'_>) -> String {
     let Setting { way, files, listen, connect, told, .. } = setting;
     let ca = &files.ca;
-    // One line for a connection, when it has ended.
+    // One line per connection, when it has ended.
     let (log, format) = match (told, end) {
         (false, _) => ("", ""),
         (true, End::Server) => (LOG, "log-format resumed=%[ssl_fc_is_resumed]"),

@@ -100,7 +100,7 @@ impl Suite {
     }
 }
 
-/// Where the one-time keys of a server lie.
+/// Where a server stores its one-time keys.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -123,7 +123,7 @@ impl Store {
     }
 }
 
-/// One way to connect, its suite, and its store. In reports its fields lie flat.
+/// One way to connect, its suite, and its store. Reports flatten its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Variant {
     pub(crate) option: PaperOption,

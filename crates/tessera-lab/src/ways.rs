@@ -192,7 +192,7 @@ impl OneTimeKind {
     }
 }
 
-/// How a handshake goes on after early data.
+/// How a handshake continues after early data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Continuation {
@@ -238,7 +238,7 @@ pub(crate) struct Way {
     pub(crate) kx: Option<Agreement>,
     /// The kind of the one-time key.
     pub(crate) ticket_key: Option<OneTimeKind>,
-    /// How the handshake goes on after forward-secret early data.
+    /// How the handshake continues after forward-secret early data.
     pub(crate) continuation: Option<Continuation>,
     /// Whether the first flight travels in TCP's SYN, as much of it as fits (RFC 7413).
     pub(crate) fast_open: bool,

@@ -15,7 +15,7 @@ impl WorldClock {
         Self(Mutex::new(now))
     }
 
-    /// Time goes on.
+    /// Advances the time.
     pub fn advance(&self, tick: Duration) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         now.monotonic += tick;

@@ -139,7 +139,7 @@ fn recorder() -> &'static Recorder {
     Box::leak(Box::default())
 }
 
-/// The output of results.
+/// How to print results.
 #[derive(Clone, Copy)]
 pub struct Told {
     pub json: bool,

@@ -27,8 +27,8 @@ fn digest(mix: Mix, len: usize) -> Digest {
     Digest::new(&out[..len])
 }
 
-/// HMAC's stand-in; like HMAC it takes a key shorter than a block for the same key with zeros after
-/// it (RFC 2104 §2), because callers may write "no salt" either way (RFC 5869 §2.2).
+/// HMAC's stand-in; like HMAC it treats a key shorter than a block as the same key with zeros after it (RFC 2104 §2),
+/// because callers may write "no salt" either way (RFC 5869 §2.2).
 fn keyed(key: &[u8], message: &[u8]) -> Mix {
     let significant = key.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     let mut mix = Mix::new(HMAC);

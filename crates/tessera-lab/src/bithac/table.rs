@@ -122,7 +122,7 @@ pub(crate) fn rate_words(rate: Option<u32>) -> String {
     rate.map_or_else(|| "no caches".to_owned(), |rate| rate.to_string())
 }
 
-/// Returns the mean; of nothing it is 0.
+/// Returns the mean; 0 without any values.
 pub(crate) fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count

@@ -78,7 +78,7 @@ pub(crate) struct Components {
 }
 
 impl Components {
-    /// Returns all of them together.
+    /// Returns their sum.
     pub(crate) fn total(&self) -> i64 {
         let Self { certificates, key_exchange, signature, .. } = self;
         let Self { tickets_and_replay_state, buffers, rest, .. } = self;

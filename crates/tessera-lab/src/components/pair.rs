@@ -126,7 +126,7 @@ struct End<'a, H: Handshake> {
 
 /// An event of the engine.
 enum Happened {
-    /// So many bytes of data, early or not.
+    /// This many bytes of data, early or not.
     Data(usize),
     Event(Event),
 }

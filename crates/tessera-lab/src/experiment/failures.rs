@@ -26,7 +26,7 @@ impl Failures {
     /// Counts one.
     ///
     /// # Errors
-    /// If it is one too many: the remaining samples would say nothing about the variant.
+    /// If it is one too many: the remaining samples would not represent the variant.
     pub(crate) fn add(&mut self, reason: String) -> Result<(), LabError> {
         self.count += 1;
         let of_this = self.reasons.entry(reason.clone()).or_default();

@@ -11,7 +11,7 @@ pub(super) const SAMPLES: usize = 4;
 /// The same for one line per row.
 pub(super) const ROWS: usize = 2;
 
-/// Returns a report as JSON, with lines broken so deep.
+/// Returns a report as JSON, with lines broken down to this depth.
 pub(super) fn json(report: &impl Serialize, broken: usize) -> io::Result<Vec<u8>> {
     let mut json = Vec::new();
     let format = BrokenLines { pretty: PrettyFormatter::new(), broken, depth: 0 };

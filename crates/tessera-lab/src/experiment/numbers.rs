@@ -2,7 +2,7 @@
 
 use crate::statistics::Median;
 
-/// Formats a median, and how far it may be off.
+/// Formats a median with its uncertainty.
 pub(crate) fn spread(median: &Median) -> String {
     let value = number(median.value);
     match median.uncertainty() {

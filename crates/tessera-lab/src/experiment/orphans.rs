@@ -79,7 +79,7 @@ mod tests {
         assert!(sleepers[0].try_wait().unwrap().is_none(), "it ended with the watch");
 
         let mut orphans = Orphans::watch(&pids, &directory).unwrap();
-        // A group's signals, which end this process, come to the shell too.
+        // A group's signals, which end this process, reach the shell too.
         for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
             kill(pid(&orphans.0), signal).unwrap();
         }

@@ -45,7 +45,7 @@ pub(crate) struct Arena {
 const INDEX: usize = 2;
 
 impl Arena {
-    /// Returns a new one; it lives as long as the process.
+    /// Creates an arena, which lives as long as the process.
     ///
     /// # Errors
     /// If jemalloc has no more arenas.

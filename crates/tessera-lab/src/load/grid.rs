@@ -18,8 +18,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Returns all that the options ask for: of each round-trip time each variant under each load, before the next
-    /// variant. The suite is the paper's, and one-time keys are in the server's memory.
+    /// Returns all cells that the options select: for each round-trip time each variant under each load, before the
+    /// next variant. The suite is the paper's, and one-time keys are in the server's memory.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let variants: Vec<_> =
             Variant::all().into_iter().filter(|variant| is_wanted(options, variant)).collect();

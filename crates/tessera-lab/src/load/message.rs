@@ -28,7 +28,7 @@ pub(super) const LONGEST: usize = FIELDS + 680;
 /// clock. The server's application reads both.
 pub(super) const HEAD: usize = 9;
 
-/// Returns the request of an exchange, which there is.
+/// Returns the request of an exchange, which must exist.
 pub(super) fn request(exchange: u8, wanted: Duration) -> Vec<u8> {
     let mut request = vec![b'.'; request_len(exchange).unwrap_or(HEAD)];
     request[0] = exchange;

@@ -40,7 +40,7 @@ pub(super) fn measure(
                 measured.push(sample);
                 done();
             }
-            // The pair goes on.
+            // The pair can continue.
             Err(LabError::Connection(reason)) => failures.add(reason)?,
             Err(error) => return Err(error),
         }

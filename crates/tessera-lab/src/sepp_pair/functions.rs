@@ -148,7 +148,7 @@ async fn answer(request: Request<Body>, arrivals: &Mutex<Vec<Instant>>) -> Respo
     response
 }
 
-/// Returns a runtime whose tasks make their sockets at this end: it has one thread, which is there.
+/// Returns a runtime whose tasks make their sockets at this end: its only thread runs there.
 fn runtime_at(link: &Link, end: End) -> Result<Runtime, LabError> {
     let failed = || LabError::system("starting network functions at one end of the link");
     let make = || Builder::new_multi_thread().worker_threads(1).enable_all().build();

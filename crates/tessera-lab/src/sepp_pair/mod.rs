@@ -166,8 +166,8 @@ impl<'l> SeppPair<'l> {
     /// Reconnects N32-f, with a registration on it.
     ///
     /// # Errors
-    /// [`LabError::Connection`] if the registration failed or the connection was not of the option: the pair goes on.
-    /// Other errors are its end.
+    /// [`LabError::Connection`] if the registration failed or the connection was not of the option: the pair can
+    /// continue. Other errors end it.
     pub(crate) fn reconnect(&mut self) -> Result<SeppSample, LabError> {
         self.files.move_home()?;
         self.visited.reload()?;

@@ -57,7 +57,7 @@ impl Direction {
         self.early.is_empty() && self.pending.is_empty()
     }
 
-    /// Returns how far a number lies ahead of the next one; sequence numbers wrap (RFC 9293 §3.4).
+    /// Returns how far a number is ahead of the next one; sequence numbers wrap (RFC 9293 §3.4).
     fn ahead(&self, sequence: u32) -> Option<i32> {
         Some(sequence.wrapping_sub(self.next?).cast_signed())
     }

@@ -85,8 +85,7 @@ impl Features {
 /// How well a classifier distinguishes the options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Confusion {
-    /// In how many parts the flows of a cell were cut: each part is judged by a tree that was grown on the
-    /// others.
+    /// In how many parts the flows of a cell were divided: each part is classified by a tree trained on the others.
     pub(crate) folds: usize,
     /// One for each round-trip time, padding, and choice of features.
     pub(crate) tables: Vec<ConfusionTable>,

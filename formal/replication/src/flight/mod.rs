@@ -163,7 +163,7 @@ pub struct State {
 /// The possible steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// Time goes on.
+    /// Time advances.
     Tick {
         /// Whether the client's machine sleeps meanwhile, so that its monotonic clock stands still.
         asleep: bool,
@@ -198,7 +198,7 @@ pub enum Action {
     HandOver,
     /// The client receives an answer.
     Hear(Word),
-    /// The client learns that the key was lost, and judges.
+    /// The client learns that the key was lost, and judges the flight.
     HearLost {
         /// The time that the client's event loop passes, read at some moment since it began.
         passed: u8,

@@ -68,7 +68,7 @@ fn hanging() -> (TcpListener, Vec<TcpStream>, SocketAddr) {
     (listener, queue, address)
 }
 
-/// Returns a backend that resets each connection when it has heard something.
+/// Returns a backend that resets each connection once it has received something.
 fn resetting() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

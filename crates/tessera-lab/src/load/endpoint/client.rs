@@ -146,7 +146,7 @@ impl Cell {
     }
 }
 
-/// Returns the next of the connections that are under way.
+/// Returns the next of the connections in progress.
 async fn next(
     under_way: &mut JoinSet<io::Result<ClientStream<TcpStream>>>,
 ) -> Result<Option<ClientStream<TcpStream>>> {

@@ -87,7 +87,7 @@ fn distance(inputs: &Inputs) -> String {
     })
 }
 
-/// An option of a chart, and which variant stands for it.
+/// An option of a chart, and the variant that represents it.
 type Shown = (&'static str, fn(&Variant) -> bool);
 
 const LINES: [Shown; 4] = [

@@ -37,7 +37,7 @@ struct Target {
 /// How well a number is known.
 #[derive(Clone, Copy)]
 enum Known {
-    /// It lies in between, with 95 % confidence or more.
+    /// It is in between, with 95 % confidence or more.
     Between(f64, f64),
     /// Too few samples to decide.
     TooFew,

@@ -83,7 +83,7 @@ fn folds(flows: &[&Flow]) -> usize {
 }
 
 impl Setting<'_> {
-    /// Cross-validates trees (Stone, 1974): each flow is judged by a tree that has not seen it.
+    /// Cross-validates trees (Stone, 1974): each flow is classified by a tree that was not trained on it.
     fn table(&self, features: Features, folds: usize, seed: u64) -> ConfusionTable {
         let options = options(&self.flows);
         let class = |flow: &Flow| options.iter().position(|option| *option == flow.variant.option);
