@@ -29,8 +29,9 @@ pub struct EtcdWitness {
 }
 
 impl EtcdWitness {
-    /// Creates a witness whose keys in etcd begin with `prefix`. Its requests run on the tokio runtime in which this is
-    /// called.
+    /// Creates a witness whose keys in etcd begin with `prefix`.
+    ///
+    /// Its requests run on the tokio runtime in which this is called.
     ///
     /// # Panics
     /// Outside of a tokio runtime.

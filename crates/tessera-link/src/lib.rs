@@ -166,7 +166,9 @@ impl Link {
         matches!(self.medium, Medium::Tun(_))
     }
 
-    /// Returns the addresses of the two ends. They do not change while the link lives.
+    /// Returns the addresses of the two ends.
+    ///
+    /// They do not change while the link lives.
     #[must_use]
     pub fn addresses(&self) -> LinkAddresses {
         match &self.medium {
@@ -217,8 +219,9 @@ impl Link {
         }
     }
 
-    /// Returns why the link stopped carrying packets, if it did. It never should; an experiment whose connections time
-    /// out checks this before it blames the endpoints.
+    /// Returns why the link stopped carrying packets, if it did.
+    ///
+    /// It never should; an experiment whose connections time out checks this before it blames the endpoints.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         match &self.medium {

@@ -52,8 +52,9 @@ struct Named {
 }
 
 impl Mesh {
-    /// Makes all nodes, and the links between them. The first node of a link is its [`End::Client`], the second its
-    /// [`End::Server`]; either may connect.
+    /// Makes all nodes, and the links between them.
+    ///
+    /// The first node of a link is its [`End::Client`], the second its [`End::Server`]; either may connect.
     ///
     /// # Errors
     ///
@@ -107,7 +108,9 @@ impl Mesh {
         self.nodes.get(name).ok_or_else(|| self.no_node(name))
     }
 
-    /// Returns the link between two nodes, in either order. [`Mesh::end`] returns which node is at which end.
+    /// Returns the link between two nodes, in either order.
+    ///
+    /// [`Mesh::end`] returns which node is at which end.
     ///
     /// # Errors
     ///
@@ -126,8 +129,9 @@ impl Mesh {
         Ok(if is_client { End::Client } else { End::Server })
     }
 
-    /// Returns the address at which the node `from` reaches the node `of`, which a link joins with it. It does not
-    /// change while the mesh lives; a node has a separate address for each of its links.
+    /// Returns the address at which the node `from` reaches the node `of`, which a link joins with it.
+    ///
+    /// It does not change while the mesh lives; a node has a separate address for each of its links.
     ///
     /// # Errors
     ///

@@ -12,8 +12,10 @@ use crate::parameters::{LinkKind, LinkParameters};
 use crate::tun::{self, TunLink};
 use crate::{Link, Medium};
 
-/// Nodes joined by links. For TCP each is a separate machine, with one address for each of its links. Nothing is
-/// forwarded from one link to another: nodes that need to communicate must be joined.
+/// Nodes joined by links.
+///
+/// For TCP each is a separate machine, with one address for each of its links. Nothing is forwarded from one link to
+/// another: nodes that need to communicate must be joined.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -38,7 +40,9 @@ pub struct Network {
     links: AtomicU8,
 }
 
-/// A node of a [`Network`]. It lives as long as this value, its links and its processes.
+/// A node of a [`Network`].
+///
+/// It lives as long as this value, its links and its processes.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// `None` where all nodes share the machine's loopback interface.
@@ -78,8 +82,10 @@ impl Node {
 }
 
 impl Network {
-    /// Makes a network without nodes, for links of this kind. [`LinkKind::Auto`] becomes loopback links only if the
-    /// machine does not allow others; [`Network::fallback_reason`] then returns why.
+    /// Makes a network without nodes, for links of this kind.
+    ///
+    /// [`LinkKind::Auto`] becomes loopback links only if the machine does not allow others;
+    /// [`Network::fallback_reason`] then returns why.
     ///
     /// # Errors
     ///

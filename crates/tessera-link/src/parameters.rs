@@ -104,7 +104,9 @@ pub enum Congestion {
     Mean(Duration),
 }
 
-/// What the link does to packets. The same values hold in both directions.
+/// What the link does to packets.
+///
+/// The same values hold in both directions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkParameters {
     /// The round-trip time: each direction holds a packet for half of it.
@@ -187,8 +189,9 @@ impl LinkParameters {
         }
     }
 
-    /// Returns how long after the last packet a link with these parameters is quiet. Congestion can delay one packet in
-    /// 20,000 for longer.
+    /// Returns how long after the last packet a link with these parameters is quiet.
+    ///
+    /// Congestion can delay one packet in 20,000 for longer.
     #[must_use]
     pub fn settling_time(&self) -> Duration {
         self.rtt + self.jitter + self.mean_congestion() * 10

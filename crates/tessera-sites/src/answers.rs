@@ -30,7 +30,9 @@ pub struct SiteAnswers {
 
 impl SiteAnswers {
     /// Creates answers that wait for other sites for `patience`, which must be shorter than what is left of the
-    /// client's handshake timeout. Afterwards the client receives `unknown`.
+    /// client's handshake timeout.
+    ///
+    /// Afterwards the client receives `unknown`.
     pub fn new(site: Arc<SiteVault>, patience: Duration) -> Self {
         Self { site, patience, others: None }
     }

@@ -31,14 +31,16 @@ pub struct KnownSites {
 }
 
 impl KnownSites {
-    /// Creates a verifier that knows no site yet. The inner verifier must answer at once; one that answers later
-    /// accepts no peer here.
+    /// Creates a verifier that knows no site yet.
+    ///
+    /// The inner verifier must answer at once; one that answers later accepts no peer here.
     pub fn new(verifier: Arc<dyn PeerVerifier>) -> Self {
         Self { verifier, sites: Vec::new() }
     }
 
-    /// Adds a site, by one proof of possibly several. Connections and requests are counted by `name`, which may be any
-    /// text.
+    /// Adds a site, by one proof of possibly several.
+    ///
+    /// Connections and requests are counted by `name`, which may be any text.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, proof: SiteProof) -> Self {
         self.sites.push((name.into(), proof));

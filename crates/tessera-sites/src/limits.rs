@@ -5,7 +5,9 @@ use std::time::Duration;
 use tessera_tokio::Limits;
 use tokio::time::Instant;
 
-/// The limits of a [`TlsSiteChannel`](crate::TlsSiteChannel). Each field can be changed.
+/// The limits of a [`TlsSiteChannel`](crate::TlsSiteChannel).
+///
+/// Each field can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChannelLimits {
@@ -38,7 +40,9 @@ impl Default for ChannelLimits {
     }
 }
 
-/// The limits of a [`SiteServer`](crate::SiteServer). Each field can be changed.
+/// The limits of a [`SiteServer`](crate::SiteServer).
+///
+/// Each field can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {

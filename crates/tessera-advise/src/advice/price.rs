@@ -177,8 +177,9 @@ impl Price {
 
 impl Evidence {
     /// Returns the kind of measurement most relevant for a deployment with this round-trip time: two processes over a
-    /// link, then two SEPPs (whose own work is included). Engines without sockets only apply if the round-trip time is
-    /// zero. `None` if no measurement applies.
+    /// link, then two SEPPs (whose own work is included).
+    ///
+    /// Engines without sockets only apply if the round-trip time is zero. `None` if no measurement applies.
     #[must_use]
     pub fn through(&self, rtt_ms: f64) -> Option<Through> {
         [Through::Endpoints, Through::Sepp, Through::Engine].into_iter().find(|through| {
@@ -207,8 +208,10 @@ fn response_at(responses: &[(f64, f64)], rtt_ms: f64) -> Option<f64> {
     exact.or_else(|| Some(Waiting::new(responses.to_vec())?.at(rtt_ms)))
 }
 
-/// A round-trip time outside of the measured range. There, responses change by whole round trips, and the rest stays as
-/// at the nearest measured one, which is in milliseconds.
+/// A round-trip time outside of the measured range.
+///
+/// There, responses change by whole round trips, and the rest stays as at the nearest measured one, which is in
+/// milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {

@@ -1,13 +1,17 @@
 //! Quantities as functions of the round-trip time.
 
 /// A quantity that hardly depends on the link, such as processor time: linear between the measured round-trip times,
-/// and constant before the first and after the last. It is never below 0.
+/// and constant before the first and after the last.
+///
+/// It is never below 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve(Vec<(f64, f64)>);
 
 impl Curve {
     /// Creates a curve from pairs of a round-trip time in milliseconds and the quantity there; `None` without any, or
-    /// with a negative or non-finite one. Of two with the same round-trip time the first counts.
+    /// with a negative or non-finite one.
+    ///
+    /// Of two with the same round-trip time the first counts.
     #[must_use]
     pub fn new(mut points: Vec<(f64, f64)>) -> Option<Self> {
         let is_number = |number: f64| number.is_finite() && number >= 0.0;
@@ -51,8 +55,10 @@ impl Curve {
     }
 }
 
-/// Microseconds until a response, measured at two round-trip times at least. Linear between them; before the first and
-/// after the last it changes by whole round trips, which is what a longer link adds.
+/// Microseconds until a response, measured at two round-trip times at least.
+///
+/// Linear between them; before the first and after the last it changes by whole round trips, which is what a longer
+/// link adds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waiting {
     measured: Curve,

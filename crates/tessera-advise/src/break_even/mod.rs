@@ -121,7 +121,9 @@ impl Pays {
     }
 }
 
-/// Returns the gain of a reconnection, in microseconds of waiting: `g(R)`. Negative if the candidate costs more.
+/// Returns the gain of a reconnection, in microseconds of waiting: `g(R)`.
+///
+/// Negative if the candidate costs more.
 #[must_use]
 pub fn gain_us(candidate: &Costs, baseline: &Costs, conditions: &Conditions) -> f64 {
     conditions.at_home * gain_at(candidate, baseline, conditions, conditions.round_trip_ms)

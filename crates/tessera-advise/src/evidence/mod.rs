@@ -108,7 +108,9 @@ impl Link {
     }
 }
 
-/// The cost of connecting in one way over one link. Times are in microseconds, from before connect().
+/// The cost of connecting in one way over one link.
+///
+/// Times are in microseconds, from before connect().
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// The way.
@@ -159,7 +161,9 @@ impl Cell {
             .or_else(|| both(self.client_engine_us, self.server_engine_us))
     }
 
-    /// Returns its uncertainty: the sum of those of its parts. `None` with too few samples.
+    /// Returns its uncertainty: the sum of those of its parts.
+    ///
+    /// `None` with too few samples.
     #[must_use]
     pub fn processor_uncertainty_us(&self) -> Option<f64> {
         let both = |one: Option<Summary>, other: Option<Summary>| {
@@ -248,8 +252,9 @@ pub struct Load {
 }
 
 impl Load {
-    /// Whether it is a valid measure of the cost of a reconnection: at most one in 1,000 failed. A failed one may have
-    /// cost next to nothing. Only storms: otherwise the number of reconnections is unknown.
+    /// Whether it is a valid measure of the cost of a reconnection: at most one in 1,000 failed.
+    ///
+    /// A failed one may have cost next to nothing. Only storms: otherwise the number of reconnections is unknown.
     #[must_use]
     pub fn is_storm_that_succeeded(&self) -> bool {
         self.storm && self.failed.saturating_mul(1_000) <= self.users as u64
@@ -257,8 +262,9 @@ impl Load {
 }
 
 impl Evidence {
-    /// Returns the measurements of a way over plain links, with ends joined like this. The suite is the first one in
-    /// the evidence, if there are several.
+    /// Returns the measurements of a way over plain links, with ends joined like this.
+    ///
+    /// The suite is the first one in the evidence, if there are several.
     pub fn plain_cells(&self, way: Way, through: Through) -> impl Iterator<Item = &Cell> {
         let of_way =
             move |cell: &&Cell| cell.way == way && cell.through == through && cell.link.is_plain();
@@ -296,8 +302,9 @@ impl Evidence {
     }
 
     /// Returns the cost of a way over plain links, for the break-even; `None` if times or processor time were not
-    /// measured, or at one round-trip time only. If the evidence has no issuing, `ticket` is the cost of one, which has
-    /// no default.
+    /// measured, or at one round-trip time only.
+    ///
+    /// If the evidence has no issuing, `ticket` is the cost of one, which has no default.
     #[must_use]
     pub fn costs(&self, way: Way, through: Through, ticket: Ticket) -> Option<Costs> {
         let points = |value: fn(&Cell) -> Option<f64>| {

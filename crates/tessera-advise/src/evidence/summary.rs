@@ -23,9 +23,10 @@ impl Summary {
         Self::beside_failed(samples, 0)
     }
 
-    /// Summarises the samples of connections that succeeded, when others failed; `None` without any samples. Failed
-    /// ones took longer than all that succeeded: the interval is that of all, while the median and the percentile are
-    /// of those that succeeded.
+    /// Summarises the samples of connections that succeeded, when others failed; `None` without any samples.
+    ///
+    /// Failed ones took longer than all that succeeded: the interval is that of all, while the median and the
+    /// percentile are of those that succeeded.
     #[must_use]
     pub fn beside_failed(samples: impl IntoIterator<Item = f64>, failed: usize) -> Option<Self> {
         let mut sorted: Vec<f64> = samples.into_iter().collect();
@@ -54,8 +55,9 @@ impl Summary {
 }
 
 /// Returns the greatest k for which the k-th smallest and the k-th largest of `count` samples enclose the median with a
-/// confidence of at least 95 %, whatever the distribution; counted from 1. `None` with fewer than 6 samples, of which
-/// not even the outermost do.
+/// confidence of at least 95 %, whatever the distribution; counted from 1.
+///
+/// `None` with fewer than 6 samples, of which not even the outermost do.
 ///
 /// A sample is below the median with probability ½, so the number of samples below it is binomial (order statistics;
 /// David and Nagaraja, Order Statistics, 3rd edition, section 7.1).

@@ -181,7 +181,9 @@ impl Way {
         Self { option, kx, ticket_key: None, continuation: None, store: Store::Memory }
     }
 
-    /// Creates (e), with memory as its store. Without a key exchange it continues with psk_ke.
+    /// Creates (e), with memory as its store.
+    ///
+    /// Without a key exchange it continues with psk_ke.
     #[must_use]
     pub fn forward_secret(ticket_key: OneTimeKey, kx: Option<KeyExchange>) -> Self {
         let continuation = match kx {

@@ -87,7 +87,9 @@ impl Given {
         Ok(Self { file: Some(file), facts })
     }
 
-    /// Adds the facts of options, which override those of the file. Unknown keys are ignored.
+    /// Adds the facts of options, which override those of the file.
+    ///
+    /// Unknown keys are ignored.
     #[must_use]
     pub fn with_options<'a>(
         mut self,

@@ -41,7 +41,9 @@ pub struct EtcdRing {
     shared: Arc<Shared>,
 }
 
-/// How a ring rotates. All servers of a fleet need the same options.
+/// How a ring rotates.
+///
+/// All servers of a fleet need the same options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RingOptions {
     /// The prefix of all its keys in etcd.
@@ -170,8 +172,9 @@ impl EtcdRing {
         Ok(Self { shared })
     }
 
-    /// Returns the ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets). It is empty until etcd was
-    /// reached.
+    /// Returns the ring, for [`ServerConfig::tickets`](tessera::ServerConfig::tickets).
+    ///
+    /// It is empty until etcd was reached.
     pub fn keys(&self) -> Arc<TicketKeyRing> {
         self.shared.ring.clone()
     }
@@ -181,7 +184,9 @@ impl EtcdRing {
         self.shared.status().clone()
     }
 
-    /// Withdraws this server, so that the others don't wait for it. The keys stay.
+    /// Withdraws this server, so that the others don't wait for it.
+    ///
+    /// The keys stay.
     pub async fn close(self) {
         self.shared.closed.store(true, Ordering::Relaxed);
         if let Some(alive) = self.shared.lease.lock().await.take()

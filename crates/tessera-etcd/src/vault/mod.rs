@@ -73,7 +73,7 @@ pub struct VaultOptions {
 
 impl VaultOptions {
     /// Creates options for 100,000 secrets, 64 per client, for at most an hour: the default lifetime of a guard's keys.
-    /// Seeds.
+    /// Keys are kept as seeds.
     pub fn new(prefix: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),
@@ -134,7 +134,9 @@ impl EtcdVault {
         self.shared.take(question).await
     }
 
-    /// Puts a secret, and waits for it. [`Vault::put`] does it without waiting.
+    /// Puts a secret, and waits for it.
+    ///
+    /// [`Vault::put`] does it without waiting.
     ///
     /// # Errors
     /// If etcd didn't confirm in time that it has the secret, or already has one under its handle; at a limit; or if no
@@ -143,7 +145,9 @@ impl EtcdVault {
         self.shared.put(self.shared.prepare(put)?).await
     }
 
-    /// Destroys a secret, and waits for it. [`Vault::burn`] does it without waiting.
+    /// Destroys a secret, and waits for it.
+    ///
+    /// [`Vault::burn`] does it without waiting.
     ///
     /// # Errors
     /// If etcd didn't confirm it in time: the secret may still be there.

@@ -72,8 +72,9 @@ pub struct Options {
 /// How many certificates each end sends over links: its own, and one of an authority.
 const CHAIN: usize = 2;
 
-/// Runs the experiment. Call it while the process has no other thread; see
-/// [`reconnect::run`](crate::reconnect::run).
+/// Runs the experiment.
+///
+/// Call it while the process has no other thread; see [`reconnect::run`](crate::reconnect::run).
 ///
 /// # Errors
 ///

@@ -33,7 +33,9 @@ pub(crate) use self::stores::{Stores, new_ticket_key};
 pub(crate) use self::wire::Wire;
 
 /// The arguments with which the lab starts its program again as one of the endpoints: these, followed by the name of
-/// the end. They are not for users.
+/// the end.
+///
+/// They are not for users.
 pub const ARGUMENTS: [&str; 2] = ["lab", "endpoint"];
 
 /// Returns the name of an end among the arguments.
@@ -45,8 +47,9 @@ pub fn name(end: End) -> &'static str {
     }
 }
 
-/// Runs one end of an experiment, until the lab closes this process's standard input. `guard` protects the memory of
-/// this process; the server has opened its own for the lab's adversary by then.
+/// Runs one end of an experiment, until the lab closes this process's standard input.
+///
+/// `guard` protects the memory of this process; the server has opened its own for the lab's adversary by then.
 ///
 /// # Errors
 ///

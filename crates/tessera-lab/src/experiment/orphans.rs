@@ -44,7 +44,7 @@ done"#;
 
 impl Drop for Orphans {
     fn drop(&mut self) {
-        // Killed before its standard input ends, so that it kills nothing.
+        // Killed before its standard input ends, so that it does nothing; it has no children.
         let _: io::Result<()> = self.0.kill();
         let _ = self.0.wait();
     }

@@ -31,8 +31,9 @@ use crate::experiment::{
 use crate::heap;
 use crate::machine::{Machine, revision};
 
-/// Runs the experiment. Call it while the process has no other thread, as that of
-/// [`reconnect`](crate::reconnect::run).
+/// Runs the experiment.
+///
+/// Call it while the process has no other thread, as that of [`reconnect`](crate::reconnect::run).
 ///
 /// # Errors
 ///

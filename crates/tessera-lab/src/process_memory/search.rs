@@ -28,7 +28,9 @@ pub struct Found {
     pub needle: usize,
 }
 
-/// Searches for all needles at every offset. Those shorter than eight bytes are ignored.
+/// Searches for all needles at every offset.
+///
+/// Those shorter than eight bytes are ignored.
 #[must_use]
 pub fn search(snapshot: &Snapshot, needles: &[Needle]) -> Vec<Found> {
     let index = Index::new(needles);

@@ -26,7 +26,9 @@ impl ProcessMemory {
         Ok(Self { process, maps: file("maps")?, memory: file("mem")? })
     }
 
-    /// Opens that of this process. What is opened before the process forbids it stays open.
+    /// Opens that of this process.
+    ///
+    /// What is opened before the process forbids it stays open.
     ///
     /// # Errors
     /// If the system doesn't support it.
@@ -34,7 +36,9 @@ impl ProcessMemory {
         Self::open(std::process::id())
     }
 
-    /// Reads all writable memory: heaps, the stacks of all threads, variables. The process should be stopped meanwhile.
+    /// Reads all writable memory: heaps, the stacks of all threads, variables.
+    ///
+    /// The process should be stopped meanwhile.
     ///
     /// # Errors
     /// If it can't be read.

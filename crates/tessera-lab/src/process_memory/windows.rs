@@ -14,7 +14,9 @@ pub struct Window<'a> {
 }
 
 /// Returns all different strings of `len` bytes at addresses that are multiples of eight, except those that don't look
-/// random. Of random strings less than one in a million is left out.
+/// random.
+///
+/// Of random strings less than one in a million is left out.
 #[must_use]
 pub fn windows(snapshot: &Snapshot, len: usize) -> Vec<Window<'_>> {
     let mut windows = HashMap::new();

@@ -14,8 +14,10 @@ use crate::experiment::{LinkReport, Options, Screen, check, open_link, rtts, wri
 use crate::machine::Machine;
 use crate::ways::Way;
 
-/// Runs the experiment. Call it while the process has no other thread: as another user than root
-/// it enters a user namespace, which the kernel refuses to processes with several.
+/// Runs the experiment.
+///
+/// Call it while the process has no other thread: as another user than root it enters a user namespace, which the
+/// kernel refuses to processes with several.
 ///
 /// # Errors
 ///

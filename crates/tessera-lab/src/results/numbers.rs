@@ -40,7 +40,7 @@ pub(super) fn median_of(times: &Histogram) -> Option<Median> {
     Some(Median { value: times.quantile(0.5)?, interval })
 }
 
-/// Formats the median of a field, with how far it may be off.
+/// Formats the median of a field with its uncertainty.
 pub(super) fn spread(cell: &Cell, field: Field) -> String {
     median(cell, field).map_or_else(nothing, |median| experiment::spread(&median))
 }

@@ -48,8 +48,10 @@ pub struct Options {
     pub resume: Option<PathBuf>,
 }
 
-/// Runs the experiment. Call it while the process has no other thread: as another user than root it enters a
-/// user namespace, which the kernel refuses to processes with several.
+/// Runs the experiment.
+///
+/// Call it while the process has no other thread: as another user than root it enters a user namespace, which the
+/// kernel refuses to processes with several.
 ///
 /// # Errors
 ///

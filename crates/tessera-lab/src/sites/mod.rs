@@ -33,7 +33,9 @@ pub struct Options {
     pub common: experiment::Options,
 }
 
-/// Runs the experiment. Call it while the process has no other thread; see [`reconnect::run`](crate::reconnect::run).
+/// Runs the experiment.
+///
+/// Call it while the process has no other thread; see [`reconnect::run`](crate::reconnect::run).
 ///
 /// # Errors
 ///

@@ -45,9 +45,10 @@ pub struct TlsSiteChannel {
 }
 
 impl TlsSiteChannel {
-    /// Starts connecting to these sites. The connector's configuration comes from
-    /// [`client_config`](crate::client_config), with a certificate that the other sites know; with a dedicated session
-    /// store it resumes.
+    /// Starts connecting to these sites.
+    ///
+    /// The connector's configuration comes from [`client_config`](crate::client_config), with a certificate that the
+    /// other sites know; with a dedicated session store it resumes.
     ///
     /// # Panics
     /// Outside of a tokio runtime with its input, output and time enabled.

@@ -61,8 +61,10 @@ impl SiteServer {
         self.service.counters.now()
     }
 
-    /// Serves until `end` is ready. The acceptor's configuration comes from [`server_config`](crate::server_config);
-    /// with any other, peers have no name here and are refused.
+    /// Serves until `end` is ready.
+    ///
+    /// The acceptor's configuration comes from [`server_config`](crate::server_config); with any other, peers have no
+    /// name here and are refused.
     ///
     /// A site removed from the list of known sites keeps its connections until they end; to end them, start a new
     /// server.

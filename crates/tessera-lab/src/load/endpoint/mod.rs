@@ -21,14 +21,17 @@ use self::server::Server;
 use super::control::{ClientAnswer, ServerAnswer};
 use crate::endpoint::{Result, answer, orders};
 
-/// The arguments with which the lab starts its program again for this experiment, followed by the name of the end. They
-/// are not for users.
+/// The arguments with which the lab starts its program again for this experiment, followed by the name of the end.
+///
+/// They are not for users.
 pub const ARGUMENTS: [&str; 2] = ["lab", "load-endpoint"];
 
 /// How long a connection may take, with all that it carries.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs one end of this experiment, until the lab closes this process's standard input. It may open this many files.
+/// Runs one end of this experiment, until the lab closes this process's standard input.
+///
+/// It may open this many files.
 ///
 /// # Errors
 ///
