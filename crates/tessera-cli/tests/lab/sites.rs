@@ -60,7 +60,7 @@ fn report(link: &[&str]) -> Value {
     report
 }
 
-/// Returns its rows; checks what each path was told and what the adversary achieved.
+/// Returns its rows; checks the verdict on each path and what the adversary achieved.
 fn by_path(report: &Value, site_rtt_ms: f64) -> HashMap<&str, &Value> {
     let rows = report["rows"].as_array().expect("rows");
     let mut by_path = HashMap::new();

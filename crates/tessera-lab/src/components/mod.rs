@@ -7,7 +7,7 @@
 //!
 //! | number | meaning |
 //! |---|---|
-//! | [`Memory::components`] | all that was ever allocated for the connection, freed or not: what Fig. 10 is compared with |
+//! | [`Memory::components`] | all that was ever allocated for the connection, freed or not: compared with Fig. 10 |
 //! | [`Memory::peak`] | the peak, sampled after each operation and each call of the engine |
 //! | [`Memory::held`] | what the idle connection holds, with its ticket for the next one |
 //!

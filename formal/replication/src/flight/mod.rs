@@ -156,7 +156,7 @@ pub struct State {
     early_effects: u8,
     resent_effects: u8,
     stored: bool,
-    /// The client was told `burned`.
+    /// The client received `burned`.
     burned_was_told: bool,
 }
 
