@@ -46,7 +46,7 @@ pub(crate) struct ConnectArguments {
 
     /// Caches servers' certificates in this directory. A full handshake with a known server then sends 44 bytes in
     /// place of each chain, if the server caches too. The rest of the handshake is unchanged, and every certificate is
-    /// verified each time. The server's is cached with or without --certificate. A resumption sends no certificates:
+    /// judged each time. The server's is cached with or without --certificate. A resumption sends no certificates:
     /// with --count, only --mode full measures what caching saves. The directory is private: it reveals which servers a
     /// client visited. It has a part for each --ca and each client certificate, and may be that of --sessions.
     /// Concurrent clients may share one. Each takes the one-time tickets that it may send, and writes what it learned

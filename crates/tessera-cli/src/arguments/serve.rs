@@ -62,7 +62,7 @@ pub(crate) struct ServeArguments {
 
     /// Caches clients' certificates in this directory. A full handshake with a known client then sends 44 bytes in
     /// place of each chain, if the client caches too. The rest of the handshake is unchanged, and every certificate is
-    /// verified each time. Clients cache the server's own with or without client certificates. The directory belongs to
+    /// judged each time. Clients cache the server's own with or without client certificates. The directory belongs to
     /// this server alone, and is private: it reveals which clients connected. It is written every five minutes if it
     /// has changed, and at the end: a server that is killed loses later entries, and these clients send their
     /// certificates whole once more.
