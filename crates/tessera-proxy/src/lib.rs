@@ -10,6 +10,7 @@
 //! | [`pump`] | carries bytes between two streams, both ways |
 //! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
 //! | [`certificates`] | when certificates end, and warnings in time |
+//! | [`check`] | what `check` prints: a table for each section |
 //! | [`config`] | a configuration from a TOML file, and errors that say the line and the nearest key |
 //! | [`admin`] | metrics, and whether the process is well, over HTTP |
 //! | [`logging`] | log lines that delay nobody |
@@ -27,6 +28,7 @@
 pub mod address;
 pub mod admin;
 pub mod certificates;
+pub mod check;
 pub mod config;
 pub mod confine;
 #[cfg(feature = "demo")]

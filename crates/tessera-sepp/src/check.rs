@@ -1,13 +1,13 @@
 //! `tessera sepp check`: everything that `run` would find wrong, without listening.
 
 use std::fmt::{self, Display};
-use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use tessera_kit::{ProgramError, clock};
 use tessera_proxy::certificates;
-use tessera_proxy::stores::{Stores, StoresSection};
+use tessera_proxy::check::{self, Table, joined};
+use tessera_proxy::stores::Stores;
 
 use crate::config::{ApiRule, Configuration, EarlyData, Peer, PeerGuard};
 use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
@@ -26,46 +26,27 @@ use crate::tls::N32Tls;
 /// If it could not run.
 pub fn check(file: &Path) -> Result<(), ProgramError> {
     let loaded = Loaded::read(file)?;
-    let shown = summary(&loaded.configuration).map_err(|error| loaded.locate(error))?;
-    let text = format!("{} can run.\n{shown}", file.display());
-    let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever has seen enough needs no word about it.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(ProgramError::failed("standard output", error))
-        }
-        _ => Ok(()),
-    }
+    let tables = tables(&loaded.configuration).map_err(|error| loaded.locate(error))?;
+    check::print(&check::text(file, &tables))
 }
 
-/// Loads all files, and says what they would do.
-fn summary(configuration: &Configuration) -> Result<Summary, ProgramError> {
-    Stores::check(&configuration.tickets.stores())?;
-    // A state belongs to the process that runs: keys that are in memory are as good to check with.
-    let alone = StoresSection {
-        name: "tickets",
-        state: None,
-        state_key: None,
-        state_witness: None,
-        fleet: None,
-    };
-    let (stores, _) = Stores::open(&alone)?;
+/// What the SEPP would do, by all its files.
+fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
+    let stores = Stores::check(&configuration.tickets.stores())?;
     let tls = N32Tls::open(configuration, &stores, Arc::new(NoAssociations))?;
     sbi::tls::listener(&configuration.sbi)?;
     sbi::tls::connector(&configuration.sbi)?;
     guard(configuration, &random_key()?)?;
-    let mut summary = Summary(Vec::new());
-    summary.of_this(configuration, &tls);
-    for (name, peer) in &configuration.peer {
-        summary.of_peer(name, peer);
-    }
+    let mut tables = vec![of_this(configuration, &tls)];
+    tables.extend(configuration.peer.iter().map(|(name, peer)| of_peer(name, peer)));
     let mut warnings = configuration.warnings();
     warnings.extend(ending(&tls));
     if !warnings.is_empty() {
-        let rows = warnings.into_iter().map(|warning| ("warning", warning)).collect();
-        summary.0.push(Table { title: "warnings".to_owned(), rows });
+        let mut table = Table::new("warnings");
+        table.rows("warning", warnings);
+        tables.push(table);
     }
-    Ok(summary)
+    Ok(tables)
 }
 
 struct NoAssociations;
@@ -88,119 +69,85 @@ fn ending(tls: &N32Tls) -> Vec<String> {
     soon.collect()
 }
 
-/// Tables of rows.
-struct Summary(Vec<Table>);
-
-struct Table {
-    title: String,
-    rows: Vec<(&'static str, String)>,
+fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
+    let (local, listen, sbi) = (&configuration.local, &configuration.listen, &configuration.sbi);
+    let mut table = Table::new(format!("{} for {}", local.fqdn, local.plmns));
+    let own = tls.ages().into_iter().find(|age| age.anchor.is_none());
+    let days = own.map_or(0, |own| own.expires_at.saturating_sub(clock::unix().as_secs()) / 86_400);
+    table.row("shows", format_args!("{}, {days} days left", local.certificate.display()));
+    match listen.is_shared() {
+        true => table.row("N32-c and N32-f", &listen.n32c),
+        false => {
+            table.row("N32-c", &listen.n32c);
+            table.row("N32-f", &listen.n32f);
+        }
+    }
+    let sbi_way = match (&sbi.certificate, &sbi.ca) {
+        (None, _) => "plaintext HTTP/2 and HTTP/1.1",
+        (Some(_), Some(_)) if sbi.client_certificates != Some(false) => "TLS, certificates of both",
+        (Some(_), _) => "TLS",
+    };
+    table.row("own functions", format_args!("{}, {sbi_way}", listen.sbi));
+    let targets = match &sbi.allowed_targets {
+        None => format!("the domains of {}", local.plmns),
+        Some(targets) => joined(targets.iter()),
+    };
+    table.row("peers reach", targets);
+    if !sbi.target_prefixes.is_empty() {
+        table.row("with prefixes", joined(sbi.target_prefixes.iter()));
+    }
+    if let Some(domain) = &sbi.telescopic_domain {
+        table.row("telescopic names", format_args!("*.{domain}"));
+    }
+    let tickets = &configuration.tickets;
+    let place = match (&tickets.state, &tickets.fleet) {
+        (_, Some(fleet)) => format!("etcd at {}", fleet.etcd.endpoints.join(", ")),
+        (Some(state), None) => format!("in {}", state.display()),
+        (None, None) => "in memory: a restart costs each peer a full handshake".to_owned(),
+    };
+    table.row("ticket keys", place);
+    let admin = configuration.process.admin.as_ref().map(ToString::to_string);
+    table.row("metrics, health, peers", admin.as_deref().unwrap_or("nowhere: no `admin`"));
+    table
 }
 
-impl Table {
-    fn row(&mut self, key: &'static str, value: impl Display) {
-        self.rows.push((key, value.to_string()));
+fn of_peer(name: &str, peer: &Peer) -> Table {
+    let mut table = Table::new(format!("[peer.{name}] {}", peer.fqdn));
+    table.row("networks", format_args!("{}, by [trust.{}]", peer.plmns, peer.anchor));
+    let place = match &peer.srv {
+        Some(srv) => format!("SRV {srv}"),
+        None => joined(peer.address.iter()),
+    };
+    let begins = match (peer.initiate, place.is_empty()) {
+        (true, _) => format!("this SEPP, at {place}"),
+        (false, true) => "the peer".to_owned(),
+        (false, false) => format!("the peer, or this SEPP when it is asked to, at {place}"),
+    };
+    table.row("begins", begins);
+    if !peer.pins.is_empty() {
+        table.row("shows", format_args!("one of {} pinned certificates", peer.pins.len()));
     }
-}
-
-impl Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for table in &self.0 {
-            writeln!(f, "\n{}", table.title)?;
-            let width = table.rows.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
-            for (key, value) in &table.rows {
-                writeln!(f, "  {key:<width$}  {value}")?;
-            }
-        }
-        Ok(())
+    table.row("comes back", reconnection(peer));
+    let apis = &peer.guard.apis;
+    let apis = match *apis == PeerGuard::default().apis {
+        true => "the services of roaming".to_owned(),
+        false => joined(apis.iter()),
+    };
+    table.row("may ask", apis);
+    let rate = &peer.guard.rate;
+    let rates = [
+        (rate.requests, "requests"),
+        (rate.requests_per_service, "requests of one service"),
+        (rate.new_connections, "new connections"),
+    ];
+    let rates: Vec<_> = rates
+        .into_iter()
+        .filter_map(|(count, what)| count.map(|count| format!("{count} {what}")))
+        .collect();
+    if !rates.is_empty() {
+        table.row("in a second", rates.join(", "));
     }
-}
-
-impl Summary {
-    fn of_this(&mut self, configuration: &Configuration, tls: &N32Tls) {
-        let (local, listen, sbi) =
-            (&configuration.local, &configuration.listen, &configuration.sbi);
-        let mut table =
-            Table { title: format!("{} for {}", local.fqdn, local.plmns), rows: Vec::new() };
-        let own = tls.ages().into_iter().find(|age| age.anchor.is_none());
-        let days =
-            own.map_or(0, |own| own.expires_at.saturating_sub(clock::unix().as_secs()) / 86_400);
-        table.row("shows", format_args!("{}, {days} days left", local.certificate.display()));
-        match listen.is_shared() {
-            true => table.row("N32-c and N32-f", &listen.n32c),
-            false => {
-                table.row("N32-c", &listen.n32c);
-                table.row("N32-f", &listen.n32f);
-            }
-        }
-        let sbi_way = match (&sbi.certificate, &sbi.ca) {
-            (None, _) => "plaintext HTTP/2 and HTTP/1.1",
-            (Some(_), Some(_)) if sbi.client_certificates != Some(false) => {
-                "TLS, certificates of both"
-            }
-            (Some(_), _) => "TLS",
-        };
-        table.row("own functions", format_args!("{}, {sbi_way}", listen.sbi));
-        let targets = match &sbi.allowed_targets {
-            None => format!("the domains of {}", local.plmns),
-            Some(targets) => joined(targets.iter()),
-        };
-        table.row("peers reach", targets);
-        if !sbi.target_prefixes.is_empty() {
-            table.row("with prefixes", joined(sbi.target_prefixes.iter()));
-        }
-        if let Some(domain) = &sbi.telescopic_domain {
-            table.row("telescopic names", format_args!("*.{domain}"));
-        }
-        let tickets = &configuration.tickets;
-        let place = match (&tickets.state, &tickets.fleet) {
-            (_, Some(fleet)) => format!("etcd at {}", fleet.etcd.endpoints.join(", ")),
-            (Some(state), None) => format!("in {}", state.display()),
-            (None, None) => "in memory: a restart costs each peer a full handshake".to_owned(),
-        };
-        table.row("ticket keys", place);
-        let admin = configuration.process.admin.as_ref().map(ToString::to_string);
-        table.row("metrics, health, peers", admin.as_deref().unwrap_or("nowhere: no `admin`"));
-        self.0.push(table);
-    }
-
-    fn of_peer(&mut self, name: &str, peer: &Peer) {
-        let mut table = Table { title: format!("[peer.{name}] {}", peer.fqdn), rows: Vec::new() };
-        table.row("networks", format_args!("{}, by [trust.{}]", peer.plmns, peer.anchor));
-        let place = match &peer.srv {
-            Some(srv) => format!("SRV {srv}"),
-            None => joined(peer.address.iter()),
-        };
-        let begins = match (peer.initiate, place.is_empty()) {
-            (true, _) => format!("this SEPP, at {place}"),
-            (false, true) => "the peer".to_owned(),
-            (false, false) => format!("the peer, or this SEPP when it is asked to, at {place}"),
-        };
-        table.row("begins", begins);
-        if !peer.pins.is_empty() {
-            table.row("shows", format_args!("one of {} pinned certificates", peer.pins.len()));
-        }
-        table.row("comes back", reconnection(peer));
-        let apis = &peer.guard.apis;
-        let apis = match *apis == PeerGuard::default().apis {
-            true => "the services of roaming".to_owned(),
-            false => joined(apis.iter()),
-        };
-        table.row("may ask", apis);
-        let rate = &peer.guard.rate;
-        let rates = [
-            (rate.requests, "requests"),
-            (rate.requests_per_service, "requests of one service"),
-            (rate.new_connections, "new connections"),
-        ];
-        let rates: Vec<_> = rates
-            .into_iter()
-            .filter_map(|(count, what)| count.map(|count| format!("{count} {what}")))
-            .collect();
-        if !rates.is_empty() {
-            table.row("in a second", rates.join(", "));
-        }
-        self.0.push(table);
-    }
+    table
 }
 
 fn reconnection(peer: &Peer) -> String {
@@ -223,10 +170,6 @@ fn reconnection(peer: &Peer) -> String {
         ways.push(format!("sent once more: {}", joined(it.repeatable.iter())));
     }
     ways.join("; ")
-}
-
-fn joined(values: impl Iterator<Item = impl Display>) -> String {
-    values.map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 impl Display for ApiRule {

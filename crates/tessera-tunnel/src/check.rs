@@ -1,12 +1,13 @@
 //! `tessera tunnel check`: everything that `run` would find wrong, without listening.
 
-use std::fmt::{self, Display, Write as _};
-use std::io::{self, ErrorKind, Write as _};
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
+use tessera_proxy::check::{self, Table, in_words};
+use tessera_proxy::stores::Stores;
 
 use crate::certificates::{self, CertificateEnd};
 use crate::config::{
@@ -16,7 +17,6 @@ use crate::config::{
 use crate::load::Source;
 use crate::metrics::Role;
 use crate::{client, tls, warnings};
-use tessera_proxy::stores::Stores;
 
 /// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
 /// would do.
@@ -26,15 +26,7 @@ use tessera_proxy::stores::Stores;
 /// # Errors
 /// If it could not run.
 pub fn check(path: &Path) -> Result<(), ProgramError> {
-    let text = summary(path)?;
-    let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // Whoever has seen enough needs no word about it.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(ProgramError::failed("standard output", error))
-        }
-        _ => Ok(()),
-    }
+    check::print(&summary(path)?)
 }
 
 /// What [`check`] writes.
@@ -43,64 +35,20 @@ pub fn check(path: &Path) -> Result<(), ProgramError> {
 /// If the file could not run.
 pub fn summary(path: &Path) -> Result<String, ProgramError> {
     let loaded = Source::File(path.to_owned()).load()?;
-    let shown = Checked::of(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
-    Ok(format!("{} can run.\n{shown}", path.display()))
+    let tables = tables(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
+    Ok(check::text(path, &tables))
 }
 
-/// What tunnels would do, as rows.
-struct Checked(Vec<Table>);
-
-/// One section.
-struct Table {
-    title: String,
-    rows: Vec<(&'static str, String)>,
-}
-
-impl Table {
-    fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), rows: Vec::new() }
+/// What tunnels would do, by all their files.
+fn tables(tunnels: &Tunnels) -> Result<Vec<Table>, ProgramError> {
+    let mut tables = vec![of_process(&tunnels.process)];
+    for (name, section) in &tunnels.server {
+        tables.push(of_server(name, section)?);
     }
-
-    fn row(&mut self, key: &'static str, value: impl Display) {
-        self.rows.push((key, value.to_string()));
+    for (name, section) in &tunnels.client {
+        tables.push(of_client(name, section)?);
     }
-
-    fn warnings(&mut self, warnings: impl IntoIterator<Item = String>) {
-        warnings.into_iter().for_each(|warning| self.row("warning", warning));
-    }
-
-    fn row_if(&mut self, key: &'static str, value: Option<impl Display>) {
-        if let Some(value) = value {
-            self.row(key, value);
-        }
-    }
-}
-
-impl Display for Checked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for table in &self.0 {
-            writeln!(f, "\n{}", table.title)?;
-            let width = table.rows.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
-            for (key, value) in &table.rows {
-                writeln!(f, "  {key:<width$}  {value}")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Checked {
-    /// Loads all files.
-    fn of(tunnels: &Tunnels) -> Result<Self, ProgramError> {
-        let mut tables = vec![of_process(&tunnels.process)];
-        for (name, section) in &tunnels.server {
-            tables.push(of_server(name, section)?);
-        }
-        for (name, section) in &tunnels.client {
-            tables.push(of_client(name, section)?);
-        }
-        Ok(Self(tables))
-    }
+    Ok(tables)
 }
 
 fn of_process(process: &Process) -> Table {
@@ -108,21 +56,12 @@ fn of_process(process: &Process) -> Table {
     let admin = process.admin.as_ref().map(ToString::to_string);
     table.row("metrics and health", admin.as_deref().unwrap_or("nowhere: no `admin`"));
     table.row("drain", in_words(process.drain));
-    table.row_if("warning", warnings::of_process(process));
+    table.rows("warning", warnings::of_process(process));
     table
 }
 
 fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError> {
-    Stores::check(&section.stores(&format!("server.{name}")))?;
-    // A state belongs to the process that runs: keys that are in memory are as good to check with.
-    let alone = ServerSection {
-        state: None,
-        state_key: None,
-        state_witness: None,
-        fleet: None,
-        ..section.clone()
-    };
-    let (stores, _) = Stores::open(&alone.stores(&format!("server.{name}")))?;
+    let stores = Stores::check(&section.stores(&format!("server.{name}")))?;
     let config = tls::server(name, section, &stores)?;
     let mut table = Table::new(format!("[server.{name}]"));
     table.row("listens at", &section.listen);
@@ -155,14 +94,14 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     }
     table.row("limits", places);
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
-    table.warnings(warnings::of_server(name, section));
+    table.rows("warning", warnings::of_server(name, section));
     let ends = certificates::of_section(
         Role::Server,
         name,
         section.certificate.as_deref(),
         &section.peers,
     );
-    table.warnings(ends.iter().filter_map(CertificateEnd::warning));
+    table.rows("warning", ends.iter().filter_map(CertificateEnd::warning));
     Ok(table)
 }
 
@@ -195,14 +134,14 @@ fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError>
     let sessions = section.sessions.as_deref().map(Path::display);
     let sessions = sessions.map_or("in memory".to_owned(), |it| format!("in {it}"));
     table.row("sessions", sessions);
-    table.row_if("spare", (section.spare > 0).then(|| format!("{} connections", section.spare)));
+    table.rows("spare", (section.spare > 0).then(|| format!("{} connections", section.spare)));
     if section.tcp_fast_open {
         table.row("TCP Fast Open", "first flights go in the SYN, with a cookie that links them");
     }
     let limits = &section.limits;
     table.row("limits", places(limits.connections, limits.connections_per_address));
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
-    table.warnings(warnings);
+    table.rows("warning", warnings);
     Ok(table)
 }
 
@@ -271,25 +210,4 @@ fn places(connections: usize, per_address: Option<usize>) -> String {
 fn times(handshake: Duration, connect: Duration, idle: Duration, write: Duration) -> String {
     let [handshake, connect, idle, write] = [handshake, connect, idle, write].map(in_words);
     format!("handshake {handshake}, connect {connect}, idle {idle}, write {write}")
-}
-
-/// With the largest unit that fits.
-fn in_words(time: Duration) -> String {
-    let millis = time.as_millis();
-    [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s")]
-        .into_iter()
-        .find(|(unit, _)| millis > 0 && millis.is_multiple_of(*unit))
-        .map_or_else(|| format!("{millis}ms"), |(unit, name)| format!("{}{name}", millis / unit))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_shown_with_their_largest_unit() {
-        for (millis, text) in [(0, "0ms"), (500, "500ms"), (90_000, "90s"), (43_200_000, "12h")] {
-            assert_eq!(in_words(Duration::from_millis(millis)), text);
-        }
-    }
 }

@@ -93,16 +93,18 @@ impl Stores {
         Ok((stores, found))
     }
 
-    /// Reads the keys and files that the stores of a section need, and opens nothing.
+    /// Reads the keys and files that the stores of a section need, and opens nothing: a process that runs has its state.
+    /// The stores are in memory, and as good to check the rest with.
     ///
     /// # Errors
     /// If one of them can't be as it is.
-    pub fn check(section: &StoresSection<'_>) -> Result<(), ProgramError> {
+    pub fn check(section: &StoresSection<'_>) -> Result<Self, ProgramError> {
         if let Some(directory) = section.state {
             let setting = &format!("[{}] state-key", section.name);
             state::check(directory, setting, section.state_key)?;
         }
-        section.fleet.map_or(Ok(()), |fleet| FleetStores::check(section.name, fleet))
+        section.fleet.map_or(Ok(()), |fleet| FleetStores::check(section.name, fleet))?;
+        Ok(Self::in_memory())
     }
 
     fn in_memory() -> Self {
