@@ -10,6 +10,7 @@
 //! | [`pump`] | carries bytes between two streams, both ways |
 //! | [`proxy_protocol`] | says whom a connection is forwarded for: the header of HAProxy's PROXY protocol, version 2 |
 //! | [`certificates`] | when certificates end, and warnings in time |
+//! | [`changes`] | what of a configuration that is loaded again waits for a restart |
 //! | [`check`] | what `check` prints: a table for each section |
 //! | [`config`] | a configuration from a TOML file, and errors that say the line and the nearest key |
 //! | [`admin`] | metrics, and whether the process is well, over HTTP |
@@ -28,6 +29,7 @@
 pub mod address;
 pub mod admin;
 pub mod certificates;
+pub mod changes;
 pub mod check;
 pub mod config;
 pub mod confine;

@@ -77,9 +77,7 @@ impl Running for RunningProcess {
         let mut configuration = self.configuration.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = changes::keep(&configuration, &mut loaded.tunnels);
         let changed = tunnels.reload(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
-        for key in waiting {
-            tracing::warn!("{key} has changed in the configuration, and waits for a restart");
-        }
+        waiting.warn();
         for (role, name, changes) in changed {
             tracing::info!(
                 tunnel = name,

@@ -39,3 +39,5 @@ impl Process {
         self.drain.saturating_sub(self.farewell())
     }
 }
+
+tessera_proxy::lasting!(Process: admin, log, drain, threads);

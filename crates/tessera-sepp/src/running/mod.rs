@@ -179,9 +179,7 @@ impl RunningSepp {
         for warning in configuration.warnings() {
             tracing::warn!("{warning}");
         }
-        for key in waiting {
-            tracing::warn!("{key} has changed in the configuration, and waits for a restart");
-        }
+        waiting.warn();
         let changed: Vec<_> = changed.iter().map(|peer| peer.as_str()).collect();
         tracing::info!(peers_changed = changed.join(" "), "reloaded");
         let configuration = Arc::new(loaded.configuration);

@@ -90,3 +90,6 @@ impl ClientSection {
         }
     }
 }
+
+tessera_proxy::lasting!(ClientSection:
+    listen, connect, server_name, sessions, sessions_key, spare, tcp_fast_open, limits);

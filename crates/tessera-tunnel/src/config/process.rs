@@ -24,3 +24,5 @@ impl Default for Process {
         Self { admin: None, log: None, drain: Duration::from_secs(30) }
     }
 }
+
+tessera_proxy::lasting!(Process: admin, log, drain);

@@ -108,3 +108,7 @@ impl ServerSection {
         }
     }
 }
+
+// A process may connect to no other port than that of `forward`.
+tessera_proxy::lasting!(ServerSection:
+    listen, forward, state, state_key, state_witness, tcp_fast_open, limits, fleet);

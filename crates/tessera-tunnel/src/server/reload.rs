@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tessera_kit::ProgramError;
 use tessera_kit::live::{self, Changes, LiveConfig};
+use tessera_proxy::changes::Lasting as _;
 use tessera_tokio::Acceptor;
 
 use super::{ServerEnd, Settings};
@@ -62,7 +63,9 @@ impl ServerEnd {
 
     fn load(&self, section: ServerSection) -> Result<Prepared<'_>, ProgramError> {
         let shared = &self.shared;
-        if let Some(key) = needs_restart(&shared.settings().section, &section) {
+        let kept = shared.settings().section.keep(&mut section.clone());
+        // An end by itself can go to another backend.
+        if let Some(key) = kept.iter().find(|key| *key != "forward") {
             return Err(ProgramError::settings(format!(
                 "[server.{}] {key} has changed: that needs a restart, and the rest was not loaded either",
                 shared.name
@@ -88,20 +91,6 @@ impl Prepared<'_> {
         shared.reloads.send_replace(());
         changes
     }
-}
-
-/// A key that has changed, and is looked at once, at the start.
-fn needs_restart(now: &ServerSection, next: &ServerSection) -> Option<&'static str> {
-    let changed = [
-        ("listen", now.listen != next.listen),
-        ("tcp-fast-open", now.tcp_fast_open != next.tcp_fast_open),
-        ("state", now.state != next.state),
-        ("state-key", now.state_key != next.state_key),
-        ("state-witness", now.state_witness != next.state_witness),
-        ("limits", now.limits != next.limits),
-        ("fleet", now.fleet != next.fleet),
-    ];
-    changed.iter().find(|(_, changed)| *changed).map(|(key, _)| *key)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
