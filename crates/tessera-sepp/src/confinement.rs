@@ -17,31 +17,15 @@ pub(crate) fn of(configuration: &Configuration, file: &Path) -> Confinement {
     let addresses = [&listen.sbi, &listen.n32c, &listen.n32f];
     let admin = configuration.process.admin.iter();
     addresses.into_iter().chain(admin).for_each(|address| needs.listen(address));
-    let local = &configuration.local;
-    needs.file(Some(&local.certificate));
-    let sbi = &configuration.sbi;
-    let files = [&local.key, &local.ocsp, &sbi.certificate, &sbi.key, &sbi.ca];
-    files.into_iter().for_each(|path| needs.file(path.as_deref()));
+    let (local, sbi) = (&configuration.local, &configuration.sbi);
+    needs.files([&local.certificate]);
+    needs.files(
+        [&local.key, &local.ocsp, &sbi.certificate, &sbi.key, &sbi.ca].into_iter().flatten(),
+    );
     for anchor in configuration.trust.values() {
-        needs.file(Some(&anchor.roots));
-        anchor.crl.iter().for_each(|path| needs.file(Some(path)));
+        needs.files([&anchor.roots].into_iter().chain(&anchor.crl));
     }
     configuration.guard.hidden_names_key.iter().for_each(|source| needs.key(source));
-    let tickets = &configuration.tickets;
-    if let Some(directory) = &tickets.state {
-        let witness = tickets.state_witness.as_deref();
-        needs.state(directory, tickets.state_key.as_ref(), witness);
-    }
-    if let Some(fleet) = &tickets.fleet {
-        let etcd = &fleet.etcd;
-        let files = [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys];
-        files.into_iter().for_each(|path| needs.file(path.as_deref()));
-        needs.key(&fleet.ring_key);
-        if let Some(sites) = &fleet.sites {
-            needs.listen(&sites.listen);
-            let files = [Some(sites.ca.as_path()), Some(&sites.certificate), sites.key.as_deref()];
-            files.into_iter().for_each(|path| needs.file(path));
-        }
-    }
+    needs.stores(&configuration.tickets.stores());
     needs.confinement()
 }

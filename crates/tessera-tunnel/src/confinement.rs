@@ -1,11 +1,11 @@
 //! What a process with these tunnels still needs of the machine.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tessera_proxy::confine::{Confinement, Needs};
 
-use crate::config::{Anchors, ClientSection, Fleet, Peers, ServerSection, Tunnels};
+use crate::config::{Anchors, ClientSection, Peers, ServerSection, Tunnels};
 
 /// The directories of all files that the configuration names, where they can be replaced and loaded again; the
 /// directories that are written to; the ports.
@@ -21,48 +21,18 @@ pub(crate) fn of(tunnels: &Tunnels, file: Option<&Path>) -> Confinement {
 fn of_server(needs: &mut Needs, section: &ServerSection) {
     needs.listen(&section.listen);
     needs.dial(&section.forward);
-    needs.file(section.certificate.as_deref());
-    needs.file(section.key.as_deref());
+    needs.files(section.certificate.iter().chain(&section.key));
     of_peers(needs, &section.peers);
-    if let Some(directory) = &section.state {
-        let witness = section.state_witness.as_deref();
-        needs.state(directory, section.state_key.as_ref(), witness);
-    }
-    if let Some(fleet) = &section.fleet {
-        of_fleet(needs, fleet);
-    }
+    needs.stores(&section.stores(""));
 }
 
 fn of_client(needs: &mut Needs, section: &ClientSection) {
     needs.listen(&section.listen);
     needs.dial(&section.connect);
-    needs.file(section.certificate.as_deref());
-    needs.file(section.key.as_deref());
+    needs.files(section.certificate.iter().chain(&section.key));
     of_peers(needs, &section.peers);
-    if let Some(directory) = &section.sessions {
-        needs.directory(directory);
-    }
+    section.sessions.iter().for_each(|directory| needs.directory(directory));
     section.sessions_key.iter().for_each(|source| needs.key(source));
-}
-
-fn of_fleet(needs: &mut Needs, fleet: &Fleet) {
-    let etcd = &fleet.etcd;
-    let files = [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys];
-    files.into_iter().for_each(|path| needs.file(path.as_deref()));
-    needs.key(&fleet.ring_key);
-    for endpoint in &etcd.endpoints {
-        match endpoint.parse() {
-            Ok(address) => needs.dial(&address),
-            // What it is, etcd's client knows; so all ports are left to it.
-            Err(_) => needs.all_ports(),
-        }
-    }
-    if let Some(sites) = &fleet.sites {
-        needs.listen(&sites.listen);
-        let files = [Some(&sites.ca), Some(&sites.certificate), sites.key.as_ref()];
-        files.into_iter().for_each(|path| needs.file(path.map(PathBuf::as_path)));
-        sites.others.iter().for_each(|other| needs.dial(&other.address));
-    }
 }
 
 fn of_peers(needs: &mut Needs, peers: &Peers) {
@@ -80,8 +50,7 @@ fn of_peers(needs: &mut Needs, peers: &Peers) {
         }
         None => (),
     }
-    let files = peers.crl.iter().chain(&peers.public_keys).chain(&peers.psk_file);
-    files.for_each(|path| needs.file(Some(path)));
+    needs.files(peers.crl.iter().chain(&peers.public_keys).chain(&peers.psk_file));
 }
 
 #[cfg(test)]

@@ -5,10 +5,14 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf, absolute};
 
-use tessera_kit::{KeySource, ProgramError, volatile};
+#[cfg(feature = "stores")]
+use tessera_kit::volatile;
+use tessera_kit::{KeySource, ProgramError};
 
 use super::{Confinement, TcpPorts};
 use crate::address::{DialAddress, ListenAddress};
+#[cfg(feature = "stores")]
+use crate::stores::{Fleet, StoresSection};
 
 /// Gathers a [`Confinement`]: the directories of all files, where they can be replaced and loaded again; the
 /// directories that are written to; the ports.
@@ -83,17 +87,47 @@ impl Needs {
         self.confinement.write.extend(there.filter(|path| path.exists()).take(1));
     }
 
-    /// A directory with a state, where its key is (`None` is the runtime directory), and that of its witness.
-    pub fn state(&mut self, directory: &Path, key: Option<&KeySource>, witness: Option<&Path>) {
-        self.directory(directory);
-        witness.into_iter().for_each(|directory| self.directory(directory));
-        match key {
-            Some(source) => self.key(source),
-            None => {
-                if let Some(directory) = volatile::memory_directory("tessera") {
-                    self.directory(&directory.path);
+    /// Files that may be replaced by others of their names.
+    pub fn files<'p>(&mut self, paths: impl IntoIterator<Item = &'p PathBuf>) {
+        paths.into_iter().for_each(|path| self.file(Some(path)));
+    }
+
+    /// What a section says of stores: a state with its key and its witness, and a fleet.
+    #[cfg(feature = "stores")]
+    pub fn stores(&mut self, stores: &StoresSection<'_>) {
+        if let Some(directory) = stores.state {
+            self.directory(directory);
+            stores.state_witness.into_iter().for_each(|directory| self.directory(directory));
+            match stores.state_key {
+                Some(source) => self.key(source),
+                // The runtime directory has it.
+                None => {
+                    let directory = volatile::memory_directory("tessera");
+                    directory.iter().for_each(|directory| self.directory(&directory.path));
                 }
             }
+        }
+        stores.fleet.into_iter().for_each(|fleet| self.fleet(fleet));
+    }
+
+    #[cfg(feature = "stores")]
+    fn fleet(&mut self, fleet: &Fleet) {
+        let etcd = &fleet.etcd;
+        self.files(
+            [&etcd.ca, &etcd.certificate, &etcd.key, &fleet.epoch_keys].into_iter().flatten(),
+        );
+        self.key(&fleet.ring_key);
+        for endpoint in &etcd.endpoints {
+            match endpoint.parse() {
+                Ok(address) => self.dial(&address),
+                // What it is, etcd's client knows; so all ports are left to it.
+                Err(_) => self.all_ports(),
+            }
+        }
+        if let Some(sites) = &fleet.sites {
+            self.listen(&sites.listen);
+            self.files([&sites.ca, &sites.certificate].into_iter().chain(&sites.key));
+            sites.others.iter().for_each(|other| self.dial(&other.address));
         }
     }
 
