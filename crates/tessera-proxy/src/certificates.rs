@@ -3,6 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Unit;
+use tessera_kit::clock;
+
+use crate::admin::{Labels, Metrics};
 use crate::logging::tracing;
 
 /// How often their owner looks at them.
@@ -17,11 +23,70 @@ pub fn days_left(expires_at: u64, unix: u64) -> u64 {
     expires_at.saturating_sub(unix).div_ceil(86_400)
 }
 
-/// What there is to say of a certificate that ends within a month or has ended.
-#[must_use]
-pub fn warning(whose: &str, expires_at: u64, unix: u64) -> Option<String> {
-    let days = days_left(expires_at, unix);
-    DAYS.iter().any(|step| days <= *step).then(|| sentence(whose, days))
+crate::label! {
+    /// Whose certificate it is.
+    CertificateKind: "cert" {
+        /// The own one, with its chain.
+        Own = "own",
+        /// That which the peer showed last.
+        Leaf = "leaf",
+        /// The root by which peers are judged that ends first.
+        Root = "root",
+    }
+}
+
+/// When a certificate ends: of several in a file the first that does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateEnd {
+    /// As warnings name it, which tells certificates apart.
+    pub whose: String,
+    /// In seconds since the Unix epoch.
+    pub expires_at: u64,
+    /// The series that expose it.
+    pub series: Vec<Labels>,
+}
+
+impl CertificateEnd {
+    /// What there is to say of one that ends within a month or has ended.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        self.warning_at(clock::unix().as_secs())
+    }
+
+    fn warning_at(&self, unix: u64) -> Option<String> {
+        let days = days_left(self.expires_at, unix);
+        DAYS.iter().any(|step| days <= *step).then(|| sentence(&self.whose, days))
+    }
+}
+
+/// `PREFIX_cert_not_after_seconds`: when certificates end.
+#[derive(Debug, Clone)]
+pub struct CertificateGauges(Family<Labels, Gauge>);
+
+impl CertificateGauges {
+    /// Registers them: once in a process. The prefix has its `_`.
+    pub fn register(metrics: &Metrics, prefix: &str) -> Self {
+        let (name, family) =
+            (format!("{prefix}cert_not_after"), Family::<Labels, Gauge>::default());
+        let help = "When certificates end, since the Unix epoch";
+        metrics.register_with_unit(&name, help, Unit::Seconds, family.clone());
+        Self(family)
+    }
+
+    /// Exposes these. The series of `before` that are not among theirs are not exposed any more.
+    pub fn replace(&self, before: &[CertificateEnd], now: &[CertificateEnd]) {
+        for series in before.iter().flat_map(|end| &end.series) {
+            if now.iter().all(|end| !end.series.contains(series)) {
+                self.0.remove(series);
+            }
+        }
+        for end in now {
+            let expires_at = i64::try_from(end.expires_at).unwrap_or(i64::MAX);
+            for series in &end.series {
+                self.0.get_or_create_owned(series).set(expires_at);
+            }
+        }
+    }
 }
 
 fn sentence(whose: &str, days: u64) -> String {
@@ -40,9 +105,11 @@ pub struct ExpiryWarnings {
 }
 
 impl ExpiryWarnings {
-    /// Warns in the log, if it is time to. `whose` tells certificates apart.
-    pub fn look(&mut self, whose: &str, expires_at: u64, unix: u64) {
-        if let Some(days) = self.due(whose, expires_at, unix) {
+    /// Warns in the log of those for which it is time to.
+    pub fn look(&mut self, ends: &[CertificateEnd]) {
+        let unix = clock::unix().as_secs();
+        for CertificateEnd { whose, expires_at, .. } in ends {
+            let Some(days) = self.due(whose, *expires_at, unix) else { continue };
             let what = sentence(whose, days);
             match days {
                 0 => tracing::error!(not_after = expires_at, "{what}"),
@@ -86,7 +153,10 @@ mod tests {
 
     #[test]
     fn a_check_warns_within_a_month() {
-        let at = |expires_at| warning("it", expires_at, 100 * DAY);
+        let at = |expires_at| {
+            let end = CertificateEnd { whose: "it".to_owned(), expires_at, series: Vec::new() };
+            end.warning_at(100 * DAY)
+        };
         assert_eq!(at(130 * DAY + 1), None);
         assert_eq!(at(130 * DAY).as_deref(), Some("it ends within 30 days"));
         assert_eq!(at(101 * DAY).as_deref(), Some("it ends within a day"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera_kit::{ProgramError, clock};
-use tessera_proxy::certificates;
+use tessera_proxy::certificates::CertificateEnd;
 use tessera_proxy::check::{self, Table, joined};
 use tessera_proxy::stores::Stores;
 
@@ -13,7 +13,7 @@ use crate::config::{ApiRule, Configuration, EarlyData, Peer, PeerGuard};
 use crate::identity::{AssociationId, AssociationsOf, CertificateIdentity};
 use crate::load::Loaded;
 use crate::names::Fqdn;
-use crate::running::{guard, random_key};
+use crate::running::{certificates, guard, random_key};
 use crate::sbi;
 use crate::tls::N32Tls;
 
@@ -40,7 +40,8 @@ fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
     let mut tables = vec![of_this(configuration, &tls)];
     tables.extend(configuration.peer.iter().map(|(name, peer)| of_peer(name, peer)));
     let mut warnings = configuration.warnings();
-    warnings.extend(ending(&tls));
+    let ends = certificates::of_files(configuration, tls.ages());
+    warnings.extend(ends.iter().filter_map(CertificateEnd::warning));
     if !warnings.is_empty() {
         let mut table = Table::new("warnings");
         table.rows("warning", warnings);
@@ -55,18 +56,6 @@ impl AssociationsOf for NoAssociations {
     fn established(&self, _: &Fqdn) -> Option<(AssociationId, CertificateIdentity)> {
         None
     }
-}
-
-/// Certificates that end within a month.
-fn ending(tls: &N32Tls) -> Vec<String> {
-    let now = clock::unix().as_secs();
-    let soon = tls.ages().into_iter().filter_map(|age| {
-        let whose = age.anchor.map_or("this SEPP's certificate".to_owned(), |anchor| {
-            format!("a root of [trust.{anchor}]")
-        });
-        certificates::warning(&whose, age.expires_at, now)
-    });
-    soon.collect()
 }
 
 fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {

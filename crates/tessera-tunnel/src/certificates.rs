@@ -2,35 +2,12 @@
 
 use std::path::Path;
 
-use tessera_kit::{SettingFile, clock, trust};
-use tessera_proxy::certificates::{ExpiryWarnings, LOOK_EVERY, warning};
+use tessera_kit::{SettingFile, trust};
+use tessera_proxy::certificates::{CertificateEnd, CertificateKind, ExpiryWarnings, LOOK_EVERY};
 use tokio::sync::watch;
 
 use crate::config::{Anchors, Peers, Tunnels};
-use crate::metrics::{CertificateKind, Label, Metrics, Role};
-
-/// When a certificate of a section ends: of several in a file the first that does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CertificateEnd {
-    pub(crate) role: Role,
-    /// The name of the section.
-    pub(crate) tunnel: String,
-    pub(crate) kind: CertificateKind,
-    /// In seconds since the Unix epoch.
-    pub(crate) expires_at: u64,
-    whose: String,
-}
-
-impl CertificateEnd {
-    /// What there is to say of it, if it ends soon.
-    pub(crate) fn warning(&self) -> Option<String> {
-        warning(&self.whose, self.expires_at, clock::unix().as_secs())
-    }
-
-    fn key(&self) -> ((&str, Role), CertificateKind) {
-        ((&self.tunnel, self.role), self.kind)
-    }
-}
+use crate::metrics::{Label, Role, labels};
 
 /// Of all sections.
 pub(crate) fn of(tunnels: &Tunnels) -> Vec<CertificateEnd> {
@@ -55,39 +32,25 @@ pub(crate) fn of_section(
         Some(Anchors::File(path)) => Some(path.as_path()),
         Some(Anchors::System) | None => None,
     };
-    let of_file = |kind, key, path: &Path| {
+    let of_file = |kind: CertificateKind, key, path: &Path| {
         let setting = &format!("[{}.{name}] {key}", role.name());
         let expires_at = trust::first_end(SettingFile { setting, path }).ok()??;
         let a_root = if kind == CertificateKind::Root { "a root of " } else { "" };
         let whose = format!("{a_root}{setting} ({})", path.display());
-        Some(CertificateEnd { role, tunnel: name.to_owned(), kind, expires_at, whose })
+        let mut series = labels(name, role);
+        series.push((CertificateKind::KEY, kind.name().to_owned()));
+        Some(CertificateEnd { whose, expires_at, series: vec![series] })
     };
     let own = certificate.and_then(|path| of_file(CertificateKind::Own, "certificate", path));
     let root = ca.and_then(|path| of_file(CertificateKind::Root, "peers.ca", path));
     own.into_iter().chain(root).collect()
 }
 
-/// Exposes when they end. Those of `before` that are not among them are not exposed any more.
-pub(crate) fn expose(metrics: &Metrics, before: &[CertificateEnd], now: &[CertificateEnd]) {
-    for (tunnel, kind) in before.iter().map(CertificateEnd::key) {
-        if now.iter().all(|end| end.key() != (tunnel, kind)) {
-            metrics.certificate(tunnel, kind, None);
-        }
-    }
-    for end in now {
-        let (tunnel, kind) = end.key();
-        metrics.certificate(tunnel, kind, Some(end.expires_at));
-    }
-}
-
 /// Warns of those that end soon, until there are none to look at any more.
 pub(crate) async fn keep_looking(mut ends: watch::Receiver<Vec<CertificateEnd>>) {
     let mut warnings = ExpiryWarnings::default();
     loop {
-        let now = clock::unix().as_secs();
-        for end in ends.borrow_and_update().iter() {
-            warnings.look(&end.whose, end.expires_at, now);
-        }
+        warnings.look(&ends.borrow_and_update());
         tokio::select! {
             changed = ends.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(LOOK_EVERY) => {}

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
+use tessera_proxy::certificates::CertificateEnd;
 use tessera_proxy::check::{self, Table, in_words};
 use tessera_proxy::stores::Stores;
 
-use crate::certificates::{self, CertificateEnd};
+use crate::certificates;
 use crate::config::{
     Anchors, ClientSection, Early, EarlyKeyExchange, FleetVault, KeySource, Peers, Process,
     ServerSection, Tunnels,

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_kit::live::Changes;
+use tessera_proxy::certificates::CertificateEnd;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::certificates::{self, CertificateEnd};
+use crate::certificates;
 use crate::client::{self, ClientEnd, PreparedClient};
 use crate::config::{ListenAddress, Tunnels};
 use crate::metrics::{Label, Metrics, ReloadResult, Role};
@@ -101,7 +102,7 @@ impl RunningTunnels {
         metrics: Metrics,
         certificates: Vec<CertificateEnd>,
     ) -> Self {
-        certificates::expose(&metrics, &[], &certificates);
+        metrics.certificates.replace(&[], &certificates);
         let (certificates, ends) = watch::channel(certificates);
         tokio::spawn(certificates::keep_looking(ends));
         let (ending, asked) = watch::channel(false);
@@ -163,7 +164,7 @@ impl RunningTunnels {
             Prepared::Client(ready) => (role, name, ready.exchange()),
         };
         let changes = prepared.into_iter().map(exchange).collect();
-        certificates::expose(&self.metrics, &self.certificates.borrow(), &certificates);
+        self.metrics.certificates.replace(&self.certificates.borrow(), &certificates);
         self.certificates.send_replace(certificates);
         Ok(changes)
     }

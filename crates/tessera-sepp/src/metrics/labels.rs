@@ -76,18 +76,6 @@ label! {
     }
 }
 
-label! {
-    /// Whose certificate.
-    Certificate: "cert" {
-        /// The own one on N32.
-        Own = "own",
-        /// That which the peer showed last.
-        Leaf = "leaf",
-        /// That root of its anchor which ends first.
-        Root = "root",
-    }
-}
-
 impl Label for Mode {
     const KEY: &'static str = "mode";
     const ALL: &'static [Self] = &[

@@ -17,12 +17,11 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::registry::Unit;
 use tessera_proxy::admin::{self, Counters, Label, Labelled, Labels};
+use tessera_proxy::certificates::{CertificateEnd, CertificateGauges};
 use tessera_proxy::gate::{Gate, Gates};
 
 use self::durations::Durations;
-pub use self::labels::{
-    Certificate, Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult,
-};
+pub use self::labels::{Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult};
 use self::requests::Requests;
 pub(crate) use self::vault::CountedVault;
 use self::vault::Entries;
@@ -48,7 +47,7 @@ use crate::reconnection::Mode;
 /// | `sepp_policy_rejects_total` | `peer`, `rule` | messages that were refused |
 /// | `sepp_policy_logged_total` | `peer`, `rule` | messages that a rule would have refused, and only logged |
 /// | `sepp_ratelimited_total` | `peer` | requests and connections beyond a rate |
-/// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`Certificate`] | when a certificate ends, in seconds since the Unix epoch |
+/// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`CertificateKind`](tessera_proxy::certificates::CertificateKind) | when a certificate ends, in seconds since the Unix epoch |
 /// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; it is there if `[nrf]` is |
 /// | `sepp_reload_total` | `result`: [`ReloadResult`] | reloads |
 /// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed at once |
@@ -73,7 +72,7 @@ struct Inner {
     rejects: Counters,
     logged: Counters,
     rate_limited: Counters,
-    not_after: Family<Labels, Gauge<i64>>,
+    certificates: CertificateGauges,
     nrf: Family<Labels, Gauge>,
     reloads: Labelled<ReloadResult>,
     gates: Gates,
@@ -110,10 +109,6 @@ impl Metrics {
         );
         let of_modes = durations("tls_handshake", "Duration of TLS handshakes on N32");
         let of_directions = durations("n32f", "Duration of requests on N32-f");
-        let not_after = Family::<Labels, Gauge>::default();
-        let help = "When certificates end, since the Unix epoch";
-        let unit = Unit::Seconds;
-        registry.register_with_unit("sepp_cert_not_after", help, unit, not_after.clone());
         let by_mode = |mode: &Mode| vec![(Mode::KEY, mode.name().to_owned())];
         let unknown = of_peer("");
         Self(Arc::new(Inner {
@@ -153,7 +148,7 @@ impl Metrics {
             rejects: counters("policy_rejects", "Messages that were refused, by rule"),
             logged: counters("policy_logged", "Messages that a rule would have refused"),
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
-            not_after,
+            certificates: CertificateGauges::register(registry, "sepp_"),
             nrf: gauges("nrf_registered", "Whether this SEPP is registered at its NRF"),
             reloads: Labelled::new(&counters("reload", "Reloads, by result"), &Labels::new()),
             gates,
@@ -195,12 +190,9 @@ impl Metrics {
         registry.register_collector(Entries(vault));
     }
 
-    /// When a certificate ends, in seconds since the Unix epoch. `peer` is empty for the own one.
-    pub fn certificate(&self, peer: &str, certificate: Certificate, not_after: u64) {
-        let mut labels = of_peer(peer);
-        labels.push((Certificate::KEY, certificate.name().to_owned()));
-        let gauge = self.0.not_after.get_or_create_owned(&labels);
-        gauge.set(i64::try_from(not_after).unwrap_or(i64::MAX));
+    /// Tells when these certificates end, beside those that were told.
+    pub fn certificates(&self, ends: &[CertificateEnd]) {
+        self.0.certificates.replace(&[], ends);
     }
 
     /// Tells whether this SEPP is registered at its NRF.
@@ -366,7 +358,11 @@ mod tests {
         peer.rate_limited();
         peer.early();
         metrics.ticket(TicketResult::Replay);
-        metrics.certificate("", Certificate::Own, 1_800_000_000);
+        metrics.certificates(&[CertificateEnd {
+            whose: "it".to_owned(),
+            expires_at: 1_800_000_000,
+            series: vec![vec![("peer", String::new()), ("cert", "own".to_owned())]],
+        }]);
         metrics.reload(ReloadResult::Failed);
         metrics.registered(true);
         metrics.watch("n32f", &Gate::new(Default::default()));

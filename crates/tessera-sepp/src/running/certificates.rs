@@ -1,60 +1,48 @@
-//! When certificates end, and who is told in time.
+//! When certificates end.
 
-use tessera_proxy::admin::Condition;
-use tessera_proxy::certificates::ExpiryWarnings;
+use tessera_proxy::admin::{Label, Labels};
+use tessera_proxy::certificates::{CertificateEnd, CertificateKind};
 
 use crate::config::Configuration;
-use crate::metrics::{Certificate, Metrics};
 use crate::n32c::{Associations, State};
 use crate::tls::CertificateAge;
 
-/// What a SEPP looks at while it runs.
-#[derive(Default)]
-pub(super) struct CertificateAges {
-    warnings: ExpiryWarnings,
+/// Those of the configuration.
+pub(crate) fn of_files(
+    configuration: &Configuration,
+    ages: Vec<CertificateAge>,
+) -> Vec<CertificateEnd> {
+    let of = |CertificateAge { anchor, expires_at }: CertificateAge| match anchor {
+        None => CertificateEnd {
+            whose: "this SEPP's certificate".to_owned(),
+            expires_at,
+            series: vec![series("", CertificateKind::Own)],
+        },
+        Some(anchor) => {
+            let peers = configuration.peer.values().filter(|peer| peer.anchor == anchor);
+            let of_peer = |fqdn| series(fqdn, CertificateKind::Root);
+            CertificateEnd {
+                whose: format!("a root of [trust.{anchor}]"),
+                expires_at,
+                series: peers.map(|peer| of_peer(peer.fqdn.as_str())).collect(),
+            }
+        }
+    };
+    ages.into_iter().map(of).collect()
 }
 
-impl CertificateAges {
-    /// Sets the metrics, and warns of certificates that end soon. The own one has to be valid.
-    pub(super) fn look(
-        &mut self,
-        configuration: &Configuration,
-        ages: &[CertificateAge],
-        associations: &Associations,
-        metrics: &Metrics,
-        valid: &Condition,
-        unix: u64,
-    ) {
-        for age in ages {
-            match &age.anchor {
-                None => {
-                    metrics.certificate("", Certificate::Own, age.expires_at);
-                    self.warnings.look("this SEPP's certificate", age.expires_at, unix);
-                    if age.expires_at > unix {
-                        valid.holds();
-                    } else {
-                        valid.fails("this SEPP's certificate has ended");
-                    }
-                }
-                Some(anchor) => {
-                    for peer in configuration.peer.values().filter(|peer| peer.anchor == *anchor) {
-                        let name = peer.fqdn.as_str();
-                        metrics.certificate(name, Certificate::Root, age.expires_at);
-                    }
-                    self.warnings.look(
-                        &format!("a root of [trust.{anchor}]"),
-                        age.expires_at,
-                        unix,
-                    );
-                }
-            }
-        }
-        for peer in associations.peers() {
-            if let State::Established(association) = &peer.state {
-                let expires_at = association.certificate.expires_at;
-                metrics.certificate(peer.fqdn.as_str(), Certificate::Leaf, expires_at);
-                self.warnings.look(&format!("the certificate of {}", peer.fqdn), expires_at, unix);
-            }
-        }
-    }
+/// Those that peers have shown.
+pub(super) fn of_peers(associations: &Associations) -> impl Iterator<Item = CertificateEnd> {
+    associations.peers().into_iter().filter_map(|peer| {
+        let State::Established(association) = &peer.state else { return None };
+        Some(CertificateEnd {
+            whose: format!("the certificate of {}", peer.fqdn),
+            expires_at: association.certificate.expires_at,
+            series: vec![series(peer.fqdn.as_str(), CertificateKind::Leaf)],
+        })
+    })
+}
+
+fn series(peer: &str, kind: CertificateKind) -> Labels {
+    vec![("peer", peer.to_owned()), (CertificateKind::KEY, kind.name().to_owned())]
 }

@@ -1,7 +1,7 @@
 //! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
 
 mod bound;
-mod certificates;
+pub(crate) mod certificates;
 mod listener;
 mod peers;
 mod registration;
@@ -20,7 +20,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use tessera_kit::{ProgramError, clock, key_file::FileKey};
 use tessera_proxy::admin::{Condition, Routes};
-use tessera_proxy::certificates::LOOK_EVERY;
+use tessera_proxy::certificates::{ExpiryWarnings, LOOK_EVERY};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
@@ -33,7 +33,6 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use self::bound::Bound;
-use self::certificates::CertificateAges;
 use self::listener::{Listening, Service};
 use self::shared::{Current, Shared};
 use self::shares::Shares;
@@ -356,16 +355,23 @@ async fn keep_looking(
     associated: Condition,
     certificate: Condition,
 ) -> Infallible {
-    let mut ages = CertificateAges::default();
+    let mut warnings = ExpiryWarnings::default();
     let mut changes = shared.sepp.associations().watch();
     let mut reloads = shared.reloads.subscribe();
     let mut ways = shared.sepp.watch_ways();
     loop {
         let configuration = shared.configuration();
         let associations = shared.sepp.associations();
-        let now = clock::unix().as_secs();
-        let files = shared.tls.ages();
-        ages.look(&configuration, &files, associations, &shared.metrics, &certificate, now);
+        let ages = shared.tls.ages();
+        let own = ages.iter().find(|age| age.anchor.is_none());
+        match own.is_none_or(|own| own.expires_at > clock::unix().as_secs()) {
+            true => certificate.holds(),
+            false => certificate.fails("this SEPP's certificate has ended"),
+        }
+        let mut ends = certificates::of_files(&configuration, ages);
+        ends.extend(certificates::of_peers(associations));
+        shared.metrics.certificates(&ends);
+        warnings.look(&ends);
         let peers = associations.peers();
         let established: Vec<_> =
             peers.iter().filter(|peer| matches!(peer.state, State::Established(_))).collect();

@@ -9,13 +9,14 @@ use std::time::Duration;
 use http::StatusCode;
 use tessera::Facts;
 use tessera_proxy::admin;
+use tessera_proxy::certificates::CertificateEnd;
 use tessera_proxy::stores::{EtcdSection, Fleet, SiteSection, SitesSection};
 use tessera_sepp::config::{
     Configuration, Guard, Limits, Listen, Local, Nrf, Peer, PeerGuard, Process, Rate, Reconnection,
     Sbi, Tickets, TrustAnchor,
 };
 use tessera_sepp::guard::Rule;
-use tessera_sepp::metrics::{Certificate, Direction, Metrics, ReloadResult, Result, Role};
+use tessera_sepp::metrics::{Direction, Metrics, ReloadResult, Result, Role};
 use tessera_sepp::n32c::association as n32c;
 
 use crate::keys::keys_of;
@@ -134,7 +135,8 @@ fn every_metric_is_there() {
     peer.rejected("plmn-in-json");
     peer.logged("plmn-in-json");
     peer.rate_limited();
-    metrics.certificate("", Certificate::Own, 1);
+    let series = vec![vec![("peer", String::new()), ("cert", "own".to_owned())]];
+    metrics.certificates(&[CertificateEnd { whose: "it".to_owned(), expires_at: 1, series }]);
     metrics.reload(ReloadResult::Ok);
     metrics.watch("n32f", &tessera_proxy::gate::Gate::new(Default::default()));
     let text = registry.text();

@@ -19,16 +19,6 @@ label! {
 }
 
 label! {
-    /// Which certificate of a section it is.
-    CertificateKind: "cert" {
-        /// What this end shows, with its chain.
-        Own = "own",
-        /// Those of `peers.ca`.
-        Root = "root",
-    }
-}
-
-label! {
     /// How a connection ended.
     Outcome: "outcome" {
         /// Both directions ended in order.

@@ -15,11 +15,12 @@ use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exp
 use tessera_proxy::admin::prometheus_client::registry::Unit;
 use tessera_proxy::admin::{Counters, Labels};
 pub use tessera_proxy::admin::{Held, Label, Labelled};
+use tessera_proxy::certificates::CertificateGauges;
+pub use tessera_proxy::certificates::CertificateKind;
 use tessera_proxy::gate::{Gate, Gates};
 
 pub use self::labels::{
-    CertificateKind, DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role,
-    SpareEvent,
+    DialResult, EarlyDataVerdict, HandshakeKind, Outcome, ReloadResult, Role, SpareEvent,
 };
 
 /// The metrics of all tunnels of a process.
@@ -57,7 +58,7 @@ pub struct Metrics {
     sent_bytes: Counters,
     received_bytes: Counters,
     reloads: Counters,
-    cert_not_after: Family<Labels, Gauge>,
+    pub(crate) certificates: CertificateGauges,
     spare: Family<Labels, Gauge>,
     spare_events: Counters,
 }
@@ -89,12 +90,8 @@ impl Metrics {
             registry.register(&format!("{PREFIX}{name}"), help, family.clone());
             family
         };
-        let cert_not_after = Family::<Labels, Gauge>::default();
-        let help = "When certificates end, since the Unix epoch";
-        let name = format!("{PREFIX}cert_not_after");
-        registry.register_with_unit(&name, help, Unit::Seconds, cert_not_after.clone());
         Self {
-            cert_not_after,
+            certificates: CertificateGauges::register(registry, PREFIX),
             connections: counters("connections", "Connections that ended, by outcome"),
             active: gauges("active_connections", "Connections that are there now"),
             gates,
@@ -109,26 +106,6 @@ impl Metrics {
             reloads: counters("reloads", "Reloads of certificates and keys, by result"),
             spare: gauges("spare_connections", "Connections that wait for a program"),
             spare_events: counters("spare_events", "What became of spare connections"),
-        }
-    }
-
-    /// When a certificate ends, in seconds since the Unix epoch; none if it isn't exposed any more.
-    pub(crate) fn certificate(
-        &self,
-        (tunnel, role): (&str, Role),
-        kind: CertificateKind,
-        expires_at: Option<u64>,
-    ) {
-        let mut labels = labels(tunnel, role);
-        labels.push((CertificateKind::KEY, kind.name().to_owned()));
-        match expires_at {
-            Some(expires_at) => {
-                let gauge = self.cert_not_after.get_or_create_owned(&labels);
-                gauge.set(i64::try_from(expires_at).unwrap_or(i64::MAX));
-            }
-            None => {
-                self.cert_not_after.remove(&labels);
-            }
         }
     }
 
@@ -244,7 +221,7 @@ impl TunnelMetrics {
     }
 }
 
-fn labels(tunnel: &str, role: Role) -> Labels {
+pub(crate) fn labels(tunnel: &str, role: Role) -> Labels {
     vec![("tunnel", tunnel.to_owned()), ("role", role.name().to_owned())]
 }
 
