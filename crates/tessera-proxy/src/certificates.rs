@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Unit;
 use tessera_kit::clock;
 
-use crate::admin::{Labels, Metrics};
+use crate::admin::{Families, Gauges, Labels};
 use crate::logging::tracing;
 
 /// How often their owner looks at them.
@@ -61,16 +59,13 @@ impl CertificateEnd {
 
 /// `PREFIX_cert_not_after_seconds`: when certificates end.
 #[derive(Debug, Clone)]
-pub struct CertificateGauges(Family<Labels, Gauge>);
+pub struct CertificateGauges(Gauges);
 
 impl CertificateGauges {
-    /// Registers them: once in a process. The prefix has its `_`.
-    pub fn register(metrics: &Metrics, prefix: &str) -> Self {
-        let (name, family) =
-            (format!("{prefix}cert_not_after"), Family::<Labels, Gauge>::default());
+    /// Registers them.
+    pub fn register(families: &Families<'_>) -> Self {
         let help = "When certificates end, since the Unix epoch";
-        metrics.register_with_unit(&name, help, Unit::Seconds, family.clone());
-        Self(family)
+        Self(families.of_unit("cert_not_after", help, Unit::Seconds, Gauges::default()))
     }
 
     /// Exposes these. The series of `before` that are not among theirs are not exposed any more.

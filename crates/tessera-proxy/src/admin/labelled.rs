@@ -3,11 +3,43 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Metric, Unit};
+
+use super::Metrics;
 
 /// The labels of a series.
 pub type Labels = Vec<(&'static str, String)>;
 /// Counters by their labels.
 pub type Counters = Family<Labels, Counter>;
+
+/// Gauges by their labels.
+pub type Gauges = Family<Labels, Gauge>;
+
+/// Registers families whose names begin with a prefix, which has its `_`: each once in a process.
+pub struct Families<'m>(pub &'m Metrics, pub &'static str);
+
+impl Families<'_> {
+    /// Counters.
+    pub fn counters(&self, name: &str, help: &str) -> Counters {
+        self.register(name, help, Counters::default())
+    }
+
+    /// Gauges.
+    pub fn gauges(&self, name: &str, help: &str) -> Gauges {
+        self.register(name, help, Gauges::default())
+    }
+
+    fn register<F: Metric + Clone>(&self, name: &str, help: &str, family: F) -> F {
+        self.0.register(&format!("{}{name}", self.1), help, family.clone());
+        family
+    }
+
+    /// A family with its unit, which becomes the end of its name.
+    pub fn of_unit<F: Metric + Clone>(&self, name: &str, help: &str, unit: Unit, family: F) -> F {
+        self.0.register_with_unit(&format!("{}{name}", self.1), help, unit, family.clone());
+        family
+    }
+}
 
 /// A label with a closed set of values: peers can't make series. [`label!`](crate::label) makes one.
 pub trait Label: Copy + 'static {

@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 pub use prometheus_client;
 
 pub use self::health::{Condition, Health};
-pub use self::labelled::{Counters, Held, Label, Labelled, Labels};
+pub use self::labelled::{Counters, Families, Gauges, Held, Label, Labelled, Labels};
 pub use self::metrics::Metrics;
 pub use self::routes::{Answer, Routes};
 

@@ -29,7 +29,7 @@ label! {
 }
 
 label! {
-    /// What became of an exchange on N32-c, or of a handshake.
+    /// What became of an exchange on N32-c, of a handshake, or of a reload.
     Result: "result" {
         /// It succeeded.
         Ok = "ok",
@@ -63,16 +63,6 @@ label! {
         Unknown = "unknown",
         /// Another instance issued it.
         ForeignShard = "foreign_shard",
-    }
-}
-
-label! {
-    /// What became of a reload.
-    ReloadResult: "result" {
-        /// The new configuration is in use.
-        Ok = "ok",
-        /// All goes on as it was.
-        Failed = "failed",
     }
 }
 

@@ -16,12 +16,12 @@ use tessera_proxy::admin::prometheus_client::metrics::counter::Counter;
 use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::registry::Unit;
-use tessera_proxy::admin::{self, Counters, Label, Labelled, Labels};
+use tessera_proxy::admin::{self, Counters, Families, Gauges, Label, Labelled, Labels};
 use tessera_proxy::certificates::{CertificateEnd, CertificateGauges};
 use tessera_proxy::gate::{Gate, Gates};
 
 use self::durations::Durations;
-pub use self::labels::{Direction, EarlyDataResult, ReloadResult, Result, Role, TicketResult};
+pub use self::labels::{Direction, EarlyDataResult, Result, Role, TicketResult};
 use self::requests::Requests;
 pub(crate) use self::vault::CountedVault;
 use self::vault::Entries;
@@ -49,7 +49,7 @@ use crate::reconnection::Mode;
 /// | `sepp_ratelimited_total` | `peer` | requests and connections beyond a rate |
 /// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`CertificateKind`](tessera_proxy::certificates::CertificateKind) | when a certificate ends, in seconds since the Unix epoch |
 /// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; it is there if `[nrf]` is |
-/// | `sepp_reload_total` | `result`: [`ReloadResult`] | reloads |
+/// | `sepp_reload_total` | `result`: [`Result`] | reloads |
 /// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed at once |
 /// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections that moved nothing, or didn't read, for too long |
 /// | `sepp_accept_errors_total` | `listener` | how often the system had no connection to give |
@@ -59,8 +59,8 @@ pub struct Metrics(Arc<Inner>);
 
 struct Inner {
     n32c_handshakes: Counters,
-    association_state: Family<Labels, Gauge>,
-    reachable: Family<Labels, Gauge>,
+    association_state: Gauges,
+    reachable: Gauges,
     tls_handshakes: Counters,
     tls_durations: Vec<Durations>,
     early_data: Vec<Labelled<EarlyDataResult>>,
@@ -73,8 +73,8 @@ struct Inner {
     logged: Counters,
     rate_limited: Counters,
     certificates: CertificateGauges,
-    nrf: Family<Labels, Gauge>,
-    reloads: Labelled<ReloadResult>,
+    nrf: Gauges,
+    reloads: Labelled<Result>,
     gates: Gates,
     peers: RwLock<HashMap<Fqdn, Arc<PeerMetrics>>>,
     /// For handshakes that failed before anybody was known.
@@ -84,21 +84,11 @@ struct Inner {
 impl Metrics {
     /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
     pub fn register(registry: &admin::Metrics) -> Self {
-        let counters = |name: &str, help: &str| {
-            let family = Counters::default();
-            registry.register(&format!("sepp_{name}"), help, family.clone());
-            family
-        };
-        let durations = |name: &str, help: &str| {
-            let family = Family::<Labels, Durations>::default();
-            let name = format!("sepp_{name}");
-            registry.register_with_unit(&name, help, Unit::Seconds, family.clone());
-            family
-        };
-        let gauges = |name: &str, help: &str| {
-            let family = Family::<Labels, Gauge>::default();
-            registry.register(&format!("sepp_{name}"), help, family.clone());
-            family
+        let families = Families(registry, "sepp_");
+        let counters = |name, help| families.counters(name, help);
+        let gauges = |name, help| families.gauges(name, help);
+        let durations = |name, help| {
+            families.of_unit(name, help, Unit::Seconds, Family::<Labels, Durations>::default())
         };
         let gates = Gates::new("sepp_");
         registry.register_collector(gates.clone());
@@ -148,7 +138,7 @@ impl Metrics {
             rejects: counters("policy_rejects", "Messages that were refused, by rule"),
             logged: counters("policy_logged", "Messages that a rule would have refused"),
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
-            certificates: CertificateGauges::register(registry, "sepp_"),
+            certificates: CertificateGauges::register(&families),
             nrf: gauges("nrf_registered", "Whether this SEPP is registered at its NRF"),
             reloads: Labelled::new(&counters("reload", "Reloads, by result"), &Labels::new()),
             gates,
@@ -201,7 +191,7 @@ impl Metrics {
     }
 
     /// Counts a reload.
-    pub fn reload(&self, result: ReloadResult) {
+    pub fn reload(&self, result: Result) {
         self.0.reloads.count(result);
     }
 
@@ -363,7 +353,7 @@ mod tests {
             expires_at: 1_800_000_000,
             series: vec![vec![("peer", String::new()), ("cert", "own".to_owned())]],
         }]);
-        metrics.reload(ReloadResult::Failed);
+        metrics.reload(Result::Failed);
         metrics.registered(true);
         metrics.watch("n32f", &Gate::new(Default::default()));
         let text = registry.text();

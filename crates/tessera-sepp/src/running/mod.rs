@@ -41,7 +41,7 @@ use crate::config::{Configuration, Limits, ListenAddress};
 use crate::events::Events;
 use crate::guard::{Guard, LoadShed};
 use crate::load::Loaded;
-use crate::metrics::{CountedVault, Metrics, ReloadResult};
+use crate::metrics::{self, CountedVault, Metrics};
 use crate::n32c::State;
 use crate::n32f::reach::Reach;
 use crate::sbi;
@@ -213,7 +213,8 @@ impl Running for RunningSepp {
 
     fn reload(&self) -> Result<(), ProgramError> {
         let reloaded = self.load_again();
-        let result = if reloaded.is_ok() { ReloadResult::Ok } else { ReloadResult::Failed };
+        let is_ok = reloaded.is_ok();
+        let result = if is_ok { metrics::Result::Ok } else { metrics::Result::Failed };
         self.shared.metrics.reload(result);
         reloaded
     }

@@ -16,7 +16,7 @@ use tessera_sepp::config::{
     Sbi, Tickets, TrustAnchor,
 };
 use tessera_sepp::guard::Rule;
-use tessera_sepp::metrics::{Direction, Metrics, ReloadResult, Result, Role};
+use tessera_sepp::metrics::{Direction, Metrics, Result, Role};
 use tessera_sepp::n32c::association as n32c;
 
 use crate::keys::keys_of;
@@ -137,7 +137,7 @@ fn every_metric_is_there() {
     peer.rate_limited();
     let series = vec![vec![("peer", String::new()), ("cert", "own".to_owned())]];
     metrics.certificates(&[CertificateEnd { whose: "it".to_owned(), expires_at: 1, series }]);
-    metrics.reload(ReloadResult::Ok);
+    metrics.reload(Result::Ok);
     metrics.watch("n32f", &tessera_proxy::gate::Gate::new(Default::default()));
     let text = registry.text();
     let families = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));

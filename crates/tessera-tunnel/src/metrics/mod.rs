@@ -13,7 +13,7 @@ use tessera_proxy::admin::prometheus_client::metrics::family::Family;
 use tessera_proxy::admin::prometheus_client::metrics::gauge::Gauge;
 use tessera_proxy::admin::prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tessera_proxy::admin::prometheus_client::registry::Unit;
-use tessera_proxy::admin::{Counters, Labels};
+use tessera_proxy::admin::{Counters, Families, Gauges, Labels};
 pub use tessera_proxy::admin::{Held, Label, Labelled};
 use tessera_proxy::certificates::CertificateGauges;
 pub use tessera_proxy::certificates::CertificateKind;
@@ -47,7 +47,7 @@ pub use self::labels::{
 #[derive(Clone)]
 pub struct Metrics {
     connections: Counters,
-    active: Family<Labels, Gauge>,
+    active: Gauges,
     gates: Gates,
     handshakes: Counters,
     handshake_duration: Histograms,
@@ -59,7 +59,7 @@ pub struct Metrics {
     received_bytes: Counters,
     reloads: Counters,
     pub(crate) certificates: CertificateGauges,
-    spare: Family<Labels, Gauge>,
+    spare: Gauges,
     spare_events: Counters,
 }
 
@@ -68,30 +68,16 @@ impl Metrics {
     pub fn register(registry: &admin::Metrics) -> Self {
         let gates = Gates::new(PREFIX);
         registry.register_collector(gates.clone());
-        let counters = |name: &str, help: &str| {
-            let family = Counters::default();
-            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
-            family
-        };
-        let bytes = |name: &str, help: &str| {
-            let family = Counters::default();
-            let name = format!("{PREFIX}{name}");
-            registry.register_with_unit(&name, help, Unit::Bytes, family.clone());
-            family
-        };
-        let durations = |name: &str, help: &str| {
+        let families = Families(registry, PREFIX);
+        let counters = |name, help| families.counters(name, help);
+        let gauges = |name, help| families.gauges(name, help);
+        let bytes = |name, help| families.of_unit(name, help, Unit::Bytes, Counters::default());
+        let durations = |name, help| {
             let family = Histograms::new_with_constructor(durations);
-            let name = format!("{PREFIX}{name}");
-            registry.register_with_unit(&name, help, Unit::Seconds, family.clone());
-            family
-        };
-        let gauges = |name: &str, help: &str| {
-            let family = Family::<Labels, Gauge>::default();
-            registry.register(&format!("{PREFIX}{name}"), help, family.clone());
-            family
+            families.of_unit(name, help, Unit::Seconds, family)
         };
         Self {
-            certificates: CertificateGauges::register(registry, PREFIX),
+            certificates: CertificateGauges::register(&families),
             connections: counters("connections", "Connections that ended, by outcome"),
             active: gauges("active_connections", "Connections that are there now"),
             gates,
