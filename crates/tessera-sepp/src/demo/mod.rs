@@ -5,13 +5,11 @@
 //! |---|---|
 //! | `stage` | three operators with a SEPP each, and somebody on the path |
 //! | `operator` | a SEPP as `tessera sepp run` runs it, and what it counts |
-//! | `files` | certificates and configurations, gone with the demonstration |
 //! | `functions` | NRF, AUSF and UDM of the home network |
 //! | `registration` | what an AMF abroad asks them |
 //! | `third` | an operator that tries what it must not |
 //! | `trace` | what is told |
 
-mod files;
 mod functions;
 mod operator;
 mod registration;
@@ -21,18 +19,13 @@ mod trace;
 
 use std::sync::Arc;
 
-use tessera_kit::{ProgramError, runtime};
+use tessera_kit::ProgramError;
+pub use tessera_proxy::demo::DemoOptions;
+use tessera_proxy::demo::{self, Trace};
 
 use self::registration::{AM_DATA, CONFIRMATION, REGISTRATION};
 use self::stage::Stage;
-use self::trace::{Actor, Outcome, Trace};
-
-/// What the demonstration is asked for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DemoOptions {
-    /// One JSON object a line instead of the trace.
-    pub json: bool,
-}
+use self::trace::{Actor, Outcome};
 
 /// Runs the SEPPs of three operators on loopback: a registration from abroad, connections that come back, an adversary
 /// who records a first flight and sends it again, and an operator that tries what it must not. Tells on standard output
@@ -41,17 +34,7 @@ pub struct DemoOptions {
 /// # Errors
 /// If something came out otherwise than it must; or if something that this needs can't be had.
 pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
-    let trace = Arc::new(Trace::begin(options.json)?);
-    runtime::run(async move {
-        let outcome = tell(&trace).await?;
-        trace.end(&outcome)?;
-        match outcome.is_good() {
-            true => Ok(()),
-            false => Err(ProgramError::Failed(
-                "the demonstration did not go as it should: see the trace".to_owned(),
-            )),
-        }
-    })
+    demo::run(options, tell)
 }
 
 /// The story.
@@ -92,9 +75,4 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
 
     trace.say("");
     stage.end([full, resumed, again, early], attempts).await
-}
-
-/// What this needs can't be had, or broke.
-fn stage_failed(error: impl std::fmt::Display) -> ProgramError {
-    ProgramError::failed("the demonstration", error)
 }

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use tessera_kit::ProgramError;
 use tessera_proxy::admin::{self, Health};
-use tessera_proxy::demo::Files;
+use tessera_proxy::demo::{Files, failed as stage_failed};
 use tessera_proxy::listen::Inherited;
 use tessera_proxy::process::{Beginning, Running};
 use tokio::time::{Instant, sleep};
 
-use super::stage_failed;
 use crate::load::Loaded;
 use crate::n32c::Association;
 use crate::names::Fqdn;

@@ -10,7 +10,7 @@ use http::header::CONTENT_TYPE;
 use serde_json::Value;
 use tessera_kit::ProgramError;
 use tessera_proxy::address::DialAddress;
-use tessera_proxy::demo::{Adversary, Files};
+use tessera_proxy::demo::{Adversary, Authority, Files, Trace, failed as stage_failed};
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Plaintext, Pool, PoolOptions, Protocol};
 use tessera_proxy::http::deadline::Deadline;
@@ -18,8 +18,7 @@ use tessera_proxy::http::deadline::Deadline;
 use super::functions::Functions;
 use super::operator::{Counts, HOME, Operator, THIRD, VISITED, Who};
 use super::registration::{Function, Transaction};
-use super::trace::{self, Actor, Attempt, Connection, Outcome, Trace};
-use super::{files, stage_failed};
+use super::trace::{self, Actor, Attempt, Connection, Outcome};
 use crate::n32c::State;
 use crate::names::Fqdn;
 
@@ -53,7 +52,10 @@ impl Stage {
     pub(super) async fn set(trace: &Arc<Trace>) -> Result<Self, ProgramError> {
         let files = Files::make()?;
         for who in [HOME, VISITED, THIRD] {
-            files::certify(&files, who.name, who.fqdn)?;
+            let name = format!("Tessera demonstration, {}", who.name);
+            let authority = Authority::make(&files, &format!("{}-ca.pem", who.name), &name)?;
+            // TS 33.310 §6.1.3c: both roles.
+            authority.certify(&files, &format!("{}.pem", who.name), who.fqdn)?;
         }
         let functions = Functions::start().await.map_err(stage_failed)?;
         let [at_home, at_visited, at_third] = free_ports()?;
@@ -183,8 +185,8 @@ impl Stage {
         let body = answer.into_body().collect_up_to(1 << 20).await.map_err(stage_failed)?.data;
         let took = began.elapsed();
         self.first.get_or_insert(took);
-        self.trace.transaction(trace::Transaction {
-            at: 0,
+        self.trace.tell(&trace::Transaction {
+            at: self.trace.now(),
             number,
             operation: transaction.operation,
             method: transaction.method,
@@ -227,8 +229,9 @@ impl Stage {
         let early = self.visited.counts().of("sepp_early_requests_total", &[]);
         let round_trips = if early > self.early { 0 } else { 1 };
         self.early = early;
-        let connection = Connection { at: 0, mode, round_trips, micros: micros(took) };
-        self.trace.connection(&connection);
+        let at = self.trace.now();
+        let connection = Connection { at, mode, round_trips, micros: micros(took) };
+        self.trace.tell(&connection);
         Ok(connection)
     }
 

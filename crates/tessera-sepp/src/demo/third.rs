@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
 use tessera_kit::ProgramError;
 use tessera_proxy::address::DialAddress;
+use tessera_proxy::demo::failed as stage_failed;
 use tessera_proxy::http::body::Body;
 use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
 use tessera_proxy::http::deadline::Deadline;
@@ -15,7 +16,6 @@ use tessera_tokio::Connector;
 
 use super::operator::{HOME, THIRD, VISITED};
 use super::stage::Stage;
-use super::stage_failed;
 use super::trace::{Actor, Attempt};
 use crate::names::Fqdn;
 
@@ -185,8 +185,9 @@ fn judged(
 ) -> Attempt {
     let rule = stage.home.counts().moved(before, "sepp_policy_rejects_total", "rule");
     let status = status.as_u16();
-    stage.trace.attempt(Attempt { at: 0, what, status, rule: rule.clone() });
-    Attempt { at: 0, what, status, rule }
+    let attempt = Attempt { at: stage.trace.now(), what, status, rule };
+    stage.trace.tell(&attempt);
+    attempt
 }
 
 /// SecNegotiateReqData (TS 29.573 §6.1.5.2.2).

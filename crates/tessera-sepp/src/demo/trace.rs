@@ -1,64 +1,10 @@
 //! What the demonstration tells, to people and to programs.
 
 use std::fmt;
-use std::io;
-use std::path::Path;
-use std::time::Instant;
 
 use serde::Serialize;
-use tessera_kit::report::{Fact, Report};
-use tessera_kit::{ProgramError, SettingFile};
-
-/// Tells what happens, when it happens.
-pub(super) struct Trace {
-    report: Report,
-    began: Instant,
-}
-
-impl Trace {
-    /// On standard output: a line each, or an object each.
-    pub(super) fn begin(json: bool) -> Result<Self, ProgramError> {
-        let file = SettingFile { setting: "--json", path: Path::new("-") };
-        let report = Report::of_client(json.then_some(file), false, io::stdout())?;
-        Ok(Self { report, began: Instant::now() })
-    }
-
-    /// Something that people want to know before the next steps, or between them.
-    pub(super) fn say(&self, text: &str) {
-        self.report.line(&text);
-    }
-
-    /// Somebody does something, now.
-    pub(super) fn step(&self, actor: Actor, what: impl Into<String>) {
-        self.report.tell(&Step { at: self.now(), actor, what: what.into() });
-    }
-
-    /// A request was answered.
-    pub(super) fn transaction(&self, transaction: Transaction) {
-        self.report.tell(&Transaction { at: self.now(), ..transaction });
-    }
-
-    /// An N32-f connection was made.
-    pub(super) fn connection(&self, connection: &Connection) {
-        self.report.tell(&Connection { at: self.now(), ..connection.clone() });
-    }
-
-    /// Somebody tried what it must not.
-    pub(super) fn attempt(&self, attempt: Attempt) {
-        self.report.tell(&Attempt { at: self.now(), ..attempt });
-    }
-
-    /// The end.
-    pub(super) fn end(&self, outcome: &Outcome) -> Result<(), ProgramError> {
-        self.report.tell(outcome);
-        self.report.finish()
-    }
-
-    /// Since the beginning, in milliseconds.
-    fn now(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-}
+use tessera_kit::report::Fact;
+use tessera_proxy::demo::{self, Actor as _};
 
 /// Who does something.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -72,7 +18,9 @@ pub(super) enum Actor {
     Third,
 }
 
-impl Actor {
+impl demo::Actor for Actor {
+    const WIDTH: usize = 12;
+
     fn name(self) -> &'static str {
         match self {
             Self::VisitedSepp => "SEPP 001-01",
@@ -80,24 +28,6 @@ impl Actor {
             Self::Adversary => "adversary",
             Self::Third => "310-410",
         }
-    }
-}
-
-/// Somebody does something.
-#[derive(Serialize)]
-struct Step {
-    at: u64,
-    actor: Actor,
-    what: String,
-}
-
-impl Fact for Step {
-    const EVENT: &'static str = "step";
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>6} ms  {:<12}  {}", self.at, self.actor.name(), self.what)
     }
 }
 
@@ -236,8 +166,8 @@ pub(super) struct Outcome {
     pub(super) early_micros: u64,
 }
 
-impl Outcome {
-    pub(super) fn is_good(&self) -> bool {
+impl demo::Outcome for Outcome {
+    fn is_good(&self) -> bool {
         self.transactions == super::REGISTRATION.len()
             && self.executed == self.asked
             && self.modes == ["a", "c", "a", "e"]

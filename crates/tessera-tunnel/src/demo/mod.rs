@@ -9,29 +9,23 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tessera_kit::{ProgramError, runtime};
+use tessera_kit::ProgramError;
 use tessera_proxy::admin;
-use tessera_proxy::demo::Adversary;
+pub use tessera_proxy::demo::DemoOptions;
+use tessera_proxy::demo::{self, Adversary, Files, Trace, failed as stage_failed};
 use tessera_proxy::listen::Inherited;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use self::backend::Backend;
-use self::files::{CLIENT, Files, SERVER};
-use self::trace::{Actor, Outcome, Trace};
+use self::files::{CLIENT, SERVER};
+use self::trace::{Actor, Outcome};
 use crate::config::{
     Anchors, ClientSection, DialAddress, KeySource, ListenAddress, Peers, ServerSection, Tunnels,
 };
 use crate::metrics::{EarlyDataVerdict, Metrics, Role};
 use crate::running::RunningTunnels;
-
-/// What the demonstration is asked for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DemoOptions {
-    /// One JSON object a line instead of the trace.
-    pub json: bool,
-}
 
 /// Runs both ends of a tunnel on loopback, with an adversary between them who records first flights and sends them
 /// again: at once, late, and after a restart of the server end. Tells on standard output what happens, and ends by
@@ -40,17 +34,7 @@ pub struct DemoOptions {
 /// # Errors
 /// If something was executed twice, or not at all; or if something that this needs can't be had.
 pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
-    let trace = Arc::new(Trace::begin(options.json)?);
-    runtime::run(async move {
-        let outcome = tell(&trace).await?;
-        trace.end(&outcome)?;
-        match outcome.is_good() {
-            true => Ok(()),
-            false => Err(ProgramError::Failed(
-                "the demonstration did not go as it should: see the trace".to_owned(),
-            )),
-        }
-    })
+    demo::run(options, tell)
 }
 
 /// The story.
@@ -116,7 +100,7 @@ struct Stage {
 
 impl Stage {
     async fn set(trace: &Arc<Trace>) -> Result<Self, ProgramError> {
-        let files = Files::make()?;
+        let files = files::make()?;
         let told = trace.clone();
         let backend = Backend::start(move |request| {
             told.step(Actor::Backend, format!("executes {request}"));
@@ -282,10 +266,6 @@ async fn ask(address: SocketAddr, request: &str) -> io::Result<String> {
 
 fn nothing_recorded() -> ProgramError {
     stage_failed("the adversary recorded nothing")
-}
-
-fn stage_failed(error: impl std::fmt::Display) -> ProgramError {
-    ProgramError::failed("the demonstration", error)
 }
 
 /// A free port of loopback.

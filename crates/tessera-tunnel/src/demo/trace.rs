@@ -1,45 +1,10 @@
 //! What the demonstration tells, to people and to programs.
 
 use std::fmt;
-use std::io;
-use std::path::Path;
-use std::time::Instant;
 
 use serde::Serialize;
-use tessera_kit::report::{Fact, Report};
-use tessera_kit::{ProgramError, SettingFile};
-
-/// Tells what happens, when it happens.
-pub(super) struct Trace {
-    report: Report,
-    began: Instant,
-}
-
-impl Trace {
-    /// On standard output: a line each, or an object each.
-    pub(super) fn begin(json: bool) -> Result<Self, ProgramError> {
-        let file = SettingFile { setting: "--json", path: Path::new("-") };
-        let report = Report::of_client(json.then_some(file), false, io::stdout())?;
-        Ok(Self { report, began: Instant::now() })
-    }
-
-    /// Something that people want to know before the next steps, or between them.
-    pub(super) fn say(&self, text: &str) {
-        self.report.line(&text);
-    }
-
-    /// Somebody does something, now.
-    pub(super) fn step(&self, actor: Actor, what: impl Into<String>) {
-        let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.report.tell(&Step { at, actor, what: what.into() });
-    }
-
-    /// The end.
-    pub(super) fn end(&self, outcome: &Outcome) -> Result<(), ProgramError> {
-        self.report.tell(outcome);
-        self.report.finish()
-    }
-}
+use tessera_kit::report::Fact;
+use tessera_proxy::demo;
 
 /// Who does something.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,7 +20,9 @@ pub(super) enum Actor {
     Backend,
 }
 
-impl Actor {
+impl demo::Actor for Actor {
+    const WIDTH: usize = 10;
+
     fn name(self) -> &'static str {
         match self {
             Self::Client => "client",
@@ -63,27 +30,6 @@ impl Actor {
             Self::Server => "server",
             Self::Backend => "database",
         }
-    }
-}
-
-/// One line of the trace.
-#[derive(Serialize)]
-struct Step {
-    /// Since the beginning, in milliseconds.
-    at: u64,
-    actor: Actor,
-    what: String,
-}
-
-impl Fact for Step {
-    const EVENT: &'static str = "step";
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, actor, what } = self;
-        // Columns for those whom the eye follows: what is on the left comes from the client.
-        write!(f, "{at:>6} ms  {:<10}  {what}", actor.name())
     }
 }
 
@@ -106,8 +52,8 @@ pub(super) struct Outcome {
     pub(super) early_millis: u64,
 }
 
-impl Outcome {
-    pub(super) fn is_good(&self) -> bool {
+impl demo::Outcome for Outcome {
+    fn is_good(&self) -> bool {
         // Without early data nothing was shown.
         self.executed_twice == 0
             && self.executed == self.requests
