@@ -49,11 +49,8 @@ use crate::error::ProgramError;
 /// the process that writes them requests the reload, or a signal does
 /// ([`signals::Hangups`](crate::signals::Hangups)).
 pub struct LiveConfig<T: Replaceable> {
-    target: T,
+    live: Live<T>,
     load: Box<Load<T::Loaded>>,
-    /// Serialises reloads.
-    turn: Mutex<()>,
-    counts: Mutex<LiveCounts>,
 }
 
 /// Loads a configuration from its files.
@@ -66,14 +63,7 @@ impl<T: Replaceable> LiveConfig<T> {
         target: T,
         load: impl Fn() -> Result<T::Loaded, ProgramError> + Send + Sync + 'static,
     ) -> Self {
-        let counts = LiveCounts {
-            generation: target.generation(),
-            loaded_at: SystemTime::now(),
-            reloads: 0,
-            failures: 0,
-            failed_since: None,
-        };
-        Self { target, load: Box::new(load), turn: Mutex::new(()), counts: Mutex::new(counts) }
+        Self { live: Live::new(target), load: Box::new(load) }
     }
 
     /// Reloads the configuration and puts it into use. Blocks while it reads files: an async program should
@@ -91,8 +81,51 @@ impl<T: Replaceable> LiveConfig<T> {
     /// # Errors
     /// Returns an error if loading fails.
     pub fn prepare(&self) -> Result<Prepared<'_, T>, ProgramError> {
+        self.live.prepare(&self.load)
+    }
+
+    /// What has happened until now.
+    pub fn counts(&self) -> LiveCounts {
+        self.live.counts()
+    }
+
+    /// Whose configuration it is.
+    pub fn target(&self) -> &T {
+        &self.live.target
+    }
+}
+
+/// The same where each reload brings what loads it.
+pub struct Live<T: Replaceable> {
+    target: T,
+    /// One reload at a time.
+    turn: Mutex<()>,
+    counts: Mutex<LiveCounts>,
+}
+
+impl<T: Replaceable> Live<T> {
+    /// Keeps the configuration of a target, which has the first one already.
+    pub fn new(target: T) -> Self {
+        let counts = LiveCounts {
+            generation: target.generation(),
+            loaded_at: SystemTime::now(),
+            reloads: 0,
+            failures: 0,
+            failed_since: None,
+        };
+        Self { target, turn: Mutex::new(()), counts: Mutex::new(counts) }
+    }
+
+    /// Loads a configuration, and changes nothing yet: see [`LiveConfig::prepare`].
+    ///
+    /// # Errors
+    /// If something can't be loaded.
+    pub fn prepare(
+        &self,
+        load: impl FnOnce() -> Result<T::Loaded, ProgramError>,
+    ) -> Result<Prepared<'_, T>, ProgramError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.load)() {
+        match load() {
             Ok(config) => Ok(Prepared { live: self, config, _turn: turn }),
             Err(error) => {
                 let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,17 +140,12 @@ impl<T: Replaceable> LiveConfig<T> {
     pub fn counts(&self) -> LiveCounts {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-
-    /// Returns the acceptor or connector.
-    pub fn target(&self) -> &T {
-        &self.target
-    }
 }
 
 /// A configuration that was loaded but is not in use yet. Dropping it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
 pub struct Prepared<'l, T: Replaceable> {
-    live: &'l LiveConfig<T>,
+    live: &'l Live<T>,
     config: T::Loaded,
     _turn: MutexGuard<'l, ()>,
 }

@@ -1,8 +1,25 @@
-//! What of a new configuration has to wait for the next start: it is put back, and named.
+//! What a reload exchanges, all or nothing, and what of a new configuration has to wait for the next start: that is put
+//! back, and named.
 
 use std::collections::BTreeMap;
 
 use crate::logging::tracing;
+
+/// What was loaded again, and is not in use yet. Dropped, it changes nothing.
+#[must_use = "it is in use only when it is exchanged"]
+pub struct Prepared<'e, C>(Box<dyn FnOnce() -> C + 'e>);
+
+impl<'e, C> Prepared<'e, C> {
+    /// With what puts it to use, which can't fail, and returns what has changed.
+    pub fn new(exchange: impl FnOnce() -> C + 'e) -> Self {
+        Self(Box::new(exchange))
+    }
+
+    /// Exchanges it.
+    pub fn exchange(self) -> C {
+        (self.0)()
+    }
+}
 
 /// A section of which some keys can't change while the process runs: [`lasting!`](crate::lasting) lists them.
 pub trait Lasting: Clone {

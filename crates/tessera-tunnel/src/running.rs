@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::certificates;
-use crate::client::{self, ClientEnd, PreparedClient};
+use crate::client::{self, ClientEnd};
 use crate::config::{ListenAddress, Tunnels};
 use crate::metrics::{Label, Metrics, ReloadResult, Role};
-use crate::server::{self, ServerEnd};
+use crate::server::ServerEnd;
 use crate::warnings;
 
 /// All ends of a configuration, each with its task.
@@ -143,27 +143,19 @@ impl RunningTunnels {
     ) -> Result<Vec<(Role, &str, Changes)>, ProgramError> {
         let mut prepared = Vec::new();
         for RunningEnd { name, end, .. } in &self.ends {
-            match end {
-                End::Server(end) => {
-                    if let Some(section) = tunnels.server.get(name) {
-                        let ready = Prepared::Server(Box::new(end.prepare(section.clone())?));
-                        prepared.push((Role::Server, name.as_str(), ready));
-                    }
-                }
-                End::Client(end) => {
-                    if let Some(section) = tunnels.client.get(name) {
-                        let ready = Prepared::Client(Box::new(end.prepare(section.clone())?));
-                        prepared.push((Role::Client, name.as_str(), ready));
-                    }
-                }
+            let (server, client) = (tunnels.server.get(name), tunnels.client.get(name));
+            let ready = match end {
+                End::Server(end) => server.map(|section| end.prepare(section.clone())),
+                End::Client(end) => client.map(|section| end.prepare(section.clone())),
+            };
+            if let Some(ready) = ready {
+                prepared.push((end.role(), name.as_str(), ready?));
             }
         }
         let certificates = certificates::of(tunnels);
-        let exchange = |(role, name, ready): (Role, _, Prepared<'_>)| match ready {
-            Prepared::Server(ready) => (role, name, ready.exchange()),
-            Prepared::Client(ready) => (role, name, ready.exchange()),
-        };
-        let changes = prepared.into_iter().map(exchange).collect();
+        let changes =
+            prepared.into_iter().map(|(role, name, ready)| (role, name, ready.exchange()));
+        let changes = changes.collect();
         self.metrics.certificates.replace(&self.certificates.borrow(), &certificates);
         self.certificates.send_replace(certificates);
         Ok(changes)
@@ -183,11 +175,6 @@ impl RunningTunnels {
         }
         ended
     }
-}
-
-enum Prepared<'e> {
-    Server(Box<server::Prepared<'e>>),
-    Client(Box<PreparedClient<'e>>),
 }
 
 fn load(

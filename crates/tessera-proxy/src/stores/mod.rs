@@ -8,6 +8,7 @@ mod epoch_keys;
 mod fleet;
 mod receipts;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -162,11 +163,19 @@ impl Stores {
         }
     }
 
-    /// Changes keys in time, and forgets what has expired: called every [`KEEP_EVERY`].
-    ///
-    /// # Errors
-    /// If a directory can't be written: the server goes on, and a restart may lose ticket keys.
-    pub async fn keep(&self) -> Result<(), ProgramError> {
+    /// Changes keys in time, and forgets what has expired, for ever. `warn` is called when a trouble begins, and when it
+    /// is another one: the server goes on, and a restart may lose ticket keys.
+    pub async fn keep_on(&self, warn: impl Fn(&str)) -> Infallible {
+        let mut told = None;
+        loop {
+            tokio::time::sleep(KEEP_EVERY).await;
+            let trouble = self.keep().await.err().map(|error| error.to_string());
+            trouble.iter().filter(|_| trouble != told).for_each(|trouble| warn(trouble));
+            told = trouble;
+        }
+    }
+
+    async fn keep(&self) -> Result<(), ProgramError> {
         match &self.kept {
             Kept::Memory { ring, vault } => {
                 ring.keep(unix());
@@ -237,7 +246,7 @@ async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
 }
 
 /// How often stores are cared for: so long a one-time key that has ended may lie there.
-pub const KEEP_EVERY: Duration = Duration::from_secs(60);
+const KEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// How many one-time keys there may be; each takes some hundred bytes when it is there.
 const CAPACITY: usize = 1_000_000;

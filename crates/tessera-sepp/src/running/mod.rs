@@ -26,7 +26,7 @@ use tessera_proxy::http::deadline::Deadline;
 use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{Beginning, Running};
-use tessera_proxy::stores::{KEEP_EVERY, Stores};
+use tessera_proxy::stores::Stores;
 use tessera_tokio::Acceptor;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -164,14 +164,12 @@ impl RunningSepp {
         let prepare = || {
             let functions = sbi::tls::listener(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
-            let keys = self.stores.load_again()?;
             // The last that can fail.
             let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
-            Ok((functions, guard, keys, changed))
+            Ok((functions, guard, changed))
         };
         let prepared = prepare().map_err(|error: ProgramError| loaded.locate(error))?;
-        let (functions, guard, keys, changed) = prepared;
-        self.stores.exchange(keys);
+        let (functions, guard, changed) = prepared;
         if let (Some(acceptor), Some(functions)) = (&self.functions, functions) {
             acceptor.replace(functions);
         }
@@ -336,17 +334,8 @@ async fn drop_never(never: impl Future<Output = Infallible>) {
     match never.await {}
 }
 
-/// Cares for the stores while time passes. A trouble is told when it begins, and when it is another one.
 async fn keep_stores(stores: Stores) -> Infallible {
-    let mut told = None;
-    loop {
-        tokio::time::sleep(KEEP_EVERY).await;
-        let trouble = stores.keep().await.err().map(|error| error.to_string());
-        if let Some(trouble) = trouble.as_ref().filter(|trouble| told.as_ref() != Some(*trouble)) {
-            tracing::warn!("{trouble}");
-        }
-        told = trouble;
-    }
+    stores.keep_on(|trouble| tracing::warn!("{trouble}")).await
 }
 
 /// Looks after certificates every hour and whenever an association changes, and whether the SEPP is ready: its own

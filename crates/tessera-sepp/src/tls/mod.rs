@@ -16,7 +16,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use tessera::resume::SingleUseRegister;
 use tessera_kit::clock::unix;
 use tessera_kit::{ProgramError, SettingFile, trust};
-use tessera_proxy::stores::{LoadedAgain, Stores};
+use tessera_proxy::changes::Prepared;
+use tessera_proxy::stores::Stores;
 use tessera_tokio::Acceptor;
 use tessera_vault::MemoryRegister;
 
@@ -90,9 +91,15 @@ impl N32Tls {
     /// Loads the files of a configuration, the epoch keys of a fleet among them, and changes nothing yet. The listeners
     /// and the stores stay: whether the configuration has others, its owner looks. It blocks while it reads files.
     ///
+    /// Exchanged, the tickets of peers of whom something has changed are not resumed any more, and
+    /// [`Standing::changes`] tells whoever holds connections. Gives the peers that came, left or changed.
+    ///
     /// # Errors
     /// If something can't be loaded.
-    pub fn prepare(&self, configuration: &Configuration) -> Result<Prepared<'_>, ProgramError> {
+    pub fn prepare(
+        &self,
+        configuration: &Configuration,
+    ) -> Result<Prepared<'_, Vec<Fqdn>>, ProgramError> {
         let files = Files::load(configuration)?;
         let stores = self.stores.load_again()?;
         let reconnecting = Reconnecting { stores: &self.stores, register: &self.register };
@@ -104,9 +111,43 @@ impl N32Tls {
         for peer in files.known.iter() {
             peers.insert(peer.fqdn.clone(), parts.to(peer)?);
         }
-        Ok(Prepared { tls: self, stores, choices, peers, known: files.known, ages: files.ages })
+        Ok(Prepared::new(move || {
+            self.stores.exchange(stores);
+            self.exchange(choices, peers, files)
+        }))
     }
 
+    fn exchange(
+        &self,
+        choices: Vec<Choices>,
+        peers: HashMap<Fqdn, PeerConfigs>,
+        files: Files,
+    ) -> Vec<Fqdn> {
+        let known = files.known;
+        let earlier = self.standing.known();
+        let names: BTreeSet<Fqdn> =
+            earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();
+        let changed = |name: &Fqdn| earlier.epoch_of(name) != known.epoch_of(name);
+        let changed = names.into_iter().filter(changed).collect();
+        // Before any configuration: what is accepted by an earlier one is judged by this already.
+        self.standing.replace(known);
+        for (it, choices) in self.listeners.iter().zip(choices) {
+            it.chooser.replace(choices);
+        }
+        let mut connectors = self.connectors.write().unwrap_or_else(PoisonError::into_inner);
+        connectors.retain(|peer, _| peers.contains_key(peer));
+        for (peer, configs) in peers {
+            match connectors.get(&peer) {
+                Some(connectors) => configs.replace(connectors),
+                None => {
+                    let made = configs.connectors(&self.standing, &peer);
+                    connectors.insert(peer, made);
+                }
+            }
+        }
+        *self.ages.write().unwrap_or_else(PoisonError::into_inner) = files.ages;
+        changed
+    }
     /// What accepts N32-c; the same as N32-f's where they share an address.
     #[must_use]
     pub fn n32c(&self) -> Option<&Acceptor> {
@@ -188,50 +229,6 @@ impl Files {
     ) -> Parts<'p> {
         let Self { own, known, .. } = self;
         Parts { own, known, standing, limits: &configuration.limits }
-    }
-}
-
-/// What was loaded, and is not in use yet. Dropped, it changes nothing.
-#[must_use = "it is in use only when it is exchanged"]
-pub struct Prepared<'t> {
-    tls: &'t N32Tls,
-    /// The epoch keys of a fleet.
-    stores: LoadedAgain,
-    choices: Vec<Choices>,
-    peers: HashMap<Fqdn, PeerConfigs>,
-    known: Arc<KnownPeers>,
-    ages: Vec<CertificateAge>,
-}
-
-impl Prepared<'_> {
-    /// Exchanges it: the tickets of peers of whom something has changed are not resumed any more, and
-    /// [`Standing::changes`] tells whoever holds connections. Gives the peers that came, left or changed.
-    pub fn exchange(self) -> Vec<Fqdn> {
-        let Self { tls, stores, choices, peers, known, ages } = self;
-        tls.stores.exchange(stores);
-        let earlier = tls.standing.known();
-        let names: BTreeSet<Fqdn> =
-            earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();
-        let changed = |name: &Fqdn| earlier.epoch_of(name) != known.epoch_of(name);
-        let changed = names.into_iter().filter(changed).collect();
-        // Before any configuration: what is accepted by an earlier one is judged by this already.
-        tls.standing.replace(known);
-        for (it, choices) in tls.listeners.iter().zip(choices) {
-            it.chooser.replace(choices);
-        }
-        let mut connectors = tls.connectors.write().unwrap_or_else(PoisonError::into_inner);
-        connectors.retain(|peer, _| peers.contains_key(peer));
-        for (peer, configs) in peers {
-            match connectors.get(&peer) {
-                Some(connectors) => configs.replace(connectors),
-                None => {
-                    let made = configs.connectors(&tls.standing, &peer);
-                    connectors.insert(peer, made);
-                }
-            }
-        }
-        *tls.ages.write().unwrap_or_else(PoisonError::into_inner) = ages;
-        changed
     }
 }
 

@@ -1,15 +1,15 @@
 //! A client end from its section of the configuration.
 
-use std::mem;
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tessera::ClientConfig;
 use tessera::handshake::Checked;
 use tessera::resume::ExternalPsk;
-use tessera_kit::live::{Changes, LiveConfig, Prepared};
+use tessera_kit::live::{Changes, Live};
 use tessera_kit::{ProgramError, SettingFile, names};
+use tessera_proxy::changes::Prepared;
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_tokio::{Connector, FileSessionStore, Limits, MemorySessionStore, SessionStore};
@@ -46,16 +46,6 @@ impl ClientEnd {
             gate: gate.clone(),
             metrics: metrics.clone(),
         };
-        let next = Arc::new(Mutex::new(Next { section: section.clone(), psks: Vec::new() }));
-        let live = LiveConfig::new(connector, {
-            let (name, next) = (name.to_owned(), next.clone());
-            move || {
-                let section = lock(&next).section.clone();
-                let (config, psks) = configuration(&name, &section)?;
-                lock(&next).psks = psks;
-                Ok(config)
-            }
-        });
         let tunnel = Tunnel {
             name: name.to_owned(),
             server: Arc::new(server),
@@ -63,36 +53,37 @@ impl ClientEnd {
             metrics,
             spare: OnceLock::new(),
         };
-        Ok(Self {
-            tunnel: Arc::new(tunnel),
-            live,
-            next,
-            turn: Mutex::new(()),
-            spare: section.spare,
-        })
+        let live = Live::new(connector);
+        Ok(Self { tunnel: Arc::new(tunnel), live, spare: section.spare })
     }
 
     /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
     /// reloaded together or not at all. It blocks while it reads, and while another one is prepared.
     ///
     /// What the section says of certificates, peers, early data, groups and suites is taken. All the rest is looked at
-    /// once, at the start.
+    /// once, at the start. Exchanged, it lets connections that are there go on, and replaces spare ones.
     ///
     /// # Errors
     /// If a file can't be used.
-    pub fn prepare(&self, section: ClientSection) -> Result<PreparedClient<'_>, ProgramError> {
-        let _turn = lock(&self.turn);
-        lock(&self.next).section = section;
-        match self.live.prepare() {
-            Ok(prepared) => {
-                let psks = mem::take(&mut lock(&self.next).psks);
-                Ok(PreparedClient { end: self, prepared, psks })
+    pub fn prepare(&self, section: ClientSection) -> Result<Prepared<'_, Changes>, ProgramError> {
+        let tunnel = &*self.tunnel;
+        let mut psks = Vec::new();
+        let load = || {
+            let (config, of_file) = configuration(&tunnel.name, &section)?;
+            psks = of_file;
+            Ok(config)
+        };
+        let failed = |_: &_| tunnel.metrics.reloads.count(ReloadResult::Failed);
+        let prepared = self.live.prepare(load).inspect_err(failed)?;
+        Ok(Prepared::new(move || {
+            *tunnel.server.psks.lock().unwrap_or_else(PoisonError::into_inner) = psks;
+            let changes = prepared.exchange();
+            tunnel.metrics.reloads.count(ReloadResult::Reloaded);
+            if let Some(pool) = tunnel.spare.get() {
+                pool.renew();
             }
-            Err(error) => {
-                self.tunnel.metrics.reloads.count(ReloadResult::Failed);
-                Err(error)
-            }
-        }
+            changes
+        }))
     }
 
     /// Loads the files again, and exchanges what they say: see [`prepare`](Self::prepare).
@@ -100,41 +91,8 @@ impl ClientEnd {
     /// # Errors
     /// If a file can't be used. Nothing has changed then.
     pub fn reload(&self, section: ClientSection) -> Result<Changes, ProgramError> {
-        self.prepare(section).map(PreparedClient::exchange)
+        self.prepare(section).map(Prepared::exchange)
     }
-}
-
-/// What is loaded next.
-pub(super) struct Next {
-    section: ClientSection,
-    /// What came of it, beside the configuration.
-    psks: Vec<ExternalPsk>,
-}
-
-/// What a client end's files say now. Dropped, it changes nothing.
-#[must_use = "it is in use only when it is exchanged"]
-pub struct PreparedClient<'e> {
-    end: &'e ClientEnd,
-    prepared: Prepared<'e, Connector>,
-    psks: Vec<ExternalPsk>,
-}
-
-impl PreparedClient<'_> {
-    /// Exchanges it: connections that are there go on, and spare ones are replaced.
-    pub fn exchange(self) -> Changes {
-        let tunnel = &self.end.tunnel;
-        *lock(&tunnel.server.psks) = self.psks;
-        let changes = self.prepared.exchange();
-        tunnel.metrics.reloads.count(ReloadResult::Reloaded);
-        if let Some(pool) = tunnel.spare.get() {
-            pool.renew();
-        }
-        changes
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Checks a section and its files, and changes nothing. Gives what is allowed, and probably not meant.

@@ -18,11 +18,11 @@ pub mod verdict;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use tessera_kit::live::LiveConfig;
+use tessera_kit::live::Live;
 use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
@@ -31,8 +31,7 @@ use tessera_tokio::{ClientStream, Connector, TimedSocket};
 use tokio::task::JoinSet;
 
 use self::connection::Connection;
-use self::load::Next;
-pub use self::load::{PreparedClient, check};
+pub use self::load::check;
 use self::server::Server;
 use self::spare::{Spare, SparePool};
 use crate::metrics::TunnelMetrics;
@@ -40,10 +39,7 @@ use crate::metrics::TunnelMetrics;
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
-    live: LiveConfig<Connector>,
-    next: Arc<Mutex<Next>>,
-    /// One at a time says what is loaded next.
-    turn: Mutex<()>,
+    live: Live<Connector>,
     spare: usize,
 }
 

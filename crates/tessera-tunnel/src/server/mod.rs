@@ -30,11 +30,11 @@ mod reload;
 
 use std::future::Future;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
-use tessera_kit::live::LiveConfig;
+use tessera_kit::live::Live;
 use tessera_kit::state::StateFound;
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::drain::Drained;
@@ -42,16 +42,13 @@ use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::listen::{ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::socket::Peer;
+use tessera_proxy::stores::Stores;
 use tessera_tokio::{Acceptor, Limits};
 use tokio::sync::watch;
-
-pub use self::reload::Prepared;
-use self::reload::Wanted;
 
 use crate::config::{ServerLimits, ServerSection};
 use crate::metrics::TunnelMetrics;
 use crate::tls;
-use tessera_proxy::stores::{KEEP_EVERY, Stores};
 
 /// The server end of one tunnel. It can be cloned: all clones are one.
 #[derive(Clone)]
@@ -63,10 +60,7 @@ pub struct ServerEnd {
 struct Shared {
     name: String,
     acceptor: Acceptor,
-    live: LiveConfig<Acceptor>,
-    wanted: Wanted,
-    /// One at a time says what is loaded next.
-    turn: Mutex<()>,
+    live: Live<Acceptor>,
     stores: Stores,
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
@@ -108,14 +102,10 @@ impl ServerEnd {
         let gate = Gate::new(gate_limits(&section.limits));
         metrics.watch(&gate);
         let settings = Settings::new(section);
-        let wanted = Arc::new(Mutex::new(settings.section.clone()));
-        let live = reload::live(name, &wanted, &stores, &acceptor);
         let shared = Shared {
             name: name.to_owned(),
+            live: Live::new(acceptor.clone()),
             acceptor,
-            live,
-            wanted,
-            turn: Mutex::default(),
             stores,
             gate,
             metrics,
@@ -147,7 +137,7 @@ impl ServerEnd {
         let shared = &self.shared;
         let drained = tokio::select! {
             drained = accept::serve(shared, listener, end, drain) => drained,
-            never = keep(shared) => match never {},
+            never = shared.stores.keep_on(|trouble| shared.warn(trouble)) => match never {},
         };
         shared.stores.close().await?;
         Ok(drained)
@@ -170,6 +160,10 @@ impl Shared {
         self.settings().section.accept_proxy_from.requires_header(address)
     }
 
+    fn warn(&self, trouble: &str) {
+        tracing::warn!(tunnel = self.name, role = "server", "{trouble}");
+    }
+
     fn settings(&self) -> Arc<Settings> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -181,19 +175,6 @@ impl Settings {
         options.deadline = section.limits.connect;
         let dialler = Dialler::new(section.forward.clone(), options);
         Self { section, dialler }
-    }
-}
-
-/// Cares for the stores while time passes. A trouble is told when it begins, and when it is another one.
-async fn keep(shared: &Shared) -> std::convert::Infallible {
-    let mut told = None;
-    loop {
-        tokio::time::sleep(KEEP_EVERY).await;
-        let trouble = shared.stores.keep().await.err().map(|error| error.to_string());
-        if let Some(trouble) = trouble.as_ref().filter(|trouble| told.as_ref() != Some(*trouble)) {
-            tracing::warn!(tunnel = shared.name, role = "server", "{trouble}");
-        }
-        told = trouble;
     }
 }
 
