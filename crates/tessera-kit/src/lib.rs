@@ -15,6 +15,7 @@
 //! | [`key_log`] | the secrets of connections in a file, for Wireshark |
 //! | [`facts`], [`report`] | the outcome of a connection, as a line and as JSON; a slow reader delays no connection |
 //! | [`inherited`] | listening sockets that a supervisor passes on |
+//! | [`times`] | times as options have them |
 //! | [`runtime`], [`signals`], [`open_files`] | the process: threads, its end, its limits |
 //! | [`memory_guard`] | no core dumps, no tracing by others, no swap |
 //! | [`volatile`] | places where secrets survive the process but not a power-off |
@@ -67,6 +68,7 @@ pub mod runtime;
 mod setting;
 pub mod signals;
 pub mod state;
+pub mod times;
 pub mod trust;
 pub mod volatile;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_kit::credential::fingerprint;
 use tessera_proxy::certificates::CertificateEnd;
-use tessera_proxy::check::{self, Table, in_words};
+use tessera_proxy::check::{self, Table, in_words, joined};
 use tessera_proxy::stores::Stores;
 
 use crate::certificates;
@@ -67,7 +67,10 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     let mut table = Table::new(format!("[server.{name}]"));
     table.row("listens at", &section.listen);
     if !section.accept_proxy_from.is_empty() {
-        table.row("", format_args!("with a PROXY header from {}", section.accept_proxy_from));
+        table.row(
+            "",
+            format_args!("with a PROXY header from {}", joined(&section.accept_proxy_from)),
+        );
     }
     let certificate = config.credentials.first().and_then(|own| own.chain.first());
     table.row("shows", shown(section.certificate.as_deref(), certificate));
@@ -198,7 +201,7 @@ fn where_stores_are(section: &ServerSection) -> String {
                     format!("one-time keys {own}, and burned by site channel")
                 }
             };
-            format!("in etcd at {}; {vault}", fleet.etcd.endpoints.join(", "))
+            format!("in etcd at {}; {vault}", joined(&fleet.etcd.endpoints))
         }
     }
 }

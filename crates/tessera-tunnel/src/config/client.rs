@@ -2,59 +2,54 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
-use tessera::wire::{CipherSuite, NamedGroup};
 
-use super::{ClientLimits, DialAddress, Early, KeySource, ListenAddress, Peers, values};
+use super::options::{self, CERTIFICATES, EARLY_DATA};
+use super::{ClientLimits, DialAddress, KeySource, ListenAddress};
 
-/// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ClientSection {
-    /// Where it listens: `127.0.0.1:5432`, `unix:/run/x.sock`, `systemd:NAME`.
-    pub listen: ListenAddress,
-    /// The server end: `db.example:8443`. Every address of a name is tried.
-    pub connect: DialAddress,
-    /// The name that the server's certificate is judged by. Default: the host of `connect`.
-    pub server_name: Option<String>,
-    /// The certificate chain, PEM, this end's own first.
-    #[serde(default, deserialize_with = "values::some_path")]
-    pub certificate: Option<PathBuf>,
-    /// Its private key, PEM. Default: in the file of the certificate. Without a certificate this end shows the raw
-    /// public key of it (RFC 7250).
-    #[serde(default, deserialize_with = "values::some_path")]
-    pub key: Option<PathBuf>,
-    /// Who the server may be.
-    #[serde(default)]
-    pub peers: Peers,
-    /// Whether a program's first bytes go in the first flight. Default: forward-secret, at most once.
-    #[serde(default)]
-    pub early: Early,
-    /// The key exchange of connections that begin with early data. Default: `psk_dhe_ke`.
-    #[serde(default)]
-    pub early_key_exchange: EarlyKeyExchange,
-    /// The directory in which sessions survive a restart. Default: memory alone.
-    #[serde(default, deserialize_with = "values::some_path")]
-    pub sessions: Option<PathBuf>,
-    /// The key under which they are wrapped.
-    #[serde(default, deserialize_with = "values::some_key")]
-    pub sessions_key: Option<KeySource>,
-    /// How many connections are kept ready, without early data. Default: 0.
-    #[serde(default)]
-    pub spare: usize,
-    /// Whether the first flight goes in the SYN (TCP Fast Open, RFC 7413). Default: no.
-    #[serde(default)]
-    pub tcp_fast_open: bool,
-    /// The groups, in order of preference. Default: those that are not rare.
-    #[serde(default, deserialize_with = "values::groups")]
-    pub groups: Vec<NamedGroup>,
-    /// The cipher suites, in order of preference. Default: all.
-    #[serde(default, deserialize_with = "values::suites")]
-    pub suites: Vec<CipherSuite>,
-    /// How much programs may have, and how long things may take.
-    #[serde(default)]
-    pub limits: ClientLimits,
+section! {
+    /// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
+    ClientSection with ClientLimits needs {
+        /// Where programs connect to.
+        #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
+        listen: ListenAddress,
+
+        /// The server end; every address of a name is tried in turn.
+        #[arg(long, value_name = "HOST:PORT|unix:PATH")]
+        connect: DialAddress,
+    }
+
+    /// The name that the server's certificate must have, and that the server is told; that of --connect by
+    /// default.
+    #[arg(long, value_name = "NAME")]
+    server_name: Option<String>,
+
+    /// Keeps sessions in this directory, so that early data goes with the first connection after a restart.
+    #[arg(long, value_name = "DIRECTORY", help_heading = CERTIFICATES)]
+    #[serde(deserialize_with = "super::values::some_path")]
+    sessions: Option<PathBuf>,
+
+    /// The key under which these sessions are wrapped.
+    #[arg(long, value_name = "FILE|credential:NAME", value_parser = options::key_source, requires = "sessions",
+          help_heading = CERTIFICATES)]
+    #[serde(deserialize_with = "super::values::some_key")]
+    sessions_key: Option<KeySource>,
+
+    /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper,
+    /// and weaker against somebody who read the server's vault before (docs/0rtt-fs.md).
+    #[arg(long, value_name = "MODE", default_value = "psk_dhe_ke", value_parser = key_exchange(),
+          help_heading = EARLY_DATA)]
+    early_key_exchange: EarlyKeyExchange,
+
+    /// How many connections are kept ready, with the handshake done, for programs to come. They carry no early
+    /// data.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = EARLY_DATA)]
+    spare: usize,
 }
+
+tessera_proxy::lasting!(ClientSection:
+    listen, connect, server_name, sessions, sessions_key, spare, tcp_fast_open, limits);
 
 /// The key exchange of connections that begin with early data (docs/0rtt-fs.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -68,28 +63,10 @@ pub enum EarlyKeyExchange {
     PskKe,
 }
 
-impl ClientSection {
-    /// A section with nothing but what it needs.
-    pub fn new(listen: ListenAddress, connect: DialAddress) -> Self {
-        Self {
-            listen,
-            connect,
-            server_name: None,
-            certificate: None,
-            key: None,
-            peers: Peers::default(),
-            early: Early::default(),
-            early_key_exchange: EarlyKeyExchange::default(),
-            sessions: None,
-            sessions_key: None,
-            spare: 0,
-            tcp_fast_open: false,
-            groups: Vec::new(),
-            suites: Vec::new(),
-            limits: ClientLimits::default(),
-        }
-    }
+fn key_exchange() -> impl TypedValueParser<Value = EarlyKeyExchange> {
+    let of = |name: String| match name.as_str() {
+        "psk_ke" => EarlyKeyExchange::PskKe,
+        _ => EarlyKeyExchange::PskDheKe,
+    };
+    PossibleValuesParser::new(["psk_dhe_ke", "psk_ke"]).map(of)
 }
-
-tessera_proxy::lasting!(ClientSection:
-    listen, connect, server_name, sessions, sessions_key, spare, tcp_fast_open, limits);

@@ -2,90 +2,113 @@
 
 use std::time::Duration;
 
+use clap::Args;
 use serde::Deserialize;
 
-use super::values;
+use super::options::{LIMITS, limit};
 
-/// `[server.NAME.limits]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct ServerLimits {
-    /// Connections at a time; others wait in the listener's queue. Default: 10,000.
-    pub connections: usize,
-    /// How many of them one address may have; further ones are closed. Default: an eighth of all.
-    pub connections_per_address: Option<usize>,
-    /// Handshakes at a time; others wait. Default: as many as connections, 4,096 at most.
-    pub handshakes: Option<usize>,
-    /// How many of them one address may have; further ones are closed. Default: an eighth of all.
-    pub handshakes_per_address: Option<usize>,
-    /// New connections of one address in a second; further ones are closed. Default: no limit.
-    pub new_per_second_per_address: Option<u32>,
-    /// How long a handshake may take, and as long a PROXY header before it. Default: 10 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub handshake: Duration,
-    /// How long dialling the backend may take, all of its addresses together. It must end before `handshake` does,
-    /// because a client with early data waits for it. Default: 5 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub connect: Duration,
-    /// How long a connection may move nothing in either direction. Default: 12 hours.
-    #[serde(deserialize_with = "values::duration")]
-    pub idle: Duration,
-    /// How long either end may read nothing of what is sent to it. Default: 30 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub write: Duration,
-}
+/// What both ends limit, and what one limits beside.
+macro_rules! limits {
+    ($(#[$doc:meta])* $limits:ident { $($(#[$of_key:meta])* $key:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Args, Deserialize)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+        pub struct $limits {
+            /// How many connections there may be at a time; others wait. 10000 by default.
+            #[arg(id = "limit_connections", long = "limit-connections", value_name = "N",
+                  default_value_t = 10_000, hide_default_value = true, help_heading = LIMITS)]
+            pub connections: usize,
 
-/// `[client.NAME.limits]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct ClientLimits {
-    /// Connections at a time; others wait in the listener's queue. Default: 10,000.
-    pub connections: usize,
-    /// How many of them one address may have; further ones are closed. Default: all of them, since the programs of one
-    /// machine share an address.
-    pub connections_per_address: Option<usize>,
-    /// How long the TLS handshake with the server may take. Default: 10 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub handshake: Duration,
-    /// How long dialling the server may take, all of its addresses together. Default: 5 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub connect: Duration,
-    /// How long a connection may move nothing in either direction. Default: 12 hours.
-    #[serde(deserialize_with = "values::duration")]
-    pub idle: Duration,
-    /// How long either end may read nothing of what is sent to it. Default: 30 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub write: Duration,
-}
+            /// How many of them one address may have. By default all of them at a client, and an eighth at a server.
+            // The programs of one machine share an address.
+            #[arg(id = "limit_connections_per_address", long = "limit-connections-per-address", value_name = "N",
+                  help_heading = LIMITS)]
+            pub connections_per_address: Option<usize>,
 
-impl Default for ServerLimits {
-    fn default() -> Self {
-        Self {
-            connections: 10_000,
-            connections_per_address: None,
-            handshakes: None,
-            handshakes_per_address: None,
-            new_per_second_per_address: None,
-            handshake: Duration::from_secs(10),
-            connect: Duration::from_secs(5),
-            idle: HALF_A_DAY,
-            write: Duration::from_secs(30),
+            /// How long a TLS handshake may take; 10s by default. At a server the PROXY header before it may take as long.
+            #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
+                  default_value = "10s", hide_default_value = true, help_heading = LIMITS)]
+            #[serde(deserialize_with = "super::values::duration")]
+            pub handshake: Duration,
+
+            /// How long dialling may take, all addresses together; 5s by default.
+            // At a server it ends before `handshake` does: a client with early data waits for it.
+            #[arg(id = "limit_connect", long = "limit-connect", value_name = "TIME", value_parser = limit,
+                  default_value = "5s", hide_default_value = true, help_heading = LIMITS)]
+            #[serde(deserialize_with = "super::values::duration")]
+            pub connect: Duration,
+
+            /// Ends a connection on which nothing moves for so long; 12h by default.
+            // Pools of database connections lie idle for hours.
+            #[arg(id = "limit_idle", long = "limit-idle", value_name = "TIME", value_parser = limit,
+                  default_value = "12h", hide_default_value = true, help_heading = LIMITS)]
+            #[serde(deserialize_with = "super::values::duration")]
+            pub idle: Duration,
+
+            /// Ends a connection whose reader doesn't read for so long; 30s by default.
+            #[arg(id = "limit_write", long = "limit-write", value_name = "TIME", value_parser = limit,
+                  default_value = "30s", hide_default_value = true, help_heading = LIMITS)]
+            #[serde(deserialize_with = "super::values::duration")]
+            pub write: Duration,
+
+            $($(#[$of_key])* pub $key: $type,)*
         }
+
+        impl Default for $limits {
+            fn default() -> Self {
+                Self {
+                    connections: 10_000,
+                    connections_per_address: None,
+                    handshake: Duration::from_secs(10),
+                    connect: Duration::from_secs(5),
+                    idle: Duration::from_secs(12 * 3600),
+                    write: Duration::from_secs(30),
+                    $($key: None,)*
+                }
+            }
+        }
+    };
+}
+
+limits! {
+    /// `[client.NAME.limits]`.
+    ClientLimits {}
+}
+
+limits! {
+    /// `[server.NAME.limits]`.
+    ServerLimits {
+        /// How many handshakes there may be at a time; others wait.
+        #[arg(long = "limit-handshakes", value_name = "N", help_heading = LIMITS)]
+        handshakes: Option<usize>,
+
+        /// How many of them one address may have; an eighth of all by default.
+        #[arg(long = "limit-handshakes-per-address", value_name = "N", help_heading = LIMITS)]
+        handshakes_per_address: Option<usize>,
+
+        /// How many new connections of one address there may be in a second; any number by default.
+        #[arg(long = "limit-new-per-second-per-address", value_name = "N", help_heading = LIMITS)]
+        new_per_second_per_address: Option<u32>,
     }
 }
 
-impl Default for ClientLimits {
-    fn default() -> Self {
-        Self {
-            connections: 10_000,
-            connections_per_address: None,
-            handshake: Duration::from_secs(10),
-            connect: Duration::from_secs(5),
-            idle: HALF_A_DAY,
-            write: Duration::from_secs(30),
-        }
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct CommandLine<L: Args> {
+        #[command(flatten)]
+        limits: L,
+    }
+
+    #[test]
+    fn a_command_line_without_limits_has_those_of_a_file_without() {
+        let of_server = CommandLine::<ServerLimits>::parse_from(["tessera"]).limits;
+        assert_eq!(of_server, ServerLimits::default());
+        let of_client = CommandLine::<ClientLimits>::parse_from(["tessera"]).limits;
+        assert_eq!(of_client, ClientLimits::default());
     }
 }
-
-/// Pools of database connections lie idle for hours.
-const HALF_A_DAY: Duration = Duration::from_secs(12 * 3600);

@@ -2,10 +2,14 @@
 //!
 //! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
 
+#[macro_use]
+mod section;
+
 mod between;
 mod check;
 mod client;
 mod limits;
+mod options;
 mod peers;
 mod process;
 mod server;

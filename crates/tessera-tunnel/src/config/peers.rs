@@ -2,35 +2,53 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use serde::{Deserialize, Deserializer};
 
+use super::options::PEERS;
 use super::values;
 
 /// `[server.NAME.peers]`, `[client.NAME.peers]`: a peer is allowed if it proves one of these.
 ///
 /// By certificate: it leads to a root of `ca`, and has one of `names` or `uris` (at a client: the `server-name`). By
 /// itself: its certificate is one of `fingerprints`, or its key one of `public-keys`. By external PSK: `psk-file`.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Peers {
-    /// Roots, PEM; at a client `system` is those of the machine.
+    /// The roots by which the other end's certificate is judged (PEM); at a client also `system`.
+    #[arg(long, value_name = "FILE", value_parser = anchors, help_heading = PEERS)]
     pub ca: Option<Anchors>,
-    /// Revocation lists, PEM.
+
+    /// Revocation lists (PEM) for such certificates. May be repeated.
+    #[arg(long, value_name = "FILE", requires = "ca", help_heading = PEERS)]
     #[serde(deserialize_with = "values::paths")]
     pub crl: Vec<PathBuf>,
-    /// DNS names, one of which the certificate has. At a client they stand for the `server-name`.
+
+    /// DNS names, one of which the other end's certificate has, separated by commas. At a client they stand
+    /// for the server's name.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     pub names: Vec<String>,
-    /// URIs, one of which the certificate has, such as `spiffe://example/db`.
+
+    /// URIs, one of which it has, separated by commas.
+    #[arg(long, value_name = "URIS", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     pub uris: Vec<String>,
-    /// Whoever `ca` certifies is allowed. For a server with neither `names` nor `uris`.
+
+    /// Whoever has a certificate of --ca may connect to this server.
+    #[arg(long, requires = "ca", help_heading = PEERS)]
     pub any_of_ca: bool,
-    /// SHA-256 fingerprints of certificates, in hexadecimal, with or without colons.
+
+    /// Certificates by their SHA-256, separated by commas.
+    #[arg(long, value_name = "SHA256", value_delimiter = ',', help_heading = PEERS)]
     pub fingerprints: Vec<String>,
-    /// Raw public keys (RFC 7250), PEM.
+
+    /// A raw public key of a peer (PEM). May be repeated.
+    #[arg(long, value_name = "FILE", help_heading = PEERS)]
     #[serde(deserialize_with = "values::paths")]
     pub public_keys: Vec<PathBuf>,
-    /// A file of external PSKs, `IDENTITY:HEX` a line.
-    #[serde(default, deserialize_with = "values::some_path")]
+
+    /// External PSKs, IDENTITY:HEX a line.
+    #[arg(long, value_name = "FILE", help_heading = PEERS)]
+    #[serde(deserialize_with = "values::some_path")]
     pub psk_file: Option<PathBuf>,
 }
 
@@ -48,6 +66,11 @@ impl<'de> Deserialize<'de> for Anchors {
         let text = String::deserialize(from)?;
         if text == "system" { Ok(Self::System) } else { values::path_of(&text).map(Self::File) }
     }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "clap's form of a parser")]
+fn anchors(text: &str) -> Result<Anchors, String> {
+    Ok(if text == "system" { Anchors::System } else { Anchors::File(text.into()) })
 }
 
 impl Peers {

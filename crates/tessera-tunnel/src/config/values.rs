@@ -1,5 +1,6 @@
 //! Values that are more than a string or a number.
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use tessera::wire::{CipherSuite, NamedGroup};
@@ -15,6 +16,12 @@ pub enum Early {
     Fs,
     /// None.
     Never,
+}
+
+/// Of an option.
+pub(super) fn early() -> impl TypedValueParser<Value = Early> {
+    let of = |name: String| if name == "fs" { Early::Fs } else { Early::Never };
+    PossibleValuesParser::new(["fs", "never"]).map(of)
 }
 
 /// Groups by their names.

@@ -46,7 +46,7 @@ use tessera_proxy::stores::Stores;
 use tessera_tokio::{Acceptor, Limits};
 use tokio::sync::watch;
 
-use crate::config::{ServerLimits, ServerSection};
+use crate::config::{ServerLimits, ServerSection, TrustedNetworks};
 use crate::metrics::TunnelMetrics;
 use crate::tls;
 
@@ -72,6 +72,8 @@ struct Shared {
 /// What a reload may replace, besides the TLS configuration.
 struct Settings {
     section: ServerSection,
+    /// Whose connections begin with a PROXY header.
+    trusted: TrustedNetworks,
     dialler: Dialler,
 }
 
@@ -157,7 +159,7 @@ impl Shared {
             Peer::Tcp(address) => Some(address.ip()),
             Peer::Local => None,
         };
-        self.settings().section.accept_proxy_from.requires_header(address)
+        self.settings().trusted.requires_header(address)
     }
 
     fn warn(&self, trouble: &str) {
@@ -174,7 +176,8 @@ impl Settings {
         let mut options = DialOptions::default();
         options.deadline = section.limits.connect;
         let dialler = Dialler::new(section.forward.clone(), options);
-        Self { section, dialler }
+        let trusted = TrustedNetworks::new(section.accept_proxy_from.iter().copied());
+        Self { section, trusted, dialler }
     }
 }
 

@@ -97,8 +97,7 @@ async fn a_trusted_load_balancers_header_is_required_and_passed_on() {
     let backend = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut section = files.server(&backend.local_addr().unwrap().to_string());
     section.send_proxy = true;
-    section.accept_proxy_from =
-        tessera_proxy::proxy_protocol::TrustedNetworks::new(["127.0.0.0/8".parse().unwrap()]);
+    section.accept_proxy_from = vec!["127.0.0.0/8".parse().unwrap()];
     let server = Running::start(&section);
     let addresses = Addresses::Ip {
         source: "192.0.2.7:51234".parse().unwrap(),

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
+use tessera_kit::times::{positive, split, with_unit};
 use tessera_link::Congestion;
 
-use crate::arguments::values::{positive, split, with_unit};
-
-/// Parses a time of a link, with a unit; zero needs none.
+/// A link's time, with a unit; zero needs none.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     const RIGHT: &str = "a time is a number with a unit, such as 33ms, 500us or 1s";
     match with_unit(text) {

@@ -1,30 +1,25 @@
 //! `tessera tunnel`.
 
-mod client;
-mod server;
-mod shared;
+mod examples;
 
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueHint};
+use clap::{Args, Subcommand, ValueHint};
 #[cfg(feature = "demo")]
 use tessera_tunnel::DemoOptions;
 use tessera_tunnel::Source;
-use tessera_tunnel::config::Tunnels;
-
-use self::client::ClientArguments;
-use self::server::ServerArguments;
+use tessera_tunnel::config::{ClientSection, Process, ServerSection, Tunnels};
 
 /// The commands of `tessera tunnel`.
 #[derive(Subcommand)]
 pub(crate) enum Tunnel {
     /// Runs the end near a program: accepts its plain connections, and carries each to a server end.
-    #[command(arg_required_else_help = true, after_help = client::EXAMPLES)]
-    Client(Box<ClientArguments>),
+    #[command(arg_required_else_help = true, after_help = examples::CLIENT)]
+    Client(Box<End<ClientSection>>),
 
     /// Runs the end near a backend: accepts connections of client ends, and forwards their contents.
-    #[command(arg_required_else_help = true, after_help = server::EXAMPLES)]
-    Server(Box<ServerArguments>),
+    #[command(arg_required_else_help = true, after_help = examples::SERVER)]
+    Server(Box<End<ServerSection>>),
 
     /// Runs all tunnels that a file configures.
     #[command(
@@ -79,6 +74,16 @@ Exit codes: 0 nothing was executed twice, 1 something was, or something failed."
     },
 }
 
+/// One end of a tunnel: the options are the keys of its section, and those of the process.
+#[derive(Args)]
+pub(crate) struct End<S: Args> {
+    #[command(flatten)]
+    section: S,
+
+    #[command(flatten)]
+    process: Process,
+}
+
 /// The command, without clap's types.
 pub(crate) enum Task {
     Run(Source),
@@ -90,14 +95,14 @@ pub(crate) enum Task {
 impl From<Tunnel> for Task {
     fn from(tunnel: Tunnel) -> Self {
         match tunnel {
-            Tunnel::Client(arguments) => {
-                let (section, process) = arguments.into_section();
+            Tunnel::Client(end) => {
+                let End { section, process } = *end;
                 let client = [(ON_COMMAND_LINE.to_owned(), section)].into();
                 let tunnels = Tunnels { process, client, ..Tunnels::default() };
                 Self::Run(Source::CommandLine(Box::new(tunnels)))
             }
-            Tunnel::Server(arguments) => {
-                let (section, process) = arguments.into_section();
+            Tunnel::Server(end) => {
+                let End { section, process } = *end;
                 let server = [(ON_COMMAND_LINE.to_owned(), section)].into();
                 let tunnels = Tunnels { process, server, ..Tunnels::default() };
                 Self::Run(Source::CommandLine(Box::new(tunnels)))
@@ -119,7 +124,7 @@ mod tests {
 
     use clap::Parser;
     use tessera_tunnel::config::{
-        Anchors, ClientSection, Early, EarlyKeyExchange, KeySource, LogFormat, ServerSection,
+        Anchors, Early, EarlyKeyExchange, KeySource, LogFormat, TrustedNetworks,
     };
 
     use super::*;
@@ -156,7 +161,8 @@ mod tests {
         assert_eq!(section.peers.names, ["a.example", "b.example"]);
         assert_eq!((section.early, section.groups.len()), (Early::Never, 1));
         assert_eq!(section.state_key, Some(KeySource::Credential("k".to_owned())));
-        assert!(section.accept_proxy_from.requires_header("10.1.2.3".parse().ok()));
+        let trusted = TrustedNetworks::new(section.accept_proxy_from);
+        assert!(trusted.requires_header("10.1.2.3".parse().ok()));
         assert!(section.send_proxy && section.send_proxy_identity && section.wait_for_client);
         assert_eq!(section.limits.connections, 7);
         assert_eq!(section.limits.idle, Duration::from_secs(3 * 3600));
