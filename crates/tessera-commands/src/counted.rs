@@ -1,57 +1,32 @@
 //! A stream that counts its bytes.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_tokio::{StreamUse, TrackedStream, Tracker};
 
-/// Counts the bytes on the network, record headers included.
-pub(crate) struct Counted<IO> {
-    io: IO,
+/// Counts what goes over the network, records and all.
+pub(crate) type Counted<IO> = TrackedStream<IO, Bytes>;
+
+/// How many bytes went over a stream.
+#[derive(Default)]
+pub(crate) struct Bytes {
     pub(crate) received: u64,
     pub(crate) sent: u64,
 }
 
-impl<IO> Counted<IO> {
-    pub(crate) fn new(io: IO) -> Self {
-        Self { io, received: 0, sent: 0 }
-    }
-
-    pub(crate) fn get_ref(&self) -> &IO {
-        &self.io
-    }
-}
-
-impl<IO: AsyncRead + Unpin> AsyncRead for Counted<IO> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.io).poll_read(cx, buffer))?;
-        self.received += (buffer.filled().len() - before) as u64;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Counted<IO> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
+impl<IO> Tracker<IO> for Bytes {
+    fn after(
+        &mut self,
+        _: &mut IO,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let count = ready!(Pin::new(&mut self.io).poll_write(cx, data))?;
-        self.sent += count as u64;
-        Poll::Ready(Ok(count))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        if let Poll::Ready(Ok(count)) = moved {
+            let bytes = if what == StreamUse::Read { &mut self.received } else { &mut self.sent };
+            *bytes += count as u64;
+        }
+        moved
     }
 }

@@ -1,7 +1,7 @@
 //! A socket of either kind.
 
 use std::fmt;
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,7 +10,6 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tessera_tokio::fast_open::FastOpenStream;
 use tessera_tokio::{Origin, ResetOnClose};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 /// A connection, whatever it goes through.
@@ -96,65 +95,56 @@ pub(crate) fn prepare(socket: SockRef<'_>) {
     let _ = socket.set_tcp_keepalive(&keep_alive);
 }
 
-impl AsyncRead for Socket {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_read(cx, buffer),
-            Self::FastOpen(socket) => Pin::new(socket).poll_read(cx, buffer),
-            Self::Unix(socket) => Pin::new(socket).poll_read(cx, buffer),
+/// A stream that is one of several kinds.
+macro_rules! either_stream {
+    ($either:ident: $($kind:ident),+) => {
+        impl tokio::io::AsyncRead for $either {
+            fn poll_read(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                buffer: &mut tokio::io::ReadBuf<'_>,
+            ) -> Poll<io::Result<()>> {
+                match self.get_mut() { $(Self::$kind(stream) => Pin::new(stream).poll_read(cx, buffer),)+ }
+            }
         }
-    }
+
+        impl tokio::io::AsyncWrite for $either {
+            fn poll_write(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                data: &[u8],
+            ) -> Poll<io::Result<usize>> {
+                match self.get_mut() { $(Self::$kind(stream) => Pin::new(stream).poll_write(cx, data),)+ }
+            }
+
+            fn poll_write_vectored(
+                self: Pin<&mut Self>,
+                cx: &mut Context<'_>,
+                slices: &[io::IoSlice<'_>],
+            ) -> Poll<io::Result<usize>> {
+                match self.get_mut() {
+                    $(Self::$kind(stream) => Pin::new(stream).poll_write_vectored(cx, slices),)+
+                }
+            }
+
+            fn is_write_vectored(&self) -> bool {
+                match self { $(Self::$kind(stream) => stream.is_write_vectored(),)+ }
+            }
+
+            fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                match self.get_mut() { $(Self::$kind(stream) => Pin::new(stream).poll_flush(cx),)+ }
+            }
+
+            fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+                match self.get_mut() { $(Self::$kind(stream) => Pin::new(stream).poll_shutdown(cx),)+ }
+            }
+        }
+    };
 }
+#[cfg(feature = "http")]
+pub(crate) use either_stream;
 
-impl AsyncWrite for Socket {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write(cx, data),
-            Self::FastOpen(socket) => Pin::new(socket).poll_write(cx, data),
-            Self::Unix(socket) => Pin::new(socket).poll_write(cx, data),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
-            Self::FastOpen(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
-            Self::Unix(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_flush(cx),
-            Self::FastOpen(socket) => Pin::new(socket).poll_flush(cx),
-            Self::Unix(socket) => Pin::new(socket).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(socket) => Pin::new(socket).poll_shutdown(cx),
-            Self::FastOpen(socket) => Pin::new(socket).poll_shutdown(cx),
-            Self::Unix(socket) => Pin::new(socket).poll_shutdown(cx),
-        }
-    }
-}
+either_stream!(Socket: Tcp, FastOpen, Unix);
 
 /// How long a peer may be silent before the kernel asks whether it is still there, and how often it asks then.
 /// Nine questions without an answer end the connection: ten minutes after a peer's machine or a NAT forgot it.

@@ -144,6 +144,7 @@ mod socket;
 mod stream;
 #[cfg(feature = "tonic")]
 pub mod tonic;
+mod tracked;
 #[cfg(feature = "system-trust")]
 mod trust;
 mod wakers;
@@ -156,12 +157,13 @@ pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
-    AcceptedClient, ClientSocket, Counts, Ending, Gate, HandshakePlace, Limits, ListenerStream,
-    Origin, Refused, ResetOnClose, Server, ServerCounts, StreamInfo, TimedOut, TimedSocket,
-    TlsListener, Vacancy,
+    AcceptedClient, ClientSocket, Counts, Ending, Gate, HandshakePlace, IdleTimer, Limits,
+    ListenerStream, Origin, Refused, ResetOnClose, Server, ServerCounts, Stall, StreamInfo,
+    TimedOut, TimedSocket, TlsListener, Vacancy,
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};
 pub use stream::{ClientStream, ServerStream, TlsStream};
+pub use tracked::{StreamUse, TrackedStream, Tracker};
 #[cfg(feature = "system-trust")]
 pub use trust::system_verifier;
 pub use watch::HandshakeWatch;

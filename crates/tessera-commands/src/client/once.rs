@@ -22,7 +22,7 @@ use super::carry::Carrier;
 use super::config::{Configured, configure};
 use super::dial;
 use crate::by_option::start_by_option;
-use crate::counted::Counted;
+use crate::counted::{Bytes, Counted};
 use crate::options::ConnectOptions;
 use crate::receive::receive;
 
@@ -96,7 +96,7 @@ async fn connect(
     let address = socket.peer_addr().ok();
     let started = Instant::now();
     let mut stream = connector
-        .start(configured.destination(), Counted::new(socket))
+        .start(configured.destination(), Counted { stream: socket, tracker: Bytes::default() })
         .await
         .map_err(|error| start_by_option(&error))?;
     let mut handshake = None;
@@ -144,8 +144,8 @@ async fn connect(
         address,
         fast_open,
         syn_bytes,
-        received: counted.received,
-        sent: counted.sent,
+        received: counted.tracker.received,
+        sent: counted.tracker.sent,
         handshake,
         total: started.elapsed(),
         error: result.as_ref().err().map(|error| match &executed {
@@ -193,7 +193,7 @@ fn opening(
     options: &ConnectOptions,
     socket: &Counted<FastOpenStream>,
 ) -> (Option<&'static str>, Option<usize>) {
-    let opening = options.tcp_fast_open.then(|| socket.get_ref().opening());
+    let opening = options.tcp_fast_open.then(|| socket.stream.opening());
     (opening.map(Opening::name), opening.map(Opening::syn_bytes))
 }
 

@@ -11,7 +11,8 @@ use super::origin::Origin;
 use super::refused::Refused;
 use super::room::{HandshakePlace, Room, Vacancy};
 use super::socket::ClientSocket;
-use super::timed::TimedSocket;
+use super::timed::{IdleTimer, TimedSocket};
+use crate::tracked::TrackedStream;
 
 /// The limits of a server, for custom accept loops and for sockets of any kind. [`Server`](super::Server) is
 /// built on it. It can be cloned; all clones share one set of places.
@@ -71,7 +72,7 @@ impl Gate {
     /// Applies the time-outs of the gate's clients to another socket, such as the one to a backend. It takes
     /// no place; its time-outs are counted with those of the clients.
     pub fn time<IO>(&self, io: IO) -> TimedSocket<IO> {
-        TimedSocket::new(io, self.0.clone())
+        TrackedStream { stream: io, tracker: IdleTimer::new(self.0.clone(), ()) }
     }
 
     /// Returns the counts so far.
@@ -101,7 +102,8 @@ impl Vacancy {
         origin: Origin,
     ) -> Result<(ClientSocket<IO>, HandshakePlace), Refused> {
         let (connection, handshake) = self.take(origin)?;
-        Ok((ClientSocket::new(io, connection), handshake))
+        let tracker = IdleTimer::new(connection.room().clone(), connection);
+        Ok((TrackedStream { stream: io, tracker }, handshake))
     }
 }
 

@@ -3,19 +3,19 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use tessera::Facts;
 use tessera::handshake::EarlyDataStatus;
 use tessera::resume::PskKind;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 
 use super::socket::ClientSocket;
 use super::{Server, next, start};
 use crate::stream::ServerStream;
+use crate::tracked::{TrackedStream, Tracker};
 use crate::watch::HandshakeWatch;
 
 /// Yields the clients of a [`Server`] one by one, each as soon as its requests may be executed.
@@ -103,7 +103,7 @@ async fn shake_hands(
         facts: Arc::new(stream.facts().clone()),
         watch: stream.handshake_watch(),
     };
-    Ok(ListenerStream { stream, info })
+    Ok(TrackedStream { stream, tracker: info })
 }
 
 /// What is known of a client's connection. It can be cloned, and accompanies each request of the connection:
@@ -122,49 +122,20 @@ pub struct StreamInfo {
 
 /// A client's stream from a [`TlsListener`], for servers that know nothing of early data.
 ///
-/// Shutdown completes the handshake first: a client whose early request is answered at once gets its next
-/// ticket only then, and nothing can follow the close_notify.
-pub struct ListenerStream {
-    stream: ServerStream<ClientSocket>,
-    info: StreamInfo,
-}
+/// Shutting it down completes the handshake before: a client whose early request is answered at once gets its next
+/// ticket after that, and nothing after the goodbye.
+pub type ListenerStream = TrackedStream<ServerStream<ClientSocket>, StreamInfo>;
+
+impl Tracker<ServerStream<ClientSocket>> for StreamInfo {}
 
 impl ListenerStream {
     /// Returns what was known of the connection when it was returned.
     pub fn info(&self) -> &StreamInfo {
-        &self.info
+        &self.tracker
     }
 
     /// Returns the stream itself, for its current state.
     pub fn get_ref(&self) -> &ServerStream<ClientSocket> {
         &self.stream
-    }
-}
-
-impl AsyncRead for ListenerStream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for ListenerStream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, data)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -33,7 +33,8 @@ pub use self::refused::Refused;
 pub use self::reset::ResetOnClose;
 pub use self::room::{HandshakePlace, Vacancy};
 pub use self::socket::ClientSocket;
-pub use self::timed::{TimedOut, TimedSocket};
+pub use self::stall::Stall;
+pub use self::timed::{IdleTimer, TimedOut, TimedSocket};
 
 use self::ending::{End, ending};
 use crate::acceptor::Acceptor;

@@ -40,8 +40,8 @@ pub struct Vacancy {
     room: Option<Arc<Room>>,
 }
 
-/// The place of a connection; returned when dropped.
-pub(super) struct ConnectionPlace {
+/// The place of a connection; given back when it is dropped.
+pub struct ConnectionPlace {
     room: Arc<Room>,
     origin: Origin,
 }

@@ -1,54 +1,21 @@
 //! A client's socket, which holds its place.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::origin::Origin;
 use super::refused::Refused;
-use super::reset::ResetOnClose;
 use super::room::{ConnectionPlace, HandshakePlace};
-use super::timed::{TimedOut, TimedSocket};
+use super::timed::IdleTimer;
+use crate::tracked::TrackedStream;
 
 /// The socket of one client of a [`Server`](super::Server) or a [`Gate`](super::Gate). It holds the client's
 /// place until it is dropped.
-pub struct ClientSocket<IO = TcpStream> {
-    timed: TimedSocket<IO>,
-    place: ConnectionPlace,
-}
+pub type ClientSocket<IO = TcpStream> = TrackedStream<IO, IdleTimer<ConnectionPlace>>;
 
 impl<IO> ClientSocket<IO> {
-    pub(super) fn new(io: IO, place: ConnectionPlace) -> Self {
-        Self { timed: TimedSocket::new(io, place.room().clone()), place }
-    }
-
-    /// Returns the socket itself, for its addresses and options.
-    pub fn get_ref(&self) -> &IO {
-        self.timed.get_ref()
-    }
-
-    /// Returns how many bytes were received.
-    pub fn received(&self) -> u64 {
-        self.timed.received()
-    }
-
-    /// Returns how many bytes were sent.
-    pub fn sent(&self) -> u64 {
-        self.timed.sent()
-    }
-
-    /// Returns why the server's limits ended the connection, if they did. Errors of a stream over it have the
-    /// kind [`TimedOut`](io::ErrorKind::TimedOut), as those of handshakes have.
-    pub fn timed_out(&self) -> Option<TimedOut> {
-        self.timed.timed_out()
-    }
-
-    /// Returns the origin for which the client is counted.
+    /// Where the client comes from, as far as limits look at it.
     pub fn origin(&self) -> Origin {
-        self.place.origin()
+        self.tracker.place.origin()
     }
 
     /// Counts a client that a trusted peer forwarded ([`Origin::TRUSTED`]) for its own address, unless that
@@ -59,64 +26,21 @@ impl<IO> ClientSocket<IO> {
         handshake: &mut HandshakePlace,
         origin: Origin,
     ) -> Result<(), Refused> {
-        self.place.move_to(handshake, origin)
-    }
-}
-
-impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for ClientSocket<IO> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.timed).poll_read(cx, buffer)
-    }
-}
-
-impl<IO: AsyncWrite + ResetOnClose + Unpin> AsyncWrite for ClientSocket<IO> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.timed).poll_write(cx, data)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.timed).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.timed.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.timed).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.timed).poll_shutdown(cx)
-    }
-}
-
-impl<IO: ResetOnClose> ResetOnClose for ClientSocket<IO> {
-    fn reset_on_close(&self) {
-        self.timed.reset_on_close();
+        self.tracker.place.move_to(handshake, origin)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, IoSlice};
+    use std::pin::Pin;
     use std::sync::{Arc, Mutex};
+    use std::task::{Context, Poll};
 
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncWrite, AsyncWriteExt};
 
     use super::*;
-    use crate::server::{Gate, Limits};
+    use crate::server::{Gate, Limits, ResetOnClose};
 
     /// Records the calls it gets, and is always ready.
     #[derive(Clone, Default)]

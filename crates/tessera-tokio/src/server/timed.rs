@@ -1,11 +1,9 @@
 //! A socket that times out when nothing moves.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
@@ -13,12 +11,16 @@ use super::counts::count;
 use super::reset::ResetOnClose;
 use super::room::Room;
 use super::stall::Stall;
+use crate::tracked::{StreamUse, TrackedStream, Tracker};
 
-/// A socket that times out when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
-/// [`Limits::write`](super::Limits::write). Made by [`Gate::time`](super::Gate::time).
-pub struct TimedSocket<IO = TcpStream> {
-    io: IO,
-    /// Holder of the limits.
+/// A socket that ends when nothing moves for too long: [`Limits::idle`](super::Limits::idle) and
+/// [`Limits::write`](super::Limits::write). [`Gate::time`](super::Gate::time) makes it.
+pub type TimedSocket<IO = TcpStream> = TrackedStream<IO, IdleTimer>;
+
+/// What a [`TimedSocket`] has beside its stream: limits, and what has moved. It may hold a place.
+pub struct IdleTimer<P = ()> {
+    pub(super) place: P,
+    /// Whose limits these are.
     room: Arc<Room>,
     received: u64,
     sent: u64,
@@ -52,10 +54,10 @@ impl std::fmt::Display for TimedOut {
 
 impl std::error::Error for TimedOut {}
 
-impl<IO> TimedSocket<IO> {
-    pub(super) fn new(io: IO, room: Arc<Room>) -> Self {
+impl<P> IdleTimer<P> {
+    pub(super) fn new(room: Arc<Room>, place: P) -> Self {
         Self {
-            io,
+            place,
             room,
             received: 0,
             sent: 0,
@@ -67,30 +69,7 @@ impl<IO> TimedSocket<IO> {
         }
     }
 
-    /// Returns the socket itself, for its addresses and options.
-    pub fn get_ref(&self) -> &IO {
-        &self.io
-    }
-
-    /// Returns how many bytes were received.
-    pub fn received(&self) -> u64 {
-        self.received
-    }
-
-    /// Returns how many bytes were sent.
-    pub fn sent(&self) -> u64 {
-        self.sent
-    }
-
-    /// Returns why the connection timed out, if it did. The error has the kind
-    /// [`TimedOut`](io::ErrorKind::TimedOut).
-    pub fn timed_out(&self) -> Option<TimedOut> {
-        self.timed_out
-    }
-}
-
-impl<IO: ResetOnClose> TimedSocket<IO> {
-    fn fail<T>(&mut self, why: TimedOut) -> Poll<io::Result<T>> {
+    fn fail(&mut self, io: &impl ResetOnClose, why: TimedOut) -> io::Error {
         if self.timed_out != Some(why) {
             self.timed_out = Some(why);
             let counters = &self.room.counters;
@@ -98,110 +77,95 @@ impl<IO: ResetOnClose> TimedSocket<IO> {
                 TimedOut::Idle => count(&counters.idle),
                 TimedOut::Write => {
                     count(&counters.stalled);
-                    // Otherwise the kernel keeps unread data, megabytes of it, for minutes after the socket
-                    // is closed.
-                    self.io.reset_on_close();
+                    // The kernel would keep what the peer doesn't read, megabytes of it, for minutes after
+                    // the socket is closed.
+                    io.reset_on_close();
                 }
             }
         }
-        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+        io::Error::new(io::ErrorKind::TimedOut, why)
+    }
+}
+
+impl<IO, P> TrackedStream<IO, IdleTimer<P>> {
+    /// The socket itself, to look at its addresses and options.
+    pub fn get_ref(&self) -> &IO {
+        &self.stream
     }
 
-    fn poll_write_with(
+    /// Bytes that came from the network.
+    pub fn received(&self) -> u64 {
+        self.tracker.received
+    }
+
+    /// Bytes that went to it.
+    pub fn sent(&self) -> u64 {
+        self.tracker.sent
+    }
+
+    /// Why the connection was ended by limits, if it was. Errors of a stream over it have the kind
+    /// [`TimedOut`](io::ErrorKind::TimedOut), as those of handshakes have.
+    pub fn timed_out(&self) -> Option<TimedOut> {
+        self.tracker.timed_out
+    }
+}
+
+impl<IO: ResetOnClose, P> Tracker<IO> for IdleTimer<P> {
+    fn before(&mut self, io: &mut IO, what: StreamUse) -> io::Result<()> {
+        let moves = matches!(what, StreamUse::Read | StreamUse::Write);
+        match moves && self.timed_out == Some(TimedOut::Write) {
+            true => Err(self.fail(io, TimedOut::Write)),
+            false => Ok(()),
+        }
+    }
+
+    fn after(
         &mut self,
+        io: &mut IO,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
         cx: &mut Context<'_>,
-        write: impl FnOnce(&mut IO, &mut Context<'_>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if self.timed_out == Some(TimedOut::Write) {
-            return self.fail(TimedOut::Write);
-        }
-        match write(&mut self.io, cx) {
-            Poll::Pending => {
-                let since = *self.blocked.get_or_insert_with(Instant::now);
-                match self.write.poll(since, self.room.limits.write, cx) {
-                    Poll::Ready(()) => self.fail(TimedOut::Write),
-                    Poll::Pending => Poll::Pending,
-                }
+        let (limits, now) = (&self.room.limits, Instant::now);
+        let (over, why) = match (what, &moved) {
+            (StreamUse::Read, Poll::Pending) => {
+                (self.idle.poll(self.moved, limits.idle, cx), TimedOut::Idle)
             }
-            Poll::Ready(result) => {
+            (StreamUse::Write, Poll::Pending) => {
+                let since = *self.blocked.get_or_insert_with(now);
+                (self.write.poll(since, limits.write, cx), TimedOut::Write)
+            }
+            (StreamUse::Read, Poll::Ready(read)) => {
+                self.received += *read.as_ref().unwrap_or(&0) as u64;
+                self.moved = now();
+                return moved;
+            }
+            (StreamUse::Write, Poll::Ready(written)) => {
                 self.blocked = None;
-                if let Ok(count @ 1..) = result {
-                    self.sent += count as u64;
-                    self.moved = Instant::now();
+                if let Ok(count @ 1..) = written {
+                    self.sent += *count as u64;
+                    self.moved = now();
                 }
-                Poll::Ready(result)
+                return moved;
             }
-        }
+            (StreamUse::Flush | StreamUse::Shutdown, _) => return moved,
+        };
+        over.map(|()| Err(self.fail(io, why)))
     }
 }
 
-impl<IO: AsyncRead + ResetOnClose + Unpin> AsyncRead for TimedSocket<IO> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        if this.timed_out == Some(TimedOut::Write) {
-            return this.fail(TimedOut::Write);
-        }
-        let before = buffer.filled().len();
-        match Pin::new(&mut this.io).poll_read(cx, buffer) {
-            Poll::Pending => match this.idle.poll(this.moved, this.room.limits.idle, cx) {
-                Poll::Ready(()) => this.fail(TimedOut::Idle),
-                Poll::Pending => Poll::Pending,
-            },
-            Poll::Ready(result) => {
-                let count = buffer.filled().len() - before;
-                this.received += count as u64;
-                this.moved = Instant::now();
-                Poll::Ready(result)
-            }
-        }
-    }
-}
-
-impl<IO: AsyncWrite + ResetOnClose + Unpin> AsyncWrite for TimedSocket<IO> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write(cx, data))
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.get_mut().poll_write_with(cx, |io, cx| Pin::new(io).poll_write_vectored(cx, slices))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
-    }
-}
-
-impl<IO: ResetOnClose> ResetOnClose for TimedSocket<IO> {
+impl<IO: ResetOnClose, P> ResetOnClose for TrackedStream<IO, IdleTimer<P>> {
     fn reset_on_close(&self) {
-        self.io.reset_on_close();
+        self.stream.reset_on_close();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
     use std::time::Duration;
 
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+    use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream, ReadBuf, duplex, split};
     use tokio::time::sleep;
 
     use super::*;

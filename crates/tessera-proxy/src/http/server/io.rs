@@ -1,105 +1,64 @@
 //! The stream below HTTP: what was read to find out the protocol comes first, and no write waits for ever.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::io;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tessera_tokio::{Stall, StreamUse, TrackedStream, Tracker};
+use tokio::io::ReadBuf;
+use tokio::time::Instant;
 
 use super::ended::StalledWrite;
-use crate::http::deadline::after;
 
-/// A stream whose writes end after `stall`.
-pub(super) struct Io<S> {
-    inner: S,
-    /// Read already.
+/// A stream whose writes end after some time.
+pub(super) type Io<S> = TrackedStream<S, Writes>;
+
+/// What was read already, and how long a write may wait.
+pub(super) struct Writes {
     prefix: Bytes,
     stall: Duration,
     /// Since when there is something to write and no room for it.
     blocked: Option<Instant>,
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: Stall,
 }
 
-impl<S> Io<S> {
-    pub(super) fn new(inner: S, prefix: Bytes, stall: Duration) -> Self {
-        Self { inner, prefix, stall, blocked: None, timer: None }
+impl Writes {
+    pub(super) fn new(prefix: Bytes, stall: Duration) -> Self {
+        Self { prefix, stall, blocked: None, timer: Stall::default() }
+    }
+}
+
+impl<S> Tracker<S> for Writes {
+    fn precede(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
+        if self.prefix.is_empty() {
+            return false;
+        }
+        let count = self.prefix.len().min(buffer.remaining());
+        buffer.put_slice(&self.prefix[..count]);
+        self.prefix.advance(count);
+        if self.prefix.is_empty() {
+            self.prefix = Bytes::new();
+        }
+        true
     }
 
-    /// What a write or a flush says, unless it has waited for too long.
-    fn limit<T>(&mut self, cx: &mut Context<'_>, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if poll.is_ready() {
+    fn after(
+        &mut self,
+        _: &mut S,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if what == StreamUse::Read {
+            return moved;
+        }
+        if moved.is_ready() {
             self.blocked = None;
-            return poll;
+            return moved;
         }
-        let end = after(*self.blocked.get_or_insert_with(Instant::now), self.stall);
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(end)));
-        // It is set once and moved only when it rings.
-        while timer.deadline() < end {
-            ready!(timer.as_mut().poll(cx));
-            timer.as_mut().reset(end);
-        }
-        ready!(timer.as_mut().poll(cx));
+        let since = *self.blocked.get_or_insert_with(Instant::now);
+        ready!(self.timer.poll(since, self.stall, cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, StalledWrite)))
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Io<S> {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        if this.prefix.is_empty() {
-            return Pin::new(&mut this.inner).poll_read(cx, buffer);
-        }
-        let count = this.prefix.len().min(buffer.remaining());
-        buffer.put_slice(&this.prefix[..count]);
-        this.prefix.advance(count);
-        if this.prefix.is_empty() {
-            this.prefix = Bytes::new();
-        }
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Io<S> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let poll = Pin::new(&mut this.inner).poll_write(cx, data);
-        this.limit(cx, poll)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        let poll = Pin::new(&mut this.inner).poll_write_vectored(cx, slices);
-        this.limit(cx, poll)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.inner.is_write_vectored()
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let poll = Pin::new(&mut this.inner).poll_flush(cx);
-        this.limit(cx, poll)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let poll = Pin::new(&mut this.inner).poll_shutdown(cx);
-        this.limit(cx, poll)
     }
 }

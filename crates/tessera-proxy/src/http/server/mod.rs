@@ -64,7 +64,7 @@ use tessera_tokio::{HandshakeWatch, ServerStream};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use self::ended::{Cause, Ended};
-use self::io::Io;
+use self::io::{Io, Writes};
 pub use self::kept::keep;
 pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
@@ -125,7 +125,7 @@ where
         Ok(found) => found,
         Err(cause) => return Ended { requests: 0, cause },
     };
-    let io = Io::new(io, prefix, options.stall_time);
+    let io = Io { stream: io, tracker: Writes::new(prefix, options.stall_time) };
     if protocol == Protocol::Http2 {
         http2::serve(io, watch, options, service, drain).await
     } else {

@@ -5,12 +5,13 @@ mod tls;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use tessera_tokio::FirstFlight;
 
 pub use self::tls::Tls;
 use crate::dial::Dialler;
-use crate::socket::Socket;
+use crate::socket::{Socket, either_stream};
 
 /// Makes the connections of a pool.
 pub trait Connect: Send + Sync {
@@ -55,6 +56,8 @@ pub(super) enum Stream {
     Tls(Box<FirstFlight<Socket>>),
     Plain(Socket),
 }
+
+either_stream!(Stream: Tls, Plain);
 
 /// Connects without TLS, and speaks this from the beginning (for HTTP/2: with prior knowledge, RFC 9113 §3.3).
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,7 +11,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tokio::time::{sleep, timeout};
 
-use super::watched::Watched;
+use super::watched::{Watched, watched};
 use super::{Connection, Lease, Sender};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
@@ -31,7 +31,7 @@ pub(in crate::http::client) async fn begin(
     let mut builder = http1::Builder::new();
     builder.max_headers(options.max_headers);
     builder.max_buf_size((options.max_header_len as usize).max(SMALLEST_BUFFER));
-    let io = TokioIo::new(Watched::new(stream, connection.clone()));
+    let io = TokioIo::new(watched(stream, connection.clone()));
     let (sender, driver) = builder.handshake(io).await?;
     connection.set_sender(Sender::Http1(sender));
     Ok(driver)

@@ -18,7 +18,7 @@ use tessera_tokio::FirstFlightFailure;
 
 use super::keep_alive::{KeepAlive, Next};
 use super::pipe::Pipe;
-use super::watched::Watched;
+use super::watched::{Watched, watched};
 use super::{Connection, Lease, Sender, Standing};
 use crate::http::body::Body;
 use crate::http::client::PoolOptions;
@@ -39,7 +39,7 @@ pub(in crate::http::client) async fn begin(
     stream: Stream,
     options: &PoolOptions,
 ) -> Result<Driver, h2::Error> {
-    let watched = Watched::new(stream, connection.clone());
+    let watched = watched(stream, connection.clone());
     let (sender, driver) = Builder::new()
         .enable_push(false)
         .initial_window_size(options.stream_window)

@@ -1,34 +1,35 @@
 //! A connection's stream, and what it tells of its first flight.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
+use std::io;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_tokio::{StreamUse, TrackedStream, Tracker};
 
 use super::Connection;
 use crate::http::client::connect::Stream;
 use crate::http::client::flight::Progress;
 
 /// A stream that tells its connection's record what becomes of its first flight, and that it reads and writes.
-pub(in crate::http::client) struct Watched {
-    stream: Stream,
+pub(in crate::http::client) type Watched = TrackedStream<Stream, Watch>;
+
+/// What a connection is told of its stream.
+pub(in crate::http::client) struct Watch {
     connection: Arc<Connection>,
     /// The first flight isn't answered for.
     in_flight: bool,
 }
 
-impl Watched {
-    pub(super) fn new(stream: Stream, connection: Arc<Connection>) -> Self {
-        let mut watched = Self { stream, connection, in_flight: true };
-        watched.look();
-        watched
-    }
+pub(super) fn watched(stream: Stream, connection: Arc<Connection>) -> Watched {
+    let mut tracker = Watch { connection, in_flight: true };
+    tracker.look(&stream);
+    TrackedStream { stream, tracker }
+}
 
+impl Watch {
     /// After each use of the stream, until the flight is answered for.
-    fn look(&mut self) {
-        let progress = match &self.stream {
+    fn look(&mut self, stream: &Stream) {
+        let progress = match stream {
             Stream::Tls(stream) => self.connection.flight.look(stream),
             Stream::Plain(_) => Progress::Settled,
         };
@@ -39,84 +40,29 @@ impl Watched {
         }
         self.in_flight = false;
     }
+}
 
-    fn used<T>(&mut self, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+impl Tracker<Stream> for Watch {
+    fn before(&mut self, _: &mut Stream, what: StreamUse) -> io::Result<()> {
+        if what == StreamUse::Write {
+            self.connection.note_write();
+        }
+        Ok(())
+    }
+
+    fn after(
+        &mut self,
+        stream: &mut Stream,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if what == StreamUse::Read && moved.is_ready() {
+            self.connection.note_read();
+        }
         if self.in_flight {
-            self.look();
+            self.look(stream);
         }
-        result
-    }
-}
-
-impl AsyncRead for Watched {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let result = match &mut this.stream {
-            Stream::Tls(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Stream::Plain(socket) => Pin::new(socket).poll_read(cx, buffer),
-        };
-        if result.is_ready() {
-            this.connection.note_read();
-        }
-        this.used(result)
-    }
-}
-
-impl AsyncWrite for Watched {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        this.connection.note_write();
-        let result = match &mut this.stream {
-            Stream::Tls(stream) => Pin::new(stream).poll_write(cx, data),
-            Stream::Plain(socket) => Pin::new(socket).poll_write(cx, data),
-        };
-        this.used(result)
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        this.connection.note_write();
-        let result = match &mut this.stream {
-            Stream::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Stream::Plain(socket) => Pin::new(socket).poll_write_vectored(cx, slices),
-        };
-        this.used(result)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.stream {
-            Stream::Tls(stream) => stream.is_write_vectored(),
-            Stream::Plain(socket) => socket.is_write_vectored(),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let result = match &mut this.stream {
-            Stream::Tls(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Plain(socket) => Pin::new(socket).poll_flush(cx),
-        };
-        this.used(result)
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let result = match &mut this.stream {
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Plain(socket) => Pin::new(socket).poll_shutdown(cx),
-        };
-        this.used(result)
+        moved
     }
 }

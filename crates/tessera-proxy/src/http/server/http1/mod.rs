@@ -16,11 +16,11 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use tessera_tokio::HandshakeWatch;
+use tessera_tokio::{HandshakeWatch, TrackedStream};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
-use self::phase::{Answer, Phase, Watched};
+use self::phase::{Answer, Phase};
 use super::admit::{Admission, admit};
 use super::alarm::{Alarm, tick};
 use super::{Cause, Ended, Io, Refusal, ServerOptions};
@@ -55,7 +55,7 @@ where
             async move { Ok::<_, Infallible>(answer.await.map(|body| Answer::new(body, phase))) },
         )
     });
-    let io = TokioIo::new(Watched::new(io, phase.clone()));
+    let io = TokioIo::new(TrackedStream { stream: io, tracker: phase.clone() });
     let mut builder = builder(&options);
     // A client may say that it has asked everything. But hyper then reads nothing while a request is answered, and
     // one that waits for the handshake would wait for ever.

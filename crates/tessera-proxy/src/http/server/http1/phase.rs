@@ -1,13 +1,13 @@
 //! What a connection of HTTP/1.1 is waiting for.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tessera_tokio::{StreamUse, Tracker};
 use tokio::time::Instant;
 
 use super::super::{Cause, ServerOptions};
@@ -63,70 +63,27 @@ impl Phase {
     }
 }
 
-/// A stream that tells when a head begins, and when an answer has left.
-pub(super) struct Watched<IO> {
-    io: IO,
-    phase: Phase,
-}
-
-impl<IO> Watched<IO> {
-    pub(super) fn new(io: IO, phase: Phase) -> Self {
-        Self { io, phase }
-    }
-}
-
-impl<IO: AsyncRead + Unpin> AsyncRead for Watched<IO> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.io).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
-            let mut state = self.phase.lock();
-            if matches!(*state, State::Idle(_)) {
+/// The stream of a connection tells when a head begins, and when an answer has left.
+impl<IO> Tracker<IO> for Phase {
+    fn after(
+        &mut self,
+        _: &mut IO,
+        what: StreamUse,
+        moved: Poll<io::Result<usize>>,
+        _: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let mut state = self.lock();
+        match (what, &moved, *state) {
+            (StreamUse::Read, Poll::Ready(Ok(1..)), State::Idle(_)) => {
                 *state = State::Head(Instant::now());
             }
-        }
-        poll
-    }
-}
-
-impl<IO: AsyncWrite + Unpin> AsyncWrite for Watched<IO> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(cx, data)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.io.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let poll = Pin::new(&mut self.io).poll_flush(cx);
-        if poll.is_ready() {
-            let mut state = self.phase.lock();
-            if matches!(*state, State::Flush(_)) {
+            (StreamUse::Flush, Poll::Ready(_), State::Flush(_)) => {
                 *state = State::Idle(Instant::now());
             }
+            _ => {}
         }
-        poll
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        drop(state);
+        moved
     }
 }
 
