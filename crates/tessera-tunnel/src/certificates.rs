@@ -6,34 +6,26 @@ use tessera_kit::{SettingFile, trust};
 use tessera_proxy::certificates::{CertificateEnd, CertificateKind, ExpiryWarnings, LOOK_EVERY};
 use tokio::sync::watch;
 
-use crate::config::{Anchors, Peers, Tunnels};
+use crate::config::{Anchors, End, Tunnels};
 use crate::metrics::{Label, Role, labels};
 
 /// Of all sections.
 pub(crate) fn of(tunnels: &Tunnels) -> Vec<CertificateEnd> {
     let servers = tunnels.server.iter();
-    let servers = servers.map(|(name, it)| (Role::Server, name, &it.certificate, &it.peers));
+    let servers = servers.map(|(name, it)| of_end(Role::Server, name, &it.end(name)));
     let clients = tunnels.client.iter();
-    let clients = clients.map(|(name, it)| (Role::Client, name, &it.certificate, &it.peers));
-    let of = |(role, name, certificate, peers): (_, &String, &Option<_>, _)| {
-        of_section(role, name, certificate.as_deref(), peers)
-    };
-    servers.chain(clients).flat_map(of).collect()
+    let clients = clients.map(|(name, it)| of_end(Role::Client, name, &it.end(name)));
+    servers.chain(clients).flatten().collect()
 }
 
 /// Of one. A file that can't be read is the error of whoever loads it.
-pub(crate) fn of_section(
-    role: Role,
-    name: &str,
-    certificate: Option<&Path>,
-    peers: &Peers,
-) -> Vec<CertificateEnd> {
-    let ca = match &peers.ca {
+pub(crate) fn of_end(role: Role, name: &str, end: &End<'_>) -> Vec<CertificateEnd> {
+    let ca = match &end.peers.ca {
         Some(Anchors::File(path)) => Some(path.as_path()),
         Some(Anchors::System) | None => None,
     };
     let of_file = |kind: CertificateKind, key, path: &Path| {
-        let setting = &format!("[{}.{name}] {key}", role.name());
+        let setting = &end.setting(key);
         let expires_at = trust::first_end(SettingFile { setting, path }).ok()??;
         let a_root = if kind == CertificateKind::Root { "a root of " } else { "" };
         let whose = format!("{a_root}{setting} ({})", path.display());
@@ -41,7 +33,7 @@ pub(crate) fn of_section(
         series.push((CertificateKind::KEY, kind.name().to_owned()));
         Some(CertificateEnd { whose, expires_at, series: vec![series] })
     };
-    let own = certificate.and_then(|path| of_file(CertificateKind::Own, "certificate", path));
+    let own = end.certificate.and_then(|path| of_file(CertificateKind::Own, "certificate", path));
     let root = ca.and_then(|path| of_file(CertificateKind::Root, "peers.ca", path));
     own.into_iter().chain(root).collect()
 }

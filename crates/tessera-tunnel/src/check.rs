@@ -30,7 +30,7 @@ pub fn check(path: &Path) -> Result<(), ProgramError> {
     check::print(&summary(path)?)
 }
 
-/// What [`check`] writes.
+/// What [`check()`] writes.
 ///
 /// # Errors
 /// If the file could not run.
@@ -99,12 +99,7 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     table.row("limits", places);
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
     table.rows("warning", warnings::of_server(name, section));
-    let ends = certificates::of_section(
-        Role::Server,
-        name,
-        section.certificate.as_deref(),
-        &section.peers,
-    );
+    let ends = certificates::of_end(Role::Server, name, &section.end(name));
     table.rows("warning", ends.iter().filter_map(CertificateEnd::warning));
     Ok(table)
 }
@@ -112,12 +107,7 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
 fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError> {
     let mut warnings = client::check(name, section)?;
     warnings.extend(warnings::of_client(name, section));
-    let ends = certificates::of_section(
-        Role::Client,
-        name,
-        section.certificate.as_deref(),
-        &section.peers,
-    );
+    let ends = certificates::of_end(Role::Client, name, &section.end(name));
     warnings.extend(ends.iter().filter_map(CertificateEnd::warning));
     let host = section.connect.host().unwrap_or_default();
     let (config, destination) = tls::client(name, section, &host)?;

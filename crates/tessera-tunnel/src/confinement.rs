@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tessera_proxy::confine::{Confinement, Needs};
 
-use crate::config::{Anchors, ClientSection, Peers, ServerSection, Tunnels};
+use crate::config::{Anchors, ClientSection, End, ServerSection, Tunnels};
 
 /// The directories of all files that the configuration names, where they can be replaced and loaded again; the
 /// directories that are written to; the ports.
@@ -21,21 +21,21 @@ pub(crate) fn of(tunnels: &Tunnels, file: Option<&Path>) -> Confinement {
 fn of_server(needs: &mut Needs, section: &ServerSection) {
     needs.listen(&section.listen);
     needs.dial(&section.forward);
-    needs.files(section.certificate.iter().chain(&section.key));
-    of_peers(needs, &section.peers);
+    of_end(needs, &section.end(""));
     needs.stores(&section.stores(""));
 }
 
 fn of_client(needs: &mut Needs, section: &ClientSection) {
     needs.listen(&section.listen);
     needs.dial(&section.connect);
-    needs.files(section.certificate.iter().chain(&section.key));
-    of_peers(needs, &section.peers);
+    of_end(needs, &section.end(""));
     section.sessions.iter().for_each(|directory| needs.directory(directory));
     section.sessions_key.iter().for_each(|source| needs.key(source));
 }
 
-fn of_peers(needs: &mut Needs, peers: &Peers) {
+fn of_end(needs: &mut Needs, end: &End<'_>) {
+    [end.certificate, end.key].into_iter().for_each(|path| needs.file(path));
+    let peers = end.peers;
     match &peers.ca {
         Some(Anchors::File(path)) => needs.file(Some(path)),
         Some(Anchors::System) => {

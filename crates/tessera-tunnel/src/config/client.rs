@@ -10,7 +10,7 @@ use super::{ClientLimits, DialAddress, KeySource, ListenAddress};
 
 section! {
     /// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
-    ClientSection with ClientLimits needs {
+    ClientSection as "client" with ClientLimits needs {
         /// Where programs connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
         listen: ListenAddress,

@@ -23,6 +23,7 @@ pub use client::{ClientSection, EarlyKeyExchange};
 pub use limits::{ClientLimits, ServerLimits};
 pub use peers::{Anchors, Peers};
 pub use process::Process;
+pub(crate) use section::End;
 pub use server::ServerSection;
 pub use tessera_kit::KeySource;
 pub use tessera_proxy::address::{DialAddress, ListenAddress};

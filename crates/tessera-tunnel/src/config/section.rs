@@ -1,11 +1,35 @@
 //! How a section is declared: each key once, for the file and the command line.
 
+use std::path::Path;
+
+use tessera::wire::{CipherSuite, NamedGroup};
+
+use super::Peers;
+
+/// The keys of a section that are no matter of its role.
+pub(crate) struct End<'c> {
+    /// The section, as errors name it: `server.postgres`.
+    pub(crate) label: String,
+    pub(crate) certificate: Option<&'c Path>,
+    pub(crate) key: Option<&'c Path>,
+    pub(crate) peers: &'c Peers,
+    pub(crate) groups: &'c [NamedGroup],
+    pub(crate) suites: &'c [CipherSuite],
+}
+
+impl End<'_> {
+    /// A key of it, as errors name it.
+    pub(crate) fn setting(&self, key: &str) -> String {
+        format!("[{}] {key}", self.label)
+    }
+}
+
 /// A section: keys that it needs, its other keys, and those that both ends have. What documents a key is the help of its
 /// option.
 macro_rules! section {
     (
         $(#[$doc:meta])*
-        $section:ident with $limits:ident needs { $($(#[$of_needed:meta])* $needed:ident: $of:ty,)+ }
+        $section:ident as $role:literal with $limits:ident needs { $($(#[$of_needed:meta])* $needed:ident: $of:ty,)+ }
         $($(#[$of_key:meta])* $key:ident: $type:ty,)+
     ) => {
         $(#[$doc])*
@@ -62,6 +86,18 @@ macro_rules! section {
         }
 
         impl $section {
+            /// What both ends have.
+            pub(crate) fn end(&self, name: &str) -> super::section::End<'_> {
+                super::section::End {
+                    label: format!("{}.{name}", $role),
+                    certificate: self.certificate.as_deref(),
+                    key: self.key.as_deref(),
+                    peers: &self.peers,
+                    groups: &self.groups,
+                    suites: &self.suites,
+                }
+            }
+
             /// A section with nothing but what it needs.
             pub fn new($($needed: $of),+) -> Self {
                 Self {

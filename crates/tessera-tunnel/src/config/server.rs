@@ -9,7 +9,7 @@ use super::{DialAddress, Fleet, KeySource, ListenAddress, Network, ServerLimits}
 
 section! {
     /// `[server.NAME]`: takes TLS connections from tunnels' clients, and hands what is in them to a backend.
-    ServerSection with ServerLimits needs {
+    ServerSection as "server" with ServerLimits needs {
         /// Where client ends connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
         listen: ListenAddress,

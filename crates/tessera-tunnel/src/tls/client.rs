@@ -7,7 +7,6 @@ use tessera::resume::Continuation;
 use tessera::{ClientConfig, Destination};
 use tessera_kit::ProgramError;
 
-use super::Own;
 use super::server::TICKETS;
 use crate::config::{ClientSection, Early, EarlyKeyExchange};
 use crate::peers;
@@ -25,15 +24,8 @@ pub fn client(
     host: &str,
 ) -> Result<(Checked<ClientConfig>, Destination), ProgramError> {
     section.check(name)?;
-    let label = format!("client.{name}");
-    let own = Own {
-        section: &label,
-        certificate: section.certificate.as_ref(),
-        key: section.key.as_ref(),
-        groups: &section.groups,
-        suites: &section.suites,
-    };
-    let allowed = peers::allowed(&section.peers, tessera::Role::Server, &label)?;
+    let own = section.end(name);
+    let allowed = peers::allowed(&section.peers, tessera::Role::Server, &own.label)?;
     let mut config = ClientConfig::new(own.provider(), Arc::new(allowed));
     own.choose(&mut config.groups, &mut config.suites);
     config.credentials = own.credentials()?;
@@ -47,7 +39,7 @@ pub fn client(
     };
     let destination = Destination {
         server_name: section.server_name.clone().unwrap_or_else(|| host.to_owned()),
-        external_psks: peers::psks(&section.peers, &label)?,
+        external_psks: peers::psks(&section.peers, &own.label)?,
         ..Destination::default()
     };
     Ok((config.checked().map_err(|error| own.by_key(error))?, destination))

@@ -7,13 +7,13 @@ use tessera::Role;
 use tessera::auth::{Credential, PrivateKey};
 use tessera_kit::{ProgramError, SettingFile, credential, pem};
 
-use super::Own;
+use crate::config::End;
 
-impl Own<'_> {
+impl End<'_> {
     /// The certificate with its key; the raw public key of a key that has no certificate; or none.
     pub(super) fn credentials(&self) -> Result<Vec<Credential>, ProgramError> {
         let [certificate_setting, key_setting] =
-            ["certificate", "key"].map(|key| format!("[{}] {key}", self.section));
+            ["certificate", "key"].map(|key| self.setting(key));
         let setting = &key_setting;
         match (self.certificate, self.key) {
             (None, None) => Ok(Vec::new()),

@@ -5,27 +5,17 @@ mod client;
 mod credential;
 mod server;
 
-use std::path::PathBuf;
-
 use tessera::crypto::Provider;
 use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::{ProgramError, names};
+
+use crate::config::End;
 
 pub use client::client;
 pub(crate) use credential::warning;
 pub use server::server;
 
-/// What both ends take from their sections.
-pub(crate) struct Own<'a> {
-    /// `server.postgres`.
-    pub(crate) section: &'a str,
-    pub(crate) certificate: Option<&'a PathBuf>,
-    pub(crate) key: Option<&'a PathBuf>,
-    pub(crate) groups: &'a [NamedGroup],
-    pub(crate) suites: &'a [CipherSuite],
-}
-
-impl Own<'_> {
+impl End<'_> {
     fn provider(&self) -> Provider {
         names::provider(self.groups)
     }
@@ -52,6 +42,6 @@ impl Own<'_> {
             "handshake_timeout" => "limits.handshake",
             other => other,
         };
-        ProgramError::settings(format!("[{}] {key}: {advice}", self.section))
+        ProgramError::settings(format!("{}: {advice}", self.setting(key)))
     }
 }

@@ -8,7 +8,6 @@ use tessera::resume::{Continuation, OneTimeKeyGuard};
 use tessera::wire::TicketRequest;
 use tessera_kit::ProgramError;
 
-use super::Own;
 use crate::config::{Early, ServerSection};
 use crate::peers;
 use tessera_proxy::stores::Stores;
@@ -24,21 +23,14 @@ pub fn server(
     stores: &Stores,
 ) -> Result<Checked<ServerConfig>, ProgramError> {
     section.check(name)?;
-    let label = format!("server.{name}");
-    let own = Own {
-        section: &label,
-        certificate: section.certificate.as_ref(),
-        key: section.key.as_ref(),
-        groups: &section.groups,
-        suites: &section.suites,
-    };
+    let own = section.end(name);
     let mut config = ServerConfig::new(own.provider(), own.credentials()?);
     own.choose(&mut config.groups, &mut config.suites);
     config.certificate_codecs = tessera_compression::codecs();
     config.handshake_timeout = section.limits.handshake;
-    config.external_psks = peers::psks(&section.peers, &label)?;
+    config.external_psks = peers::psks(&section.peers, &own.label)?;
     if section.peers.uses_certificates() {
-        let allowed = peers::allowed(&section.peers, tessera::Role::Client, &label)?;
+        let allowed = peers::allowed(&section.peers, tessera::Role::Client, &own.label)?;
         config.client_authentication = ClientAuthentication::Required(Arc::new(allowed));
     }
     config.tickets = Some(stores.tickets.clone());
