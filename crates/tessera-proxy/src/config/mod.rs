@@ -143,6 +143,24 @@ impl Document {
     }
 }
 
+/// A section of which every key has a default, written beside it: `pub drain: Duration = Duration::from_secs(30),`.
+#[macro_export]
+macro_rules! with_defaults {
+    (
+        $(#[$doc:meta])*
+        pub struct $section:ident { $($(#[$of_key:meta])* pub $key:ident: $type:ty = $default:expr,)+ }
+    ) => {
+        $(#[$doc])*
+        pub struct $section { $($(#[$of_key])* pub $key: $type,)+ }
+
+        impl Default for $section {
+            fn default() -> Self {
+                Self { $($key: $default,)+ }
+            }
+        }
+    };
+}
+
 /// The tables and the key that an error names, and what it says of them: `[server.NAME] key: what`, `[process] key:
 /// what`, or `[server.NAME] table.key: what`. The name may have dots in it.
 pub fn key_of(error: &str) -> Option<(Vec<&str>, &str)> {

@@ -3,50 +3,44 @@
 use std::num::NonZeroU32;
 
 use serde::Deserialize;
+use tessera_proxy::with_defaults;
 
 use super::{ApiRule, KeySource, values};
 
-/// `[guard]`: for all peers.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Guard {
-    /// Rules that log what they would refuse, and let it through: `["plmn-in-json"]`. Default: none.
-    pub log_only: Vec<String>,
-    /// Up to which length bodies (JSON, forms, multipart) are looked into, in bytes or with a unit (`"256 KiB"`); longer ones
-    /// are refused. Default:
-    /// 256 KiB.
-    #[serde(deserialize_with = "values::bytes")]
-    pub inspected_body: u64,
-    /// How deep JSON may be nested. Default: 64.
-    pub json_depth: u32,
-    /// The key by which names of own network functions are hidden, the same in all instances of this SEPP. Default: a
-    /// random one, so that names which peers know are lost with the process.
-    #[serde(deserialize_with = "values::some_key")]
-    pub hidden_names_key: Option<KeySource>,
-}
-
-impl Default for Guard {
-    fn default() -> Self {
-        Self {
-            log_only: Vec::new(),
-            inspected_body: 256 << 10,
-            json_depth: 64,
-            hidden_names_key: None,
-        }
+with_defaults! {
+    /// `[guard]`: for all peers.
+    #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+    pub struct Guard {
+        /// Rules that log what they would refuse, and let it through: `["plmn-in-json"]`. Default: none.
+        pub log_only: Vec<String> = Vec::new(),
+        /// Up to which length bodies (JSON, forms, multipart) are looked into, in bytes or with a unit (`"256 KiB"`); longer ones
+        /// are refused. Default:
+        /// 256 KiB.
+        #[serde(deserialize_with = "values::bytes")]
+        pub inspected_body: u64 = 256 << 10,
+        /// How deep JSON may be nested. Default: 64.
+        pub json_depth: u32 = 64,
+        /// The key by which names of own network functions are hidden, the same in all instances of this SEPP. Default: a
+        /// random one, so that names which peers know are lost with the process.
+        #[serde(deserialize_with = "values::some_key")]
+        pub hidden_names_key: Option<KeySource> = None,
     }
 }
 
-/// `[peer.NAME.guard]`: for requests of one peer.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct PeerGuard {
-    /// What it may ask of own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of roaming
-    /// ([`PeerGuard::ROAMING`]).
-    pub apis: Vec<ApiRule>,
-    /// How often.
-    pub rate: Rate,
-    /// Whether addresses and names of own network functions are hidden from it. Default: yes.
-    pub hide_topology: bool,
+with_defaults! {
+    /// `[peer.NAME.guard]`: for requests of one peer.
+    #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+    pub struct PeerGuard {
+        /// What it may ask of own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of roaming
+        /// ([`PeerGuard::ROAMING`]).
+        pub apis: Vec<ApiRule> = PeerGuard::ROAMING.into_iter().filter_map(|rule| rule.parse().ok()).collect(),
+        /// How often.
+        pub rate: Rate = Rate::default(),
+        /// Whether addresses and names of own network functions are hidden from it. Default: yes.
+        pub hide_topology: bool = true,
+    }
 }
 
 impl PeerGuard {
@@ -73,16 +67,6 @@ impl PeerGuard {
         "npcf-ue-policy-control",
         "nudm-callback",
     ];
-}
-
-impl Default for PeerGuard {
-    fn default() -> Self {
-        Self {
-            apis: Self::ROAMING.into_iter().filter_map(|rule| rule.parse().ok()).collect(),
-            rate: Rate::default(),
-            hide_topology: true,
-        }
-    }
 }
 
 /// `rate = { requests = 2000, new-connections = 20 }`, in a second each, and as many at once.

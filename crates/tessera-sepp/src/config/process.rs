@@ -4,27 +4,24 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use serde::Deserialize;
+use tessera_proxy::with_defaults;
 
 use super::{ListenAddress, LogFormat, values};
 
-/// `[process]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Process {
-    /// Where `/metrics`, `/healthz`, `/readyz` and `/peers` are served. Default: nowhere.
-    pub admin: Option<ListenAddress>,
-    /// How log lines look. Default: text on a terminal, JSON elsewhere.
-    pub log: Option<LogFormat>,
-    /// How long requests under way and the farewell to peers may take when the process ends. Default: 30 seconds.
-    #[serde(deserialize_with = "values::duration")]
-    pub drain: Duration,
-    /// Threads that work. Default: as many as the machine has cores.
-    pub threads: Option<NonZeroUsize>,
-}
-
-impl Default for Process {
-    fn default() -> Self {
-        Self { admin: None, log: None, drain: Duration::from_secs(30), threads: None }
+with_defaults! {
+    /// `[process]`.
+    #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+    pub struct Process {
+        /// Where `/metrics`, `/healthz`, `/readyz` and `/peers` are served. Default: nowhere.
+        pub admin: Option<ListenAddress> = None,
+        /// How log lines look. Default: text on a terminal, JSON elsewhere.
+        pub log: Option<LogFormat> = None,
+        /// How long requests under way and the farewell to peers may take when the process ends. Default: 30 seconds.
+        #[serde(deserialize_with = "values::duration")]
+        pub drain: Duration = Duration::from_secs(30),
+        /// Threads that work. Default: as many as the machine has cores.
+        pub threads: Option<NonZeroUsize> = None,
     }
 }
 

@@ -4,32 +4,29 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use tessera_proxy::with_defaults;
 
 use super::options::{PROCESS, drain};
 use super::{ListenAddress, LogFormat, values};
 
-/// `[process]`.
-#[derive(Debug, Clone, Args, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Process {
-    /// Where metrics and health are served, for this machine's monitoring: /metrics, /healthz, /readyz.
-    #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH", help_heading = PROCESS)]
-    pub admin: Option<ListenAddress>,
+with_defaults! {
+    /// `[process]`.
+    #[derive(Debug, Clone, Args, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+    pub struct Process {
+        /// Where metrics and health are served, for this machine's monitoring: /metrics, /healthz, /readyz.
+        #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH", help_heading = PROCESS)]
+        pub admin: Option<ListenAddress> = None,
 
-    /// How log lines look on standard error. By default text on a terminal, and JSON elsewhere.
-    #[arg(long, value_name = "text|json", help_heading = PROCESS)]
-    pub log: Option<LogFormat>,
+        /// How log lines look on standard error. By default text on a terminal, and JSON elsewhere.
+        #[arg(long, value_name = "text|json", help_heading = PROCESS)]
+        pub log: Option<LogFormat> = None,
 
-    /// How long connections may take to end when the process is asked to.
-    #[arg(long, value_name = "TIME", default_value = "30s", help_heading = PROCESS, value_parser = drain)]
-    #[serde(deserialize_with = "values::duration")]
-    pub drain: Duration,
+        /// How long connections may take to end when the process is asked to.
+        #[arg(long, value_name = "TIME", default_value = "30s", help_heading = PROCESS, value_parser = drain)]
+        #[serde(deserialize_with = "values::duration")]
+        pub drain: Duration = Duration::from_secs(30),
+    }
 }
 
 tessera_proxy::lasting!(Process: admin, log, drain);
-
-impl Default for Process {
-    fn default() -> Self {
-        Self { admin: None, log: None, drain: Duration::from_secs(30) }
-    }
-}
