@@ -1,10 +1,9 @@
 //! `tessera completions`.
 
-use std::io::{self, ErrorKind, Write};
-
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use tessera_kit::ProgramError;
+use tessera_kit::report::print;
 
 use crate::arguments::Arguments;
 
@@ -13,14 +12,7 @@ pub(crate) fn write(shell: Shell) -> Result<(), ProgramError> {
     let mut script = Vec::new();
     let mut command = visible(&Arguments::command());
     clap_complete::generate(shell, &mut command, "tessera", &mut script);
-    let mut stdout = io::stdout();
-    match stdout.write_all(&script).and_then(|()| stdout.flush()) {
-        // A reader that closes the pipe has seen enough: no error.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(ProgramError::failed("standard output", error))
-        }
-        _ => Ok(()),
-    }
+    print(script)
 }
 
 /// Returns the command without hidden items, which a shell would otherwise offer.

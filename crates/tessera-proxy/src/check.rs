@@ -1,11 +1,10 @@
 //! What `check` prints: that a configuration can run, and what it would do, in a table for each section.
 
 use std::fmt::{self, Display};
-use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use tessera_kit::ProgramError;
+pub use tessera_kit::report::print;
 
 /// What a section would do, as rows of a key and a value.
 #[derive(Debug, Clone)]
@@ -44,21 +43,6 @@ impl Display for Table {
 pub fn text(file: &Path, tables: &[Table]) -> String {
     let tables = tables.iter().map(Table::to_string);
     format!("{} can run.\n{}", file.display(), tables.collect::<String>())
-}
-
-/// Writes it to standard output.
-///
-/// # Errors
-/// If it can't be written.
-pub fn print(text: &str) -> Result<(), ProgramError> {
-    let mut stdout = io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        // A reader that has seen enough is no failure.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(ProgramError::failed("standard output", error))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// A list with commas.

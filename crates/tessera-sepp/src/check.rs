@@ -27,7 +27,7 @@ use crate::tls::N32Tls;
 pub fn check(file: &Path) -> Result<(), ProgramError> {
     let loaded = Loaded::read(file)?;
     let tables = tables(&loaded.configuration).map_err(|error| loaded.locate(error))?;
-    check::print(&check::text(file, &tables))
+    check::print(check::text(file, &tables))
 }
 
 /// What the SEPP would do, by all its files.

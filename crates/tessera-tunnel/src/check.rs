@@ -27,7 +27,7 @@ use crate::{client, tls, warnings};
 /// # Errors
 /// If it could not run.
 pub fn check(path: &Path) -> Result<(), ProgramError> {
-    check::print(&summary(path)?)
+    check::print(summary(path)?)
 }
 
 /// What [`check()`] writes.

@@ -172,6 +172,20 @@ impl Sink {
     }
 }
 
+/// Writes a text to standard output. A reader that has seen enough is no failure.
+///
+/// # Errors
+/// If it can't be written.
+pub fn print(text: impl AsRef<[u8]>) -> Result<(), ProgramError> {
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_ref()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(ProgramError::failed("standard output", error))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

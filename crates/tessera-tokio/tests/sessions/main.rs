@@ -13,18 +13,18 @@ use std::fmt::Debug;
 use std::fs;
 use std::future::poll_fn;
 use std::path::{Path, PathBuf};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use common::{SERVER_NAME, connect, destination, ends, finish, forward_secret};
 use tessera::resume::{ClientSession, PskKind};
-use tessera_tokio::{FileSessionStore, MemorySessionStore, SessionStore};
-use tokio::io::{
-    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex,
+use tessera_tokio::{
+    FileSessionStore, MemorySessionStore, SessionStore, StreamUse, TrackedStream, Tracker,
 };
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -164,39 +164,19 @@ async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends()
     assert!(store.pop(SERVER_NAME).is_some());
 }
 
-/// An underlying stream that inspects the disk before the first byte is sent.
+/// Looks at the disk before the first byte is sent.
 struct Looking {
-    io: DuplexStream,
     directory: PathBuf,
     /// The files at that time.
     files: Option<Vec<PathBuf>>,
 }
 
-impl AsyncRead for Looking {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Looking {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<std::io::Result<usize>> {
-        let directory = self.directory.clone();
-        self.files.get_or_insert_with(|| files_in(&directory));
-        Pin::new(&mut self.io).poll_write(cx, data)
-    }
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.io).poll_flush(cx)
-    }
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+impl<S> Tracker<S> for Looking {
+    fn before(&mut self, _: &mut S, what: StreamUse) -> std::io::Result<()> {
+        if what == StreamUse::Write {
+            self.files.get_or_insert_with(|| files_in(&self.directory));
+        }
+        Ok(())
     }
 }
 
@@ -210,12 +190,13 @@ async fn a_ticket_leaves_the_disk_before_it_is_sent() {
     finish(&mut client, &mut server).await;
     assert_eq!(directory.files().len(), 1);
     let (near, far) = duplex(64 * 1024);
-    let near = Looking { io: near, directory: directory.0.clone(), files: None };
+    let tracker = Looking { directory: directory.0.clone(), files: None };
+    let near = TrackedStream { stream: near, tracker };
     let acceptor = ends.acceptor();
     let (client, _server) =
         tokio::try_join!(connector.connect(destination(), near), acceptor.accept(far)).unwrap();
     assert_eq!(client.facts().psk, Some(PskKind::Resumption));
-    assert_eq!(client.get_ref().files, Some(Vec::new()));
+    assert_eq!(client.get_ref().tracker.files, Some(Vec::new()));
 }
 
 #[cfg(unix)]
