@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tessera_sepp::guard::Rule;
 
-use crate::message::{guard, incoming, incoming_answer};
+use crate::message::{guard, incoming, incoming_answer, outgoing, passes, request, with};
 
 const OWN: &str = "http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x";
 const PEERS: &str = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x";
@@ -116,6 +116,29 @@ fn a_pointer_is_no_longer_than_any_of_an_api() {
 }
 
 #[test]
+fn codes_go_on_as_they_were_read() {
+    let body = r#"{"requesterPlmnList":[{"mcc":"001","mncs":["01","01"]}]}"#;
+    let (mut parts, mut sent) =
+        request(&format!("POST /nnrf-nfm/v1/subscriptions\n\n{}", body.replace(',', " , ")));
+    let guard = guard("");
+    passes(with(|it| guard.incoming_request(it, &mut parts, Some(&mut sent))));
+    assert_eq!(sent, body);
+}
+
+#[test]
+fn a_copy_is_judged_by_what_was_put_where_it_comes_from_alone() {
+    let uri = format!("\"{PEERS}\"");
+    passes(incoming(
+        &guard(""),
+        &patch(&format!(
+            r#"{{"op":"add","path":"/load","value":5}},
+               {{"op":"add","path":"/nfStatusNotificationUri","value":{uri}}},
+               {{"op":"copy","from":"/nfStatusNotificationUri","path":"/nfInstanceUri"}}"#
+        )),
+    ));
+}
+
+#[test]
 fn codes_are_a_list_of_texts() {
     let guard = guard("");
     let asked = |mncs: &str| {
@@ -187,6 +210,7 @@ fn a_reference_begins_with_no_host() {
 fn a_host_in_a_header_is_found() {
     let guard = guard("");
     let all = [
+        "3gpp-sbi-routing-binding: bl=nf-set; callback-uri-prefix=ftp.example/x",
         "3gpp-sbi-oci: x=\"//10.0.0.1/x\"",
         "www-authenticate: Bearer realm=\"//10.0.0.1/x\"",
         "3gpp-sbi-binding: bl=nf-set; x=\"//10.0.0.1/x\"",
@@ -234,9 +258,8 @@ fn a_list_of_changes_of_any_type_is_one() {
 /// What an own function sends, as the peer gets it.
 fn sent(text: &str) -> String {
     let guard = guard("");
-    let (mut parts, mut body) = crate::message::request(text);
-    let verdict =
-        crate::message::with(|it| guard.outgoing_request(it, &mut parts, Some(&mut body)));
+    let (mut parts, mut body) = request(text);
+    let verdict = with(|it| guard.outgoing_request(it, &mut parts, Some(&mut body)));
     drop(verdict.unwrap());
     String::from_utf8(body.to_vec()).unwrap()
 }
@@ -349,4 +372,12 @@ fn a_key_in_a_token_is_in_the_senders_network_too() {
     let text = format!("GET /nudm-sdm/v2/x\nauthorization: Bearer {header}.{claims}.c2ln");
     let refusal = incoming(&guard(""), &text).unwrap_err();
     assert_eq!((refusal.rule, refusal.field), (Rule::PlmnInToken, "JOSE header"));
+}
+
+#[test]
+fn an_own_function_names_its_places_as_it_likes() {
+    let guard = guard("");
+    for header in ["nrf-uri: nnrf-disc: http://10.0.0.1/x", "oci: x=\"//10.0.0.1/x\""] {
+        passes(outgoing(&guard, &format!("GET /nudm-sdm/v2/x\n3gpp-sbi-{header}")));
+    }
 }

@@ -364,6 +364,10 @@ mod tests {
     fn a_pointer_has_its_tokens_or_is_none() {
         assert_eq!(pointer(""), Some(Vec::new()));
         assert_eq!(pointer("/a~1b/~01/0").unwrap(), ["a/b", "~1", "0"]);
+        let deep = |tokens| "/a".repeat(tokens);
+        assert_eq!(pointer(&deep(MOST_TOKENS)).unwrap().len(), MOST_TOKENS);
+        assert_eq!(pointer(&deep(MOST_TOKENS + 1)), None);
+        assert_eq!(pointer(&deep(2 * MOST_TOKENS)), None);
         for text in ["a", "/", "/a//b", "/a/", "/~", "/~2", "/a\0"] {
             assert_eq!(pointer(text), None, "{text:?}");
         }
