@@ -17,15 +17,7 @@ pub(crate) fn of_process(process: &Process) -> Option<String> {
 pub(crate) fn of_server(name: &str, section: &ServerSection) -> Vec<String> {
     let end = section.end(name);
     let mut warnings = of_end(&end, Role::Server);
-    if let Some(fleet) = &section.fleet {
-        let etcd = (&fleet.etcd.key, fleet.etcd.certificate.as_deref());
-        let sites = fleet.sites.as_ref().map(|sites| (&sites.key, Some(&*sites.certificate)));
-        let keys = [("fleet.etcd.key", Some(etcd)), ("fleet.sites.key", sites)];
-        warnings.extend(keys.into_iter().filter_map(|(setting, files)| {
-            let (key, certificate) = files?;
-            readable_secret(&end, setting, key.as_deref().or(certificate)?)
-        }));
-    }
+    warnings.extend(section.fleet.iter().flat_map(|fleet| fleet.readable_keys(&end.label)));
     warnings
 }
 

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tessera_kit::{KeySource, ProgramError};
+use tessera_kit::{KeySource, ProgramError, SettingFile};
 
 use crate::address::{DialAddress, ListenAddress};
-use crate::config::de;
+use crate::config::{de, warnings};
 
 /// The part of a section that is about stores.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +77,20 @@ pub struct Fleet {
 }
 
 impl Fleet {
+    /// Warns of keys that every user of this machine can read or replace, by their settings in this table:
+    /// `[tickets] fleet.etcd.key`.
+    pub fn readable_keys(&self, table: &str) -> Vec<String> {
+        let etcd = self.etcd.key.as_ref().or(self.etcd.certificate.as_ref());
+        let sites =
+            self.sites.as_ref().map(|sites| sites.key.as_ref().unwrap_or(&sites.certificate));
+        let keys = [("fleet.etcd.key", etcd), ("fleet.sites.key", sites)].into_iter();
+        let warning = |(key, path): (&str, Option<&PathBuf>)| {
+            let setting = &format!("[{table}] {key}");
+            warnings::readable_secret(SettingFile { setting, path: path? })
+        };
+        keys.filter_map(warning).collect()
+    }
+
     fn find_contradiction(&self, has_state: bool) -> Option<(&'static str, &'static str)> {
         match (self.vault, &self.sites) {
             (FleetVault::Etcd, _) if has_state => Some((

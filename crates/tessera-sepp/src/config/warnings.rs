@@ -68,7 +68,8 @@ impl Configuration {
             let setting = &format!("[trust.{name}] roots");
             warnings::leaf_as_root(SettingFile { setting, path: &anchor.roots }, "")
         });
-        admin.into_iter().chain(keys).chain(roots)
+        let fleet = self.tickets.fleet.iter().flat_map(|fleet| fleet.readable_keys("tickets"));
+        admin.into_iter().chain(keys).chain(roots).chain(fleet)
     }
 }
 

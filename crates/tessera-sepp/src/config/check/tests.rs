@@ -193,3 +193,23 @@ fn the_example_of_the_package_is_a_configuration() {
     let configuration = checked(&std::fs::read_to_string(path).unwrap()).unwrap();
     assert_eq!(configuration.peer.len(), 1);
 }
+
+#[test]
+fn a_key_of_the_fleet_that_everybody_reads_is_a_warning() {
+    use std::os::unix::fs::PermissionsExt;
+    let path = std::env::temp_dir().join(format!("tessera-sepp-fleet-{}", std::process::id()));
+    std::fs::write(&path, "").unwrap();
+    let fleet = "[tickets.fleet]\nring-key = \"ring\"\nvault = \"etcd\"\nepoch-keys = \"epochs\"\n";
+    let etcd = format!(
+        "[tickets.fleet.etcd]\nendpoints = [\"https://127.0.0.1:2379\"]\nca = \"ca.pem\"\ncertificate = \"a.pem\"\n\
+         key = \"{}\"\n",
+        path.display()
+    );
+    let configuration = checked(&format!("{LEAST}\n{fleet}{etcd}")).unwrap();
+    let warned = |mode| {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        configuration.warnings().iter().any(|it| it.starts_with("[tickets] fleet.etcd.key: "))
+    };
+    assert!(warned(0o644) && !warned(0o600));
+    std::fs::remove_file(&path).unwrap();
+}
