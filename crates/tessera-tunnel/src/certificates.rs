@@ -1,4 +1,4 @@
-//! The certificates that a configuration names, and when they end.
+//! The certificates named by a configuration, and their expiry.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::config::{Anchors, End, Tunnels};
 use crate::metrics::{Label, Role, labels};
 
-/// Of all sections.
+/// Returns the certificates of all sections.
 pub(crate) fn of(tunnels: &Tunnels) -> Vec<CertificateEnd> {
     let servers = tunnels.server.iter();
     let servers = servers.map(|(name, it)| of_end(Role::Server, name, &it.end(name)));
@@ -18,7 +18,7 @@ pub(crate) fn of(tunnels: &Tunnels) -> Vec<CertificateEnd> {
     servers.chain(clients).flatten().collect()
 }
 
-/// Of one. A file that can't be read is the error of whoever loads it.
+/// Returns the certificates of one section. An unreadable file is skipped: loading it reports the error.
 pub(crate) fn of_end(role: Role, name: &str, end: &End<'_>) -> Vec<CertificateEnd> {
     let ca = match &end.peers.ca {
         Some(Anchors::File(path)) => Some(path.as_path()),
@@ -38,7 +38,7 @@ pub(crate) fn of_end(role: Role, name: &str, end: &End<'_>) -> Vec<CertificateEn
     own.into_iter().chain(root).collect()
 }
 
-/// Warns of those that end soon, until there are none to look at any more.
+/// Warns of certificates that end soon, until the sender is dropped.
 pub(crate) async fn keep_looking(mut ends: watch::Receiver<Vec<CertificateEnd>>) {
     let mut warnings = ExpiryWarnings::default();
     loop {

@@ -1,10 +1,10 @@
-//! What of a new configuration has to wait for the next start.
+//! Settings of a new configuration that take effect only after a restart.
 
 use tessera_proxy::changes::Waiting;
 
 use crate::config::Tunnels;
 
-/// Puts what can't change while the process runs back to what it is, and returns it.
+/// Resets settings that can't change while the process runs to their current values, and returns them.
 pub(crate) fn keep(running: &Tunnels, wanted: &mut Tunnels) -> Waiting {
     let mut waiting = Waiting::default();
     waiting.keep_in("process", &running.process, &mut wanted.process);
@@ -36,7 +36,7 @@ mod tests {
         assert!(keep(&old, &mut old.clone()).0.is_empty());
         let mut new = tunnels(":2");
         let server = new.server.get_mut("a").unwrap();
-        // What a reload changes.
+        // A reload changes these.
         server.certificate = Some("c.pem".into());
         server.limits.connections = 1;
         let added = new.client.get("a").unwrap().clone();

@@ -19,28 +19,27 @@ use crate::load::Source;
 use crate::metrics::Role;
 use crate::{client, tls, warnings};
 
-/// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
-/// would do.
+/// Checks a file, and the files it names, as [`run`](crate::run) does, and prints what `run` would do.
 ///
-/// Nothing is listened at, nobody is connected to, and no state is opened: a process that runs has it.
+/// It doesn't listen, connect or open any state, which a running process may hold.
 ///
 /// # Errors
-/// If it could not run.
+/// If the configuration could not run.
 pub fn check(path: &Path) -> Result<(), ProgramError> {
     check::print(summary(path)?)
 }
 
-/// What [`check()`] writes.
+/// Returns the text that [`check()`] prints.
 ///
 /// # Errors
-/// If the file could not run.
+/// If the configuration could not run.
 pub fn summary(path: &Path) -> Result<String, ProgramError> {
     let loaded = Source::File(path.to_owned()).load()?;
     let tables = tables(&loaded.tunnels).map_err(|error| loaded.locate(error))?;
     Ok(check::text(path, &tables))
 }
 
-/// What tunnels would do, by all their files.
+/// Describes what the tunnels would do; loads all their files.
 fn tables(tunnels: &Tunnels) -> Result<Vec<Table>, ProgramError> {
     let mut tables = vec![of_process(&tunnels.process)];
     for (name, section) in &tunnels.server {
@@ -147,7 +146,7 @@ fn shown(path: Option<&Path>, certificate: Option<&Vec<u8>>) -> String {
     }
 }
 
-/// Whom these peers are.
+/// Describes which peers are allowed.
 fn allowed(peers: &Peers, server_name: Option<&str>) -> String {
     let mut ways = Vec::new();
     if let Some(ca) = &peers.ca {

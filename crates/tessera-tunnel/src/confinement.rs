@@ -1,4 +1,4 @@
-//! What a process with these tunnels still needs of the machine.
+//! What a process with these tunnels needs from the machine.
 
 use std::env;
 use std::path::Path;
@@ -7,8 +7,8 @@ use tessera_proxy::confine::{Confinement, Needs};
 
 use crate::config::{Anchors, ClientSection, End, ServerSection, Tunnels};
 
-/// The directories of all files that the configuration names, where they can be replaced and loaded again; the
-/// directories that are written to; the ports.
+/// Returns the access that the tunnels need: the directories of all files that the configuration names, so that files
+/// can be replaced and reloaded; the directories written to; the ports.
 pub(crate) fn of(tunnels: &Tunnels, file: Option<&Path>) -> Confinement {
     let mut needs = Needs::new();
     needs.file(file);
@@ -39,7 +39,7 @@ fn of_end(needs: &mut Needs, end: &End<'_>) {
     match &peers.ca {
         Some(Anchors::File(path)) => needs.file(Some(path)),
         Some(Anchors::System) => {
-            // Links of the one point to the others.
+            // One may be a symbolic link to another.
             needs.read_if_there([
                 "/etc/ssl",
                 "/usr/share/ca-certificates",

@@ -7,16 +7,16 @@ use tessera_proxy::config::{Document, key_of};
 
 use crate::config::Tunnels;
 
-/// Where the tunnels are described.
+/// The source of a configuration.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// In a file, which is read again at each reload.
+    /// A file, read again at each reload.
     File(PathBuf),
-    /// On a command line, which stays as it is: a reload loads the files that it names.
+    /// A command line. It doesn't change: a reload only reads the files that it names.
     CommandLine(Box<Tunnels>),
 }
 
-/// A configuration as it was read, with what says where its errors are.
+/// A configuration as read, with the source that locates its errors.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) tunnels: Tunnels,
@@ -24,7 +24,7 @@ pub(crate) struct Loaded {
 }
 
 impl Source {
-    /// Reads the configuration as it is now.
+    /// Reads the current configuration.
     pub(crate) fn load(&self) -> Result<Loaded, ProgramError> {
         let path = match self {
             Self::CommandLine(tunnels) => {
@@ -43,7 +43,7 @@ impl Source {
         Loaded { tunnels, document: Some(document) }.checked()
     }
 
-    /// The file, if it is one.
+    /// Returns the path, if the source is a file.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
@@ -53,7 +53,7 @@ impl Source {
 }
 
 impl Loaded {
-    /// Without contradictions; no file that it names was looked at.
+    /// Checks for contradictions, without reading the files that it names.
     fn checked(self) -> Result<Self, ProgramError> {
         match self.tunnels.check() {
             Ok(()) => Ok(self),
@@ -61,8 +61,8 @@ impl Loaded {
         }
     }
 
-    /// An error about a key, `[server.NAME] key: what`, with the line of the key, or as its option. Others are as they
-    /// are: they name another file.
+    /// Adds the line of the key, or its option, to an error of the form `[server.NAME] key: what`. Returns other errors
+    /// unchanged: they name another file.
     pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
         let Some(document) = &self.document else {
             return match &error {
@@ -79,7 +79,7 @@ impl Loaded {
     }
 }
 
-/// The option that stands for a key: those of `[limits]` have that before their name.
+/// Returns the option for a key; those of `[limits]` have the prefix `limit-`.
 fn option(path: &[&str]) -> String {
     match path {
         [.., "limits", key] => format!("--limit-{key}"),

@@ -12,12 +12,12 @@ use crate::metrics::{Label, Metrics};
 use crate::running::RunningTunnels;
 use crate::{changes, confinement};
 
-/// Runs tunnels until the process is asked to end by Ctrl-C or SIGTERM. On SIGHUP it reads the configuration and all
-/// files that it names again, all or none. Called once in a process, before it has other threads.
+/// Runs tunnels until Ctrl-C or SIGTERM. On SIGHUP it reloads the configuration and all files that it names, all or
+/// none. Call it once in a process, before any other thread starts.
 ///
 /// # Errors
-/// If the configuration can't be as it is, an address can't be had, or what survives the process could not be written.
-/// What goes wrong in a connection is told in the log.
+/// If the configuration is invalid, an address is unavailable, or persistent state could not be written. Errors of
+/// single connections are logged.
 pub fn run(source: Source) -> Result<(), ProgramError> {
     let loaded = source.load()?;
     let process = &loaded.tunnels.process;
@@ -35,7 +35,7 @@ pub fn run(source: Source) -> Result<(), ProgramError> {
 struct RunningProcess {
     tunnels: RunningTunnels,
     source: Source,
-    /// As it is now.
+    /// The current configuration.
     configuration: Mutex<Tunnels>,
 }
 
@@ -70,7 +70,7 @@ impl Running for RunningProcess {
         }
     }
 
-    /// What can't change now is told.
+    /// Logs the changes that need a restart.
     fn reload(&self) -> Result<(), ProgramError> {
         let tunnels = &self.tunnels;
         let mut loaded = self.source.load().inspect_err(|_| tunnels.count_failed_reload())?;
@@ -89,7 +89,7 @@ impl Running for RunningProcess {
                 "reloaded"
             );
         }
-        // What waits is not in it, and is told again at each reload.
+        // Changes that need a restart are left out, and logged again at each reload.
         *configuration = loaded.tunnels;
         Ok(())
     }

@@ -22,12 +22,12 @@ use crate::warnings;
 /// All ends of a configuration, each with its task.
 pub(crate) struct RunningTunnels {
     ends: Vec<RunningEnd>,
-    /// Until somebody waits for their ends.
+    /// Joined at shutdown.
     tasks: Mutex<Vec<Task>>,
     metrics: Metrics,
-    /// When certificates end, as far as their files have been loaded.
+    /// Expiry of the certificates loaded so far.
     certificates: watch::Sender<Vec<CertificateEnd>>,
-    /// Whether they have been asked to end.
+    /// Whether shutdown was requested.
     ending: watch::Sender<bool>,
 }
 
@@ -68,7 +68,7 @@ impl ReadyEnd {
 }
 
 impl RunningTunnels {
-    /// Loads all files, listens everywhere, and takes connections: all of it or nothing.
+    /// Loads all files, binds all addresses, then accepts connections: all or nothing.
     pub(crate) async fn start(
         tunnels: &Tunnels,
         inherited: &mut Inherited,
@@ -76,7 +76,7 @@ impl RunningTunnels {
     ) -> Result<Self, ProgramError> {
         let mut ready = Vec::new();
         let started = load(tunnels, &metrics, &mut ready).and_then(|()| {
-            // Whoever connects to one of them finds all of them there.
+            // Bind all before the first accepts: a client that reaches one end finds all of them listening.
             ready.iter().map(|it| it.bind(inherited)).collect::<Result<Vec<_>, _>>()
         });
         match started {
@@ -107,7 +107,7 @@ impl RunningTunnels {
         tokio::spawn(certificates::keep_looking(ends));
         let (ending, asked) = watch::channel(false);
         let run = |(ReadyEnd { name, end, .. }, listener): (ReadyEnd, Listener)| {
-            // Not knowing its address is no reason not to listen there.
+            // An unknown address is no reason not to listen.
             let addresses = listener.local_addrs().unwrap_or_default();
             let task = tokio::spawn(end.clone().run(name.clone(), listener, asked.clone(), drain));
             (RunningEnd { name, addresses, end }, task)
@@ -116,27 +116,27 @@ impl RunningTunnels {
         Self { ends, tasks: Mutex::new(tasks), metrics, certificates, ending }
     }
 
-    /// Where an end listens, if it has an address.
+    /// Returns the address where an end listens, if it has one.
     #[cfg(feature = "demo")]
     pub(crate) fn address(&self, role: Role, name: &str) -> Option<SocketAddr> {
         let found = self.ends.iter().find(|it| it.end.role() == role && it.name == name);
         found.and_then(|it| it.addresses.first().copied())
     }
 
-    /// Each end, with where it listens.
+    /// Returns each end with its addresses.
     pub(crate) fn ends(&self) -> impl Iterator<Item = (Role, &str, &[SocketAddr])> {
         self.ends.iter().map(|it| (it.end.role(), it.name.as_str(), it.addresses.as_slice()))
     }
 
-    /// Counts a reload that failed before any end was asked.
+    /// Counts a reload that failed before it reached any end.
     pub(crate) fn count_failed_reload(&self) {
         for (role, name, _) in self.ends() {
             self.metrics.tunnel(name, role).reloads.count(ReloadResult::Failed);
         }
     }
 
-    /// Loads the files of all ends again, and exchanges what they say in all of them or in none; sections that are not
-    /// there any more go on as they are. It blocks while it reads.
+    /// Reloads the files of all ends, in all of them or in none. Ends whose section was removed keep running. Blocks
+    /// while it reads.
     pub(crate) fn reload(
         &self,
         tunnels: &Tunnels,
@@ -161,8 +161,7 @@ impl RunningTunnels {
         Ok(changes)
     }
 
-    /// Takes no more connections, lets those that there are end, cuts the rest after the time for it, and closes what
-    /// survives the process.
+    /// Stops accepting, drains open connections, cuts the rest after the drain time, and closes persistent state.
     pub(crate) async fn end(&self) -> Result<(), ProgramError> {
         self.ending.send_replace(true);
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -170,7 +169,7 @@ impl RunningTunnels {
         for task in tasks {
             let task =
                 task.await.unwrap_or_else(|error| Err(ProgramError::failed("a tunnel", error)));
-            // Each is waited for, whatever becomes of another.
+            // Wait for every task, even if one fails.
             ended = ended.and(task);
         }
         ended
@@ -193,7 +192,7 @@ fn load(
         let end = End::Client(Arc::new(ClientEnd::load(name, section, metrics)?));
         ready.push(ReadyEnd { name: name.clone(), listen: section.listen.clone(), end });
     }
-    // Last, since their states have to be closed where something else is wrong.
+    // Last: states must be closed even if something else failed.
     for (name, section) in &tunnels.server {
         warnings::of_server(name, section).iter().for_each(|it| tracing::warn!("{it}"));
         let metrics = metrics.tunnel(name, Role::Server);
@@ -215,7 +214,7 @@ impl End {
         }
     }
 
-    /// Takes connections until somebody asks for the end.
+    /// Accepts connections until shutdown is requested.
     async fn run(
         self,
         name: String,
@@ -223,7 +222,7 @@ impl End {
         mut asked: watch::Receiver<bool>,
         limit: Duration,
     ) -> Result<(), ProgramError> {
-        // Whoever forgets the tunnels has ended them.
+        // Dropping the tunnels ends them too.
         let ending = async move { drop(asked.wait_for(|asked| *asked).await) };
         let role = self.role().name();
         let drained = match self {

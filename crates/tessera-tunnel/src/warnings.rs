@@ -1,4 +1,4 @@
-//! What a configuration may say, and probably doesn't mean: `check` shows it, and a start logs it.
+//! Configurations that are valid but probably not intended: `check` prints these warnings, and a start logs them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `check` finds in a file that can run.
+//! What `check` reports about a file that can run.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used)]
 
@@ -18,7 +18,7 @@ fn ending(end: SystemTime) -> Authority {
 struct Files(PathBuf);
 
 impl Files {
-    /// The certificate ends in so many days, the authority's in as many and a hundred.
+    /// The server's certificate ends in this many days, the authority's 100 days later.
     fn new(name: &str, days: u64) -> Self {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("check-{name}"));
         let _ = fs::remove_dir_all(&path);
@@ -40,7 +40,7 @@ impl Files {
         path
     }
 
-    /// A root that ends in two days, and the other one behind it.
+    /// A root that ends in two days, followed by the other one.
     fn root_that_ends_soon(&self) -> &'static str {
         let root = ending(SystemTime::now() + Duration::from_secs(2 * 86_400)).pem();
         let others = fs::read_to_string(self.0.join("ca.pem")).unwrap();
@@ -48,7 +48,7 @@ impl Files {
         "roots.pem"
     }
 
-    /// What `check` writes of a server end with these lines of `[process]`, by this `ca`.
+    /// Returns what `check` prints for a server end with these lines of `[process]` and this `ca`.
     fn check(&self, process: &str, ca: &str) -> String {
         let text = format!(
             "[process]\n{process}\n[server.pg]\nlisten = \":8443\"\nforward = \"127.0.0.1:5432\"\n\
@@ -57,7 +57,7 @@ impl Files {
         tessera_tunnel::summary(&self.write("a.toml", &text, 0o644)).unwrap()
     }
 
-    /// The same, of which these are the only warnings.
+    /// The same, and asserts that these are the only warnings.
     #[track_caller]
     fn warns(&self, process: &str, ca: &str, warnings: &[&str]) {
         let shown = self.check(process, ca);
@@ -116,7 +116,7 @@ fn a_certificate_that_vouches_for_itself_alone_is_a_warning_where_roots_belong()
     let [leaf, root] = ["db.pem", "ca.pem"].map(|it| fs::read_to_string(files.0.join(it)).unwrap());
     files.write("both.pem", &(root + &leaf), 0o644);
     files.warns("", "both.pem", &["certificate 2 of "]);
-    // One that issued itself is accepted as it is.
+    // A self-signed certificate is accepted as it is.
     let own = CertificateParams::new(["app.example".to_owned()]).unwrap();
     let own = own.self_signed(&KeyPair::generate().unwrap()).unwrap().pem();
     files.write("own.pem", &own, 0o644);

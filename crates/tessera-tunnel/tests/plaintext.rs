@@ -1,4 +1,4 @@
-//! What a server end keeps of the bytes that it carried. In a process of its own: its memory is looked through.
+//! What a server end keeps of the bytes it carried. A separate process, because the test searches its memory.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use world::{Client, Files, Running, within};
 
-/// In the thread of the test, whose stack is looked through, too.
+/// Runs in the test's thread, whose stack is searched too.
 #[tokio::test]
 async fn of_the_first_bytes_of_a_client_nothing_stays_in_memory() {
     const LEN: usize = 9000;

@@ -1,5 +1,5 @@
-//! What a server end logs. In a process of its own: elsewhere the places of its lines may be used first by threads that
-//! have no log, which turns them off.
+//! What a server end logs. A separate process: otherwise threads without a log may reach its events first, which turns
+//! them off.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -21,7 +21,7 @@ use backends::Echo;
 use copies::{accepted, copy};
 use world::{Client, Files, Running};
 
-/// Lines of a log.
+/// The lines of a log.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! The connection to the server that carries one of a program's, and what it counts.
+//! The connection to the server that carries a program's connection, and its counters.
 
 use std::io;
 use std::pin::Pin;
@@ -12,33 +12,33 @@ use tokio::time::Instant;
 use super::verdict::ServerState;
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, TunnelMetrics};
 
-/// A stream to the server, which counts what goes through it and how its handshake ended. It fails when what the server
-/// was trusted by is withdrawn: nothing goes through it then, in either direction.
+/// A stream to the server that counts bytes and the outcome of its handshake. It fails in both directions once a reload
+/// withdraws the server's trust.
 pub(super) struct Carrier<IO> {
     stream: FirstFlight<IO>,
     metrics: Arc<TunnelMetrics>,
-    /// When there was a connection; `None` when its handshake is counted.
+    /// When the connection was made; `None` once its handshake is counted.
     began: Option<Instant>,
     is_withdrawn: bool,
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
-    /// With a handshake to come.
+    /// Wraps a stream before its handshake.
     pub(super) fn new(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
         Self { stream, metrics, began: Some(Instant::now()), is_withdrawn: false }
     }
 
-    /// With a handshake that was counted.
+    /// Wraps a stream whose handshake is already counted.
     pub(super) fn handshaken(stream: FirstFlight<IO>, metrics: Arc<TunnelMetrics>) -> Self {
         Self { stream, metrics, began: None, is_withdrawn: false }
     }
 
-    /// What carries TLS.
+    /// Returns the stream below TLS.
     pub(super) fn get_ref(&self) -> &IO {
         self.stream.get_ref()
     }
 
-    /// What is known at the end. A handshake that isn't complete has failed.
+    /// Returns what is known at the end; an incomplete handshake counts as failed.
     pub(super) fn end(&mut self) -> ServerState {
         self.notice();
         let early_data = self.stream.early_data();
@@ -52,7 +52,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
     }
 
     fn check(&mut self) -> io::Result<()> {
-        // A handshake that is under way fails by itself.
+        // A handshake in progress fails by itself.
         if self.began.is_none() && (self.is_withdrawn || self.stream.is_withdrawn()) {
             self.is_withdrawn = true;
             let what = "the server is not allowed any more";

@@ -1,4 +1,4 @@
-//! One connection of a program, from its beginning to its end.
+//! A program's connection, from start to end.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::carrier::Carrier;
 use super::verdict::{Ended, Judgement, ServerState};
 use crate::metrics::Held;
 
-/// A program's connection. Dropped before its end it is cut, and its program learns that it is no regular end.
+/// A program's connection. Dropping it early cuts it, so that the program sees an irregular end.
 pub(super) struct Connection {
     tunnel: Arc<Tunnel>,
     peer: Peer,
@@ -30,14 +30,14 @@ impl Connection {
         Self { tunnel, peer, local: socket, server: None, has_ended: false, _active }
     }
 
-    /// Carries it.
+    /// Carries the connection.
     #[allow(
         clippy::manual_async_fn,
         reason = "the future of an `async fn` has room for two of `self`"
     )]
     pub(super) fn run(mut self) -> impl Future<Output = ()> + Send {
         async move {
-            // What is needed once is given back before the long part begins.
+            // Box the setup: its memory is released before the long part begins.
             if let Err(ended) = Box::pin(self.open()).await {
                 return self.end(ended);
             }
@@ -97,7 +97,7 @@ mod tests {
         size_of::<F>()
     }
 
-    /// What a connection holds while nothing moves, beside what is on the heap: TLS, timers, and what the kernel has.
+    /// The size of an idle connection's task, apart from the heap: TLS, timers, and kernel memory.
     #[test]
     fn the_task_of_a_connection_is_small() {
         let size = size_of_output(Connection::run);

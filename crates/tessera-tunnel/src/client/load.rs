@@ -1,4 +1,4 @@
-//! A client end from its section of the configuration.
+//! Builds a client end from its section of the configuration.
 
 use std::net::IpAddr;
 use std::path::Path;
@@ -21,10 +21,10 @@ use crate::metrics::{Metrics, ReloadResult, Role};
 use crate::tls;
 
 impl ClientEnd {
-    /// Loads the files of the section `[client.NAME]`, and makes its directory of sessions.
+    /// Loads the files of the section `[client.NAME]`, and creates its directory of sessions.
     ///
     /// # Errors
-    /// If a file can't be used, or the section says what can't be: the error names the file, or the key.
+    /// If a file can't be used or a setting is invalid: the error names the file or the key.
     pub fn load(
         name: &str,
         section: &ClientSection,
@@ -57,11 +57,11 @@ impl ClientEnd {
         Ok(Self { tunnel: Arc::new(tunnel), live, spare: section.spare })
     }
 
-    /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
-    /// reloaded together or not at all. It blocks while it reads, and while another one is prepared.
+    /// Reloads the files, for a section that may have changed, without applying anything yet: so that several tunnels
+    /// can be reloaded together or not at all. Blocks while it reads, and while another reload is prepared.
     ///
-    /// What the section says of certificates, peers, early data, groups and suites is taken. All the rest is looked at
-    /// once, at the start. Exchanged, it lets connections that are there go on, and replaces spare ones.
+    /// Certificates, peers, early data, groups and suites are taken from the section; everything else is read only at
+    /// the start. Exchanging keeps open connections and replaces spare ones.
     ///
     /// # Errors
     /// If a file can't be used.
@@ -86,19 +86,20 @@ impl ClientEnd {
         }))
     }
 
-    /// Loads the files again, and exchanges what they say: see [`prepare`](Self::prepare).
+    /// Reloads the files and applies them: see [`prepare`](Self::prepare).
     ///
     /// # Errors
-    /// If a file can't be used. Nothing has changed then.
+    /// If a file can't be used; nothing has changed then.
     pub fn reload(&self, section: ClientSection) -> Result<Changes, ProgramError> {
         self.prepare(section).map(Prepared::exchange)
     }
 }
 
-/// Checks a section and its files, and changes nothing. Gives what is allowed, and probably not meant.
+/// Checks a section and its files, without changing anything. Returns warnings about valid settings that are probably
+/// not intended.
 ///
 /// # Errors
-/// As [`ClientEnd::load`] has.
+/// The same as those of [`ClientEnd::load`].
 pub fn check(name: &str, section: &ClientSection) -> Result<Vec<String>, ProgramError> {
     configuration(name, section)?;
     if let (Some(directory), Some(source)) = (&section.sessions, &section.sessions_key) {
@@ -116,7 +117,7 @@ pub fn check(name: &str, section: &ClientSection) -> Result<Vec<String>, Program
     Ok(warnings)
 }
 
-/// Whether others than the programs of this machine can come there, as far as the address tells.
+/// Whether programs on other machines can connect, as far as the address shows.
 fn is_open(address: &ListenAddress) -> bool {
     match address {
         ListenAddress::Everywhere(_) => true,
@@ -162,8 +163,8 @@ fn server_name(name: &str, section: &ClientSection) -> Result<String, ProgramErr
     })
 }
 
-/// Below the directory each tunnel has its own: the tickets of one server are worth nothing at another, and what is
-/// sent early with them is lost.
+/// Each tunnel has its own subdirectory: tickets of one server are useless at another, and early data sent with them is
+/// lost.
 fn sessions(name: &str, section: &ClientSection) -> Result<Arc<dyn SessionStore>, ProgramError> {
     let Some(directory) = &section.sessions else {
         return Ok(Arc::new(MemorySessionStore::new(SESSIONS_IN_MEMORY, 1)));
@@ -184,7 +185,7 @@ fn sessions(name: &str, section: &ClientSection) -> Result<Arc<dyn SessionStore>
 
 fn limits(section: &ClientLimits) -> GateLimits {
     let mut places = Limits::for_connections(section.connections);
-    // Programs of one machine have one address; and each connection has its handshake with the server.
+    // Programs of one machine share an address, and each connection needs a handshake with the server.
     places.connections_per_address = section.connections_per_address.unwrap_or(places.connections);
     places.handshakes = places.connections;
     places.handshakes_per_address = places.connections;
@@ -192,18 +193,18 @@ fn limits(section: &ClientLimits) -> GateLimits {
     GateLimits { places, new_per_second_per_address: None }
 }
 
-/// A key of the section, as errors name it.
+/// Formats a key of the section for error messages.
 fn key(name: &str, key: &str) -> String {
     format!("[client.{name}] {key}")
 }
 
-/// As many programs may come back at a time without a full handshake, about a kilobyte each.
+/// This many programs can return at once without a full handshake, at about a kilobyte each.
 const SESSIONS_IN_MEMORY: usize = 512;
 
-/// Each connection looks through the names of these files.
+/// Each connection scans the names of these files.
 const SESSIONS_IN_FILES: usize = 128;
 
-/// Each holds a place at the server.
+/// Each occupies a place at the server.
 const MOST_SPARE: usize = 1000;
 
 #[cfg(test)]
@@ -211,7 +212,7 @@ mod tests {
     use super::*;
     use crate::config::DialAddress;
 
-    /// By a fingerprint, which needs no file.
+    /// With a fingerprint, which needs no file.
     fn section(listen: &str, connect: &str) -> ClientSection {
         let connect: DialAddress = connect.parse().unwrap();
         let mut section = ClientSection::new(listen.parse().unwrap(), connect);

@@ -1,13 +1,13 @@
-//! The client end of a tunnel: programs connect to it, and each connection is carried to the server in a TLS
-//! connection of its own.
+//! The client end of a tunnel: programs connect to it, and it carries each connection to the server in its own TLS
+//! connection.
 //!
-//! What a program writes first travels as early data, where there is a ticket for it: forward-secret, and accepted at
-//! most once. Where the server refuses it and nobody executed it, it is sent again, once. Where it may have been
-//! executed, the program's connection is reset and nothing is sent again; the log names the flight, and says what to
-//! do ([`Judgement`](verdict::Judgement)).
+//! With a ticket, a program's first bytes travel as early data, forward-secret and accepted at most once. If the server
+//! rejects them and they can't have been executed, the client end sends them again, once. If they may have been
+//! executed, it resets the program's connection and sends nothing again; the log names the flight, and what to do
+//! ([`Judgement`](verdict::Judgement)).
 //!
-//! A program at a Unix socket sees an end where one at TCP sees a reset, since Unix sockets have none: its protocol has to
-//! tell an answer that is cut off from a whole one.
+//! Unix sockets have no reset: a program there sees a plain end of stream, and its protocol must detect truncated
+//! answers.
 
 mod carrier;
 mod connection;
@@ -43,13 +43,13 @@ pub struct ClientEnd {
     spare: usize,
 }
 
-/// What its connections share.
+/// The state that its connections share.
 struct Tunnel {
     name: String,
     server: Arc<Server>,
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
-    /// From when it runs, if there are to be any.
+    /// Set when it runs, if spare connections are configured.
     spare: OnceLock<SparePool<Arc<Server>>>,
 }
 
@@ -60,8 +60,8 @@ impl Tunnel {
 }
 
 impl ClientEnd {
-    /// Takes connections until `end` is ready. Then it stops listening, gives the connections that there are `limit`
-    /// to end, and cuts what is left: their programs see a reset.
+    /// Accepts connections until `end` is ready. Then it stops listening, gives open connections `limit` to end, and
+    /// cuts the rest: their programs see a reset.
     pub async fn run(
         &self,
         listener: Listener,
@@ -81,7 +81,7 @@ impl ClientEnd {
                 if end.as_mut().poll(cx).is_ready() {
                     return Poll::Ready(None);
                 }
-                // Tasks that are done hold their memory until they are joined.
+                // Finished tasks hold their memory until they are joined.
                 while let Poll::Ready(Some(_)) = connections.poll_join_next(cx) {}
                 next.as_mut().poll(cx).map(Some)
             });
@@ -109,7 +109,7 @@ mod tests {
     use crate::config::ClientSection;
     use crate::metrics::Metrics;
 
-    /// With Fast Open a dial learns nothing of an address where nobody listens: the handshake does.
+    /// With Fast Open a dial succeeds even at a closed port: only the handshake fails.
     #[tokio::test]
     async fn an_address_where_tls_does_not_come_about_is_tried_last_next_time() {
         let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();

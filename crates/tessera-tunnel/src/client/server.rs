@@ -1,4 +1,4 @@
-//! The way to the server: dials it, and begins TLS.
+//! Dials the server and begins TLS.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,21 +20,22 @@ use crate::metrics::{DialResult, HandshakeKind, TunnelMetrics};
 pub(super) struct Server {
     pub(super) dialler: Dialler,
     pub(super) connector: Connector,
-    /// As certificates name it; sessions are kept under it.
+    /// The name in its certificates; sessions are stored under it.
     pub(super) name: String,
-    /// Of the configuration in use.
+    /// From the current configuration.
     pub(super) psks: Mutex<Vec<ExternalPsk>>,
-    /// Its time-outs hold for both sides.
+    /// Its time-outs apply to both sides.
     pub(super) gate: Gate,
     pub(super) metrics: Arc<TunnelMetrics>,
 }
 
 impl Server {
-    /// A connection whose first bytes travel as early data, where there is a ticket for it. Nothing of TLS has left.
+    /// Returns a connection whose first bytes travel as early data, if there is a ticket. No TLS bytes have been sent
+    /// yet.
     pub(super) async fn first_flight(&self) -> Result<Carrier<TimedSocket<Socket>>, Ended> {
         let socket = self.dial().await?;
         let stream = self.connector.first_flight(self.destination(), socket).await;
-        // What the configuration can't do with this server. Nothing was sent.
+        // The configuration can't be used with this server. Nothing was sent.
         let stream = stream.map_err(Ended::Server)?;
         Ok(Carrier::new(stream, self.metrics.clone()))
     }
@@ -53,8 +54,8 @@ impl Server {
         }
     }
 
-    /// TLS did not come about there: the next connection tries another address of the name first, if it has any. With
-    /// Fast Open that is where whoever dialled learns that nobody listens.
+    /// Records that TLS failed at this address: the next connection first tries another address of the name, if there
+    /// is one. With Fast Open a closed port shows only here.
     pub(super) fn avoid(&self, peer: io::Result<Peer>) {
         if let Ok(Peer::Tcp(address)) = peer {
             self.dialler.avoid(address);

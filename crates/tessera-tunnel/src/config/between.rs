@@ -1,4 +1,4 @@
-//! What contradicts itself between the sections of a configuration.
+//! Contradictions between the sections of a configuration.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -9,10 +9,10 @@ use super::check::wrong;
 use super::{DialAddress, ListenAddress, Tunnels};
 
 impl Tunnels {
-    /// Finds what contradicts itself, in all sections and between them, without looking at a file.
+    /// Finds contradictions in all sections and between them, without reading any file.
     ///
     /// # Errors
-    /// `[server.NAME] key: `, or `[client.NAME] key: `, and what to do.
+    /// `[server.NAME] key: ` or `[client.NAME] key: `, and what to do.
     pub fn check(&self) -> Result<(), ProgramError> {
         self.server.iter().try_for_each(|(name, section)| section.check(name))?;
         self.client.iter().try_for_each(|(name, section)| section.check(name))?;
@@ -21,7 +21,7 @@ impl Tunnels {
         self.check_directories()
     }
 
-    /// Sections that lead to each other in a circle would carry each connection until there are no files left.
+    /// Sections that form a loop would forward each connection until the process runs out of files.
     fn check_circles(&self) -> Result<(), ProgramError> {
         let servers = self.server.iter().map(|(name, it)| Way {
             section: ("server", name),
@@ -101,14 +101,14 @@ impl Tunnels {
     }
 }
 
-/// Where a section takes connections from, and where it carries them, with its key for that.
+/// A section's listening address and destination, with the key of the latter.
 struct Way<'a> {
     section: (&'static str, &'a String),
     listen: &'a ListenAddress,
     to: (&'static str, &'a DialAddress),
 }
 
-/// Whether a connection to there comes here, as far as addresses tell.
+/// Whether a connection to this destination arrives here, as far as addresses show.
 fn leads_to(to: &DialAddress, listen: &ListenAddress) -> bool {
     let is_loopback = |to: &DialAddress| match to {
         DialAddress::Tcp(address) => address.ip().to_canonical().is_loopback(),
@@ -123,7 +123,7 @@ fn leads_to(to: &DialAddress, listen: &ListenAddress) -> bool {
             let ip = here.ip().to_canonical();
             let is_named = matches!(to, DialAddress::Tcp(to) if to.ip().to_canonical() == ip);
             let is_local = ip.is_unspecified() && is_loopback(to);
-            // What `localhost` resolves to: 127.0.0.2 is another place.
+            // What `localhost` resolves to; 127.0.0.2 is another place.
             let is_localhost = matches!(to, DialAddress::Name(_))
                 && [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()].contains(&ip);
             is_named || is_local || is_localhost && is_loopback(to)
@@ -183,7 +183,7 @@ mod tests {
         tunnels.check().unwrap();
         tunnels.process.admin = Some("127.0.0.1:8444".parse().unwrap());
         assert!(tunnels.check().unwrap_err().to_string().contains("[process] admin"));
-        // Of these there are as many as one likes.
+        // Several of these don't conflict.
         tunnels.process.admin = Some("127.0.0.1:0".parse().unwrap());
         for section in tunnels.server.values_mut() {
             section.listen = ":0".parse().unwrap();

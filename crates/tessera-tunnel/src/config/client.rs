@@ -9,7 +9,7 @@ use super::options::{self, CERTIFICATES, EARLY_DATA};
 use super::{ClientLimits, DialAddress, KeySource, ListenAddress};
 
 section! {
-    /// `[client.NAME]`: takes connections of programs, and carries each to the server end in a TLS connection of its own.
+    /// `[client.NAME]`: accepts connections of programs, and carries each to the server end in its own TLS connection.
     ClientSection as "client" with ClientLimits needs {
         /// Where programs connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
@@ -20,30 +20,28 @@ section! {
         connect: DialAddress,
     }
 
-    /// The name that the server's certificate must have, and that the server is told; that of --connect by
-    /// default.
+    /// The name that the server's certificate must have, also sent to the server; that of --connect by default.
     #[arg(long, value_name = "NAME")]
     server_name: Option<String>,
 
-    /// Keeps sessions in this directory, so that early data goes with the first connection after a restart.
+    /// Keeps sessions in this directory, so that the first connection after a restart can carry early data.
     #[arg(long, value_name = "DIRECTORY", help_heading = CERTIFICATES)]
     #[serde(deserialize_with = "super::values::some_path")]
     sessions: Option<PathBuf>,
 
-    /// The key under which these sessions are wrapped.
+    /// The key that wraps these sessions.
     #[arg(long, value_name = "FILE|credential:NAME", value_parser = options::key_source, requires = "sessions",
           help_heading = CERTIFICATES)]
     #[serde(deserialize_with = "super::values::some_key")]
     sessions_key: Option<KeySource>,
 
-    /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper,
-    /// and weaker against somebody who read the server's vault before (docs/0rtt-fs.md).
+    /// The key exchange of connections that begin with early data: `psk_dhe_ke`, or `psk_ke`, which is cheaper, but
+    /// weaker against an attacker who read the server's vault before (docs/0rtt-fs.md).
     #[arg(long, value_name = "MODE", default_value = "psk_dhe_ke", value_parser = key_exchange(),
           help_heading = EARLY_DATA)]
     early_key_exchange: EarlyKeyExchange,
 
-    /// How many connections are kept ready, with the handshake done, for programs to come. They carry no early
-    /// data.
+    /// How many connections to keep ready, with the handshake done, for new programs. They carry no early data.
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = EARLY_DATA)]
     spare: usize,
 }
@@ -54,11 +52,11 @@ tessera_proxy::lasting!(ClientSection:
 /// The key exchange of connections that begin with early data (docs/0rtt-fs.md).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub enum EarlyKeyExchange {
-    /// With a fresh key agreement for the rest of the connection.
+    /// With a fresh key exchange for the rest of the connection.
     #[default]
     #[serde(rename = "psk_dhe_ke")]
     PskDheKe,
-    /// Without: cheaper, and weaker where somebody read the vault and the ticket before the flight came.
+    /// Without: cheaper, but weaker if an attacker read the vault and the ticket before the flight came.
     #[serde(rename = "psk_ke")]
     PskKe,
 }

@@ -1,4 +1,4 @@
-//! How much one peer, and all peers, may have, and how long things may take.
+//! Limits for one peer and for all peers, and time limits.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use serde::Deserialize;
 
 use super::options::{LIMITS, limit};
 
-/// What both ends limit, and what one limits beside.
+/// Defines a limits section: the limits of both ends, and those of one.
 macro_rules! limits {
     ($(#[$doc:meta])* $limits:ident { $($(#[$of_key:meta])* $key:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Args, Deserialize)]
         #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
         pub struct $limits {
-            /// How many connections there may be at a time; others wait. 10000 by default.
+            /// How many connections to serve at a time; others wait. 10000 by default.
             #[arg(id = "limit_connections", long = "limit-connections", value_name = "N",
                   default_value_t = 10_000, hide_default_value = true, help_heading = LIMITS)]
             pub connections: usize,
@@ -25,27 +25,28 @@ macro_rules! limits {
                   help_heading = LIMITS)]
             pub connections_per_address: Option<usize>,
 
-            /// How long a TLS handshake may take; 10s by default. At a server the PROXY header before it may take as long.
+            /// How long a TLS handshake may take; 10s by default. At a server a PROXY header before it may take as long
+            /// again.
             #[arg(id = "limit_handshake", long = "limit-handshake", value_name = "TIME", value_parser = limit,
                   default_value = "10s", hide_default_value = true, help_heading = LIMITS)]
             #[serde(deserialize_with = "super::values::duration")]
             pub handshake: Duration,
 
             /// How long dialling may take, all addresses together; 5s by default.
-            // At a server it ends before `handshake` does: a client with early data waits for it.
+            // Less than `handshake`, so that dialling ends first at a server: a client with early data waits for it.
             #[arg(id = "limit_connect", long = "limit-connect", value_name = "TIME", value_parser = limit,
                   default_value = "5s", hide_default_value = true, help_heading = LIMITS)]
             #[serde(deserialize_with = "super::values::duration")]
             pub connect: Duration,
 
-            /// Ends a connection on which nothing moves for so long; 12h by default.
-            // Pools of database connections lie idle for hours.
+            /// Ends a connection on which nothing moves for this long; 12h by default.
+            // Pools keep database connections idle for hours.
             #[arg(id = "limit_idle", long = "limit-idle", value_name = "TIME", value_parser = limit,
                   default_value = "12h", hide_default_value = true, help_heading = LIMITS)]
             #[serde(deserialize_with = "super::values::duration")]
             pub idle: Duration,
 
-            /// Ends a connection whose reader doesn't read for so long; 30s by default.
+            /// Ends a connection whose reader doesn't read for this long; 30s by default.
             #[arg(id = "limit_write", long = "limit-write", value_name = "TIME", value_parser = limit,
                   default_value = "30s", hide_default_value = true, help_heading = LIMITS)]
             #[serde(deserialize_with = "super::values::duration")]
@@ -78,7 +79,7 @@ limits! {
 limits! {
     /// `[server.NAME.limits]`.
     ServerLimits {
-        /// How many handshakes there may be at a time; others wait.
+        /// How many handshakes to serve at a time; others wait.
         #[arg(long = "limit-handshakes", value_name = "N", help_heading = LIMITS)]
         handshakes: Option<usize>,
 
@@ -86,7 +87,7 @@ limits! {
         #[arg(long = "limit-handshakes-per-address", value_name = "N", help_heading = LIMITS)]
         handshakes_per_address: Option<usize>,
 
-        /// How many new connections of one address there may be in a second; any number by default.
+        /// How many new connections to accept from one address in a second; any number by default.
         #[arg(long = "limit-new-per-second-per-address", value_name = "N", help_heading = LIMITS)]
         new_per_second_per_address: Option<u32>,
     }

@@ -1,6 +1,6 @@
-//! The file of `tessera tunnel run`: what tunnels there are.
+//! The configuration file of `tessera tunnel run`.
 //!
-//! [`tessera_proxy::config::load`] reads it: relative paths start at its directory.
+//! [`tessera_proxy::config::load`] reads it; relative paths start at its directory.
 
 #[macro_use]
 mod section;

@@ -1,4 +1,4 @@
-//! How keys are options of the command line.
+//! Command-line options for keys.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ pub(super) const PROCESS: &str = "Process";
 pub(super) const STATE: &str = "Restarts";
 pub(super) const PROXY: &str = "PROXY protocol";
 
-/// A file, or a credential by its name.
+/// Parses a file, or a credential by its name.
 pub(super) fn key_source(text: &str) -> Result<KeySource, &'static str> {
     KeySource::try_from(text.to_owned())
 }
 
-/// A time that a limit may be.
+/// Parses a time limit.
 pub(super) fn limit(text: &str) -> Result<Duration, String> {
     times::within(text, ["1ms", "7d"])
 }
 
-/// A time that the end of a process may take.
+/// Parses the time that shutdown may take.
 pub(super) fn drain(text: &str) -> Result<Duration, String> {
     times::within(text, ["1ms", "1d"])
 }

@@ -1,4 +1,4 @@
-//! Who the other end may be.
+//! Which peers are allowed.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ use super::values;
 
 /// `[server.NAME.peers]`, `[client.NAME.peers]`: a peer is allowed if it proves one of these.
 ///
-/// By certificate: it leads to a root of `ca`, and has one of `names` or `uris` (at a client: the `server-name`). By
-/// itself: its certificate is one of `fingerprints`, or its key one of `public-keys`. By external PSK: `psk-file`.
+/// By a root: its certificate chains to one of `ca`, and has one of `names` or `uris` (at a client: the `server-name`).
+/// By itself: its certificate is one of `fingerprints`, or its key one of `public-keys`. By external PSK: `psk-file`.
 #[derive(Debug, Clone, Default, Args, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Peers {
-    /// The roots by which the other end's certificate is judged (PEM); at a client also `system`.
+    /// The roots that the other end's certificate must chain to (PEM); at a client also `system`.
     #[arg(long, value_name = "FILE", value_parser = anchors, help_heading = PEERS)]
     pub ca: Option<Anchors>,
 
@@ -24,20 +24,20 @@ pub struct Peers {
     #[serde(deserialize_with = "values::paths")]
     pub crl: Vec<PathBuf>,
 
-    /// DNS names, one of which the other end's certificate has, separated by commas. At a client they stand
-    /// for the server's name.
+    /// DNS names, one of which the other end's certificate must have, separated by commas. At a client they replace the
+    /// server's name.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     pub names: Vec<String>,
 
-    /// URIs, one of which it has, separated by commas.
+    /// URIs, one of which it must have, separated by commas.
     #[arg(long, value_name = "URIS", value_delimiter = ',', requires = "ca", help_heading = PEERS)]
     pub uris: Vec<String>,
 
-    /// Whoever has a certificate of --ca may connect to this server.
+    /// Allows every client with a certificate of --ca.
     #[arg(long, requires = "ca", help_heading = PEERS)]
     pub any_of_ca: bool,
 
-    /// Certificates by their SHA-256, separated by commas.
+    /// SHA-256 fingerprints of allowed certificates, separated by commas.
     #[arg(long, value_name = "SHA256", value_delimiter = ',', help_heading = PEERS)]
     pub fingerprints: Vec<String>,
 
@@ -46,18 +46,18 @@ pub struct Peers {
     #[serde(deserialize_with = "values::paths")]
     pub public_keys: Vec<PathBuf>,
 
-    /// External PSKs, IDENTITY:HEX a line.
+    /// External PSKs, one IDENTITY:HEX a line.
     #[arg(long, value_name = "FILE", help_heading = PEERS)]
     #[serde(deserialize_with = "values::some_path")]
     pub psk_file: Option<PathBuf>,
 }
 
-/// By which roots certificates are judged.
+/// The roots that certificates must chain to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Anchors {
-    /// Those of the machine.
+    /// The machine's roots.
     System,
-    /// Those of a file, PEM.
+    /// A file in PEM.
     File(PathBuf),
 }
 
@@ -74,7 +74,7 @@ fn anchors(text: &str) -> Result<Anchors, String> {
 }
 
 impl Peers {
-    /// Whether nobody is named.
+    /// Whether no peer is allowed.
     pub fn is_empty(&self) -> bool {
         self.ca.is_none()
             && self.fingerprints.is_empty()
@@ -82,7 +82,7 @@ impl Peers {
             && self.psk_file.is_none()
     }
 
-    /// Whether peers show certificates or public keys.
+    /// Whether peers authenticate with certificates or public keys.
     pub fn uses_certificates(&self) -> bool {
         self.ca.is_some() || !self.fingerprints.is_empty() || !self.public_keys.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What all tunnels of a process share.
+//! Settings that all tunnels of a process share.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ with_defaults! {
     #[derive(Debug, Clone, Args, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct Process {
-        /// Where metrics and health are served, for this machine's monitoring: /metrics, /healthz, /readyz.
+        /// Where to serve metrics and health, for this machine's monitoring: /metrics, /healthz, /readyz.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH", help_heading = PROCESS)]
         pub admin: Option<ListenAddress> = None,
 
-        /// How log lines look on standard error. By default text on a terminal, and JSON elsewhere.
+        /// The format of log lines on standard error. By default text on a terminal, and JSON elsewhere.
         #[arg(long, value_name = "text|json", help_heading = PROCESS)]
         pub log: Option<LogFormat> = None,
 
-        /// How long connections may take to end when the process is asked to.
+        /// How long to wait for open connections to end at shutdown.
         #[arg(long, value_name = "TIME", default_value = "30s", help_heading = PROCESS, value_parser = drain)]
         #[serde(deserialize_with = "values::duration")]
         pub drain: Duration = Duration::from_secs(30),

@@ -1,4 +1,4 @@
-//! How a section is declared: each key once, for the file and the command line.
+//! Declares sections: each key once, for the file and the command line.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use tessera::wire::{CipherSuite, NamedGroup};
 
 use super::Peers;
 
-/// The keys of a section that are no matter of its role.
+/// The keys of a section that both roles have.
 pub(crate) struct End<'c> {
-    /// The section, as errors name it: `server.postgres`.
+    /// The section as named in errors: `server.postgres`.
     pub(crate) label: String,
     pub(crate) certificate: Option<&'c Path>,
     pub(crate) key: Option<&'c Path>,
@@ -18,14 +18,14 @@ pub(crate) struct End<'c> {
 }
 
 impl End<'_> {
-    /// A key of it, as errors name it.
+    /// Returns a key of the section as named in errors.
     pub(crate) fn setting(&self, key: &str) -> String {
         format!("[{}] {key}", self.label)
     }
 }
 
-/// A section: keys that it needs, its other keys, and those that both ends have. What documents a key is the help of its
-/// option.
+/// Declares a section: its required keys, its optional ones, and those that both ends have. The documentation of a key
+/// is the help of its option.
 macro_rules! section {
     (
         $(#[$doc:meta])*
@@ -39,7 +39,7 @@ macro_rules! section {
             $($(#[$of_needed])* pub $needed: $of,)+
             $($(#[$of_key])* #[serde(default)] pub $key: $type,)+
 
-            /// How much clients or programs may have, and how long things may take.
+            /// Limits on connections and times.
             #[command(flatten)]
             #[serde(default)]
             pub limits: $limits,
@@ -49,30 +49,30 @@ macro_rules! section {
             #[serde(default, deserialize_with = "super::values::some_path")]
             pub certificate: Option<std::path::PathBuf>,
 
-            /// The private key (PEM); may be left out if it is in the file of the certificate. Without a certificate
-            /// this end shows the raw public key of it.
+            /// The private key (PEM); not needed if it is in the certificate's file. Without a certificate, this end
+            /// authenticates with the raw public key.
             #[arg(long, value_name = "FILE", help_heading = super::options::CERTIFICATES)]
             #[serde(default, deserialize_with = "super::values::some_path")]
             pub key: Option<std::path::PathBuf>,
 
-            /// Who the other end may be.
+            /// Which peers are allowed.
             #[command(flatten)]
             #[serde(default)]
             pub peers: super::Peers,
 
-            /// Whether data goes in the first flight: `fs`, forward-secret and accepted at most once, or `never`.
+            /// Whether to send data in the first flight: `fs`, forward-secret and accepted at most once, or `never`.
             #[arg(long, value_name = "fs|never", default_value = "fs",
                   value_parser = super::values::early(), help_heading = super::options::EARLY_DATA)]
             #[serde(default)]
             pub early: super::Early,
 
-            /// First flights in TCP's SYN (TCP Fast Open, RFC 7413): one round trip less, and a cookie that links this
-            /// machine's connections for whoever sees the path. See docs/fast-open.md.
+            /// Sends first flights in TCP's SYN (TCP Fast Open, RFC 7413): one round trip less, but its cookie lets
+            /// anyone on the path link this machine's connections. See docs/fast-open.md.
             #[arg(long, help_heading = super::options::EARLY_DATA)]
             #[serde(default)]
             pub tcp_fast_open: bool,
 
-            /// The groups, in order of preference. Default: those that are not rare.
+            /// The groups, in order of preference. Default: the common ones.
             #[arg(long, value_name = "GROUPS", value_delimiter = ',',
                   value_parser = tessera_kit::names::group, help = tessera_kit::names::groups_in_words())]
             #[serde(default, deserialize_with = "super::values::groups")]
@@ -86,7 +86,7 @@ macro_rules! section {
         }
 
         impl $section {
-            /// What both ends have.
+            /// Returns the keys that both ends have.
             pub(crate) fn end(&self, name: &str) -> super::section::End<'_> {
                 super::section::End {
                     label: format!("{}.{name}", $role),
@@ -98,7 +98,7 @@ macro_rules! section {
                 }
             }
 
-            /// A section with nothing but what it needs.
+            /// Returns a section with only the required keys.
             pub fn new($($needed: $of),+) -> Self {
                 Self {
                     $($needed,)+

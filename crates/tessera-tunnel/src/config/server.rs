@@ -8,7 +8,7 @@ use super::options::{self, PROXY, STATE};
 use super::{DialAddress, Fleet, KeySource, ListenAddress, Network, ServerLimits};
 
 section! {
-    /// `[server.NAME]`: takes TLS connections from tunnels' clients, and hands what is in them to a backend.
+    /// `[server.NAME]`: accepts TLS connections of client ends, and forwards their contents to a backend.
     ServerSection as "server" with ServerLimits needs {
         /// Where client ends connect to.
         #[arg(long, value_name = "[ADDRESS:]PORT|unix:PATH|systemd:NAME")]
@@ -19,28 +19,28 @@ section! {
         forward: DialAddress,
     }
 
-    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients
-    /// nothing. One server, one directory; no backups of it.
+    /// Keeps ticket keys and one-time keys in this directory, sealed, so that a restart costs clients nothing. Each
+    /// server needs its own directory. Don't back it up.
     #[arg(long, value_name = "DIRECTORY", help_heading = STATE)]
     #[serde(deserialize_with = "super::values::some_path")]
     state: Option<PathBuf>,
 
-    /// The key of that directory. Without it the server keeps one below $RUNTIME_DIRECTORY, /run/tessera (root)
-    /// or $XDG_RUNTIME_DIR, or where those two are no tmpfs (containers) in /dev/shm: the state ends with the
-    /// power, or the container.
+    /// The key that seals that directory. Without it the server keeps a key below $RUNTIME_DIRECTORY, /run/tessera
+    /// (root) or $XDG_RUNTIME_DIR, or in /dev/shm if those two are no tmpfs (containers): the state is lost when the
+    /// machine or the container stops.
     #[arg(long, value_name = "FILE|credential:NAME", value_parser = options::key_source, requires = "state",
           help_heading = STATE)]
     #[serde(deserialize_with = "super::values::some_key")]
     state_key: Option<KeySource>,
 
-    /// A directory on another file system, by which the server notices a state that was put back as it was
-    /// earlier. With --state-key nothing else does.
+    /// A directory on another file system, which lets the server detect that its state was rolled back. With
+    /// --state-key nothing else does.
     #[arg(long, value_name = "DIRECTORY", requires = "state_key", help_heading = STATE)]
     #[serde(deserialize_with = "super::values::some_path")]
     state_witness: Option<PathBuf>,
 
-    /// Networks whose connections begin with a PROXY header (version 2), separated by commas; `unix` for Unix
-    /// sockets. From these it is required.
+    /// Networks whose connections must begin with a PROXY header (version 2), separated by commas; `unix` for Unix
+    /// sockets.
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',', help_heading = PROXY)]
     accept_proxy_from: Vec<Network>,
 
@@ -48,25 +48,25 @@ section! {
     #[arg(long, help_heading = PROXY)]
     send_proxy: bool,
 
-    /// With the client's identity, and the name of the flight that came early.
+    /// Adds the client's identity, and the name of the flight that carried early data.
     #[arg(long, requires = "send_proxy", help_heading = PROXY)]
     send_proxy_identity: bool,
 
-    /// Dials the backend when the client's first byte is there, for clients with --spare.
+    /// Dials the backend when the client's first byte arrives, for clients with --spare.
     #[arg(long)]
     wait_for_client: bool,
 
-    /// What several servers behind one name share: in a file alone.
+    /// What several servers behind one name share; only in a file.
     #[arg(skip)]
     fleet: Option<Fleet>,
 }
 
-// A process may connect to no other port than that of `forward`.
+// A confined process may connect to no port but that of `forward`.
 tessera_proxy::lasting!(ServerSection:
     listen, forward, state, state_key, state_witness, tcp_fast_open, limits, fleet);
 
 impl ServerSection {
-    /// What it says of stores. `label` is how errors name it: `server.NAME`.
+    /// Returns the settings of its stores. `label` is the section as named in errors: `server.NAME`.
     pub(crate) fn stores<'c>(&'c self, label: &'c str) -> StoresSection<'c> {
         StoresSection {
             name: label,

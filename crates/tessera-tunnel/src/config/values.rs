@@ -1,4 +1,4 @@
-//! Values that are more than a string or a number.
+//! Types of values other than strings and numbers.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::Error;
@@ -7,7 +7,7 @@ use tessera::wire::{CipherSuite, NamedGroup};
 use tessera_kit::names;
 pub(super) use tessera_proxy::config::de::{duration, path_of, paths, some_key, some_path};
 
-/// Which data may go in a first flight. Replayable early data is not offered.
+/// Which data may travel in a first flight. Replayable early data is not offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Early {
@@ -18,18 +18,18 @@ pub enum Early {
     Never,
 }
 
-/// Of an option.
+/// Parses it as an option.
 pub(super) fn early() -> impl TypedValueParser<Value = Early> {
     let of = |name: String| if name == "fs" { Early::Fs } else { Early::Never };
     PossibleValuesParser::new(["fs", "never"]).map(of)
 }
 
-/// Groups by their names.
+/// Parses groups by name.
 pub(super) fn groups<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<NamedGroup>, D::Error> {
     named(from, names::group)
 }
 
-/// Cipher suites by their names.
+/// Parses cipher suites by name.
 pub(super) fn suites<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<CipherSuite>, D::Error> {
     named(from, names::suite)
 }

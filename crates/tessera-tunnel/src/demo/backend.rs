@@ -1,4 +1,4 @@
-//! A toy of a database: it executes a line, and remembers that it did.
+//! A toy database: it executes a line, and counts the executions.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,24 +12,24 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// Executes `PAY n` and answers `PAID n`, as often as somebody says so: it is as forgetful as most programs, and
-/// relies on the tunnel.
+/// Executes `PAY n` and answers `PAID n`, however often it is asked: like most programs it doesn't detect duplicates,
+/// and relies on the tunnel.
 pub(super) struct Backend {
     pub(super) address: SocketAddr,
     executions: Arc<Executions>,
     accepting: JoinHandle<()>,
 }
 
-/// What was executed, and how often.
+/// How often each request was executed.
 #[derive(Default)]
 pub(super) struct Executions {
     counts: Mutex<BTreeMap<String, usize>>,
-    /// Somebody may wait for one.
+    /// Signals each execution.
     changed: Notify,
 }
 
 impl Backend {
-    /// Listens on a free port of loopback. `on_execution` hears of each line that is executed.
+    /// Listens on a free port of loopback, and calls `on_execution` for each line that it executes.
     pub(super) async fn start(
         on_execution: impl Fn(&str) + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -46,13 +46,13 @@ impl Backend {
         Ok(Self { address, executions, accepting })
     }
 
-    /// How often each request was executed.
+    /// Returns how often each request was executed.
     pub(super) fn counts(&self) -> BTreeMap<String, usize> {
         self.executions.lock().clone()
     }
 
-    /// Waits until this request was executed more than so often; returns how often by then, or when the patience
-    /// is at its end.
+    /// Waits until this request was executed more than `more_than` times, at most for `patience`; returns how often it
+    /// was executed by then.
     pub(super) async fn wait(&self, request: &str, more_than: usize, patience: Duration) -> usize {
         let executed = async {
             loop {
@@ -89,7 +89,7 @@ impl Executions {
     }
 }
 
-/// Serves a connection to its end. What is no whole line is not executed: early data has to be self-delimiting.
+/// Serves a connection to its end. An incomplete line is not executed: early data must be self-delimiting.
 async fn serve(mut socket: TcpStream, executions: &Executions, hears: &impl Fn(&str)) {
     let (reader, mut writer) = socket.split();
     let mut reader = BufReader::new(reader);

@@ -1,4 +1,4 @@
-//! The files of a demonstration: certificates made for it, and the key of a state, gone with it.
+//! The files of a demonstration: certificates and the key of a state, removed with it.
 
 use tessera_kit::{ProgramError, hex};
 use tessera_proxy::demo::{Authority, Files, failed};
@@ -8,7 +8,7 @@ pub(super) const SERVER: &str = "db.example";
 /// The name in the client's.
 pub(super) const CLIENT: &str = "app.example";
 
-/// Makes an authority `ca.pem`, two certificates with their keys, `server.pem` and `client.pem`, and the key of a
+/// Creates an authority `ca.pem`, two certificates with their keys, `server.pem` and `client.pem`, and the key of a
 /// state, `state.key`.
 pub(super) fn make() -> Result<Files, ProgramError> {
     let files = Files::make()?;

@@ -1,4 +1,4 @@
-//! `tessera tunnel demo`: both ends, somebody on the path, and what came of it.
+//! `tessera tunnel demo`: both ends, an adversary on the path, and the result.
 
 mod backend;
 mod files;
@@ -27,17 +27,16 @@ use crate::config::{
 use crate::metrics::{EarlyDataVerdict, Metrics, Role};
 use crate::running::RunningTunnels;
 
-/// Runs both ends of a tunnel on loopback, with an adversary between them who records first flights and sends them
-/// again: at once, late, and after a restart of the server end. Tells on standard output what happens, and ends by
-/// itself.
+/// Runs both ends of a tunnel on loopback, with an adversary between them that records first flights and replays them:
+/// at once, late, and after a restart of the server end. Prints what happens to standard output, and ends by itself.
 ///
 /// # Errors
-/// If something was executed twice, or not at all; or if something that this needs can't be had.
+/// If a request was executed twice or not at all, or if the demonstration can't be set up.
 pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
     demo::run(options, tell)
 }
 
-/// The story.
+/// Runs the demonstration.
 async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let mut stage = Stage::set(trace).await?;
     trace.say(&format!(
@@ -48,7 +47,7 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
 
     trace.step(Actor::Client, "PAY 1, in the first connection: a full handshake comes before it");
     let full = stage.pay("PAY 1").await?;
-    // A ClientHello without data, whose replay can execute nothing.
+    // Discard the first recording: a ClientHello without data, whose replay can execute nothing.
     stage.recording().await?;
 
     trace.step(Actor::Client, "PAY 2, in a new connection: it goes in the first flight");
@@ -79,22 +78,22 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     stage.end(full, early).await
 }
 
-/// The scene: all that runs, and what has happened.
+/// Everything that runs, and the history so far.
 struct Stage {
     trace: Arc<Trace>,
     backend: Backend,
     adversary: Adversary,
     client: RunningTunnels,
-    /// None between two of its lives.
+    /// `None` between its two lives.
     server: Option<RunningTunnels>,
     server_section: ServerSection,
     /// Where the program connects to.
     entrance: SocketAddr,
     requests: usize,
     replays: usize,
-    /// Of all lives.
+    /// Of both lives.
     metrics: Metrics,
-    /// Goes last.
+    /// Dropped last.
     _files: Files,
 }
 
@@ -148,7 +147,7 @@ impl Stage {
         })
     }
 
-    /// What the program does: connects, asks, reads the answer, goes. Returns how long it took.
+    /// Acts as the program: connects, sends a request, reads the answer, and closes. Returns how long it took.
     async fn pay(&mut self, request: &str) -> Result<Duration, ProgramError> {
         self.requests += 1;
         let began = Instant::now();
@@ -160,7 +159,7 @@ impl Stage {
         Ok(took)
     }
 
-    /// The same, where the adversary keeps the flight back; returns the recording of it.
+    /// The same, but the adversary holds the flight back; returns its recording.
     async fn pay_in_vain(&mut self, request: &str) -> Result<Vec<u8>, ProgramError> {
         self.requests += 1;
         let asked = ask(self.entrance, request);
@@ -187,7 +186,7 @@ impl Stage {
         self.adversary.recording().await.ok_or_else(nothing_recorded)
     }
 
-    /// The adversary sends a recording again, and looks what comes of it.
+    /// Replays a recording as the adversary, and checks the result.
     async fn replay(&mut self, request: &str, flight: &[u8]) -> Result<(), ProgramError> {
         self.replays += 1;
         let before = self.backend.counts().get(request).copied().unwrap_or_default();
@@ -248,7 +247,7 @@ fn address(tunnels: &RunningTunnels, role: Role) -> Result<SocketAddr, ProgramEr
     tunnels.address(role, NAME).ok_or_else(|| stage_failed("an end without an address"))
 }
 
-/// What a program does that knows nothing of tunnels.
+/// Sends a request as a program that knows nothing of tunnels.
 async fn ask(address: SocketAddr, request: &str) -> io::Result<String> {
     let talk = async {
         let mut socket = TcpStream::connect(address).await?;
@@ -275,11 +274,11 @@ const FREE: ListenAddress =
 /// The one tunnel.
 const NAME: &str = "payments";
 
-/// What every byte takes from one end to the other: about as long as from one country to the next.
+/// The one-way delay: about that from one country to the next.
 const DELAY: Duration = Duration::from_millis(20);
 
 /// How long the adversary waits for an answer to a replay.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// How long anything may take that should come at once.
+/// How long to wait for anything that should happen at once.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! What the demonstration tells, to people and to programs.
+//! The output of the demonstration, for people and for programs.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 use tessera_kit::report::Fact;
 use tessera_proxy::demo;
 
-/// Who does something.
+/// The actor of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Actor {
-    /// The program, and the client end beside it.
+    /// The program, and the client end next to it.
     Client,
-    /// Somebody on the path.
+    /// The adversary on the path.
     Adversary,
     /// The server end.
     Server,
@@ -33,18 +33,18 @@ impl demo::Actor for Actor {
     }
 }
 
-/// What it came to.
+/// The result.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     /// Requests that the client made.
     pub(super) requests: usize,
-    /// Those that the backend executed.
+    /// Requests that the backend executed.
     pub(super) executed: usize,
     /// Of these, those that it executed more than once.
     pub(super) executed_twice: usize,
-    /// Requests that came in a first flight, and were taken from there.
+    /// Requests accepted from a first flight.
     pub(super) accepted_in_first_flight: u64,
-    /// How often the adversary sent a first flight again.
+    /// How often the adversary replayed a first flight.
     pub(super) replays: usize,
     /// From the request to its answer in a connection that began with a full handshake, in milliseconds.
     pub(super) full_millis: u64,
@@ -54,7 +54,7 @@ pub(super) struct Outcome {
 
 impl demo::Outcome for Outcome {
     fn is_good(&self) -> bool {
-        // Without early data nothing was shown.
+        // Without early data nothing was demonstrated.
         self.executed_twice == 0
             && self.executed == self.requests
             && self.accepted_in_first_flight > 0

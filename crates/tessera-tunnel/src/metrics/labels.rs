@@ -1,4 +1,4 @@
-//! The values of labels.
+//! Labels and their values.
 
 use std::io;
 
@@ -9,11 +9,11 @@ use tessera_proxy::label;
 use tessera_tokio::EarlyDataOutcome;
 
 label! {
-    /// Which end of a tunnel it is.
+    /// The role of an end.
     Role: "role" {
-        /// Local programs connect to it, and it speaks TLS to the server.
+        /// Accepts local programs, and connects to the server over TLS.
         Client = "client",
-        /// It takes TLS, and connects to the backend.
+        /// Accepts TLS, and connects to the backend.
         Server = "server",
     }
 }
@@ -23,20 +23,19 @@ label! {
     Outcome: "outcome" {
         /// Both directions ended in order.
         Completed = "completed",
-        /// The next hop could not be reached: the server, or the backend. Nothing was sent.
+        /// The next hop, the server or the backend, could not be reached. Nothing was sent.
         Unreachable = "unreachable",
-        /// The TLS handshake failed, and no early data had left.
+        /// The TLS handshake failed, and no early data was sent.
         HandshakeFailed = "handshake_failed",
-        /// To a client: early data may have been executed, and nothing is sent again. The local
-        /// connection was reset.
+        /// At a client: early data may have been executed, so nothing is sent again. The local connection was reset.
         ResetByVerdict = "reset_by_verdict",
         /// The local side (client: the program; server: the backend) failed after the handshake.
         LocalFailed = "local_failed",
         /// The connection between client and server failed after the handshake.
         PeerFailed = "peer_failed",
-        /// Nothing was moved for too long, or a side didn't read for too long.
+        /// Nothing moved for too long, or a side didn't read for too long.
         TimedOut = "timed_out",
-        /// It was cut since the process ends, or since a reload withdrew what it rests on.
+        /// Cut because the process ends, or because a reload withdrew what it relies on.
         Cut = "cut",
     }
 }
@@ -58,33 +57,34 @@ label! {
 }
 
 label! {
-    /// What became of a flight with early data.
+    /// The fate of a flight with early data.
     EarlyDataVerdict: "verdict" {
-        /// The server took it.
+        /// The server accepted it.
         Accepted = "accepted",
-        /// Nobody executed it or can: a client sends it again by itself.
+        /// It was not executed and can't be any more: the client sends it again by itself.
         Burned = "burned",
-        /// At a server: its key was lost with an earlier life of it. The client concludes `burned` or `unknown`.
+        /// At a server: its key was lost with an earlier state of the server. The client concludes `burned` or
+        /// `unknown`.
         Lost = "lost",
         /// It was accepted before.
         Used = "used",
-        /// Nobody knows, or there was no answer.
+        /// Its fate is unknown, or there was no answer.
         Unknown = "unknown",
     }
 }
 
 label! {
-    /// What became of a dial.
+    /// The result of a dial.
     DialResult: "result" {
-        /// It is connected.
+        /// The connection was made.
         Connected = "connected",
-        /// Nobody listens there.
+        /// The port is closed.
         Refused = "refused",
-        /// It took longer than it may.
+        /// It exceeded its time limit.
         TimedOut = "timed_out",
-        /// There is no way to it.
+        /// There is no route.
         Unreachable = "unreachable",
-        /// The name has no address, or the Unix socket is not there.
+        /// The name has no address, or the Unix socket does not exist.
         NotFound = "not_found",
         /// Anything else.
         Failed = "failed",
@@ -92,29 +92,29 @@ label! {
 }
 
 label! {
-    /// What became of a reload.
+    /// The result of a reload.
     ReloadResult: "result" {
         /// The new configuration is in use.
         Reloaded = "reloaded",
-        /// The earlier configuration goes on.
+        /// The earlier configuration stays in use.
         Failed = "failed",
     }
 }
 
 label! {
-    /// What became of a spare connection.
+    /// What happened to a spare connection.
     SpareEvent: "event" {
         /// It was made.
         Filled = "filled",
         /// It could not be made.
         FillFailed = "fill_failed",
-        /// A program got it.
+        /// A program took it.
         Used = "used",
-        /// A program came, and none was there.
+        /// A program connected, and there was no spare.
         Missed = "missed",
         /// The server ended it, or it failed.
         Ended = "ended",
-        /// It was older than it may be.
+        /// It exceeded its maximum age.
         Aged = "aged",
         /// A reload replaced the configuration that it was made with.
         Withdrawn = "withdrawn",
@@ -122,7 +122,7 @@ label! {
 }
 
 impl HandshakeKind {
-    /// Of a handshake that is complete.
+    /// Returns the kind of a completed handshake.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         match facts.psk {
@@ -135,14 +135,14 @@ impl HandshakeKind {
 }
 
 impl EarlyDataVerdict {
-    /// Of a client's early data when its handshake is complete or has failed; `None` if nothing was sent.
+    /// Returns the verdict on a client's early data once its handshake completed or failed; `None` if none was sent.
     #[must_use]
     pub fn of(outcome: EarlyDataOutcome) -> Option<Self> {
         let verdict = outcome.verdict.map_or(Self::Accepted, Self::from);
         (outcome.sent > 0).then_some(verdict)
     }
 
-    /// Of what a server answered; `None` if nothing was offered, or nothing answered.
+    /// Returns a server's answer to early data; `None` if none was offered or answered.
     #[must_use]
     pub fn answered(facts: &Facts) -> Option<Self> {
         match facts.early_data {
@@ -159,14 +159,14 @@ impl From<Verdict> for EarlyDataVerdict {
         match verdict {
             Verdict::Burned => Self::Burned,
             Verdict::Used => Self::Used,
-            // What this version doesn't know is treated as that.
+            // A status that this version doesn't know.
             _ => Self::Unknown,
         }
     }
 }
 
 impl DialResult {
-    /// Of a dial that failed so.
+    /// Returns the label of a failed dial.
     #[must_use]
     pub fn of(error: io::ErrorKind) -> Self {
         match error {

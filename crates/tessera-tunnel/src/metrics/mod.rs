@@ -1,5 +1,5 @@
-//! What a tunnel counts, by the conventions of Prometheus: every series has the labels `tunnel` (the name of
-//! its section) and `role`.
+//! Metrics of a tunnel, by the conventions of Prometheus: every series has the labels `tunnel` (the name of its
+//! section) and `role`.
 
 mod labels;
 
@@ -28,7 +28,7 @@ pub use self::labels::{
 /// | metric | labels | counts |
 /// |---|---|---|
 /// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
-/// | `tessera_tunnel_active_connections` | | connections that are there now |
+/// | `tessera_tunnel_active_connections` | | open connections |
 /// | `tessera_tunnel_refused_connections_total` | `reason`: `connections_per_address`, `handshakes_per_address`, `rate`, `proxy_header` | connections that were closed before anything was done for them |
 /// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
 /// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
@@ -95,8 +95,8 @@ impl Metrics {
         }
     }
 
-    /// The metrics of one tunnel. All its series are there from now on, with 0: what is not there can't be
-    /// told from what never happened.
+    /// Returns the metrics of one tunnel. All its series exist from now on, starting at 0: a missing series could not
+    /// be distinguished from an event that never happened.
     #[must_use]
     pub fn tunnel(&self, name: &str, role: Role) -> Arc<TunnelMetrics> {
         let labels = labels(name, role);
@@ -123,21 +123,21 @@ impl Metrics {
     }
 }
 
-/// The metrics of one end of one tunnel. Counting takes no lock but for durations.
+/// The metrics of one end of one tunnel. Only durations take a lock.
 pub struct TunnelMetrics {
     /// Connections that ended.
     pub connections: Labelled<Outcome>,
     active: Gauge,
-    /// To a server: connections that were closed since their PROXY header is missing, broken or not trusted.
+    /// At a server: connections closed because their PROXY header was missing, malformed or not trusted.
     pub refused_proxy_headers: Counter,
     gates: Gates,
     labels: Labels,
-    /// TLS handshakes; [`handshake`](Self::handshake) counts what the engine knows of one.
+    /// TLS handshakes; [`handshake`](Self::handshake) counts one from the engine's facts.
     pub handshakes: Labelled<HandshakeKind>,
     handshake_duration: Histogram,
     /// Flights with early data.
     pub early_data: Labelled<EarlyDataVerdict>,
-    /// Bytes that were accepted as early data.
+    /// Bytes accepted as early data.
     pub early_data_bytes: Counter,
     /// Connections to the server or to the backend; [`dialled`](Self::dialled) counts one with its duration.
     pub dials: Labelled<DialResult>,
@@ -157,50 +157,50 @@ struct SpareMetrics {
 }
 
 impl TunnelMetrics {
-    /// Metrics that nobody looks at.
+    /// Returns metrics that are not exposed.
     #[must_use]
     pub fn unregistered(role: Role) -> Arc<Self> {
         Metrics::register(&admin::Metrics::new()).tunnel("", role)
     }
 
-    /// Tells what this gate counts from now on, with the refused PROXY headers.
+    /// Exposes this gate's counters from now on, with the refused PROXY headers.
     pub fn watch(&self, gate: &Gate) {
         let proxy_header = ("proxy_header", self.refused_proxy_headers.clone());
         self.gates.watch(&self.labels, gate.clone(), vec![proxy_header]);
     }
 
-    /// Counts a connection as there until this is dropped.
+    /// Counts a connection as open until the returned value is dropped.
     #[must_use]
     pub fn active(&self) -> Held {
         Held::new(&self.active)
     }
 
-    /// Counts a spare connection as there until this is dropped. To a server there are none.
+    /// Counts a spare connection as open until the returned value is dropped. A server has none.
     #[must_use]
     pub fn spare(&self) -> Option<Held> {
         self.spare.as_ref().map(|spare| Held::new(&spare.connections))
     }
 
-    /// Counts what became of a spare connection. To a server there are none.
+    /// Counts an event of a spare connection. A server has none.
     pub fn spare_event(&self, event: SpareEvent) {
         if let Some(spare) = &self.spare {
             spare.events.count(event);
         }
     }
 
-    /// What was counted until now.
+    /// Returns the text of all metrics.
     #[cfg(test)]
     pub(crate) fn spare_events(&self, event: SpareEvent) -> u64 {
         self.spare.as_ref().map_or(0, |spare| spare.events.get(event))
     }
 
-    /// Counts a handshake that is complete, and its duration.
+    /// Counts a completed handshake and its duration.
     pub fn handshake(&self, facts: &Facts, duration: Duration) {
         self.handshakes.count(HandshakeKind::of(facts));
         self.handshake_duration.observe(duration.as_secs_f64());
     }
 
-    /// Counts a dial that succeeded, and its duration.
+    /// Counts a successful dial and its duration.
     pub fn dialled(&self, duration: Duration) {
         self.dials.count(DialResult::Connected);
         self.dial_duration.observe(duration.as_secs_f64());

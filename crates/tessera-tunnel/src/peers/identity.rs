@@ -1,4 +1,4 @@
-//! Identities of peers, for comparison and for people.
+//! Identities of peers, for comparison and for display.
 
 /// One name in an identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(super) enum Named<'a> {
     Uri(&'a str),
 }
 
-/// The names that an identity as of `tessera_webpki` lists.
+/// Returns the names in an identity that `tessera_webpki` lists.
 pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = Named<'_>> {
     let text = std::str::from_utf8(blob).ok().filter(|_| is_list(blob)).unwrap_or_default();
     text.split(' ').filter_map(|name| {
@@ -18,21 +18,21 @@ pub(super) fn listed(blob: &[u8]) -> impl Iterator<Item = Named<'_>> {
     })
 }
 
-/// Whether it is a list of names, with a space between two. What begins otherwise is none: a subject may hold any bytes.
+/// Whether it is a list of names, separated by spaces. Anything else is a subject, which may hold any bytes.
 fn is_list(blob: &[u8]) -> bool {
     blob.starts_with(b"dns:") || blob.starts_with(b"uri:")
 }
 
-/// An identity as people read it. Whatever is not printable ASCII is written as `\xHH`: no peer writes what it likes
-/// into a terminal or a log. So is a space, but between the names of a list: a subject or the name of a PSK could
-/// otherwise end in what reads as a name.
+/// Formats an identity for display. Anything but printable ASCII is written as `\xHH`, so that a peer can't inject text
+/// into a terminal or a log. So are spaces, except between the names of a list: otherwise a subject or PSK identity
+/// could end in what looks like a name.
 #[must_use]
 pub fn identity(blob: &[u8]) -> String {
     let text = blob.escape_ascii().to_string();
     if is_list(blob) { text } else { text.replace(' ', "\\x20") }
 }
 
-/// An identity as a backend reads it: names as they are, and anything else as [`identity`] has it.
+/// Formats an identity for a backend: names as they are, and anything else as [`identity`] does.
 pub(crate) fn identity_for_backend(blob: Vec<u8>) -> Vec<u8> {
     if is_list(&blob) { blob } else { identity(&blob).into_bytes() }
 }

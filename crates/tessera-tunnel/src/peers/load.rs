@@ -1,4 +1,4 @@
-//! From the configuration's words to a verifier.
+//! Builds a verifier from the configuration.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use tessera_webpki::{Algorithms, PinnedKey, PinnedKeyVerifier, WebPkiVerifier};
 use super::{AllowedPeers, Chains};
 use crate::config::{Anchors, Peers};
 
-/// Who is allowed as the `peer` of a section, such as `server.postgres`.
+/// Returns the allowed peers of a section, such as `server.postgres`, whose role is `peer`.
 ///
 /// # Errors
-/// If a file can't be read or isn't what it should be, or a fingerprint is none. The error names setting and file.
+/// If a file can't be read or is malformed, or a fingerprint is invalid. The error names setting and file.
 pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers, ProgramError> {
     let chains = match &peers.ca {
         None => None,
@@ -31,7 +31,7 @@ pub fn allowed(peers: &Peers, peer: Role, section: &str) -> Result<AllowedPeers,
         let of_file = pem::public_keys(file)?.into_iter();
         let of_file: Vec<_> =
             of_file.map(|key| PinnedKey { name: fingerprint(&key), public_key: key }).collect();
-        // Alone, so that the error is this file's.
+        // Parse each file alone, so that the error names it.
         pinned_keys(&of_file).map_err(|error| ProgramError::in_file(path, error))?;
         pinned.extend(of_file);
     }
@@ -92,7 +92,7 @@ fn chains(
     })
 }
 
-/// A fingerprint in hexadecimal, with or without colons, in lower case.
+/// Parses a fingerprint in hexadecimal, with or without colons; returns it in lower case.
 fn parse(text: &str, section: &str) -> Result<String, ProgramError> {
     let digits = text.replace(':', "");
     match hex::decode(&digits) {
@@ -104,16 +104,16 @@ fn parse(text: &str, section: &str) -> Result<String, ProgramError> {
     }
 }
 
-/// The external PSKs of a section; none where it names none.
+/// Returns the external PSKs of a section; none if it names no file.
 ///
 /// # Errors
-/// If their file can't be read, or isn't one.
+/// If the file can't be read or is malformed.
 pub fn psks(peers: &Peers, section: &str) -> Result<Vec<ExternalPsk>, ProgramError> {
     let Some(path) = &peers.psk_file else { return Ok(Vec::new()) };
     let setting = &format!("[{section}] peers.psk-file");
     let mut keys = Vec::new();
     psk::read_into(&mut keys, SettingFile { setting, path })?;
-    // RFC 8446 §4.2.11: SHA-256 where nothing else was agreed.
+    // RFC 8446 §4.2.11: SHA-256 unless another hash was agreed.
     let suite = CipherSuite::TLS_AES_128_GCM_SHA256;
     Ok(keys.into_iter().map(|key| ExternalPsk::new(key.identity, key.secret, suite)).collect())
 }

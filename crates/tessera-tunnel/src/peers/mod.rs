@@ -1,8 +1,8 @@
-//! Who may be at the other end: the verifier of both roles.
+//! Which peers are allowed: the verifier of both roles.
 //!
-//! A certificate is accepted if it leads to a root and has an allowed name or URI, or if its fingerprint is
-//! allowed, whatever dates and names are in it; a raw public key if it is listed. The private key of either has to
-//! sign. Peers that are known by external PSKs alone show no certificate, and none is accepted.
+//! A certificate is accepted if it chains to a root and has an allowed name or URI, or if its fingerprint is allowed,
+//! whatever its dates and names; a raw public key if it is listed. The peer must sign with the private key of either. A
+//! section with external PSKs alone accepts no certificate.
 
 mod identity;
 mod load;
@@ -26,14 +26,14 @@ pub use self::identity::identity;
 pub(crate) use self::identity::identity_for_backend;
 pub use self::load::{allowed, psks};
 
-/// Accepts those whom a section of the configuration names.
+/// Accepts the peers that a section of the configuration names.
 ///
 /// # Identities
-/// Of a client by `ca`: all its DNS names and URIs, or its subject (as of `tessera_webpki::WebPkiVerifier`). Of a
-/// server by `ca`: the name that it was accepted for, or all, where it is known by a URI. By fingerprint: `sha256:HEX`
-/// of the certificate. By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
+/// Of a client by `ca`: all its DNS names and URIs, or its subject (as `tessera_webpki::WebPkiVerifier` returns them).
+/// Of a server by `ca`: the name it was accepted for, or all names if it is known by a URI. By fingerprint:
+/// `sha256:HEX` of the certificate. By public key: `key:sha256:HEX` of the SubjectPublicKeyInfo.
 pub struct AllowedPeers {
-    /// `[server.NAME]`: where whoever is refused could be allowed.
+    /// `[server.NAME]`: where a refused peer could be allowed.
     section: String,
     chains: Option<Chains>,
     /// SHA-256 of certificates, in hexadecimal.
@@ -43,19 +43,19 @@ pub struct AllowedPeers {
     schemes: Vec<SignatureScheme>,
 }
 
-/// Those whom authorities vouch for.
+/// Peers with certificates that chain to a root.
 struct Chains {
     verifier: KnownChains,
     names: BTreeSet<String>,
     uris: BTreeSet<String>,
-    /// Servers by their URIs: the verifier looks at no name then.
+    /// Servers known by their URIs: the verifier checks no name.
     by_uri: Option<KnownChains>,
     any: bool,
 }
 
 impl AllowedPeers {
     fn judge(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
-        // The fingerprint comes before the authorities, so the certificate has to be there.
+        // The fingerprint is checked before the chain, so the certificate must be present.
         let shown = fingerprint(trust::end_entity(question)?);
         if question.certificate_type == CertificateType::RAW_PUBLIC_KEY {
             return self.judge_key(question, &shown);
@@ -93,7 +93,7 @@ impl AllowedPeers {
             let what = "public keys are not how peers are known here";
             return Err(self.advise(AlertDescription::ACCESS_DENIED, what, shown));
         };
-        // Whoever has a listed key is allowed, whatever the name is by which it was reached.
+        // A peer with a listed key is allowed under any name.
         let mut question = question.clone();
         question.server_name = question.server_name.map(|_| shown.to_owned());
         match keys.verify(&question) {
@@ -119,7 +119,7 @@ impl Chains {
         Err(self.not_allowed(&accepted.identity))
     }
 
-    /// By the name that was asked for, or by one of those that stand for it.
+    /// Judges a server by the requested name, or by one of those that replace it.
     fn judge_server(&self, question: &VerifyPeer) -> Result<PeerAcceptance, PeerRejected> {
         let mut refused = None;
         if self.names.is_empty() && self.by_uri.is_none() {

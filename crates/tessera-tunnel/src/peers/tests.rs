@@ -1,4 +1,4 @@
-//! Whoever is asked about a chain that isn't there.
+//! Verifies chains that the peer didn't send.
 
 use std::path::Path;
 use std::{fs, process};
@@ -14,7 +14,7 @@ use tessera_pki::rcgen::SigningKey;
 use super::allowed;
 use crate::config::{Anchors, Peers};
 
-/// The authorities' part knows the chain, and would answer for its hash.
+/// The chain verifier knows the chain, and would accept its hash.
 #[test]
 fn a_chain_that_is_known_is_refused_where_it_is_not_shown() {
     let ca = Authority::new("root");

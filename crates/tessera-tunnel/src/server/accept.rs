@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::Shared;
 use super::connection::Connection;
 
-/// Accepts until `end` is ready. The connections that are there then have `limit` to end.
+/// Accepts until `end` is ready. Then open connections have `limit` to end.
 pub(super) async fn serve(
     shared: &Arc<Shared>,
     listener: Listener,
@@ -36,7 +36,7 @@ pub(super) async fn serve(
             Some(_) = connections.join_next() => {}
         }
     }
-    // Whoever comes now is refused, or waits for the process that has the socket next.
+    // New connections are now refused, or wait for the next process with this socket.
     drop(listener);
     drain(&mut connections, limit).await
 }

@@ -1,4 +1,4 @@
-//! Backend first: one connection's answers.
+//! Backend first: the answers of one connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,11 +9,11 @@ use tessera_tokio::{Answer, Answers};
 use super::Shared;
 use super::backend;
 
-/// What a connection's handshake dialled.
+/// The backend connection dialled during a handshake.
 pub(super) type Dialled = Arc<Mutex<Option<Socket>>>;
 
-/// The answers of one connection: whoever comes with early data gets its backend first. What stores elsewhere leave for
-/// later, they answer themselves.
+/// The answers of one connection: dials the backend before accepting early data. Questions about stores elsewhere go to
+/// their own answers.
 pub(super) struct BackendFirst {
     pub(super) shared: Arc<Shared>,
     pub(super) dialled: Dialled,
@@ -32,7 +32,7 @@ impl Answers for BackendFirst {
                     *dialled.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket);
                     ResumptionVerdict::Accept
                 }
-                // The connection dials again, and tells why if it fails again.
+                // The connection dials again, and reports the error if that fails too.
                 Err(_) => ResumptionVerdict::AcceptWithoutEarlyData,
             }
         })

@@ -1,4 +1,4 @@
-//! The way to the backend, and what it is told of the client.
+//! Dials the backend, and passes on what is known about the client.
 
 use std::net::SocketAddr;
 use std::time::Instant;
@@ -25,16 +25,16 @@ pub(super) async fn dial(shared: &Shared) -> Result<Socket, DialError> {
     dialled
 }
 
-/// Between whom the client's connection is.
+/// The two addresses of the client's connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Between {
-    /// The client, where its address is known: also behind a load balancer that tells it.
+    /// The client's address, if known, also from a load balancer's header.
     pub(super) client: Option<SocketAddr>,
-    /// What it connected to.
+    /// The address that it connected to.
     pub(super) server: Option<SocketAddr>,
 }
 
-/// The header for the backend; `None` where it is sent none.
+/// Returns the PROXY header for the backend; `None` if none is sent.
 pub(super) fn header(
     section: &ServerSection,
     between: Between,
@@ -68,7 +68,7 @@ pub(super) fn header(
     header.write().map(Some)
 }
 
-/// Who the client is: what its verifier calls it, or `psk:` and the identity of its external PSK.
+/// Returns the client's identity: the verifier's, or `psk:` and the identity of its external PSK.
 pub(super) fn identity(facts: &Facts) -> Option<Vec<u8>> {
     let by_psk = || facts.external_psk.as_ref().map(|psk| [b"psk:", psk.as_slice()].concat());
     facts.peer.as_ref().map(|peer| peer.blob.clone()).or_else(by_psk)

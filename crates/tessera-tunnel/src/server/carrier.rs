@@ -1,4 +1,4 @@
-//! A client's stream, as it is carried to the backend.
+//! A client's stream on its way to the backend.
 
 use std::io;
 use std::pin::Pin;
@@ -13,12 +13,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::metrics::{HandshakeKind, TunnelMetrics};
 
-/// A client's stream: it counts what goes through it, notices when its handshake is complete, and fails when what it
-/// rests on is withdrawn.
+/// A client's stream that counts bytes, notices the end of its handshake, and fails when a reload withdraws what it
+/// relies on.
 pub(super) struct Carrier {
     stream: ServerStream<ClientSocket<Socket>>,
     metrics: Arc<TunnelMetrics>,
-    /// When the handshake began; `None` when it is counted.
+    /// When the handshake began; `None` once it is counted.
     began: Option<Instant>,
     pub(super) received: u64,
     pub(super) sent: u64,
@@ -39,7 +39,7 @@ impl Carrier {
         self.stream.facts()
     }
 
-    /// Until the server's flight is made: early data can be read then.
+    /// Waits until the server's flight is written: early data can be read then.
     pub(super) async fn writable(&mut self) -> io::Result<()> {
         let done = self.stream.writable().await;
         self.notice();
@@ -56,7 +56,7 @@ impl Carrier {
         self.stream.is_handshake_complete()
     }
 
-    /// Whether the handshake is not complete, and counts it as failed if the connection ends so.
+    /// Returns whether the handshake is incomplete; counts it as failed then.
     pub(super) fn end(&mut self) -> bool {
         self.notice();
         let failed = self.began.take().is_some();
@@ -131,7 +131,7 @@ impl AsyncWrite for Carrier {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let done = Pin::new(&mut self.stream).poll_shutdown(cx);
-        // After an answer to early data that is when the handshake is completed.
+        // After an answer to early data, the handshake completes here.
         self.notice();
         done
     }

@@ -1,4 +1,4 @@
-//! One client's connection, from its beginning to its end.
+//! A client's connection, from start to end.
 
 use std::future::poll_fn;
 use std::io;
@@ -25,13 +25,13 @@ use super::ended::{Ended, Story};
 use super::{Settings, Shared};
 use crate::metrics::{EarlyDataVerdict, Held};
 
-/// A client's connection. Dropped before its end it is cut, and its backend learns that it is no regular end.
+/// A client's connection. Dropping it early cuts it, so that the backend sees an irregular end.
 pub(super) struct Connection {
     shared: Arc<Shared>,
     began: Instant,
     between: Between,
     peer: Peer,
-    /// There until TLS begins.
+    /// Taken when TLS begins.
     admitted: Option<Box<(ClientSocket<Socket>, HandshakePlace)>>,
     client: Option<Carrier>,
     backend: Option<TimedSocket<Socket>>,
@@ -40,7 +40,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// In a box: a future that takes it by value has room for it twice.
+    /// Boxed: a future that takes it by value would reserve room for it twice.
     pub(super) fn new(shared: Arc<Shared>, admitted: Admitted) -> Box<Self> {
         let Admitted { socket, handshake, peer, .. } = admitted;
         let between = Between {
@@ -63,9 +63,9 @@ impl Connection {
         })
     }
 
-    /// Carries it.
+    /// Carries the connection.
     pub(super) async fn run(mut self: Box<Self>) {
-        // What is needed once is given back before the long part begins.
+        // Box the setup: its memory is released before the long part begins.
         if let Err(ended) = Box::pin(self.open()).await {
             return self.end(ended);
         }
@@ -80,7 +80,7 @@ impl Connection {
         self.end(ended);
     }
 
-    /// Until there is a client who may be here, and a backend that knows of it.
+    /// Authenticates the client, and connects to the backend.
     async fn open(&mut self) -> Result<(), Ended> {
         let settings = self.shared.settings();
         let Some(admitted) = self.admitted.take() else { return Err(Ended::InOrder) };
@@ -98,7 +98,7 @@ impl Connection {
         self.tell_backend(&settings, first).await
     }
 
-    /// Takes the word of a load balancer for who the client is.
+    /// Reads a load balancer's header, and takes the client's address from it.
     async fn read_header(
         &mut self,
         settings: &Settings,
@@ -116,7 +116,7 @@ impl Connection {
                 self.peer = Peer::Tcp(source);
                 Origin::from(source.ip())
             }
-            // A look whether this end is there, or a client of which nothing is said.
+            // A health check of the load balancer, or a header without addresses.
             _ => return Ok(()),
         };
         match self.shared.gate.admit_as(socket, place, origin) {
@@ -125,7 +125,7 @@ impl Connection {
         }
     }
 
-    /// Authenticates the client. With early data that was accepted its end is not waited for.
+    /// Authenticates the client. With accepted early data it doesn't wait for the end of the handshake.
     async fn shake_hands(
         &mut self,
         socket: ClientSocket<Socket>,
@@ -144,17 +144,17 @@ impl Connection {
         }
         flight.map_err(Ended::Handshake)?;
         if early_data != EarlyDataStatus::Accepted {
-            // Who sends a copy of a flight would keep its backend's connection for as long as a handshake may take.
+            // Release the backend connection: otherwise a replayed flight would hold it until the handshake times out.
             drop(lock(dialled).take());
             client.handshake().await.map_err(Ended::Handshake)?;
         }
-        // The client has proved who it is.
+        // The client is authenticated, or its early data accepted.
         drop(place);
         Ok(())
     }
 
-    /// What the client says first, however long that takes. Nothing is kept for it meanwhile, also where its first
-    /// flight could have had data and had none, as that of a spare connection.
+    /// Waits for the client's first bytes, without a time limit. Meanwhile it holds no backend connection and no
+    /// buffer, even if the first flight could have carried data and didn't, as with a spare connection.
     async fn first_bytes(&mut self, dialled: &Dialled) -> Result<Zeroizing<Vec<u8>>, Ended> {
         let Some(client) = &mut self.client else { return Ok(Zeroizing::default()) };
         let mut reloads = self.shared.reloads.subscribe();
@@ -162,7 +162,7 @@ impl Connection {
             let mut scratch = Zeroizing::new([0; FIRST]);
             let mut buffer = ReadBuf::new(&mut *scratch);
             let read = Pin::new(&mut *client).poll_read(cx, &mut buffer);
-            // Early data comes before the client's Finished (RFC 8446 §4.5).
+            // Early data comes before the client's Finished (RFC 8446 §4.5): the flight carried none.
             if read.is_pending() && client.is_handshake_complete() {
                 drop(lock(dialled).take());
             }
@@ -172,7 +172,7 @@ impl Connection {
         let first: io::Result<Zeroizing<Vec<u8>>> =
             until_ready(Pin::new(&mut read), &mut reloads).await;
         match first {
-            // It leaves without a word.
+            // The client closed without sending anything.
             Ok(first) if first.is_empty() => {
                 let _ = client.shutdown().await;
                 Err(Ended::InOrder)
@@ -181,7 +181,7 @@ impl Connection {
         }
     }
 
-    /// The connection that the handshake needed, or another one.
+    /// Uses the connection dialled during the handshake, or dials another one.
     async fn reach_backend(&mut self, dialled: &Dialled) -> Result<(), Ended> {
         let there = lock(dialled).take();
         let socket = match there {
@@ -192,7 +192,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Says whom it is for, and what the client has said.
+    /// Sends the backend the PROXY header and the client's first bytes.
     async fn tell_backend(
         &mut self,
         settings: &Settings,
@@ -240,7 +240,7 @@ impl Drop for Connection {
     }
 }
 
-/// Polls a future that looks at the client's stream also after every reload: what a stream rests on may be gone.
+/// Also polls the future after every reload: a stream may have lost what it relies on.
 async fn until_ready<F: Future>(
     mut future: Pin<&mut F>,
     reloads: &mut watch::Receiver<()>,
@@ -258,10 +258,10 @@ fn lock(dialled: &Dialled) -> std::sync::MutexGuard<'_, Option<Socket>> {
     dialled.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// IPv4 addresses are such, also where the listener is IPv6's.
+/// Converts IPv4-mapped addresses, as an IPv6 listener reports them, to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// How much of what a client says first is read at once, in bytes: a record.
+/// How many of the client's first bytes are read at once: a record.
 const FIRST: usize = 16 * 1024;

@@ -1,4 +1,4 @@
-//! How a connection came to its end: for the log and the metrics.
+//! How a connection ended: for the log and the metrics.
 
 use std::fmt;
 use std::io;
@@ -16,29 +16,29 @@ use super::carrier::Carrier;
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 use crate::peers;
 
-/// How a connection came to its end.
+/// How a connection ended.
 pub(super) enum Ended {
     /// Both directions ended in order.
     InOrder,
-    /// No header of the PROXY protocol came from where one is required.
+    /// The required PROXY header was missing or invalid.
     NoHeader(HeaderError),
-    /// A load balancer's client has as much as it may.
+    /// A client behind a load balancer exceeded its limits.
     Refused,
     /// The TLS handshake failed.
     Handshake(io::Error),
-    /// There is no backend.
+    /// No backend could be reached.
     Unreachable(DialError),
-    /// The connection with the client failed.
+    /// The connection to the client failed.
     Client(io::Error),
-    /// The connection with the backend failed.
+    /// The connection to the backend failed.
     Backend(io::Error),
-    /// This end ended it, because the process ends.
+    /// This end cut it because the process ends.
     Cut,
 }
 
-/// What is told of a connection.
+/// What is logged and counted about a connection.
 pub(super) struct Story {
-    /// `None` where nothing was done for it.
+    /// `None` if the connection was refused.
     pub(super) outcome: Option<Outcome>,
     peer: Peer,
     duration: Duration,
@@ -72,8 +72,8 @@ impl Story {
         if let Some(client) = client {
             let failed = client.end();
             let facts = client.facts();
-            // A copy of somebody's flight has a right binder, too: it proves nothing until the handshake is complete, or
-            // the key is taken.
+            // A replayed flight has a valid binder too: it proves nothing until the handshake is complete or the key is
+            // taken.
             let is_proved = !failed || facts.early_data == EarlyDataStatus::Accepted;
             let identity = backend::identity(facts).filter(|_| is_proved);
             story.identity = identity.map(|blob| peers::identity(&blob));
@@ -102,12 +102,12 @@ impl Story {
         story
     }
 
-    /// Whether the backend must not take what it got for the whole.
+    /// Whether to reset the backend, so that it doesn't take a truncated request for the whole.
     pub(super) fn resets_backend(&self) -> bool {
         self.outcome != Some(Outcome::Completed)
     }
 
-    /// Writes the event. Only what clients did who proved who they are is never left out for being much.
+    /// Writes the event. Only events of authenticated clients are exempt from the rate limit.
     pub(super) fn log(&self, tunnel: &str, ended: &Ended) {
         let Self { peer, identity, verdict, flight, received, sent, .. } = self;
         let outcome = self.outcome.map_or("refused", Label::name);
@@ -145,7 +145,7 @@ impl Ended {
     }
 }
 
-/// What happened, in a sentence.
+/// Says what happened, in a sentence.
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

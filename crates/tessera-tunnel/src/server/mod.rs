@@ -1,24 +1,24 @@
 //! The server end of a tunnel: TLS in, a backend out.
 //!
 //! # Backend first
-//! Before the key of a client's early data is taken, the backend's connection is there: it is dialled while the client
-//! waits for the server's flight. Where that fails the key is taken and thrown away, and the client hears `burned`:
-//! nobody executed its data, and nobody can any more. It sends it again on the same connection, for which the backend
-//! is dialled once more. So a dead backend never costs a request its verdict.
+//! The server end connects to the backend before it takes the key of a client's early data: it dials while the client
+//! waits for the server's flight. If that fails, it takes the key and discards it, and answers `burned`: the data was
+//! not executed and can't be any more. The client sends it again on the same connection, for which the server end dials
+//! once more. So a dead backend never costs a request its verdict.
 //!
-//! A flight that somebody replays has a backend dialled too, before it is known that its key is gone. That connection
-//! carries nothing, and ends when the vault has answered. A client whose flight is not accepted has another one dialled
-//! when its handshake is complete, which the replaying party can't do.
+//! A replayed flight makes the server end dial too, before the vault has answered that its key is gone. That connection
+//! carries nothing, and is closed at the vault's answer. For a client whose flight is not accepted, the server end
+//! dials again when the handshake is complete, which an attacker who replays a flight can't achieve.
 //!
-//! # What was taken, and not done
-//! When the key was taken, and the backend's connection breaks, nobody knows what the backend did. The client's
-//! connection ends without an answer, and the receipt of its flight is `taken, not done`. It is so as well where the
-//! backend had no byte yet: a tunnel never says `done`, and a key that was taken doesn't come back.
+//! # Taken, not done
+//! If the backend's connection breaks after the key was taken, it is unknown what the backend did. The client's
+//! connection ends without an answer, and the receipt of its flight is `taken, not done`. This holds even if the
+//! backend received no byte: a tunnel never reports `done`, and a taken key can't be restored.
 //!
 //! # Reload
-//! Certificates, peers and PSKs are loaded again, all or none; so are `forward` and what is sent to it. A connection
-//! whose peer is not allowed any more ends: at once, or, where its backend reads nothing just then, when that ends.
-//! Where the server listens, its limits and its stores stay until a restart.
+//! A reload replaces certificates, peers and PSKs, all or none, as well as `forward` and what is sent to it. It ends
+//! connections whose peer is no longer allowed: at once, or, while the backend isn't reading, as soon as that is over.
+//! The listening address, limits and stores stay until a restart.
 
 mod accept;
 mod answers;
@@ -50,13 +50,13 @@ use crate::config::{ServerLimits, ServerSection, TrustedNetworks};
 use crate::metrics::TunnelMetrics;
 use crate::tls;
 
-/// The server end of one tunnel. It can be cloned: all clones are one.
+/// The server end of one tunnel. Clones share the same state.
 #[derive(Clone)]
 pub struct ServerEnd {
     shared: Arc<Shared>,
 }
 
-/// What its connections have in common.
+/// The state that its connections share.
 struct Shared {
     name: String,
     acceptor: Acceptor,
@@ -65,23 +65,23 @@ struct Shared {
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
     settings: RwLock<Arc<Settings>>,
-    /// Told of every reload.
+    /// Notified of every reload.
     reloads: watch::Sender<()>,
 }
 
 /// What a reload may replace, besides the TLS configuration.
 struct Settings {
     section: ServerSection,
-    /// Whose connections begin with a PROXY header.
+    /// Networks whose connections begin with a PROXY header.
     trusted: TrustedNetworks,
     dialler: Dialler,
 }
 
 impl ServerEnd {
-    /// Loads the files of the section of this name, and opens its stores. Tells what was found in its directory.
+    /// Loads the files of the section of this name, opens its stores, and logs what its state directory holds.
     ///
     /// # Errors
-    /// If a file, directory or key can't be as it is.
+    /// If a file, directory or key is invalid.
     ///
     /// # Panics
     /// Outside of a tokio runtime, with a fleet.
@@ -117,7 +117,7 @@ impl ServerEnd {
         Ok((Self { shared: Arc::new(shared) }, found))
     }
 
-    /// How its listener is made.
+    /// Returns the options of its listener.
     #[must_use]
     pub fn listen_options(&self) -> ListenOptions {
         let mut options = ListenOptions::default();
@@ -125,11 +125,11 @@ impl ServerEnd {
         options
     }
 
-    /// Serves until `end` is ready. Then nobody is accepted any more; connections have `drain` to end, and are cut
-    /// afterwards. At last the stores are handed to the next process.
+    /// Serves until `end` is ready. Then it stops accepting, gives connections `drain` to end, and cuts the rest. At
+    /// last it hands the stores to the next process.
     ///
     /// # Errors
-    /// If what survives the process could not be written: it is lost then.
+    /// If persistent state could not be written: it is lost then.
     pub async fn run(
         &self,
         listener: Listener,
@@ -145,7 +145,7 @@ impl ServerEnd {
         Ok(drained)
     }
 
-    /// What its stores hold.
+    /// Returns its stores.
     #[must_use]
     pub fn stores(&self) -> &Stores {
         &self.shared.stores

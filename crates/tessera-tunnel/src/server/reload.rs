@@ -1,4 +1,4 @@
-//! Files and settings that are loaded again while connections run.
+//! Reloads files and settings while connections run.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,21 +12,21 @@ use crate::metrics::ReloadResult;
 use crate::tls;
 
 impl ServerEnd {
-    /// Loads the files again, by a section that may have changed, and changes nothing yet: for several tunnels that are
-    /// exchanged together or not at all. It blocks while it reads files, and while another one is prepared. Exchanged,
-    /// it ends connections whose peer is not allowed any more.
+    /// Reloads the files, for a section that may have changed, without applying anything yet: so that several tunnels
+    /// can be reloaded together or not at all. Blocks while it reads files, and while another reload is prepared.
+    /// Exchanging ends connections whose peer is no longer allowed.
     ///
     /// # Errors
-    /// If something can't be loaded, or what changed needs a restart.
+    /// If something can't be loaded, or a change needs a restart.
     pub fn prepare(&self, section: ServerSection) -> Result<Prepared<'_, Changes>, ProgramError> {
         let failed = |_: &_| self.shared.metrics.reloads.count(ReloadResult::Failed);
         self.load(section).inspect_err(failed)
     }
 
-    /// Loads the files again, and exchanges them: see [`prepare`](Self::prepare).
+    /// Reloads the files and applies them: see [`prepare`](Self::prepare).
     ///
     /// # Errors
-    /// If something can't be loaded, or what changed needs a restart. Nothing has changed then.
+    /// If something can't be loaded, or a change needs a restart. Nothing has changed then.
     pub fn reload(&self, section: ServerSection) -> Result<Changes, ProgramError> {
         self.prepare(section).map(Prepared::exchange)
     }
@@ -34,7 +34,7 @@ impl ServerEnd {
     fn load(&self, section: ServerSection) -> Result<Prepared<'_, Changes>, ProgramError> {
         let shared = &*self.shared;
         let kept = shared.settings().section.keep(&mut section.clone());
-        // An end by itself can go to another backend.
+        // An end by itself, without confinement, can change its backend.
         if let Some(key) = kept.iter().find(|key| *key != "forward") {
             return Err(ProgramError::settings(format!(
                 "[server.{}] {key} has changed: that needs a restart, and the rest was not loaded either",
@@ -49,7 +49,7 @@ impl ServerEnd {
             shared.stores.exchange(stores);
             *shared.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
             shared.metrics.reloads.count(ReloadResult::Reloaded);
-            // Connections look at what they rest on.
+            // Wakes connections, which check what they rely on.
             shared.reloads.send_replace(());
             changes
         }))

@@ -1,9 +1,9 @@
-//! Leaves a resumption with early data for later: nothing is taken before the backend is there.
+//! Defers a resumption with early data: the key is not taken before the backend is connected.
 
 use tessera::handshake::Reply;
 use tessera::resume::{AcceptResumption, ResumptionJudge, ResumptionVerdict};
 
-/// Whoever drives the connection dials the backend, and answers.
+/// Defers to the connection's driver, which dials the backend and answers.
 pub(super) struct BackendFirstJudge;
 
 impl ResumptionJudge for BackendFirstJudge {

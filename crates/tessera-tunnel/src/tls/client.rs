@@ -1,4 +1,4 @@
-//! The configuration of a client end.
+//! The TLS configuration of a client end.
 
 use std::sync::Arc;
 
@@ -11,13 +11,12 @@ use super::server::TICKETS;
 use crate::config::{ClientSection, Early, EarlyKeyExchange};
 use crate::peers;
 
-/// Loads the configuration of the section of this name, and the destination, which has the external PSKs.
+/// Loads the configuration of the section of this name, and the destination, which holds the external PSKs.
 ///
-/// `host` is that of `connect`; it is the server's name where the section has no other.
+/// `host` is that of `connect`; it is the server's name if the section sets no other.
 ///
 /// # Errors
-/// If the section contradicts itself, a file can't be read or isn't what it should be, or what they hold can't be used
-/// together.
+/// If the section contradicts itself, a file can't be read or is malformed, or their contents can't be used together.
 pub fn client(
     name: &str,
     section: &ClientSection,

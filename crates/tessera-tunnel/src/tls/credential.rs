@@ -1,4 +1,4 @@
-//! This end's own proof: a certificate chain, or a raw public key.
+//! This end's credential: a certificate chain, or a raw public key.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tessera_kit::{ProgramError, SettingFile, credential, pem};
 use crate::config::End;
 
 impl End<'_> {
-    /// The certificate with its key; the raw public key of a key that has no certificate; or none.
+    /// Returns the certificate with its key; the raw public key of a key without certificate; or nothing.
     pub(super) fn credentials(&self) -> Result<Vec<Credential>, ProgramError> {
         let [certificate_setting, key_setting] =
             ["certificate", "key"].map(|key| self.setting(key));
@@ -32,8 +32,8 @@ impl End<'_> {
     }
 }
 
-/// What is odd about the certificate of `[section]`, which it shows in this role: it can be meant, for peers that know
-/// it by its fingerprint. A file that can't be read is the error of whoever loads it.
+/// Returns a warning if the certificate of `[section]` doesn't fit this role. That may be intended, for peers that know
+/// it by its fingerprint. An unreadable file is skipped: loading it reports the error.
 pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> Option<String> {
     let (setting, path) = (&format!("[{section}] certificate"), certificate?);
     let chain = pem::certificates(SettingFile { setting, path }).ok()?;
@@ -78,7 +78,7 @@ mod tests {
         assert!(of(server, Role::Client).unwrap().contains("no clientAuth"));
         let plain: fn(&mut CertificateParams) = |it| it.is_ca = IsCa::ExplicitNoCa;
         assert_eq!(of(plain, Role::Client), None);
-        // It is its own anchor, which is accepted as it is.
+        // It is its own trust anchor, which is accepted as it is.
         let mut own = CertificateParams::new(["db.example".to_owned()]).unwrap();
         authority(&mut own);
         fs::write(&path, own.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()).unwrap();

@@ -1,4 +1,4 @@
-//! TLS configurations of both ends, from the files that a section names: at the start, and again at each reload.
+//! TLS configurations of both ends, built from the files of a section: at the start, and again at each reload.
 
 mod backend_first;
 mod client;
@@ -20,7 +20,7 @@ impl End<'_> {
         names::provider(self.groups)
     }
 
-    /// Puts the section's choice in the place of the provider's.
+    /// Replaces the provider's choice with the section's, if it has one.
     fn choose(&self, groups: &mut Vec<NamedGroup>, suites: &mut Vec<CipherSuite>) {
         if !self.groups.is_empty() {
             *groups = self.groups.to_vec();
@@ -30,8 +30,7 @@ impl End<'_> {
         }
     }
 
-    /// What the engine finds wrong with a configuration, by the key of the section: the engine knows its own fields
-    /// alone.
+    /// Translates an error of the engine, which knows only its own fields, to one about a key of the section.
     fn by_key(&self, error: tessera::Error) -> ProgramError {
         let tessera::Error::Configuration(what) = error else { return error.into() };
         let Some((field, advice)) = what.split_once(": ") else { return error.into() };

@@ -1,4 +1,4 @@
-//! The configuration of a server end.
+//! The TLS configuration of a server end.
 
 use std::sync::Arc;
 
@@ -12,11 +12,10 @@ use crate::config::{Early, ServerSection};
 use crate::peers;
 use tessera_proxy::stores::Stores;
 
-/// Loads the configuration of the section of this name; its stores are those of before, where it is loaded again.
+/// Loads the configuration of the section of this name; a reload passes the existing stores.
 ///
 /// # Errors
-/// If the section contradicts itself, a file can't be read or isn't what it should be, or what they hold can't be used
-/// together.
+/// If the section contradicts itself, a file can't be read or is malformed, or their contents can't be used together.
 pub fn server(
     name: &str,
     section: &ServerSection,
@@ -37,7 +36,7 @@ pub fn server(
     config.policy.tickets = TICKETS;
     if section.early == Early::Fs {
         let mut guard = OneTimeKeyGuard::new(stores.vault.clone());
-        // Of clients that offer it: theirs is the choice (`early-key-exchange`).
+        // For clients that offer it: the choice is theirs (`early-key-exchange`).
         guard.continuation = Continuation::PskKe;
         guard.receipts = Some(stores.receipts.clone());
         let wanted: Vec<_> =
@@ -51,7 +50,7 @@ pub fn server(
     config.checked().map_err(|error| own.by_key(error))
 }
 
-/// Each connection uses up a ticket and brings another: as many connections as a client has at a time come back
-/// quickly, once as many full handshakes as it takes have brought them.
+/// Each connection uses one ticket and brings another. A client with N connections at a time resumes them all, once
+/// enough full handshakes have brought N tickets.
 pub(super) const TICKETS: TicketRequest =
     TicketRequest { new_session_count: 4, resumption_count: 1 };

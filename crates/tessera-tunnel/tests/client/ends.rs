@@ -26,7 +26,7 @@ use tokio::time::sleep;
 
 pub const SERVER_NAME: &str = "server.example";
 
-/// A directory that is gone after the test.
+/// A directory, removed after the test.
 pub struct Files(PathBuf);
 
 impl Files {
@@ -50,14 +50,14 @@ impl Drop for Files {
     }
 }
 
-/// What a server's application read of one connection.
+/// What a server's application read from one connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seen {
     pub early: Vec<u8>,
     pub later: Vec<u8>,
 }
 
-/// The server: TLS, and an application behind it.
+/// A server: TLS, and an application behind it.
 pub struct Server {
     pub config: ServerConfig,
     pub acceptor: Acceptor,
@@ -78,15 +78,15 @@ pub struct Ends {
 /// What a server's application does with a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Application {
-    /// Sends back what comes.
+    /// Echoes what it reads.
     Echo,
-    /// Greets, and then sends back what comes.
+    /// Greets, then echoes what it reads.
     Greets,
-    /// Reads to the end, and then tells how many bytes there were.
+    /// Reads to the end, then answers with the number of bytes.
     Counts,
-    /// Reads 8 bytes and is gone, without a word of TLS.
+    /// Reads 8 bytes and drops the connection, without close_notify.
     Dies,
-    /// Is gone when it has the first bytes of TCP.
+    /// Drops the connection at its first bytes of TCP.
     Refuses,
 }
 
@@ -125,7 +125,7 @@ impl Ends {
         Client { end, address, stop: Some(stop), running }
     }
 
-    /// The value of a series of the tunnel, such as `connections_total{outcome="completed"}`.
+    /// Returns the value of a series of the tunnel, such as `connections_total{outcome="completed"}`.
     pub fn metric(&self, series: &str) -> u64 {
         let (name, labels) = series.split_once('{').unwrap_or((series, "}"));
         let separator = if labels == "}" { "" } else { "," };
@@ -136,7 +136,7 @@ impl Ends {
         line.unwrap_or_else(|| panic!("{series} is not in\n{text}")).parse().unwrap()
     }
 
-    /// Waits until a series has this value, and sees that it doesn't pass it.
+    /// Waits until a series has this value, and asserts that it doesn't exceed it.
     pub async fn until(&self, series: &str, value: u64) {
         while self.metric(series) < value {
             sleep(Duration::from_millis(5)).await;
@@ -145,7 +145,7 @@ impl Ends {
     }
 }
 
-/// A client end that runs.
+/// A running client end.
 pub struct Client {
     pub end: Arc<ClientEnd>,
     address: Option<SocketAddr>,
@@ -154,12 +154,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A program connects.
+    /// Connects as a program.
     pub async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address.unwrap()).await.unwrap()
     }
 
-    /// A program asks, gets its question back, and ends; both as TCP has it.
+    /// Sends a question as a program, reads its echo, and closes; all over TCP.
     pub async fn ask(&self, question: &[u8]) -> io::Result<Vec<u8>> {
         let mut program = self.connect().await;
         program.write_all(question).await?;
@@ -169,7 +169,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Ends it, without time to drain.
+    /// Stops it, without time to drain.
     pub async fn stop(&mut self) {
         self.stop.take().unwrap().send(()).unwrap();
         (&mut self.running).await.unwrap();
@@ -192,14 +192,14 @@ impl Server {
         Self { config, acceptor, address, seen, accepting, application }
     }
 
-    /// Accepts with another configuration from now on.
+    /// Uses another configuration for new connections.
     pub fn change(&self, change: impl FnOnce(&mut ServerConfig)) {
         let mut config = self.config.clone();
         change(&mut config);
         self.acceptor.replace(config.checked().unwrap());
     }
 
-    /// What was read of the connections that have ended, in this order.
+    /// Returns what was read from the connections that have ended, in this order.
     pub fn seen(&self) -> Vec<Seen> {
         self.seen.lock().unwrap().clone()
     }
@@ -212,13 +212,13 @@ impl Server {
         self.seen()
     }
 
-    /// Nobody listens any more, and all connections are gone.
+    /// Stops listening, and drops all connections.
     pub async fn leave(&mut self) {
         self.accepting.abort();
         let _ = (&mut self.accepting).await;
     }
 
-    /// It listens again, where it did.
+    /// Listens again at the same address.
     pub async fn come_back(&mut self) {
         let listener = TcpListener::bind(self.address).await.unwrap();
         let (acceptor, seen) = (self.acceptor.clone(), self.seen.clone());
@@ -284,7 +284,7 @@ async fn apply(
     }
 }
 
-/// The root, as PEM, and a server that takes forward-secret early data.
+/// The root, as PEM, and a configuration that accepts forward-secret early data.
 fn server_config() -> (String, ServerConfig) {
     let root = Authority::new("root");
     let provider = tessera_aws_lc::provider();
@@ -295,7 +295,7 @@ fn server_config() -> (String, ServerConfig) {
     (root.pem(), config)
 }
 
-/// All files below a directory, with their content.
+/// Returns all files below a directory, with their contents.
 pub fn files_below(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap().flatten() {
@@ -303,7 +303,7 @@ pub fn files_below(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
         if path.is_dir() {
             found.extend(files_below(&path));
         } else if let Ok(content) = fs::read(&path) {
-            // One that is written just now may have another name already.
+            // A file being written may have been renamed meanwhile.
             found.push((path, content));
         }
     }

@@ -1,4 +1,4 @@
-//! The client end of a tunnel, with programs at one side and a server at the other.
+//! The client end of a tunnel, between programs and a server.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -76,19 +76,19 @@ async fn what_was_burned_is_sent_again_once_and_its_program_notices_nothing() {
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
 }
 
-/// The server heard the flight, and nothing after it; the program sees a reset.
+/// The server received the flight, and nothing after it; the program sees a reset.
 async fn check_reset(ends: &Ends, client: &ends::Client, verdict: &str) {
     let error = client.ask(b"question 2").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="reset_by_verdict"}"#, 1).await;
     assert_eq!(ends.metric(&format!("early_data_total{{verdict=\"{verdict}\"}}")), 1);
-    // One more connection than that of the ticket: nothing was tried again.
+    // One connection more than the one that brought the ticket: nothing was retried.
     let seen = ends.server.ended(2).await;
     assert_eq!(seen[1..], [Seen::default()]);
     assert_eq!(ends.metric(r#"dials_total{result="connected"}"#), 2);
 }
 
-/// The keys of all tickets are in a vault that is gone.
+/// Loses the keys of all tickets, with their vault.
 fn lose_keys(config: &mut ServerConfig) {
     let guard = OneTimeKeyGuard::new(Arc::new(MemoryVault::new(1000)));
     config.policy.early_data.forward_secret = Some(guard);
@@ -109,14 +109,14 @@ async fn after_used_the_program_is_reset_and_nothing_is_sent_again() {
     let mut section = ends.section();
     let directory = ends.files.path("sessions");
     section.sessions = Some(directory.clone());
-    // One session at a time: whoever reads its file has it.
+    // One session at a time, so that the test can copy its file.
     ends.server.change(|config| config.policy.tickets = ONE_TICKET);
     let client = ends.start(&section);
     client.ask(b"question 1").await.unwrap();
     let (path, content) = session_in(&directory).await;
     client.ask(b"question 2").await.unwrap();
     let (next, _) = session_in(&directory).await;
-    // Somebody puts back what was deleted: the next flight has the same key.
+    // Put back the deleted session: the next flight uses the same key.
     fs::remove_file(next).unwrap();
     fs::write(path, content).unwrap();
     let error = client.ask(b"question 3").await.unwrap_err();
@@ -130,7 +130,7 @@ async fn after_used_the_program_is_reset_and_nothing_is_sent_again() {
 
 const ONE_TICKET: TicketRequest = TicketRequest { new_session_count: 1, resumption_count: 1 };
 
-/// The file of the session, when it is written, and its content.
+/// Waits for the file of the session, and returns its path and content.
 async fn session_in(directory: &Path) -> (PathBuf, Vec<u8>) {
     loop {
         let found = files_below(directory);
@@ -151,7 +151,7 @@ async fn a_connection_that_dies_with_its_flight_under_way_is_reset_and_not_tried
     client.ask(b"question 1").await.unwrap();
     session_in(&ends.files.path("sessions")).await;
     drop(client);
-    // Another server at another address, which is the same one to the client.
+    // Another server at another address, which the client takes for the same one.
     let other = Ends::new(Application::Refuses).await;
     ends.server.leave().await;
     section.connect = DialAddress::Tcp(other.server.address);
@@ -191,7 +191,7 @@ async fn a_server_that_is_away_resets_the_program() {
 async fn a_server_may_speak_first() {
     let ends = Ends::new(Application::Greets).await;
     let client = ends.start(&ends.section());
-    // The first without a ticket, the others with one.
+    // The first has no ticket, the others have one.
     for _ in 0..3 {
         let mut program = client.connect().await;
         let mut greeting = [0; 5];
@@ -205,11 +205,11 @@ async fn a_server_may_speak_first() {
     }
     ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
     assert_eq!(ends.metric(r#"handshakes_total{kind="forward_secret"}"#), 2);
-    // Nothing was there to be sent.
+    // There was nothing to send.
     assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 0);
 }
 
-/// Whatever the system allows: the first flight goes in the SYN, or after it.
+/// Whether the kernel puts the first flight in the SYN or after it.
 #[tokio::test]
 async fn with_tcp_fast_open_programs_notice_nothing() {
     for application in [Application::Echo, Application::Greets] {
@@ -236,7 +236,7 @@ async fn a_program_that_ends_its_side_still_gets_the_answer() {
     ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
 }
 
-/// A Unix socket can't be reset: there is no answer, and no part of one.
+/// A Unix socket can't be reset: the program gets no answer, not even a part of one.
 #[tokio::test]
 async fn programs_at_a_unix_socket_are_served_and_see_an_end_for_a_reset() {
     let ends = Ends::new(Application::Echo).await;
@@ -262,7 +262,7 @@ async fn programs_at_a_unix_socket_are_served_and_see_an_end_for_a_reset() {
     assert_eq!(seen, [later(b"question 1"), early(b"question 2"), Seen::default()]);
 }
 
-/// The program must not take what it got for the whole.
+/// The program must not take a truncated answer for the whole.
 #[tokio::test]
 async fn a_server_that_dies_later_resets_the_program() {
     let ends = Ends::new(Application::Dies).await;
@@ -284,7 +284,7 @@ async fn a_program_that_dies_is_no_end_to_the_server() {
     program.set_zero_linger().unwrap();
     drop(program);
     ends.until(r#"connections_total{outcome="local_failed"}"#, 1).await;
-    // It answers what has ended only; here it read an error.
+    // The echo answers only after a regular end; here it read an error.
     assert_eq!(ends.server.ended(1).await, [later(b"question")]);
     assert_eq!(ends.metric("received_bytes_total"), 0);
 }
@@ -316,17 +316,17 @@ async fn a_reload_exchanges_the_files_or_nothing() {
     let other = Ends::new(Application::Echo).await;
     fs::copy(other.files.path("ca.pem"), &path).unwrap();
     assert!(client.end.reload(ends.section()).unwrap().peers);
-    // Nobody vouches for the server any more, and its ticket is not used.
+    // No root vouches for the server any more, so its ticket is not used.
     assert_eq!(client.ask(b"question 3").await.unwrap_err().kind(), ErrorKind::ConnectionReset);
     ends.until(r#"connections_total{outcome="handshake_failed"}"#, 1).await;
     fs::write(&path, root).unwrap();
-    // What is prepared is not in use yet.
+    // A prepared reload is not in use yet.
     let prepared = client.end.prepare(ends.section()).unwrap();
     drop(prepared);
     assert!(client.ask(b"question 4").await.is_err());
     client.end.reload(ends.section()).unwrap();
     assert_eq!(client.ask(b"question 5").await.unwrap(), b"question 5");
-    // Another file, by another section: it is that from now on.
+    // A section that names another file: it is used from now on.
     let mut section = ends.section();
     fs::rename(&path, ends.files.path("other.pem")).unwrap();
     section.peers.ca = Some(Anchors::File(ends.files.path("other.pem")));
@@ -345,7 +345,7 @@ async fn a_connection_whose_server_is_not_trusted_any_more_carries_nothing() {
     let mut answer = [0; 8];
     program.write_all(b"question").await.unwrap();
     program.read_exact(&mut answer).await.unwrap();
-    // The same files are no reason.
+    // Unchanged files replace nothing.
     client.end.reload(ends.section()).unwrap();
     program.write_all(b"question").await.unwrap();
     program.read_exact(&mut answer).await.unwrap();
@@ -367,7 +367,7 @@ async fn many_programs_at_a_time_get_their_own_answers() {
             .map(|number| {
                 let client = client.clone();
                 async move {
-                    // Of many lengths, up to more than a ticket's early data.
+                    // Of various lengths, up to more than a ticket's early data.
                     let question = format!("{round}/{number},").repeat(1 + number * number * 5);
                     let mut program = client.connect().await;
                     let (mut reader, mut writer) = program.split();

@@ -1,4 +1,4 @@
-//! Connections that are kept ready.
+//! Spare connections.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -22,7 +22,7 @@ async fn a_program_gets_a_connection_whose_handshake_was_made_ahead() {
     assert_eq!(ends.metric(r#"spare_events_total{event="used"}"#), 3);
     assert_eq!(ends.metric(r#"spare_events_total{event="missed"}"#), 0);
     ends.until(r#"connections_total{outcome="completed"}"#, 3).await;
-    // Tickets were there, and nothing went early.
+    // There were tickets, and no early data was sent.
     assert!(ends.metric(r#"handshakes_total{kind="forward_secret"}"#) > 0);
     assert_eq!(ends.metric(r#"early_data_total{verdict="accepted"}"#), 0);
     assert_eq!(ends.server.ended(3).await, vec![later(b"question"); 3]);
@@ -58,7 +58,7 @@ async fn a_reload_replaces_spare_connections() {
     client.end.reload(section).unwrap();
     ends.until(r#"spare_events_total{event="withdrawn"}"#, 2).await;
     ends.until(FILLED, 4).await;
-    // They were ended in order.
+    // They ended in order.
     assert_eq!(ends.server.ended(2).await, vec![later(b""); 2]);
     assert_eq!(client.ask(b"question").await.unwrap(), b"question");
 }

@@ -48,8 +48,8 @@ async fn a_dead_backend_burns_early_data_and_a_later_one_executes_it_once() {
         panic!("not rejected")
     };
     assert_eq!(verdict, Verdict::Burned);
-    // What is sent again finds no backend either: the connection ends without an answer, and without a word that
-    // would make it look whole.
+    // There is no backend for the retry either: the connection ends without an answer, and without the close_notify
+    // that would make it look complete.
     let _ = stream.write_all(b"pay").await;
     answer(&mut stream).await.unwrap_err();
     assert!(server.metrics.connections.get(Outcome::Unreachable) >= 1);
@@ -65,7 +65,7 @@ async fn a_dead_backend_burns_early_data_and_a_later_one_executes_it_once() {
 async fn a_backend_that_comes_back_meanwhile_gets_what_was_burned_on_the_same_connection() {
     let (files, mut echo) = (Files::new(), Echo::start().await);
     let mut section = files.server(&echo.forward());
-    // The backend is dialled when what is sent again is there.
+    // The backend is dialled when the retried data arrives.
     section.wait_for_client = true;
     let server = Running::start(&section);
     let client = Client::new(&files.client());
@@ -95,7 +95,7 @@ async fn a_client_that_could_have_sent_early_data_and_waits_occupies_no_backend(
     section.forward = backend.local_addr().unwrap().to_string().parse().unwrap();
     server.end.reload(section).unwrap();
 
-    // With a forward-secret ticket, and nothing to say, as spare connections are.
+    // With a forward-secret ticket and no data, like a spare connection.
     let mut stream = client.connect(server.address).await.unwrap();
     assert!(stream.facts().flight.is_some());
     let (mut dialled, _) = within(backend.accept()).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_client_that_could_have_sent_early_data_and_waits_occupies_no_backend(
     within(dialled.read_exact(&mut word)).await.unwrap();
     assert_eq!(&word, b"word");
 
-    // Data in the flight goes over the connection that was there for it.
+    // Data in the flight goes over the connection dialled for it.
     let early = tokio::spawn(async move { client.early(server.address, b"early").await });
     let (mut dialled, _) = within(backend.accept()).await.unwrap();
     let mut word = [0; 5];
@@ -153,7 +153,7 @@ async fn a_backend_that_resets_leaves_its_client_without_a_regular_end() {
         EarlyData::Accepted { mut stream, .. } => {
             let _ = answer(&mut stream).await.unwrap_err();
         }
-        // The reset was quicker than the handshake.
+        // The reset arrived before the handshake was complete.
         EarlyData::Failed { outcome, .. } => assert_eq!(outcome.verdict, Some(Verdict::Unknown)),
         other => panic!("{other:?}"),
     }
@@ -163,7 +163,7 @@ async fn a_backend_that_resets_leaves_its_client_without_a_regular_end() {
     assert_eq!(metrics.connections.get(Outcome::LocalFailed), 1);
 }
 
-/// Passes one connection on, and remembers what the client sent.
+/// Relays one connection, and records what the client sent.
 async fn recording(server: std::net::SocketAddr) -> (std::net::SocketAddr, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

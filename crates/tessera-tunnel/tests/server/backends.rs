@@ -1,4 +1,4 @@
-//! Backends that behave as a test wants.
+//! Backends that behave as a test needs.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
-/// Answers a connection with what it sent, when it has ended, and remembers it.
+/// Echoes a connection once it has ended, and records it.
 pub struct Echo {
     pub address: SocketAddr,
     listener: Option<JoinHandle<()>>,
@@ -19,7 +19,7 @@ impl Echo {
         Self::at(([127, 0, 0, 1], 0).into()).await
     }
 
-    /// At an address where one was before.
+    /// At the address of an earlier one.
     pub async fn at(address: SocketAddr) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -40,7 +40,7 @@ impl Echo {
         Self { address, listener, seen }
     }
 
-    /// What came on connections that ended in order, but for those on which nothing came.
+    /// Returns what was read from connections that ended in order, without empty ones.
     pub fn seen(&self) -> Vec<Vec<u8>> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|request| !request.is_empty()).cloned().collect()
@@ -50,7 +50,7 @@ impl Echo {
         self.address.to_string()
     }
 
-    /// Nobody listens there any more.
+    /// Stops listening.
     pub async fn stop(&mut self) {
         if let Some(listener) = self.listener.take() {
             listener.abort();
@@ -59,7 +59,7 @@ impl Echo {
     }
 }
 
-/// Nobody answers a dial there, not even with a refusal: its queue is full.
+/// Never answers a dial, not even with a refusal: its queue is full.
 pub struct Hanging {
     pub address: SocketAddr,
     _listener: TcpListener,
@@ -72,7 +72,7 @@ impl Hanging {
         socket.bind(([127, 0, 0, 1], 0).into()).unwrap();
         let listener = socket.listen(0).unwrap();
         let address = listener.local_addr().unwrap();
-        // One is in the queue of those who are through, and further ones are not answered.
+        // The first connection fills the accept queue; further ones get no answer.
         let first = TcpStream::connect(address).await.ok();
         let connect = || tokio::spawn(async move { TcpStream::connect(address).await.ok() });
         let mut queue = vec![tokio::spawn(async { first })];

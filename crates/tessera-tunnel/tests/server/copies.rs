@@ -1,4 +1,4 @@
-//! Copies of first flights, as somebody on the path can make them.
+//! Copies of first flights, as an attacker on the path can make them.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::world::{Client, answer, within};
 
-/// Passes one connection on, and gives what its client sent before the server's first answer.
+/// Relays one connection, and returns what its client sent before the server's first answer.
 async fn recording(server: SocketAddr) -> (SocketAddr, JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -33,7 +33,7 @@ async fn recording(server: SocketAddr) -> (SocketAddr, JoinHandle<Vec<u8>>) {
     (address, recording)
 }
 
-/// A flight that was accepted.
+/// Returns a flight that was accepted.
 pub async fn accepted(client: &Client, server: SocketAddr) -> Vec<u8> {
     client.request(server, b"first").await.unwrap();
     let (relay, recorded) = recording(server).await;

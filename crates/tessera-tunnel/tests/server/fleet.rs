@@ -19,7 +19,7 @@ use tessera_tunnel::metrics::HandshakeKind;
 use crate::backends::Echo;
 use crate::world::{Client, Files, Running, answer, within};
 
-/// What each server of the fleet is told, its own part left out.
+/// The fleet section of each server, without its own part.
 fn fleet(files: &Files, cluster: &Cluster, vault: FleetVault) -> Fleet {
     let key = files.path("ring.key");
     fs::write(&key, [7; 32]).unwrap();
@@ -41,7 +41,7 @@ fn fleet(files: &Files, cluster: &Cluster, vault: FleetVault) -> Fleet {
     }
 }
 
-/// Until a server has a ticket key that all have.
+/// Waits until a server issues tickets under a key that all servers have.
 async fn tickets_come(client: &Client, server: &Running, echo: &Echo) {
     let by_ticket = || {
         let handshakes = &server.metrics.handshakes;
@@ -76,7 +76,7 @@ async fn with_both_in_etcd_a_flight_is_accepted_once_at_any_server() {
     tickets_come(&client, &other, &echo).await;
 
     let mut accepted = 0;
-    // The keys of its first tickets may have come to etcd after the tickets to it.
+    // The keys of its first tickets may have reached etcd after the tickets reached the client.
     while accepted < 3 {
         let EarlyData::Accepted { mut stream, .. } = client.early(other.address, b"pay").await
         else {
@@ -135,7 +135,7 @@ async fn with_vaults_at_sites_a_flight_is_burned_at_home_before_it_is_sent_again
     tickets_come(&client, &one, &echo).await;
     tickets_come(&client, &other, &echo).await;
 
-    // A ticket of the one at the other: the channel between them has to be there first.
+    // A ticket of one server at the other: the channel between them must be up first.
     let elsewhere = async {
         loop {
             let fresh = Client::new(&files.client());
@@ -150,7 +150,7 @@ async fn with_vaults_at_sites_a_flight_is_burned_at_home_before_it_is_sent_again
     let mut stream = within(elsewhere).await;
     tokio::io::AsyncWriteExt::write_all(&mut stream, b"pay").await.unwrap();
     assert_eq!(answer(&mut stream).await.unwrap(), b"pay");
-    // At home it is accepted.
+    // The server that issued it accepts it.
     let fresh = Client::new(&files.client());
     fresh.request(one.address, b"").await.unwrap();
     let early = fresh.early(one.address, b"at home").await;
@@ -183,7 +183,7 @@ async fn a_site_with_a_state_has_its_name_and_its_keys_after_a_restart() {
     tickets_come(&client, &server, &echo).await;
     let name = server.end.stores().vault_name().unwrap();
     server.stop().await;
-    // Directory and port are free again when the last of the old stores is dropped.
+    // Directory and port are free again once the last of the old stores is dropped.
     let server = within(async {
         loop {
             match Running::try_start(&section) {

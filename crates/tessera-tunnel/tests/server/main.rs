@@ -1,4 +1,4 @@
-//! The server end of a tunnel, with clients of `tessera_tokio` and backends of the test's own.
+//! The server end of a tunnel, with clients of `tessera_tokio` and test backends.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Who may connect, and what those hear who may not.
+//! Which clients may connect, and what the others see.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ fn uri(uri: &str) -> SanType {
     SanType::URI(uri.try_into().unwrap())
 }
 
-/// Whether a request goes through, and comes back early.
+/// Whether a request goes through, both at first and as early data.
 async fn is_allowed(server: &ServerSection, client: &ClientSection) -> io::Result<()> {
     let server = Running::start(server);
     let client = Client::new(client);

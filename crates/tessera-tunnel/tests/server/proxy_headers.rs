@@ -1,4 +1,4 @@
-//! What load balancers say of clients, and what backends are told.
+//! PROXY headers from load balancers, and to backends.
 
 use tessera_proxy::proxy_protocol::{Addresses, Header, HeaderLimits, read_header};
 use tessera_tokio::EarlyData;
@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::backends::Echo;
 use crate::world::{Client, Files, Running, within};
 
-/// Accepts one connection, and reads the header and all that follows.
+/// Accepts one connection, and reads the header and everything after it.
 async fn one(listener: &TcpListener) -> (Header, Vec<u8>) {
     let (mut socket, _) = within(listener.accept()).await.unwrap();
     let header = within(read_header(&mut socket, HeaderLimits::default())).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_backend_is_told_who_the_client_is_and_the_name_of_its_flight() {
     assert!(!tls.gave_certificate && tls.gave_certificate_in_session);
 }
 
-/// What is in a subject its holder may have chosen.
+/// The holder of a certificate may have chosen its subject.
 #[tokio::test(flavor = "multi_thread")]
 async fn text_in_a_subject_reads_as_no_name_at_a_backend() {
     let files = Files::new();

@@ -1,4 +1,4 @@
-//! Files that are loaded again.
+//! Reloaded files.
 
 use std::fs;
 
@@ -71,17 +71,17 @@ async fn a_connection_ends_when_its_peer_is_not_allowed_any_more() {
     within(arrives).await;
     section.peers.names = vec!["other.example".to_owned()];
     assert!(server.end.reload(section).unwrap().peers);
-    // Nobody moves a byte: the reload itself ends it, and not in order.
+    // No traffic: the reload itself ends the connection, and not in order.
     within(open.read_to_end(&mut Vec::new())).await.unwrap_err();
     client.request(server.address, b"hello").await.unwrap_err();
     let metrics = server.metrics.clone();
     server.stop().await;
     assert_eq!(metrics.connections.get(Outcome::Cut), 1);
-    // The backend did not take it for a whole request.
+    // The backend did not take it for a complete request.
     assert!(echo.seen().is_empty());
 }
 
-/// What it sent first is answered before anybody looks at its certificate, by a server that has proved itself.
+/// The server, already authenticated, answers the early data before it checks the client's certificate.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_is_not_allowed_any_more_learns_that_nobody_executed_its_flight() {
     let (files, echo) = (Files::new(), Echo::start().await);

@@ -1,4 +1,4 @@
-//! What somebody on the path can cause with copies of flights.
+//! What an attacker on the path can cause with copies of flights.
 
 use tessera_tunnel::metrics::{EarlyDataVerdict, Outcome};
 use tokio::io::AsyncReadExt;

@@ -64,7 +64,7 @@ async fn a_start_that_fails_at_its_fleet_leaves_the_state_to_the_next() {
     client.request(server.address, b"before").await.unwrap();
     server.stop().await;
 
-    // Another program listens where the other sites are to come. Nobody is asked for the ring yet.
+    // Another program holds the port of the sites. The ring is not fetched yet.
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let sites = SitesSection {
         listen: taken.local_addr().unwrap().to_string().parse().unwrap(),

@@ -1,4 +1,4 @@
-//! Files, a server end that runs, and clients.
+//! Files, a running server end, and clients.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A directory with an authority, and what it certified.
+/// A directory with an authority, and the certificates it issued.
 pub struct Files {
     pub directory: PathBuf,
     ca: Authority,
@@ -49,19 +49,19 @@ impl Files {
         self.directory.join(name)
     }
 
-    /// Certificate and key in one file, `NAME.pem`; returns the certificate.
+    /// Writes certificate and key to one file, `NAME.pem`; returns the certificate.
     pub fn issue(&self, name: &str, san: SanType) -> Vec<u8> {
         self.write(name, &self.ca.issue_with(&[], |it| it.subject_alt_names = vec![san]))
     }
 
-    /// The same without a name, for this subject.
+    /// The same with this subject and no name.
     pub fn issue_nameless(&self, name: &str, subject: &str) {
         let change =
             |it: &mut CertificateParams| it.distinguished_name.push(DnType::CommonName, subject);
         self.write(name, &self.ca.issue_with(&[], change));
     }
 
-    /// The same of an authority that nobody knows.
+    /// The same, issued by an unknown authority.
     pub fn issue_elsewhere(&self, name: &str, san: SanType) -> Vec<u8> {
         let elsewhere = Authority::new("elsewhere");
         self.write(name, &elsewhere.issue_with(&[], |it| it.subject_alt_names = vec![san]))
@@ -97,7 +97,7 @@ impl Drop for Files {
     }
 }
 
-/// A server end that runs.
+/// A running server end.
 pub struct Running {
     pub end: ServerEnd,
     pub metrics: Arc<TunnelMetrics>,
@@ -126,7 +126,7 @@ impl Running {
         Ok(Self { end, metrics, address, stop, task })
     }
 
-    /// Ends it, and waits for its end.
+    /// Stops it, and waits for its end.
     pub async fn stop(self) {
         drop(self.stop);
         within(self.task).await.unwrap();
@@ -164,14 +164,14 @@ impl Client {
         within(self.connector.connect(self.destination(), socket)).await
     }
 
-    /// A connection whose early data this is.
+    /// Connects with this early data.
     pub async fn early(&self, to: SocketAddr, data: &[u8]) -> EarlyData<ClientStream<TcpStream>> {
         let socket = TcpStream::connect(to).await.unwrap();
         let early = self.connector.connect_with_early_data(self.destination(), socket, data);
         within(early).await
     }
 
-    /// What became of a flight, asked with a ticket that an ordinary connection brings first.
+    /// Asks for the receipt of a flight, with a ticket from an ordinary connection before.
     pub async fn receipt(&self, to: SocketAddr, flight: FlightHandle) -> Receipt {
         self.request(to, b"").await.unwrap();
         let destination = Destination { ask_receipts: vec![flight], ..self.destination() };
@@ -183,7 +183,7 @@ impl Client {
         receipts[0].1
     }
 
-    /// One request and its answer, until both directions have ended: tickets came with it.
+    /// Sends one request and reads its answer until both directions have ended, and tickets have arrived.
     pub async fn request(&self, to: SocketAddr, data: &[u8]) -> std::io::Result<Vec<u8>> {
         let mut stream = self.connect(to).await?;
         stream.write_all(data).await?;
@@ -191,7 +191,7 @@ impl Client {
     }
 }
 
-/// Ends this side, and gives what came until the other's end.
+/// Ends this side, and returns what arrived until the other's end.
 pub async fn answer(stream: &mut ClientStream<TcpStream>) -> std::io::Result<Vec<u8>> {
     within(async {
         stream.shutdown().await?;
@@ -202,7 +202,7 @@ pub async fn answer(stream: &mut ClientStream<TcpStream>) -> std::io::Result<Vec
     .await
 }
 
-/// Nothing here takes as long.
+/// Fails if the future takes longer than anything here should.
 pub async fn within<F: Future>(future: F) -> F::Output {
     timeout(Duration::from_secs(60), future).await.expect("it takes too long")
 }

@@ -1,4 +1,4 @@
-//! Connections that are kept ready: handshaken ahead, and without early data.
+//! Spare connections: handshake done ahead, no early data.
 
 use std::future::{Future, poll_fn};
 use std::hash::{BuildHasher, RandomState};
@@ -19,39 +19,39 @@ use crate::metrics::{Held, SpareEvent, TunnelMetrics};
 
 /// Makes connections for a [`SparePool`].
 pub trait Source: Send + Sync + 'static {
-    /// What they are.
+    /// The type of the connections.
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    /// Makes a connection whose handshake is complete.
+    /// Makes a connection and completes its handshake.
     fn connect(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
 
-    /// Which configuration connections are made with now. Those of an earlier one are replaced.
+    /// The configuration that new connections are made with. Connections of earlier generations are replaced.
     fn generation(&self) -> u64;
 }
 
-/// Keeps connections ready. Each is given out once, the newest first: it is the one most likely to be alive.
+/// Keeps connections ready. Each is handed out once, the newest first: it is the most likely to be alive.
 ///
-/// Meanwhile it is read, so that its end is noticed and it is replaced; what a server says first goes along with it.
-/// It is replaced as well when it is 3 minutes old, for routers forget connections on which nothing happens. Where
-/// none can be made the next attempt comes after 0.1 to 10 seconds, and programs have theirs made when they come.
+/// An idle connection is read, so that its end is noticed and it is replaced; what the server sends first is kept for
+/// the program. It is also replaced after 3 minutes, because routers forget idle connections. If none can be made, the
+/// next attempt follows after 0.1 to 10 seconds; meanwhile each program's connection is made on demand.
 pub struct SparePool<C: Source> {
     shared: Arc<Shared<C>>,
-    /// One for each place; they end with the pool.
+    /// One for each place; aborted when the pool is dropped.
     keepers: Mutex<JoinSet<()>>,
 }
 
 /// A connection that was kept ready.
 pub struct Spare<S> {
-    /// It.
+    /// The connection.
     pub stream: S,
-    /// What the server said first, at most [`MAX_RECEIVED`] bytes.
+    /// What the server sent first, at most [`MAX_RECEIVED`] bytes.
     pub received: Zeroizing<Vec<u8>>,
 }
 
-/// What a server says before its client does: greetings are shorter. More is left where it is.
+/// Enough for the greeting of a server that speaks first. Anything beyond stays in the socket.
 pub const MAX_RECEIVED: usize = 4096;
 
-/// A connection that is not kept any longer, and why.
+/// A connection removed from the pool, and why.
 type Removed<S> = (SpareEvent, S);
 
 type Places<S> = Vec<Option<Box<Idle<S>>>>;
@@ -60,22 +60,22 @@ struct Shared<C: Source> {
     source: C,
     metrics: Arc<TunnelMetrics>,
     places: Mutex<Places<C::Stream>>,
-    /// How many are made at a time.
+    /// Limits how many are made at the same time.
     fills: Semaphore,
 }
 
-/// A connection that waits in its place.
+/// A connection waiting in its place.
 struct Idle<S> {
     spare: Spare<S>,
     made: Instant,
     generation: u64,
-    /// Who looks after it.
+    /// The task to wake when the connection is taken or replaced.
     keeper: Option<Waker>,
     _held: Option<Held>,
 }
 
 impl<C: Source> SparePool<C> {
-    /// Begins to make this many. Needs a tokio runtime.
+    /// Starts filling `count` places. Needs a tokio runtime.
     pub fn new(source: C, count: usize, metrics: Arc<TunnelMetrics>) -> Self {
         let places = Mutex::new((0..count).map(|_| None).collect());
         let fills = Semaphore::new(FILLS);
@@ -87,7 +87,7 @@ impl<C: Source> SparePool<C> {
         Self { shared, keepers: Mutex::new(keepers) }
     }
 
-    /// Takes a connection, if there is one. Its place is filled again.
+    /// Takes a connection, if there is one, and refills its place.
     pub fn take(&self) -> Option<Spare<C::Stream>> {
         let spare = self.shared.take();
         let event = if spare.is_some() { SpareEvent::Used } else { SpareEvent::Missed };
@@ -95,8 +95,7 @@ impl<C: Source> SparePool<C> {
         spare
     }
 
-    /// Replaces the connections of an earlier [generation](Source::generation). None of them is given out
-    /// meanwhile.
+    /// Replaces the connections of an earlier [generation](Source::generation). None of them is handed out any more.
     pub fn renew(&self) {
         let mut places = self.shared.places();
         for idle in places.iter_mut().flatten() {
@@ -104,7 +103,7 @@ impl<C: Source> SparePool<C> {
         }
     }
 
-    /// Ends all connections in order, and makes no more.
+    /// Shuts down all connections in order, and makes no more.
     pub async fn close(&self) {
         let mut keepers =
             mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
@@ -131,13 +130,13 @@ async fn keep<C: Source>(shared: Arc<Shared<C>>, place: usize) {
                 Err(_) => shared.remove(place, SpareEvent::Aged),
             };
             let Some((event, stream)) = removed else {
-                // It was given out.
+                // It was taken.
                 pause = FIRST_PAUSE;
                 continue;
             };
             shared.metrics.spare_event(event);
             end(stream).await;
-            // A server that ends each at once is not asked without a pause.
+            // Pause before retrying a server that closes each connection at once.
             if event != SpareEvent::Ended || made.elapsed() >= LAST_PAUSE {
                 pause = FIRST_PAUSE;
                 continue;
@@ -151,7 +150,7 @@ async fn keep<C: Source>(shared: Arc<Shared<C>>, place: usize) {
 impl<C: Source> Shared<C> {
     async fn fill(&self, place: usize) -> io::Result<()> {
         let _turn = self.fills.acquire().await.map_err(io::Error::other)?;
-        // A reload that comes meanwhile makes it an old one.
+        // Before connecting: a reload in between makes this connection outdated.
         let generation = self.source.generation();
         let spare = Spare { stream: self.source.connect().await?, received: Zeroizing::default() };
         let made = Instant::now();
@@ -162,7 +161,7 @@ impl<C: Source> Shared<C> {
         Ok(())
     }
 
-    /// Ready when a connection has to be replaced, or was given out (`None`).
+    /// Ready when a connection must be replaced, or was taken (`None`).
     fn poll_idle(&self, place: usize, cx: &mut Context<'_>) -> Poll<Option<Removed<C::Stream>>> {
         let mut places = self.places();
         let Some(idle) = &mut places[place] else { return Poll::Ready(None) };
@@ -192,7 +191,7 @@ impl<C: Source> Shared<C> {
         {
             let mut idle = newest.take()?;
             wake(&mut idle);
-            // Its end may have come since its keeper looked.
+            // It may have ended since its keeper last polled it.
             let mut cx = Context::from_waker(Waker::noop());
             if idle.spare.poll_end(&mut cx).is_pending() {
                 return Some(idle.spare);
@@ -214,19 +213,19 @@ fn wake<S>(idle: &mut Idle<S>) {
 }
 
 impl<S: AsyncRead + Unpin> Spare<S> {
-    /// Ready when the connection has ended or failed. What comes before is kept.
+    /// Ready when the connection has ended or failed. Data received before is kept.
     fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             let mut buffer = Zeroizing::new([0; 512]);
             let room = buffer.len().min(MAX_RECEIVED - self.received.len());
             if room == 0 {
-                // It goes on where it is used, and its end is found there.
+                // Stop reading: the program's connection reads the rest, and notices the end.
                 return Poll::Pending;
             }
             let mut buffer = ReadBuf::new(&mut buffer[..room]);
             match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
                 Ok(()) if !buffer.filled().is_empty() => {
-                    // Once: what grows leaves copies behind.
+                    // Reserve once: a growing buffer leaves copies behind.
                     let more = MAX_RECEIVED - self.received.len();
                     self.received.reserve_exact(more);
                     self.received.extend_from_slice(buffer.filled());
@@ -237,25 +236,25 @@ impl<S: AsyncRead + Unpin> Spare<S> {
     }
 }
 
-/// Tells the server that nothing comes, as well as can be done in a short time.
+/// Sends a close_notify, waiting at most a second.
 async fn end<S: AsyncWrite + Unpin>(mut stream: S) {
     let _ = timeout(Duration::from_secs(1), stream.shutdown()).await;
 }
 
-/// Between three quarters of a time and all of it: what began together does not go on together.
+/// Returns between three quarters of `time` and all of it, so that what started together doesn't stay in step.
 fn jitter(time: Duration) -> Duration {
-    // Not secret, only different each time.
+    // Needs no secrecy, only variety.
     let share = RandomState::new().hash_one(()) as u32;
     time * 3 / 4 + (time / 4).mul_f64(f64::from(share) / f64::from(u32::MAX))
 }
 
-/// How many are made at a time: a server limits the handshakes of an address.
+/// How many are made at the same time: a server limits the handshakes of an address.
 const FILLS: usize = 8;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(10);
 
-/// Less than the four minutes after which the first routers of clouds forget an idle connection.
+/// Less than four minutes, after which the first cloud routers forget an idle connection.
 const MAX_AGE: Duration = Duration::from_secs(180);
 
 #[cfg(test)]

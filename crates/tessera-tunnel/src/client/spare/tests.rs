@@ -1,4 +1,4 @@
-//! What becomes of connections that are kept ready; time is virtual.
+//! Spare connections, in virtual time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 use super::*;
 use crate::metrics::Role;
 
-/// Makes pipes, and keeps their other ends.
+/// Makes pipes, and keeps their far ends.
 #[derive(Clone, Default)]
 struct Pipes(Arc<Ends>);
 
@@ -38,7 +38,7 @@ impl Source for Pipes {
 }
 
 impl Pipes {
-    /// The other end of the pipe that was made as the first, second...
+    /// Takes the far end of the pipe that was made at this position.
     fn far(&self, index: usize) -> DuplexStream {
         let (_, unused) = duplex(1);
         mem::replace(&mut self.0.far.lock().unwrap()[index], unused)
@@ -60,7 +60,7 @@ impl Pool {
         this
     }
 
-    /// Waits until this was counted so often. Time passes where nothing else happens.
+    /// Waits until the event was counted this often. Virtual time passes while all is idle.
     async fn until(&self, event: SpareEvent, count: u64) {
         while self.metrics.spare_events(event) < count {
             sleep(Duration::from_millis(10)).await;
@@ -101,7 +101,7 @@ async fn the_newest_is_given_out_first() {
 async fn what_the_server_says_first_comes_along() {
     let pool = Pool::filled(2).await;
     let mut far = pool.pipes.far(1);
-    // More than the pipe holds: somebody reads it.
+    // More than the pipe holds: the keeper must read it.
     far.write_all(&[7; 100]).await.unwrap();
     far.write_all(b"ready").await.unwrap();
     let words = [&[7; 100][..], b"ready"].concat();
@@ -118,19 +118,19 @@ async fn a_server_that_says_much_is_not_read_to_the_end() {
     assert!(writing.await.is_err());
     let mut spare = pool.pool.take().unwrap();
     assert_eq!(spare.received.len(), MAX_RECEIVED);
-    // What it could not say before comes now.
+    // The part that did not fit before arrives now.
     assert_eq!(spare.stream.read(&mut [0; 512]).await.unwrap(), 64);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_the_server_ended_is_not_given_out_but_replaced() {
     let pool = Pool::filled(2).await;
-    // Before anybody could notice.
+    // Before any keeper could notice.
     drop((pool.pipes.far(0), pool.pipes.far(1)));
     assert!(pool.pool.take().is_none());
     assert_eq!(pool.metrics.spare_events(SpareEvent::Ended), 2);
     pool.until(SpareEvent::Filled, 4).await;
-    // And so that its keeper notices.
+    // This time its keeper notices.
     drop(pool.pipes.far(2));
     pool.until(SpareEvent::Ended, 3).await;
     pool.until(SpareEvent::Filled, 5).await;
@@ -158,7 +158,7 @@ async fn an_old_connection_is_replaced() {
     pool.until(SpareEvent::Filled, 2).await;
 }
 
-/// Virtual time: 10 minutes, of which the longest pauses are 10 seconds.
+/// Virtual time: 10 minutes, with pauses of at most 10 seconds.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_away_is_asked_less_and_less_often() {
     let pool = Pool::filled(1).await;
@@ -172,7 +172,7 @@ async fn a_server_that_is_away_is_asked_less_and_less_often() {
     assert!(pool.pool.take().is_some());
 }
 
-/// The same for one that takes connections and ends them.
+/// The same for a server that accepts connections and closes them.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_ends_each_at_once_is_asked_less_and_less_often() {
     let pool = Pool::filled(1).await;

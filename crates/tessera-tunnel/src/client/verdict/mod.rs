@@ -1,4 +1,4 @@
-//! What became of a connection: for the log, the metrics, and the program at the local end.
+//! The fate of a connection: for the log, the metrics, and the local program.
 
 use std::fmt;
 use std::io;
@@ -12,23 +12,23 @@ use tessera_tokio::EarlyDataOutcome;
 
 use crate::metrics::{EarlyDataVerdict, HandshakeKind, Label, Outcome};
 
-/// How a connection came to its end.
+/// How a connection ended.
 #[derive(Debug)]
 pub enum Ended {
     /// Both directions ended in order.
     InOrder,
-    /// There is no connection to the server.
+    /// No connection to the server could be made.
     Unreachable(io::Error),
-    /// The connection to the server failed, or did not come about.
+    /// The connection to the server failed, before or after its handshake.
     Server(io::Error),
     /// The connection to the program failed.
     Local(io::Error),
-    /// This end ended it, because the process ends.
+    /// This end cut it because the process ends.
     Cut,
 }
 
 impl Ended {
-    /// As an error.
+    /// Converts it to an error.
     pub(super) fn into_io(self) -> io::Error {
         match self {
             Self::Unreachable(error) | Self::Server(error) | Self::Local(error) => error,
@@ -37,41 +37,41 @@ impl Ended {
     }
 }
 
-/// What is known of the connection to the server at its end.
+/// What is known about the connection to the server at its end.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ServerState {
-    /// How the handshake was made; `None` if it wasn't completed.
+    /// How the handshake authenticated; `None` if it didn't complete.
     pub handshake: Option<HandshakeKind>,
-    /// What became of early data.
+    /// The outcome of early data.
     pub early_data: EarlyDataOutcome,
-    /// A reload withdrew what the server was trusted by.
+    /// A reload withdrew the trust in the server.
     pub is_withdrawn: bool,
 }
 
-/// What became of a connection, and what to do about it.
+/// The fate of a connection, and what to do about it.
 #[derive(Debug)]
 pub struct Judgement {
-    /// As it is counted.
+    /// The outcome as counted in the metrics.
     pub outcome: Outcome,
-    /// How the handshake with the server was made; `None` if it wasn't completed.
+    /// How the handshake with the server authenticated; `None` if it didn't complete.
     pub handshake: Option<HandshakeKind>,
-    /// The verdict on early data, if any left.
+    /// The verdict on early data, if any was sent.
     pub verdict: Option<EarlyDataVerdict>,
-    /// The name of the flight whose fate its program has to find out.
+    /// The name of the flight whose fate the program must find out.
     ///
-    /// Whoever knows the name of a flight, and is a client of this server, can have its key burned. For such a flight
+    /// A client of this server that knows the name can have the flight's key burned. That does no harm here: it only
+    /// keeps the flight from being executed later.
     /// that is no harm: it can't be executed later then.
     pub flight: Option<FlightHandle>,
-    /// What went wrong.
+    /// The error.
     pub cause: Option<io::Error>,
 }
 
 impl Judgement {
-    /// Judges.
+    /// Judges how a connection ended.
     ///
-    /// A connection that fails when early data may have been executed has the outcome
-    /// [`ResetByVerdict`](Outcome::ResetByVerdict), whatever failed: its program must not take it for one that never
-    /// was.
+    /// If early data may have been executed, the outcome of a failure is [`ResetByVerdict`](Outcome::ResetByVerdict),
+    /// whatever failed: the program must not mistake it for a connection that never was.
     pub fn of(ended: Ended, server: ServerState) -> Self {
         let early = server.early_data;
         let verdict = EarlyDataVerdict::of(early);
@@ -100,14 +100,14 @@ impl Judgement {
         Self { outcome, handshake: server.handshake, verdict, flight, cause }
     }
 
-    /// Whether the local connection is reset: its program is not to take what it got for the whole, nor the
-    /// connection for one that was refused.
+    /// Whether to reset the local connection, so that the program takes neither a truncated answer for the whole, nor
+    /// the connection for a refused one.
     #[must_use]
     pub fn resets_local(&self) -> bool {
         self.outcome != Outcome::Completed
     }
 
-    /// What happened, in a sentence.
+    /// Returns what happened, in a sentence.
     #[must_use]
     pub fn what(&self) -> &'static str {
         use EarlyDataVerdict::Used;
@@ -137,8 +137,8 @@ impl Judgement {
         }
     }
 
-    /// Whether the server does not accept who this end is. It says so after the handshake, which is complete here
-    /// before the server has looked at the certificate (RFC 8446 §2).
+    /// Whether the server rejects this end's identity. Its alert arrives after the handshake, which completes here
+    /// before the server has verified the certificate (RFC 8446 §2).
     fn refuses_this_end(&self) -> bool {
         let cause = self.cause.as_ref().and_then(io::Error::get_ref);
         let cause = cause.and_then(|error| error.downcast_ref());
@@ -156,7 +156,7 @@ impl Judgement {
         .contains(alert)
     }
 
-    /// What to do; `None` if there is nothing.
+    /// Returns what to do; `None` if nothing.
     #[must_use]
     pub fn what_to_do(&self) -> Option<&'static str> {
         use EarlyDataVerdict::Used;
@@ -187,7 +187,7 @@ impl Judgement {
         }
     }
 
-    /// Writes the event: a warning where somebody has something to do. Verdicts are never left out for being many.
+    /// Writes the event: a warning if somebody must act. Verdicts are never rate-limited.
     pub fn log(&self, tunnel: &str, client: &dyn fmt::Display) {
         let (outcome, what) = (self.outcome.name(), self.what());
         let handshake = self.handshake.map(Label::name);
@@ -213,7 +213,7 @@ impl Judgement {
     }
 }
 
-/// An error with what is behind it.
+/// Displays an error with its sources.
 struct Causes<'e>(&'e (dyn std::error::Error + 'static));
 
 impl fmt::Display for Causes<'_> {
@@ -223,7 +223,7 @@ impl fmt::Display for Causes<'_> {
         let mut next = self.0.source();
         while let Some(error) = next {
             let text = error.to_string();
-            // Many errors say what their source says.
+            // Many errors repeat their source's text.
             if !last.contains(&text) {
                 write!(f, ": {text}")?;
             }

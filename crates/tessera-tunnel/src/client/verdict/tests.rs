@@ -1,4 +1,4 @@
-//! What is said of connections.
+//! The judgements and log lines of connections.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -63,7 +63,7 @@ fn a_process_that_ends_with_early_data_open_says_what_may_have_been_executed() {
     }
 }
 
-/// Nobody executed it, whatever failed then.
+/// It can't have been executed, whatever failed then.
 #[test]
 fn what_was_burned_is_no_flight_to_look_for() {
     for (ended, outcome) in
@@ -74,7 +74,7 @@ fn what_was_burned_is_no_flight_to_look_for() {
     }
 }
 
-/// No answer is `unknown`, and so is an answer that isn't proven.
+/// No answer is `unknown`, and so is an unauthenticated answer.
 #[test]
 fn a_connection_that_fails_before_the_answer_may_have_been_executed() {
     let server = ServerState { handshake: None, ..early(Some(Verdict::Unknown)) };
@@ -108,7 +108,7 @@ fn failures_without_early_data_are_counted_apart_and_reset_too() {
     }
 }
 
-/// The handshake is complete here before the server has looked at this end's certificate.
+/// The handshake completes here before the server has verified this end's certificate.
 #[test]
 fn a_server_that_refuses_this_end_is_a_warning_with_what_to_do() {
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };
@@ -154,7 +154,7 @@ impl std::error::Error for Outer {
     }
 }
 
-/// Keeps the events of a thread, as their fields.
+/// Collects the events of a thread, as their fields.
 #[derive(Clone, Default)]
 struct Events(Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>);
 
@@ -198,7 +198,7 @@ impl Visit for Fields {
 
 fn logged(judged: &Judgement) -> BTreeMap<&'static str, String> {
     let events = Events::default();
-    // A second one: where there is one alone, an event that another test's thread comes to first is off for all
+    // A second one: with a single dispatcher, an event that another test's thread reaches first is off for all
     // (tracing-core's `Rebuilder::JustOne` asks that thread).
     let _other = tracing::Dispatch::new(Events::default());
     tracing::subscriber::with_default(events.clone(), || judged.log("pg", &"192.0.2.1:5"));
@@ -238,7 +238,7 @@ fn the_line_of_a_connection_that_ended_in_order_names_no_flight() {
     assert_ne!(line["target"], TRUSTED, "programs that try again and again fill no disk");
 }
 
-/// A server speaks of this end's certificate after the handshake, which is complete here by then.
+/// A server rejects this end's certificate after the handshake, which is complete here by then.
 #[test]
 fn a_server_that_refuses_this_end_is_told_from_one_that_fails() {
     let complete = ServerState { handshake: Some(HandshakeKind::Full), ..ServerState::default() };

@@ -1,4 +1,4 @@
-//! Keys that can't be meant together. What would be ignored in silence is refused with a sentence.
+//! Contradictory keys. A key that would be ignored silently is an error.
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use tessera_kit::ProgramError;
 use super::{Anchors, ClientSection, Early, Peers, ServerLimits, ServerSection};
 
 impl ServerSection {
-    /// Finds what contradicts itself in the section of this name, without looking at a file.
+    /// Finds contradictions in the section of this name, without reading any file.
     ///
     /// # Errors
     /// `[server.NAME] key: ` and what to do.
@@ -40,7 +40,7 @@ impl ServerSection {
 }
 
 impl ClientSection {
-    /// Finds what contradicts itself in the section of this name, without looking at a file.
+    /// Finds contradictions in the section of this name, without reading any file.
     ///
     /// # Errors
     /// `[client.NAME] key: ` and what to do.
@@ -132,9 +132,9 @@ impl Peers {
     }
 }
 
-/// Whether a certificate could be for it: labels of letters, digits, `-` and `_` (RFC 5280 §4.2.1.6; the last is none
-/// of a host's, and certificates of services have it). An address is no name at a server, and at a client it may be
-/// the server's.
+/// Whether a certificate can have this name: labels of letters, digits, `-` and `_` (RFC 5280 §4.2.1.6; host names have
+/// no `_`, but certificates of services do). An IP address is not a name at a server; at a client it may be the
+/// server's.
 fn is_dns_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -143,7 +143,7 @@ fn is_dns_name(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok() || name.split('.').all(is_label)
 }
 
-/// What a server shows of itself.
+/// Checks what a server authenticates with.
 fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
     if peers.psk_file.is_some() && (certificate || key) {
         let which = if certificate { "certificate" } else { "key" };
@@ -205,7 +205,7 @@ fn no_count(counts: &[(&'static str, Option<usize>)]) -> Contradiction {
     Some((key, "nobody could connect: at least 1"))
 }
 
-/// Of handshake, connect, idle and write.
+/// Finds a zero among handshake, connect, idle and write.
 fn no_time(times: [Duration; 4]) -> Contradiction {
     let keys = ["limits.handshake", "limits.connect", "limits.idle", "limits.write"];
     let (key, _) = keys.into_iter().zip(times).find(|(_, time)| time.is_zero())?;

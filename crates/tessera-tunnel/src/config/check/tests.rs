@@ -1,8 +1,8 @@
-//! What contradicts itself, and what doesn't.
+//! Contradictory configurations, and valid ones.
 
 use super::*;
 
-/// Of a server that is right.
+/// A valid server section.
 pub(in crate::config) fn server() -> ServerSection {
     let mut section = ServerSection::new(":8443".parse().unwrap(), "db:5432".parse().unwrap());
     section.certificate = Some("server.pem".into());
@@ -11,7 +11,7 @@ pub(in crate::config) fn server() -> ServerSection {
     section
 }
 
-/// Of a client that is right.
+/// A valid client section.
 pub(in crate::config) fn client() -> ClientSection {
     let connect = "db.example:8443".parse().unwrap();
     let mut section = ClientSection::new("127.0.0.1:5432".parse().unwrap(), connect);
