@@ -1,4 +1,4 @@
-//! Where to listen, and where to connect to, as people write it.
+//! Addresses to listen on and to connect to, in text form.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -7,30 +7,30 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// Where to listen: `127.0.0.1:5432`, `[::1]:5432`, `localhost:5432`, `:8443` or `8443` (every address of this
+/// An address to listen on: `127.0.0.1:5432`, `[::1]:5432`, `localhost:5432`, `:8443` or `8443` (every address of this
 /// machine), `unix:/run/example.sock`, or `systemd:NAME`, an inherited socket by its `FileDescriptorName=`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum ListenAddress {
-    /// A port at every address of this machine, IPv6 and IPv4.
+    /// A port on every address of this machine, IPv6 and IPv4.
     Everywhere(u16),
-    /// One address of TCP; port 0 is a free one.
+    /// A TCP address; port 0 picks a free one.
     Tcp(SocketAddr),
-    /// A name's addresses, all of which must be this machine's, and a port.
+    /// A port on all addresses of a name, all of which must belong to this machine.
     Name(HostPort),
-    /// A Unix socket, which is made at this path.
+    /// A Unix socket, created at this path.
     Unix(PathBuf),
-    /// The sockets that the supervisor handed over under this name (sd_listen_fds(3)).
+    /// The sockets that the supervisor passed under this name (sd_listen_fds(3)).
     Inherited(String),
 }
 
-/// Where to connect to: `db.example:8443`, `192.0.2.1:8443`, `[2001:db8::1]:8443`, or `unix:/run/example.sock`.
+/// An address to connect to: `db.example:8443`, `192.0.2.1:8443`, `[2001:db8::1]:8443`, or `unix:/run/example.sock`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub enum DialAddress {
-    /// One address of TCP.
+    /// A TCP address.
     Tcp(SocketAddr),
-    /// A name, each of whose addresses may be the one, and a port.
+    /// A name and a port; each address of the name is a candidate.
     Name(HostPort),
     /// A Unix socket.
     Unix(PathBuf),
@@ -39,19 +39,19 @@ pub enum DialAddress {
 /// A DNS name and a port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct HostPort {
-    /// The name, without the dot at its end.
+    /// The name, without the final dot.
     pub host: String,
     /// The port, in host order.
     pub port: u16,
 }
 
-/// Why a text is no address: says what is taken.
+/// An invalid address. The message lists the accepted forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError(String);
 
 impl DialAddress {
-    /// The name or address of the host, without the port, such as for a certificate to be checked against; `None`
-    /// for Unix sockets.
+    /// Returns the host's name or address without the port, such as for verifying a certificate; `None` for Unix
+    /// sockets.
     #[must_use]
     pub fn host(&self) -> Option<String> {
         match self {
@@ -61,7 +61,7 @@ impl DialAddress {
         }
     }
 
-    /// The port; `None` for Unix sockets.
+    /// Returns the port; `None` for Unix sockets.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         match self {
@@ -81,7 +81,7 @@ impl FromStr for ListenAddress {
             return unix_path(path).map(Self::Unix).map_err(|what| wrong(&what));
         }
         if let Some(name) = text.strip_prefix(SYSTEMD) {
-            // sd_listen_fds(3): no control characters, no colon, 255 at most.
+            // sd_listen_fds(3): no control characters, no colon, at most 255 bytes.
             let fits = (1..=255).contains(&name.len())
                 && name.chars().all(|c| c.is_ascii() && !c.is_ascii_control() && c != ':');
             return fits
@@ -143,14 +143,14 @@ fn host_and_port(text: &str) -> Result<(Host, u16), &'static str> {
 }
 
 fn port(digits: &str) -> Result<u16, &'static str> {
-    // `+1` is a number to Rust.
+    // Rust parses `+1` too.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err("the port is no number");
     }
     digits.parse().map_err(|_| "a port is a number up to 65535")
 }
 
-/// A host name (RFC 1123 §2.1), and what resolvers take beyond it: underscores.
+/// Whether it is a host name (RFC 1123 §2.1); underscores, which resolvers accept, are allowed too.
 fn is_name(name: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -158,7 +158,7 @@ fn is_name(name: &str) -> bool {
             && !label.ends_with('-')
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
-    // A last label of digits alone is an address that was mistyped.
+    // A last label of digits alone is a mistyped address.
     let last = name.rsplit('.').next().unwrap_or_default();
     name.len() <= 253
         && name.split('.').all(label)
@@ -231,7 +231,7 @@ impl TryFrom<String> for DialAddress {
 const UNIX: &str = "unix:";
 const SYSTEMD: &str = "systemd:";
 
-/// `sun_path` of unix(7), without the zero at its end.
+/// `sun_path` of unix(7), without the final zero.
 const LONGEST_UNIX_PATH: usize = 107;
 
 const LISTEN_FORMS: &str = "such as 127.0.0.1:5432, [::1]:5432, localhost:5432, :8443 (every address), \

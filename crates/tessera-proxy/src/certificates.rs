@@ -1,4 +1,4 @@
-//! When certificates end, and warnings in time.
+//! Expiry of certificates, and warnings in time.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,34 +9,34 @@ use tessera_kit::clock;
 use crate::admin::{Families, Gauges, Labels};
 use crate::logging::tracing;
 
-/// How often their owner looks at them.
+/// How often to check.
 pub const LOOK_EVERY: Duration = Duration::from_secs(3600);
 
-/// When a warning comes, in days before the end: once each.
+/// Days before the end at which to warn, once each.
 const DAYS: [u64; 3] = [30, 14, 7];
 
-/// The days until then, rounded up. Both are seconds since the Unix epoch.
+/// Returns the days left, rounded up. Both times are seconds since the Unix epoch.
 #[must_use]
 pub fn days_left(expires_at: u64, unix: u64) -> u64 {
     expires_at.saturating_sub(unix).div_ceil(86_400)
 }
 
 crate::label! {
-    /// Whose certificate it is.
+    /// Which certificate it is.
     CertificateKind: "cert" {
-        /// The own one, with its chain.
+        /// The process's own, with its chain.
         Own = "own",
-        /// That which the peer showed last.
+        /// The peer's latest.
         Leaf = "leaf",
-        /// The root by which peers are judged that ends first.
+        /// The first to expire of the roots that verify peers.
         Root = "root",
     }
 }
 
-/// When a certificate ends: of several in a file the first that does.
+/// The expiry of a certificate; of several in a file, the earliest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateEnd {
-    /// As warnings name it, which tells certificates apart.
+    /// The name in warnings, unique among certificates.
     pub whose: String,
     /// In seconds since the Unix epoch.
     pub expires_at: u64,
@@ -45,7 +45,7 @@ pub struct CertificateEnd {
 }
 
 impl CertificateEnd {
-    /// What there is to say of one that ends within a month or has ended.
+    /// Returns the warning for a certificate that ends within a month or has ended.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         self.warning_at(clock::unix().as_secs())
@@ -57,18 +57,18 @@ impl CertificateEnd {
     }
 }
 
-/// `PREFIX_cert_not_after_seconds`: when certificates end.
+/// `PREFIX_cert_not_after_seconds`: when certificates expire.
 #[derive(Debug, Clone)]
 pub struct CertificateGauges(Gauges);
 
 impl CertificateGauges {
-    /// Registers them.
+    /// Registers the metric.
     pub fn register(families: &Families<'_>) -> Self {
         let help = "When certificates end, since the Unix epoch";
         Self(families.of_unit("cert_not_after", help, Unit::Seconds, Gauges::default()))
     }
 
-    /// Exposes these. The series of `before` that are not among theirs are not exposed any more.
+    /// Exposes the series of `now`, and removes those of `before` that aren't among them.
     pub fn replace(&self, before: &[CertificateEnd], now: &[CertificateEnd]) {
         for series in before.iter().flat_map(|end| &end.series) {
             if now.iter().all(|end| !end.series.contains(series)) {
@@ -95,12 +95,12 @@ fn sentence(whose: &str, days: u64) -> String {
 /// Warns of certificates that end soon, once at each step.
 #[derive(Debug, Default)]
 pub struct ExpiryWarnings {
-    /// Of each certificate: when it ends, and the fewest days at which a warning came.
+    /// For each certificate: its expiry, and the fewest days at which it was warned of.
     given: HashMap<String, (u64, u64)>,
 }
 
 impl ExpiryWarnings {
-    /// Warns in the log of those for which it is time to.
+    /// Logs the warnings that are due.
     pub fn look(&mut self, ends: &[CertificateEnd]) {
         let unix = clock::unix().as_secs();
         for CertificateEnd { whose, expires_at, .. } in ends {
@@ -113,7 +113,7 @@ impl ExpiryWarnings {
         }
     }
 
-    /// The days that are left, if a warning is due now.
+    /// Returns the days left, if a warning is due now.
     fn due(&mut self, whose: &str, expires_at: u64, unix: u64) -> Option<u64> {
         let days = days_left(expires_at, unix);
         let step = if days == 0 { 0 } else { DAYS.into_iter().rev().find(|step| days <= *step)? };

@@ -1,29 +1,28 @@
-//! What a reload exchanges, all or nothing, and what of a new configuration has to wait for the next start: that is put
-//! back, and named.
+//! Reloads, which apply all changes or none. Changes that need a restart are reverted and named.
 
 use std::collections::BTreeMap;
 
 use crate::logging::tracing;
 
-/// What was loaded again, and is not in use yet. Dropped, it changes nothing.
+/// A reload that is loaded but not applied yet. Dropping it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
 pub struct Prepared<'e, C>(Box<dyn FnOnce() -> C + 'e>);
 
 impl<'e, C> Prepared<'e, C> {
-    /// With what puts it to use, which can't fail, and returns what has changed.
+    /// Creates it from the function that applies it, which can't fail, and returns what has changed.
     pub fn new(exchange: impl FnOnce() -> C + 'e) -> Self {
         Self(Box::new(exchange))
     }
 
-    /// Exchanges it.
+    /// Applies it.
     pub fn exchange(self) -> C {
         (self.0)()
     }
 }
 
-/// A section of which some keys can't change while the process runs: [`lasting!`](crate::lasting) lists them.
+/// A section with keys that can't change while the process runs, listed by [`lasting!`](crate::lasting).
 pub trait Lasting: Clone {
-    /// Puts those keys of `wanted` back to what they are here, and returns the names of those that differed.
+    /// Resets those keys of `wanted` to their values here, and returns the names of those that differed.
     fn keep(&self, wanted: &mut Self) -> Vec<String>;
 }
 
@@ -41,7 +40,7 @@ macro_rules! lasting {
     };
 }
 
-/// Makes what is wanted what it is, and returns its name if it was something else.
+/// Resets `wanted` to the running value, and returns its name if it differed.
 pub fn put_back<'n, T: Clone + PartialEq>(
     name: &'n str,
     running: &T,
@@ -52,22 +51,22 @@ pub fn put_back<'n, T: Clone + PartialEq>(
     differs.then_some(name)
 }
 
-/// What waits for a restart, as an operator would write it: `[server.postgres] listen`.
+/// Changes that wait for a restart, as an operator would write them: `[server.postgres] listen`.
 #[derive(Debug, Default)]
 pub struct Waiting(pub Vec<String>);
 
 impl Waiting {
-    /// Keeps a key, or a section as a whole, of this name.
+    /// Reverts a key, or a whole section, of this name.
     pub fn keep<T: Clone + PartialEq>(&mut self, name: &str, running: &T, wanted: &mut T) {
         self.0.extend(put_back(name, running, wanted).map(str::to_owned));
     }
 
-    /// Keeps those keys of the section `[name]` that can't change.
+    /// Reverts the keys of the section `[name]` that can't change.
     pub fn keep_in<S: Lasting>(&mut self, name: &str, running: &S, wanted: &mut S) {
         self.0.extend(running.keep(wanted).iter().map(|key| format!("[{name}] {key}")));
     }
 
-    /// Keeps all sections `[role.NAME]`, of which none comes and none goes, and those keys of theirs that can't change.
+    /// Reverts all sections `[role.NAME]`: none can be added or removed, and some of their keys can't change.
     pub fn keep_all<S: Lasting>(
         &mut self,
         role: &str,
@@ -88,7 +87,7 @@ impl Waiting {
         }
     }
 
-    /// Warns of it in the log.
+    /// Logs a warning for each.
     pub fn warn(&self) {
         for key in &self.0 {
             tracing::warn!("{key} has changed in the configuration, and waits for a restart");

@@ -1,4 +1,4 @@
-//! What `check` prints: that a configuration can run, and what it would do, in a table for each section.
+//! The output of `check`: that a configuration can run, and what it would do, in a table for each section.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 pub use tessera_kit::report::print;
 
-/// What a section would do, as rows of a key and a value.
+/// What a section would do, in rows of a key and a value.
 #[derive(Debug, Clone)]
 pub struct Table {
     title: String,
@@ -14,7 +14,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without rows.
+    /// Creates a table without rows.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), rows: Vec::new() }
     }
@@ -38,19 +38,19 @@ impl Display for Table {
     }
 }
 
-/// The whole text about a file that can run.
+/// Returns the whole text about a file that can run.
 #[must_use]
 pub fn text(file: &Path, tables: &[Table]) -> String {
     let tables = tables.iter().map(Table::to_string);
     format!("{} can run.\n{}", file.display(), tables.collect::<String>())
 }
 
-/// A list with commas.
+/// Joins values with commas.
 pub fn joined(values: impl IntoIterator<Item = impl Display>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// A length of time with the largest unit that fits.
+/// Formats a duration in the largest unit that fits.
 #[must_use]
 pub fn in_words(time: Duration) -> String {
     let millis = time.as_millis();

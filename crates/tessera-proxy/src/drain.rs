@@ -1,4 +1,4 @@
-//! The end of connections: what is under way may end within a limit, and the rest is cut.
+//! Draining: connections may end within a limit, and the rest are cut.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-/// Waits until the tasks of all connections have ended, but no longer than `limit`, and then drops those that are
-/// left. Nothing more is to be accepted when it begins. Dropping the future cuts nobody.
+/// Waits until the tasks of all connections have ended, but no longer than `limit`, and then drops the rest. Stop
+/// accepting before. Dropping the future cuts no connection.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,19 +27,19 @@ pub async fn drain(connections: &mut JoinSet<()>, limit: Duration) -> Drained {
     while connections.try_join_next().is_some() {}
     let before = connections.len();
     let all = async { while connections.join_next().await.is_some() {} };
-    // What is left is counted below.
+    // The rest are counted below.
     let _ = timeout(limit, all).await;
     let cut = connections.len();
     connections.shutdown().await;
     Drained { ended: before - cut, cut }
 }
 
-/// What became of the connections that were there when nothing more was accepted.
+/// The fate of the connections that were open when draining began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
-    /// Those that ended by themselves.
+    /// Connections that ended by themselves.
     pub ended: usize,
-    /// Those that were cut.
+    /// Connections that were cut.
     pub cut: usize,
 }
 

@@ -1,4 +1,4 @@
-//! A whole process: log, confinement, supervisor, signals, reloads, admin, and its end.
+//! A whole process: log, confinement, supervisor, signals, reloads, admin, and shutdown.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -17,78 +17,77 @@ use crate::listen::{Inherited, ListenOptions, Listener};
 use crate::logging::{self, LogFormat, LogOptions};
 use crate::service::Supervisor;
 
-/// How a process runs.
+/// The settings of a process.
 #[derive(Debug, Clone)]
 pub struct ProcessOptions {
-    /// Where metrics, health and the product's own paths are served. `None` is nowhere.
+    /// Where to serve metrics, health and the product's own paths; `None`: nowhere.
     pub admin: Option<ListenAddress>,
-    /// How log lines look. `None`: text on a terminal, JSON elsewhere.
+    /// The format of log lines; `None`: text on a terminal, JSON elsewhere.
     pub log: Option<LogFormat>,
-    /// How long what is under way may take to end.
+    /// How long open work may take to end at shutdown.
     pub drain: Duration,
-    /// Threads that work. `None`: as many as there are processors.
+    /// Worker threads; `None`: one for each processor.
     pub threads: Option<NonZeroUsize>,
-    /// What it still needs of the machine.
+    /// What the process still needs from the machine.
     pub confinement: Confinement,
 }
 
-/// What a product starts with.
+/// What a product gets at its start.
 #[non_exhaustive]
 pub struct Beginning<'a> {
-    /// Sockets that a supervisor handed over.
+    /// Sockets that a supervisor passed.
     pub inherited: &'a mut Inherited,
-    /// Where it registers its own.
+    /// Where it registers its metrics.
     pub metrics: &'a Metrics,
     /// Where it adds its conditions.
     pub health: &'a Health,
 }
 
 impl<'a> Beginning<'a> {
-    /// For a product that runs within a process of another kind, such as a demonstration.
+    /// Creates it for a product inside another kind of process, such as a demonstration.
     pub fn new(inherited: &'a mut Inherited, metrics: &'a Metrics, health: &'a Health) -> Self {
         Self { inherited, metrics, health }
     }
 }
 
-/// A product that takes connections.
+/// A product that accepts connections.
 pub trait Running: Send + Sync + 'static {
-    /// What has to hold before the process is ready, as operators read it: `tunnels`.
+    /// The condition of readiness, as operators read it: `tunnels`.
     const CONDITION: &'static str;
 
-    /// Tells in the log where it listens.
+    /// Logs where it listens.
     fn tell(&self);
 
-    /// A line for the supervisor: `3 tunnels`.
+    /// Returns a status line for the supervisor: `3 tunnels`.
     fn status(&self) -> String;
 
-    /// What operators are answered beside metrics and health.
+    /// Returns the product's admin paths, in addition to metrics and health.
     fn routes(self: &Arc<Self>) -> Routes {
         Routes::new()
     }
 
-    /// Reads its configuration and all files again, all or none, and tells in the log what has changed. It blocks.
+    /// Reloads its configuration and all files, all or none, and logs what has changed. Blocks.
     ///
     /// # Errors
-    /// If something is wrong: everything goes on as it was.
+    /// If anything is wrong: everything stays as it was.
     fn reload(&self) -> Result<(), ProgramError>;
 
-    /// Takes no more connections, lets those that there are end, cuts the rest after the time for it, and closes what
-    /// survives the process.
+    /// Stops accepting, drains open connections, cuts the rest after the drain time, and closes persistent state.
     fn end(&self) -> impl Future<Output = Result<(), ProgramError>> + Send;
 }
 
-/// Runs a product until the process is asked to end by Ctrl-C or SIGTERM. On SIGHUP it reloads. Called once in a
-/// process, before it has other threads.
+/// Runs a product until Ctrl-C or SIGTERM; SIGHUP reloads it. Call it once in a process, before any other thread
+/// starts.
 ///
 /// # Errors
-/// If it can't start, or could not end as it should.
+/// If it can't start, or fails to shut down in order.
 pub fn run<R: Running>(
     options: ProcessOptions,
     start: impl AsyncFnOnce(Beginning<'_>) -> Result<R, ProgramError>,
 ) -> Result<(), ProgramError> {
-    // Before there are threads: it changes the environment.
+    // Before any thread starts: it changes the environment.
     let mut inherited = Inherited::from_env()?;
-    // Threads that come later are as confined as this one.
+    // Threads started later inherit the confinement.
     let enforced = options.confinement.enforce()?;
     let log = logging::init(LogOptions::new(options.log.unwrap_or_else(LogFormat::of_stderr)))?;
     match enforced.files {
@@ -98,7 +97,7 @@ pub fn run<R: Running>(
     let supervisor = Supervisor::from_env();
     let supervisor = supervisor.map_err(|error| ProgramError::failed("NOTIFY_SOCKET", error))?;
     let ended = runtime::run_on(options.threads, async {
-        // Before a state is opened: whoever is ended by a signal then would take its keys along.
+        // Before any state is opened: a signal that kills the process would lose the state's keys.
         let asked = signals::asked_to_end()?;
         let hangups = Hangups::new()?;
         open_files::raise();
@@ -108,7 +107,7 @@ pub fn run<R: Running>(
         metrics.register_collector(health.clone());
         let ready = health.condition(R::CONDITION);
 
-        // Nothing is to be undone where this fails.
+        // A failure up to here leaves nothing to undo.
         let admin = bind_admin(options.admin.as_ref(), &mut inherited)?;
         let beginning = Beginning { inherited: &mut inherited, metrics: &metrics, health: &health };
         let product = Arc::new(start(beginning).await?);
@@ -123,7 +122,7 @@ pub fn run<R: Running>(
     ended
 }
 
-/// Serves until somebody asks for the end.
+/// Serves until shutdown is requested.
 async fn serve<R: Running>(
     product: Arc<R>,
     options: &ProcessOptions,
@@ -151,7 +150,7 @@ async fn serve<R: Running>(
     let drain = options.drain;
     tracing::info!(drain = ?drain, "asked to end: connections may end, the rest is cut");
     supervisor.stopping("connections may end", drain);
-    // Whoever watches sees the end, not a process that is gone.
+    // Keep admin and supervisor served, so that monitors see the shutdown and not a dead process.
     let ended = tokio::select! {
         ended = product.end() => ended,
         never = admin.serve() => match never {},
@@ -164,7 +163,7 @@ async fn serve<R: Running>(
     ended
 }
 
-/// Reads everything again whenever somebody asks.
+/// Reloads at each SIGHUP.
 async fn reload_on<R: Running>(
     mut hangups: Hangups,
     product: &Arc<R>,
@@ -188,7 +187,7 @@ async fn reload_on<R: Running>(
     }
 }
 
-/// What operators are answered.
+/// What the admin port serves.
 struct Admin {
     listener: Option<Listener>,
     metrics: Metrics,
@@ -197,10 +196,10 @@ struct Admin {
 }
 
 impl Admin {
-    /// For ever, also where nobody may ask.
+    /// Serves forever, even without a listener.
     async fn serve(&self) -> Infallible {
         let Some(listener) = &self.listener else { return std::future::pending().await };
-        // How long to wait where there is no file or no memory for a connection, it knows.
+        // Only for its pauses when files or memory run out.
         let gate = Gate::new(Limits::default());
         let accept = async || gate.accept(|| listener.accept()).await.0;
         let (metrics, health) = (self.metrics.clone(), self.health.clone());

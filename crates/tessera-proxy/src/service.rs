@@ -1,4 +1,4 @@
-//! What the supervisor of a service is told, by the protocol of `sd_notify(3)`.
+//! Notifications to the supervisor of a service, by the protocol of `sd_notify(3)`.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -10,8 +10,8 @@ use std::{env, io, thread};
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 
-/// Tells the supervisor that started this process how it is. Where none asked (`NOTIFY_SOCKET`), nothing is told. A
-/// supervisor that doesn't listen delays nobody: a thread waits for it, and keeps the newest of what it should hear.
+/// Notifies the supervisor that started this process of its state, if it asked for that (`NOTIFY_SOCKET`). A supervisor
+/// that doesn't read never blocks the process: a thread waits for it, and keeps the latest messages.
 ///
 /// ```
 /// use tessera_proxy::service::Supervisor;
@@ -35,21 +35,21 @@ pub struct Supervisor {
 #[derive(Debug)]
 struct Teller {
     shared: Arc<Shared>,
-    /// Nothing comes; its sender is gone when all was told.
+    /// Receives nothing; disconnected when every message was sent.
     told: Receiver<()>,
 }
 
 /// How long the last message may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a process may take to close its state, after its connections have ended.
+/// How long a process may take to close its state after its connections have ended.
 const LAST_STEPS: Duration = Duration::from_secs(15);
 
 impl Supervisor {
-    /// The supervisor of this process, or nobody.
+    /// Connects to the supervisor of this process, if there is one.
     ///
     /// # Errors
-    /// If there can be no thread.
+    /// If no thread can be started.
     pub fn from_env() -> io::Result<Self> {
         if env::var_os("NOTIFY_SOCKET").is_none() {
             return Ok(Self { teller: None, watchdog: None });
@@ -65,38 +65,38 @@ impl Supervisor {
         Ok(Self { teller: Some(Teller { shared, told }), watchdog })
     }
 
-    /// It serves, for the first time or after a reload.
+    /// Reports that it serves, for the first time or after a reload.
     pub fn ready(&self, status: &str) {
         self.step(&[NotifyState::Ready, NotifyState::Status(&line(status))]);
     }
 
-    /// It loads its configuration again; [`ready`](Self::ready) says that this is over, whatever came of it.
+    /// Reports that it reloads its configuration; [`ready`](Self::ready) reports the end of that, whatever the result.
     pub fn reloading(&self) {
-        // Since systemd 253 the time has to come with it, in the same message: sd_notify(3), "MONOTONIC_USEC=".
+        // Since systemd 253 the time must be in the same message: sd_notify(3), "MONOTONIC_USEC=".
         match NotifyState::monotonic_usec_now() {
             Ok(now) => self.step(&[NotifyState::Reloading, now]),
             Err(_) => self.step(&[NotifyState::Reloading]),
         }
     }
 
-    /// It ends, after at most so long and what comes then. A supervisor whose own limit is shorter (`TimeoutStopSec=`)
-    /// waits for that: killed before, the process could not keep what survives it.
+    /// Reports that it shuts down, which takes at most `within` plus the time to close its state. Extends a shorter
+    /// limit of the supervisor (`TimeoutStopSec=`): if killed before, the process would lose its persistent state.
     pub fn stopping(&self, status: &str, within: Duration) {
         let within = within.saturating_add(LAST_STEPS).as_micros().min(u64::MAX.into());
-        // sd_notify(3); the crate's own variant ends at 71 minutes.
+        // sd_notify(3); the crate's own variant is limited to 71 minutes.
         let extended = format!("EXTEND_TIMEOUT_USEC={within}");
         let extended = NotifyState::Custom(&extended);
         self.step(&[NotifyState::Stopping, NotifyState::Status(&line(status)), extended]);
     }
 
-    /// How it is: a line that `systemctl status` shows.
+    /// Sets the status line that `systemctl status` shows.
     pub fn status(&self, status: &str) {
         let status = message(&[NotifyState::Status(&line(status))]);
         self.change(|pending| pending.status = Some(status));
     }
 
-    /// Says for ever that the process is alive, twice as often as the supervisor asks (`WatchdogSec=`). It says so
-    /// where it is polled: a runtime that is stuck stays silent.
+    /// Reports forever that the process is alive, twice as often as the supervisor asks (`WatchdogSec=`). It depends on
+    /// being polled: a runtime that is stuck stays silent.
     pub async fn keep_alive(&self) -> Infallible {
         let Some(watchdog) = self.watchdog else { return std::future::pending().await };
         let mut ticks = interval((watchdog / 2).max(Duration::from_millis(1)));
@@ -107,23 +107,23 @@ impl Supervisor {
         }
     }
 
-    /// The last that a process does: waits a second for what was told.
+    /// Waits a second for messages to be sent; the last act of a process.
     pub fn finish(self) {
         self.change(|pending| pending.ends = true);
         if let Some(teller) = self.teller {
-            // Either all was told, or the supervisor doesn't listen.
+            // Either all was sent, or the supervisor doesn't read.
             let _ = teller.told.recv_timeout(PATIENCE);
         }
     }
 
-    /// A step of its life, in the order of these.
+    /// Queues a state change; these keep their order.
     fn step(&self, states: &[NotifyState<'_>]) {
         self.change(|pending| {
             if pending.steps.len() == MOST_STEPS {
                 pending.steps.pop_front();
             }
             pending.steps.push_back(message(states));
-            // What was said before has no place after it.
+            // An earlier status is outdated now.
             pending.status = None;
         });
     }
@@ -142,7 +142,7 @@ struct Shared {
     changed: Condvar,
 }
 
-/// What the supervisor should hear.
+/// Messages not sent yet.
 #[derive(Debug, Default)]
 struct Pending {
     steps: VecDeque<String>,
@@ -151,7 +151,7 @@ struct Pending {
     ends: bool,
 }
 
-/// As many steps wait: several reloads.
+/// The most queued state changes: enough for several reloads.
 const MOST_STEPS: usize = 16;
 
 impl Shared {
@@ -191,7 +191,7 @@ fn message(states: &[NotifyState<'_>]) -> String {
     lines.join("\n")
 }
 
-/// A status is one line: the next one would be another message.
+/// A status must be one line: another would be a message of its own.
 fn line(status: &str) -> String {
     status.replace(|c: char| c.is_control(), " ")
 }

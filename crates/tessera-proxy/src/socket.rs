@@ -1,4 +1,4 @@
-//! A socket of either kind.
+//! A TCP or Unix socket.
 
 use std::fmt;
 use std::io;
@@ -12,28 +12,28 @@ use tessera_tokio::fast_open::FastOpenStream;
 use tessera_tokio::{Origin, ResetOnClose};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A connection, whatever it goes through.
+/// A connection over TCP or a Unix socket.
 #[derive(Debug)]
 pub enum Socket {
     /// TCP.
     Tcp(TcpStream),
-    /// TCP whose first bytes may travel in the SYN (RFC 7413): whoever has it writes first.
+    /// TCP whose first bytes may travel in the SYN (RFC 7413): its owner must write first.
     FastOpen(Box<FastOpenStream>),
     /// A Unix socket.
     Unix(UnixStream),
 }
 
-/// Who is at the other end.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Peer {
-    /// An address of TCP. IPv4 addresses are such, also where the listener is IPv6's.
+    /// A TCP address. IPv4-mapped addresses, as an IPv6 listener reports them, are converted to IPv4.
     Tcp(SocketAddr),
     /// A program of this machine.
     Local,
 }
 
 impl Socket {
-    /// Who is at the other end.
+    /// Returns the other end.
     pub fn peer(&self) -> io::Result<Peer> {
         match self {
             Self::Tcp(socket) => socket.peer_addr().map(Peer::from),
@@ -42,7 +42,7 @@ impl Socket {
         }
     }
 
-    /// This end's address; `None` for Unix sockets.
+    /// Returns this end's address; `None` for Unix sockets.
     pub fn local_addr(&self) -> io::Result<Option<SocketAddr>> {
         match self {
             Self::Tcp(socket) => socket.local_addr().map(Some),
@@ -52,7 +52,7 @@ impl Socket {
     }
 }
 
-/// TCP connections are reset: SO_LINGER with 0 seconds. Unix sockets end as usual.
+/// Resets TCP connections: SO_LINGER with 0 seconds. Unix sockets close as usual.
 impl ResetOnClose for Socket {
     fn reset_on_close(&self) {
         match self {
@@ -87,15 +87,15 @@ impl fmt::Display for Peer {
     }
 }
 
-/// What every TCP connection gets. Without any of it the connection is as good, and only slower to answer or to
-/// be found dead.
+/// Sets the options of every TCP connection. None is essential: without them answers, and noticing a dead peer, only
+/// take longer.
 pub(crate) fn prepare(socket: SockRef<'_>) {
     let _ = socket.set_tcp_nodelay(true);
     let keep_alive = TcpKeepalive::new().with_time(SILENCE).with_interval(BETWEEN_PROBES);
     let _ = socket.set_tcp_keepalive(&keep_alive);
 }
 
-/// A stream that is one of several kinds.
+/// Defines a stream that is one of several kinds.
 macro_rules! either_stream {
     ($either:ident: $($kind:ident),+) => {
         impl tokio::io::AsyncRead for $either {
@@ -146,7 +146,7 @@ pub(crate) use either_stream;
 
 either_stream!(Socket: Tcp, FastOpen, Unix);
 
-/// How long a peer may be silent before the kernel asks whether it is still there, and how often it asks then.
-/// Nine questions without an answer end the connection: ten minutes after a peer's machine or a NAT forgot it.
+/// How long a peer may be silent before the kernel probes it, and the interval of probes. Nine unanswered probes end
+/// the connection: ten minutes after a peer's machine or a NAT forgot it.
 const SILENCE: Duration = Duration::from_secs(240);
 const BETWEEN_PROBES: Duration = Duration::from_secs(40);

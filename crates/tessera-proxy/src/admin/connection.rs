@@ -1,4 +1,4 @@
-//! A connection to an operator's program.
+//! A connection of an operator's program.
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::places::Waiting;
 use super::request::{LONGEST, Refusal, Request, parse};
 use super::response::{Response, answer, refuse};
 
-/// How long a connection may wait for its next request. Monitors ask every minute, or more often.
+/// How long a connection may wait for its next request. Monitors poll every minute, or more often.
 const IDLE: Duration = Duration::from_secs(120);
 /// How long a request may take from its first byte.
 const HEAD: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How long a peer may take to notice the end.
 const END: Duration = Duration::from_secs(1);
 
-/// Answers requests, one after the other, until there are no more.
+/// Answers requests, one after the other, to the end of the connection.
 pub(super) async fn serve(
     mut io: impl AsyncRead + AsyncWrite + Unpin,
     served: &Served,
@@ -46,7 +46,7 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// The next request; none where the peer ended, or says nothing for too long. What follows it stays in the buffer.
+/// Reads the next request; none if the peer closed or is idle for too long. Bytes after it stay in the buffer.
 async fn next(
     io: &mut (impl AsyncRead + Unpin),
     buffer: &mut Vec<u8>,
@@ -63,7 +63,7 @@ async fn next(
         }
         let was_empty = buffer.is_empty();
         if was_empty {
-            // While nothing comes, nothing is kept.
+            // Hold no buffer while idle.
             *buffer = Vec::new();
         }
         // A head that fills the buffer is refused above.
@@ -84,8 +84,8 @@ async fn next(
     }
 }
 
-/// Ends a connection so that the peer reads the last answer: a socket that is closed with unread bytes in it is reset,
-/// and the answer may be lost on the way (RFC 9112 §9.6).
+/// Closes a connection so that the peer can read the last answer: closing a socket with unread bytes resets it, which
+/// may lose the answer (RFC 9112 §9.6).
 async fn end(
     io: &mut (impl AsyncRead + AsyncWrite + Unpin),
     mut buffer: Vec<u8>,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::admin::places::Places;
 
-    /// A peer of a connection of its own, whose pipe has so much room.
+    /// A peer with its own connection, over a pipe of this size.
     async fn connect(room: usize) -> (DuplexStream, Places) {
         let (peer, io) = duplex(room);
         let mut places = Places::new(1);
@@ -148,7 +148,7 @@ mod tests {
         };
         let (_, (answer, elapsed)) = tokio::join!(dripping, answer);
         assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{answer}");
-        // A second until the first byte, and HEAD from there on.
+        // A second until the first byte, then HEAD.
         assert!((Duration::from_secs(6)..Duration::from_secs(8)).contains(&elapsed), "{elapsed:?}");
     }
 
@@ -167,7 +167,7 @@ mod tests {
         peer.write_all(b"rics HTTP/1.0\r\n").await.unwrap();
         peer.write_all(b"\r\n").await.unwrap();
         sleep(ANSWER + Duration::from_secs(1)).await;
-        // What fits into the pipe, and the end.
+        // What fits into the pipe, then the end.
         assert_eq!(rest(&mut peer).await, "HTTP/1.1 200 OK\r");
     }
 
@@ -183,7 +183,7 @@ mod tests {
             places.give(serve).await;
             peers.push(peer);
         }
-        // The first asks, and waits again after the others.
+        // The first sends a request, and then is idle after the others.
         let mut byte = [0; 17];
         peers[0].write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
         peers[0].read_exact(&mut byte).await.unwrap();

@@ -1,4 +1,4 @@
-//! Whether a process is ready for work.
+//! Readiness of a process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Named conditions: a process is ready while all of them hold. A clone is the same ones.
+/// Named conditions: a process is ready while all of them hold. Clones share the same conditions.
 ///
 /// ```
 /// use tessera_proxy::admin::Health;
@@ -29,7 +29,7 @@ pub struct Health(Arc<Mutex<Conditions>>);
 
 #[derive(Debug, Default)]
 struct Conditions {
-    /// Why each does not hold.
+    /// For each condition, the reason if it doesn't hold.
     reasons: BTreeMap<Id, Option<String>>,
     next: u64,
 }
@@ -37,7 +37,7 @@ struct Conditions {
 /// Two conditions may have the same name.
 type Id = (String, u64);
 
-/// One of the conditions of a [`Health`]. It goes with this.
+/// A condition of a [`Health`]. Dropping it removes the condition.
 #[derive(Debug)]
 pub struct Condition {
     health: Health,
@@ -45,13 +45,13 @@ pub struct Condition {
 }
 
 impl Health {
-    /// Without a condition: ready.
+    /// Creates it without conditions: ready.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a condition that does not hold yet.
+    /// Adds a condition that doesn't hold yet.
     #[must_use = "a condition goes with its value"]
     pub fn condition(&self, name: impl Into<String>) -> Condition {
         let mut conditions = self.lock();
@@ -62,13 +62,13 @@ impl Health {
         Condition { health: self.clone(), id }
     }
 
-    /// All conditions hold.
+    /// Whether all conditions hold.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.lock().reasons.values().all(Option::is_none)
     }
 
-    /// The conditions that do not hold, each with the reason.
+    /// Returns the conditions that don't hold, each with its reason.
     #[must_use]
     pub fn reasons(&self) -> Vec<String> {
         let conditions = self.lock();
@@ -84,12 +84,12 @@ impl Health {
 }
 
 impl Condition {
-    /// It holds from now on.
+    /// Marks it as holding.
     pub fn holds(&self) {
         self.set(None);
     }
 
-    /// It does not hold, for this reason: a line that operators read.
+    /// Marks it as not holding, with a reason for operators: one line.
     pub fn fails(&self, reason: impl fmt::Display) {
         self.set(Some(reason.to_string()));
     }

@@ -1,4 +1,4 @@
-//! Metrics with labels whose values are known before.
+//! Metrics with labels of known values.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -9,22 +9,22 @@ use super::Metrics;
 
 /// The labels of a series.
 pub type Labels = Vec<(&'static str, String)>;
-/// Counters by their labels.
+/// Counters, by labels.
 pub type Counters = Family<Labels, Counter>;
 
-/// Gauges by their labels.
+/// Gauges, by labels.
 pub type Gauges = Family<Labels, Gauge>;
 
-/// Registers families whose names begin with a prefix, which has its `_`: each once in a process.
+/// Registers families under a common prefix, including its `_`: each once in a process.
 pub struct Families<'m>(pub &'m Metrics, pub &'static str);
 
 impl Families<'_> {
-    /// Counters.
+    /// Registers counters.
     pub fn counters(&self, name: &str, help: &str) -> Counters {
         self.register(name, help, Counters::default())
     }
 
-    /// Gauges.
+    /// Registers gauges.
     pub fn gauges(&self, name: &str, help: &str) -> Gauges {
         self.register(name, help, Gauges::default())
     }
@@ -34,14 +34,14 @@ impl Families<'_> {
         family
     }
 
-    /// A family with its unit, which becomes the end of its name.
+    /// Registers a family with its unit, which becomes its suffix.
     pub fn of_unit<F: Metric + Clone>(&self, name: &str, help: &str, unit: Unit, family: F) -> F {
         self.0.register_with_unit(&format!("{}{name}", self.1), help, unit, family.clone());
         family
     }
 }
 
-/// A label with a closed set of values: peers can't make series. [`label!`](crate::label) makes one.
+/// A label with a closed set of values, so that peers can't create series. [`label!`](crate::label) defines one.
 pub trait Label: Copy + 'static {
     /// The label's name.
     const KEY: &'static str;
@@ -51,11 +51,11 @@ pub trait Label: Copy + 'static {
     /// The value as it is exposed.
     fn name(self) -> &'static str;
 
-    /// Its place in [`ALL`](Self::ALL).
+    /// Its index in [`ALL`](Self::ALL).
     fn index(self) -> usize;
 }
 
-/// An enumeration that is a [`Label`](crate::admin::Label), each value with its name.
+/// Defines an enumeration that is a [`Label`](crate::admin::Label), each value with its name.
 ///
 /// ```
 /// use tessera_proxy::admin::Label;
@@ -101,7 +101,8 @@ pub struct Labelled<L> {
 }
 
 impl<L: Label> Labelled<L> {
-    /// All series of it, from now on, with 0: what is not there can't be told from what never happened.
+    /// Creates all its series, starting at 0: a missing series could not be distinguished from an event that never
+    /// happened.
     #[must_use]
     pub fn new(family: &Counters, labels: &Labels) -> Self {
         let counter = |value: &L| {
@@ -117,18 +118,18 @@ impl<L: Label> Labelled<L> {
         self.counters[value.index()].inc();
     }
 
-    /// What was counted until now.
+    /// Returns the count of a value.
     #[must_use]
     pub fn get(&self, value: L) -> u64 {
         self.counters[value.index()].get()
     }
 }
 
-/// Counts one in a gauge until it is dropped.
+/// Counts one in a gauge until dropped.
 pub struct Held(Gauge);
 
 impl Held {
-    /// One more.
+    /// Adds one.
     #[must_use]
     pub fn new(gauge: &Gauge) -> Self {
         gauge.inc();

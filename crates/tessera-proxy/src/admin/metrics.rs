@@ -9,11 +9,11 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 
 use super::process::Process;
 
-/// All metrics of a process, its own (`process_…`) among them. A clone is the same ones.
+/// All metrics of a process, including its own (`process_…`). Clones share the same metrics.
 ///
-/// Names follow OpenMetrics: a counter's `_total` and a unit's `_seconds` are added, a help gets its full stop.
-/// Whoever takes a label's value from a peer makes the metrics grow with its peers: labels are for what the
-/// configuration names.
+/// Names follow OpenMetrics: a counter gets `_total`, a unit its suffix such as `_seconds`, a help text its full stop.
+/// Use labels only for what the configuration names: a label value taken from a peer makes the metrics grow with every
+/// peer.
 ///
 /// ```
 /// use tessera_proxy::admin::Metrics;
@@ -29,7 +29,7 @@ use super::process::Process;
 pub struct Metrics(Arc<Mutex<Registry>>);
 
 impl Metrics {
-    /// With those of the process, which begins now.
+    /// Creates the metrics of the process, which begins now.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::default();
@@ -42,21 +42,21 @@ impl Metrics {
         self.with(|registry| registry.register(name, help, metric));
     }
 
-    /// Adds a metric with its unit, which becomes the end of its name.
+    /// Adds a metric with its unit, which becomes its suffix.
     pub fn register_with_unit(&self, name: &str, help: &str, unit: Unit, metric: impl Metric) {
         self.with(|registry| registry.register_with_unit(name, help, unit, metric));
     }
 
-    /// Adds metrics that are looked up whenever someone asks for them.
+    /// Adds metrics that are collected at each request.
     pub fn register_collector(&self, collector: impl Collector) {
         self.with(|registry| registry.register_collector(Box::new(collector)));
     }
 
-    /// All of them in OpenMetrics' text format, version 1.0.0.
+    /// Returns all of them in OpenMetrics' text format, version 1.0.0.
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
-        // A String takes everything, and collectors leave out what they can't find.
+        // A String accepts everything, and collectors omit what they can't read.
         let encoded = self.with(|registry| encode(&mut text, registry));
         encoded.map(|()| text).unwrap_or_else(|_| "# EOF\n".to_owned())
     }

@@ -1,4 +1,4 @@
-//! What a process tells its operator, over HTTP: metrics, and whether it is well.
+//! Metrics and health for the operator, over HTTP.
 
 mod connection;
 mod health;
@@ -26,16 +26,16 @@ pub use self::routes::{Answer, Routes};
 
 use self::places::{Places, Waiting};
 
-/// As many connections are there at a time.
+/// The most connections at a time.
 const CONNECTIONS: usize = 64;
 
 /// Answers GET and HEAD for `/metrics` (OpenMetrics), `/healthz` (200 while the process answers) and `/readyz` (200, or
-/// 503 with the reasons), on connections that `accept` gives, for as long as it is polled. Whoever may connect may read
-/// them: the listener is for operators alone.
+/// 503 with the reasons), on the connections that `accept` returns, while it is polled. There is no authentication: use
+/// a listener that only operators can reach.
 ///
-/// There are at most 64 connections. One more takes the place of the one that has waited longest for a request, so
-/// those who say nothing keep nobody out. A request has at most 8 KiB, and 5 seconds from its first byte; an answer
-/// has 10 seconds.
+/// There are at most 64 connections. A new one replaces the connection that has waited longest for a request, so idle
+/// clients can't keep others out. A request is limited to 8 KiB, and to 5 seconds from its first byte; an answer to 10
+/// seconds.
 ///
 /// ```no_run
 /// use tessera_proxy::admin::{self, Health, Metrics};
@@ -63,7 +63,7 @@ where
     serve_with(accept, metrics, health, Routes::new()).await
 }
 
-/// The same, with what a product answers beside: whoever may connect may also ask for what a POST does.
+/// The same, with a product's own paths: every client that can connect can also request what a POST does.
 pub async fn serve_with<F: Future>(
     accept: impl Fn() -> F,
     metrics: Metrics,
@@ -79,16 +79,16 @@ where
         let io = accept().await;
         let served = served.clone();
         let serve = |waiting: Arc<Waiting>| async move {
-            // Whoever fails to ask or to listen has harmed nobody else.
+            // An error of one client concerns no other.
             let _ = connection::serve(io, &served, &waiting).await;
         };
         places.give(serve).await;
-        // A connection may ask before the next one could take its place.
+        // Let it read a request before the next connection can replace it.
         yield_now().await;
     }
 }
 
-/// What all connections answer from.
+/// The state behind all answers.
 #[derive(Default)]
 struct Served {
     metrics: Metrics,

@@ -1,11 +1,11 @@
-//! Who may be connected: no more than a few, and never only those who say nothing.
+//! Limits connections so that idle ones can't keep others out.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::task::{AbortHandle, JoinSet};
 
-/// The connections that there are. The one that has waited longest for its request gives way to a new one.
+/// The open connections. A new one replaces the one that has waited longest for its request.
 pub(super) struct Places {
     most: usize,
     taken: Vec<(AbortHandle, Arc<Waiting>)>,
@@ -13,14 +13,14 @@ pub(super) struct Places {
     turns: Arc<AtomicU64>,
 }
 
-/// Since when a connection waits for a request of its peer.
+/// Since when a connection waits for its peer's request.
 pub(super) struct Waiting {
-    /// A number that only grows.
+    /// An ever-increasing number.
     since: AtomicU64,
     turns: Arc<AtomicU64>,
 }
 
-/// It has a request, and answers it.
+/// It is answering a request.
 const NOT_WAITING: u64 = u64::MAX;
 
 impl Places {
@@ -29,7 +29,7 @@ impl Places {
         Self { most, taken, tasks, turns: Arc::default() }
     }
 
-    /// Gives a connection a place, and a task. Dropping the future loses none but this one.
+    /// Gives a connection a place and a task. Dropping the future loses only this connection.
     pub(super) async fn give<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         serve: impl FnOnce(Arc<Waiting>) -> F,
@@ -38,14 +38,14 @@ impl Places {
         self.taken.retain(|(task, _)| !task.is_finished());
         while self.taken.len() >= self.most {
             let waiting_longest = self.taken.iter().enumerate().min_by_key(|(_, (_, waiting))| {
-                // All answer: then the first of them, which has been here longest.
+                // All are answering: then the oldest.
                 waiting.since.load(Ordering::Relaxed)
             });
             let Some((place, _)) = waiting_longest else { break };
             let (task, _) = self.taken.remove(place);
             task.abort();
         }
-        // Those who gave way are gone at once.
+        // The replaced ones end at once.
         while self.tasks.len() >= self.most && self.tasks.join_next().await.is_some() {}
         let waiting = Arc::new(Waiting { since: AtomicU64::new(0), turns: self.turns.clone() });
         waiting.begins();

@@ -1,4 +1,4 @@
-//! The metrics that every process has, by the names that Prometheus' client libraries gave them.
+//! The metrics of every process, named as in Prometheus' client libraries.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Unit;
 
-/// What Linux knows of this process. Its files are opened once: a confined process could not open them later.
+/// Linux's data about this process. Its files are opened once: a confined process could not open them later.
 #[derive(Debug)]
 pub(super) struct Process {
     started: SystemTime,
@@ -27,7 +27,7 @@ impl Process {
         Self { started: SystemTime::now(), stat, status, limits }
     }
 
-    /// Seconds of processor time, in user and kernel mode.
+    /// Returns the processor time, user and system, in seconds.
     fn processor_seconds(&self) -> Option<f64> {
         let stat = text(self.stat.as_ref()?)?;
         // proc_pid_stat(5): the name, in parentheses, may contain anything. utime and stime are the fields 14 and 15.
@@ -37,7 +37,7 @@ impl Process {
         Some((ticks()? + ticks()?) / 100.0)
     }
 
-    /// A line of `status`, in bytes or pieces.
+    /// Returns a value of `status`, in bytes or as a count.
     fn status(&self, name: &str) -> Option<u64> {
         let status = text(self.status.as_ref()?)?;
         let value = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -53,16 +53,16 @@ impl Process {
     }
 }
 
-/// The number of open files is the size of the directory since Linux 6.2; before, they have to be listed.
+/// Since Linux 6.2 the size of the directory is the number of open files; before, they must be listed.
 fn open_files() -> Option<u64> {
     match fs::metadata("/proc/self/fd").ok()?.len() {
-        // The listing is one of them.
+        // One of them is the listing itself.
         0 => Some((fs::read_dir("/proc/self/fd").ok()?.count() as u64).saturating_sub(1)),
         count => Some(count),
     }
 }
 
-/// A file of /proc is made anew when it is read from its beginning.
+/// Reads a file of /proc from its beginning, which regenerates it.
 fn text(file: &File) -> Option<String> {
     let mut buffer = vec![0; 8 * 1024];
     let count = file.read_at(&mut buffer, 0).ok()?;

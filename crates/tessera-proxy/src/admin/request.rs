@@ -1,42 +1,42 @@
-//! The head of an HTTP/1 request, as RFC 9112 has it.
+//! The head of an HTTP/1 request (RFC 9112).
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
-/// What an operator's program asks.
+/// A request of an operator's program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
     /// Without its query.
     pub(super) path: String,
-    /// HEAD: the answer's body stays away.
+    /// HEAD: the answer has no body.
     pub(super) is_head: bool,
-    /// POST: something is to be done.
+    /// POST: an action.
     pub(super) is_post: bool,
-    /// The connection stays for more.
+    /// The connection stays open.
     pub(super) keeps: bool,
 }
 
-/// Why a request gets no answer of its own. The connection ends with it: where the next request would begin isn't known.
+/// Why a request is refused. That ends the connection: it is unknown where the next request would begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Not HTTP/1, or not as it must be.
+    /// Not HTTP/1, or malformed.
     Malformed,
     /// Longer than [`LONGEST`], or with more than [`MOST_FIELDS`] fields.
     TooLarge,
-    /// Not there in time.
+    /// Incomplete in time.
     TooSlow,
-    /// Neither GET nor HEAD, nor POST where something can be done.
+    /// Neither GET nor HEAD, nor POST on a path with an action.
     Method,
-    /// A web page asks for something to be done.
+    /// A web page requested an action.
     WebPage,
 }
 
-/// As long may a head be, in bytes.
+/// The longest head, in bytes.
 pub(super) const LONGEST: usize = 8 * 1024;
 
-/// As many fields may it have.
+/// The most fields of a head.
 const MOST_FIELDS: usize = 64;
 
-/// The request that these bytes begin with, and its length; none where some of it is missing.
+/// Parses the request at the start of these bytes, and returns it with its length; none if it is incomplete.
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
     let mut fields = [EMPTY_HEADER; MOST_FIELDS];
     let mut head = httparse::Request::new(&mut fields);
@@ -53,7 +53,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
         return Err(Refusal::Method);
     }
     if is_post && values(head.headers, "origin").next().is_some() {
-        // Browsers send it with every POST (Fetch §3.2), and let pages post anywhere.
+        // Browsers send `Origin` with every POST (Fetch §3.2), and let pages post anywhere.
         return Err(Refusal::WebPage);
     }
     if is_newest && values(head.headers, "host").count() != 1 {
@@ -63,7 +63,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Refusal> {
     let has_body = values(head.headers, "transfer-encoding").next().is_some()
         || values(head.headers, "content-length").any(|length| length != b"0");
     if has_body {
-        // That of a GET means nothing (RFC 9110 §9.3.1), no POST here has one, and it would have to be read.
+        // Refuse bodies, which would have to be read: in a GET they mean nothing (RFC 9110 §9.3.1), and no POST here
+        // has one.
         return Err(Refusal::Malformed);
     }
     let options = values(head.headers, "connection").flat_map(|value| value.split(|&b| b == b','));
@@ -83,7 +84,8 @@ fn values<'a>(fields: &'a [Header<'a>], name: &'a str) -> impl Iterator<Item = &
     named.map(|field| field.value.trim_ascii())
 }
 
-/// The path of a target: of `/metrics?name[]=up`, or of the absolute form that servers must take too (RFC 9112 §3.2.2).
+/// Returns the path of a target: `/metrics?name[]=up`, or the absolute form that servers must accept too (RFC 9112
+/// §3.2.2).
 fn path(target: &str) -> String {
     let after_scheme =
         ["http://", "https://"].into_iter().find_map(|scheme| target.strip_prefix(scheme));

@@ -1,17 +1,17 @@
-//! What is answered.
+//! Answers of the admin port.
 
 use super::Served;
 use super::request::{Refusal, Request};
 use super::routes::{Answer, Found};
 
-/// An answer, as it is written.
+/// An answer, ready to write.
 pub(super) struct Response {
     pub(super) bytes: Vec<u8>,
-    /// The connection stays for more.
+    /// The connection stays open.
     pub(super) keeps: bool,
 }
 
-/// OpenMetrics 1.0.0, "Content Negotiation". Whoever doesn't know it reads it as Prometheus' older format.
+/// OpenMetrics 1.0.0, "Content Negotiation". Clients that don't know it can read it as Prometheus' older format.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 pub(super) fn answer(request: &Request, served: &Served) -> Response {
@@ -19,7 +19,7 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
     let own = |answer| if request.is_post { None } else { Some(answer) };
     let answer = match request.path.as_str() {
         "/metrics" => own(Answer { status: "200 OK", kind: OPEN_METRICS, body: metrics.text() }),
-        // Whoever answers is alive.
+        // An answer alone shows that the process is alive.
         "/healthz" => own(Answer::line("200 OK", "ok")),
         "/readyz" => own(match health.reasons() {
             reasons if reasons.is_empty() => Answer::line("200 OK", "ready"),
@@ -27,7 +27,7 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
         }),
         path => match routes.find(request.is_post, path) {
             Found::Answer(answer) => Some(answer),
-            // Nothing can be done elsewhere, whether it is there or not.
+            // A POST elsewhere is refused, whether the path exists or not.
             Found::Nothing if !request.is_post => Some(nowhere(served)),
             Found::OtherMethod if !request.is_post => {
                 let text = "this is asked by POST";

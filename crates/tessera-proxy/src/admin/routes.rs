@@ -1,13 +1,14 @@
-//! What a product answers beside metrics and health.
+//! A product's own admin paths.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Further paths: GET (and HEAD) to look, POST to have something done. A `{}` in a path stands for one segment, which
-/// the handler gets. A clone is the same ones.
+/// Paths in addition to metrics and health: GET (and HEAD) to read, POST for actions. A `{}` in a path stands for one
+/// segment, which is passed to the handler. Clones share the same routes.
 ///
-/// Handlers run where connections are served, and must not wait: what takes long, they begin. A POST has no body, and
-/// none from a web page is taken (`Origin`): a browser on the machine must not do what its operator didn't ask.
+/// Handlers run on the task that serves the connection, and must not block: they only start what takes long. A POST has
+/// no body, and one from a web page (`Origin`) is refused: a browser on the machine must not do what its operator
+/// didn't ask for.
 ///
 /// ```
 /// use tessera_proxy::admin::{Answer, Routes};
@@ -32,7 +33,7 @@ struct Route {
 
 type Handler = dyn Fn(&str) -> Answer + Send + Sync;
 
-/// What a handler says.
+/// A handler's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub(super) status: &'static str,
@@ -41,25 +42,25 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// 200 with JSON.
+    /// Answers 200 with JSON.
     #[must_use]
     pub fn json(body: impl Into<String>) -> Self {
         Self { status: "200 OK", kind: "application/json", body: body.into() }
     }
 
-    /// 202: it was begun. A line of text.
+    /// Answers 202 with a line of text: the action has begun.
     #[must_use]
     pub fn accepted(line: impl fmt::Display) -> Self {
         Self::line("202 Accepted", line)
     }
 
-    /// 404: there is nothing of this name. A line of text.
+    /// Answers 404 with a line of text: there is nothing of this name.
     #[must_use]
     pub fn not_found(line: impl fmt::Display) -> Self {
         Self::line("404 Not Found", line)
     }
 
-    /// 409: it can't be done as things are. A line of text.
+    /// Answers 409 with a line of text: the current state doesn't allow it.
     #[must_use]
     pub fn conflict(line: impl fmt::Display) -> Self {
         Self::line("409 Conflict", line)
@@ -72,22 +73,22 @@ impl Answer {
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What routes say of a path.
+/// The result of looking up a path.
 pub(super) enum Found {
     Answer(Answer),
-    /// The path is there for the other method.
+    /// The path exists for the other method.
     OtherMethod,
     Nothing,
 }
 
 impl Routes {
-    /// None.
+    /// Creates it without routes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With an answer to GET. Without a `{}` the handler gets an empty text.
+    /// Adds a path for GET. Without a `{}` the handler gets an empty text.
     #[must_use]
     pub fn get(
         self,
@@ -97,7 +98,7 @@ impl Routes {
         self.with(false, path, handler)
     }
 
-    /// With something that a POST has done.
+    /// Adds an action for POST.
     #[must_use]
     pub fn post(
         self,
@@ -129,7 +130,7 @@ impl Routes {
         found
     }
 
-    /// The paths that can be looked at.
+    /// Returns the paths for GET.
     pub(super) fn paths(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().filter(|route| !route.is_post).map(|route| route.path)
     }
@@ -141,7 +142,7 @@ impl fmt::Debug for Routes {
     }
 }
 
-/// What stands for the `{}` of a template; empty where it has none. None: it's another path.
+/// Returns the segment for the `{}` of a template; empty if it has none. None: the path doesn't match.
 fn segment<'p>(template: &str, path: &'p str) -> Option<&'p str> {
     let Some((before, after)) = template.split_once("{}") else {
         return (template == path).then_some("");

@@ -1,4 +1,4 @@
-//! For `#[serde(deserialize_with = "...")]`: plain types from the values of a configuration.
+//! Functions for `#[serde(deserialize_with = "...")]`: plain types from the values of a configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tessera_kit::KeySource;
 
 use super::{ByteLength, FilePath, Seconds};
 
-/// A length of time ([`Seconds`]).
+/// Deserializes a duration ([`Seconds`]).
 ///
 /// # Errors
 /// If it is none.
@@ -17,7 +17,7 @@ pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error
     Seconds::deserialize(from).map(Duration::from)
 }
 
-/// The same where a key may be left out: it is there if this is asked.
+/// The same for an optional key: it is called only if the key is present.
 ///
 /// # Errors
 /// If it is none.
@@ -25,7 +25,7 @@ pub fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Durati
     duration(from).map(Some)
 }
 
-/// A length in bytes ([`ByteLength`]).
+/// Deserializes a length in bytes ([`ByteLength`]).
 ///
 /// # Errors
 /// If it is none.
@@ -33,7 +33,7 @@ pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     ByteLength::deserialize(from).map(u64::from)
 }
 
-/// The path of a file or directory, relative to the file of the configuration ([`FilePath`]).
+/// Deserializes the path of a file or directory, relative to the configuration file ([`FilePath`]).
 ///
 /// # Errors
 /// If it is none.
@@ -41,7 +41,7 @@ pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
     FilePath::deserialize(from).map(|path| path.to_path_buf())
 }
 
-/// The same where a key may be left out.
+/// The same for an optional key.
 ///
 /// # Errors
 /// If it is none.
@@ -49,7 +49,7 @@ pub fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, 
     path(from).map(Some)
 }
 
-/// Several paths.
+/// Deserializes several paths.
 ///
 /// # Errors
 /// If one is none.
@@ -58,7 +58,7 @@ pub fn paths<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Erro
     Ok(paths.iter().map(|path| path.to_path_buf()).collect())
 }
 
-/// A path in a text that may also be something else.
+/// Parses a path in a text that may also be something else.
 ///
 /// # Errors
 /// If it is none.
@@ -66,7 +66,7 @@ pub fn path_of<E: Error>(text: &str) -> Result<PathBuf, E> {
     path(text.into_deserializer())
 }
 
-/// Where a key comes from: a path, or `credential:NAME`.
+/// Deserializes the source of a key: a path, or `credential:NAME`.
 ///
 /// # Errors
 /// If it is neither.
@@ -77,7 +77,7 @@ pub fn key<'de, D: Deserializer<'de>>(from: D) -> Result<KeySource, D::Error> {
     }
 }
 
-/// The same where a key may be left out.
+/// The same for an optional key.
 ///
 /// # Errors
 /// If it is neither.

@@ -1,10 +1,10 @@
-//! Errors of TOML and serde, in words that say what would do.
+//! Rewords errors of TOML and serde, and suggests a fix.
 
 use toml::de::Error;
 
 use super::place::Place;
 
-/// What is wrong, without the line.
+/// Returns what is wrong, without the line.
 pub(super) fn in_words(error: &Error, text: &str) -> String {
     let message = printable(error.message());
     let place = error.span().and_then(|span| Place::at(&span, text));
@@ -16,7 +16,7 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
     }
     let at = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     if message.contains("-----BEGIN") {
-        // It may be a private key, and this goes to a log.
+        // It may be a private key, and this message is logged.
         return format!("{at}a text in PEM stands here; name the file that has it");
     }
     if let Some((value, known)) = unknown(&message, "unknown variant") {
@@ -33,7 +33,7 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
     format!("{at}{}", without_rust(&message))
 }
 
-/// What is taken, in words of TOML: serde says it in words of Rust.
+/// Rewords what is expected in TOML's terms: serde uses Rust's.
 fn without_rust(message: &str) -> String {
     let Some((wrong, expected)) = message.rsplit_once(", expected ") else {
         return message.to_owned();
@@ -56,10 +56,10 @@ fn without_rust(message: &str) -> String {
     format!("{wrong}, expected {taken}")
 }
 
-/// The name that nobody knows, and those that are known: serde says both between backticks.
+/// Returns the unknown name and the known ones, which serde quotes in backticks.
 fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> {
     let rest = message.strip_prefix(what)?.strip_prefix(" `")?;
-    // The name is whatever its writer liked; the names that are known have no backticks.
+    // The unknown name is arbitrary text; known names have no backticks.
     let (name, known) = match rest.rfind("`, expected ") {
         Some(end) => (rest.get(..end)?, rest.get(end + 1..)?),
         None => (rest.split("`, there are no ").next()?, ""),
@@ -67,12 +67,12 @@ fn unknown<'a>(message: &'a str, what: &str) -> Option<(&'a str, Vec<&'a str>)> 
     Some((name, known.split('`').skip(1).step_by(2).collect()))
 }
 
-/// What to write instead of `name`.
+/// Suggests what to write instead of `name`.
 pub(super) fn instead(name: &str, known: &[&str], introduction: &str) -> String {
     let near = known
         .iter()
         .map(|&known| (strsim::damerau_levenshtein(&folded(name), &folded(known)), known))
-        // A third of its letters may be wrong, and one always.
+        // A third of its letters may be wrong, and at least one.
         .filter(|(distance, known)| *distance <= (known.chars().count() / 3).max(1))
         .min();
     match near {
@@ -82,18 +82,18 @@ pub(super) fn instead(name: &str, known: &[&str], introduction: &str) -> String 
     }
 }
 
-/// Names as people mix them up: `tcpFastOpen`, `TCP_FAST_OPEN` and `tcp-fast-open`.
+/// Folds spellings that people confuse: `tcpFastOpen`, `TCP_FAST_OPEN` and `tcp-fast-open`.
 fn folded(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '-' | '_' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// The line that the next byte would be on, counted from 1.
+/// Returns the line of the next byte, counted from 1.
 pub(super) fn line_at_end(before: &[u8]) -> usize {
     1 + before.iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// A text without characters that command a terminal, or make a second line.
+/// Escapes characters that command a terminal or begin a new line.
 pub(super) fn printable(text: &str) -> String {
     let escaped = text
         .chars()

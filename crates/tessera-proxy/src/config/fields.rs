@@ -1,4 +1,4 @@
-//! Which keys a type has at the top.
+//! The top-level keys of a type.
 
 use std::fmt::Display;
 
@@ -9,8 +9,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::explain::{instead, printable};
 
-/// The first key at the top of a file that `T` doesn't have: where it stands, and what to write instead. Serde looks at
-/// tables in the order of their names, and may find something missing in one before it comes to a misspelt one.
+/// Finds the first top-level key of a file that `T` doesn't have: its position, and what to write instead. Serde visits
+/// tables in the order of their names, and may report a missing key in one before a misspelt table.
 pub(super) fn unknown_at_top<T: DeserializeOwned>(root: &DeTable<'_>) -> Option<(usize, String)> {
     let known = fields_of::<T>()?;
     let unknown = root.iter().filter(|(key, _)| !known.contains(&key.get_ref().as_ref()));
@@ -25,15 +25,15 @@ pub(super) fn unknown_at_top<T: DeserializeOwned>(root: &DeTable<'_>) -> Option<
     Some((key.span().start, what))
 }
 
-/// `None` of what isn't a struct.
+/// Returns the fields of a struct; `None` for other types.
 fn fields_of<T: DeserializeOwned>() -> Option<&'static [&'static str]> {
     let mut fields = None;
-    // It has nothing to give: only what it is asked for matters.
+    // The probe yields no data; it only records the requested fields.
     let _ = T::deserialize(Probe(&mut fields));
     fields
 }
 
-/// Keeps the names of the fields that it is asked for.
+/// Records the names of the requested fields.
 struct Probe<'f>(&'f mut Option<&'static [&'static str]>);
 
 impl<'de> Deserializer<'de> for Probe<'_> {

@@ -1,4 +1,4 @@
-//! Configuration from a TOML file, with errors that say where they are and what would do.
+//! Reads configuration from a TOML file; errors name their place and suggest a fix.
 
 pub mod de;
 mod explain;
@@ -21,8 +21,8 @@ use self::place::Place;
 
 /// Reads a configuration from a TOML file.
 ///
-/// Every type of `T` should bear `#[serde(deny_unknown_fields)]`: an unknown key is then an error with its line and
-/// the nearest key that is known. A type with `#[serde(flatten)]` can't say where its errors are.
+/// Every type in `T` should have `#[serde(deny_unknown_fields)]`, which makes an unknown key an error with its line and
+/// the nearest known key. Errors in a type with `#[serde(flatten)]` have no line.
 ///
 /// ```no_run
 /// use std::collections::BTreeMap;
@@ -53,12 +53,12 @@ use self::place::Place;
 /// ```
 ///
 /// # Errors
-/// If the file can't be read, is no TOML, says nothing, or is no `T`.
+/// If the file can't be read, is not TOML, is empty, or is not a `T`.
 pub fn load<T: DeserializeOwned>(path: &Path) -> Result<T, ProgramError> {
     Document::read(path)?.parse()
 }
 
-/// The text of a configuration, for owners who check what no type can say: their errors name the line too.
+/// The text of a configuration, for checks that types can't express: their errors name the line too.
 #[derive(Debug, Clone)]
 pub struct Document {
     path: PathBuf,
@@ -69,7 +69,7 @@ impl Document {
     /// Reads the file.
     ///
     /// # Errors
-    /// If it can't be read, is no regular file, is not UTF-8, or is longer than 16 MiB.
+    /// If it can't be read, is not a regular file, is not UTF-8, or is longer than 16 MiB.
     pub fn read(path: &Path) -> Result<Self, ProgramError> {
         let bytes = files::read_path(path, LONGEST);
         let mut bytes = bytes.map_err(|error| unreadable(path, &error))?;
@@ -81,19 +81,19 @@ impl Document {
         Ok(Self::from_text(path, text))
     }
 
-    /// A text that is called by this path in errors, and whose relative paths start there.
+    /// Uses this text, under this path in errors; relative paths start at its directory.
     #[must_use]
     pub fn from_text(path: &Path, text: String) -> Self {
         Self { path: path.to_owned(), text }
     }
 
-    /// What it says.
+    /// Parses the text.
     ///
     /// # Errors
-    /// If it is no TOML, says nothing, or is no `T`.
+    /// If it is not TOML, is empty, or is not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, ProgramError> {
         let root = DeTable::parse(&self.text).map_err(|error| self.explain(&error))?;
-        // A write that a full disk cut off leaves an empty file. To take it would end everything that runs.
+        // A full disk can truncate the file to nothing. Accepting that would end everything that runs.
         if root.get_ref().is_empty() {
             return Err(ProgramError::in_file(&self.path, "there is no key in this file"));
         }
@@ -106,8 +106,8 @@ impl Document {
         })
     }
 
-    /// An error about a key, named by the tables that it is in and itself: `["server", "postgres", "listen"]`. Where
-    /// it isn't in the file, the error has the line of the table that it should be in.
+    /// Returns an error about a key, named by its tables and itself: `["server", "postgres", "listen"]`. If the file
+    /// doesn't have the key, the error has the line of the table where it belongs.
     pub fn error(&self, key: &[&str], what: impl Display) -> ProgramError {
         let place = Place::named(key);
         let what = format!("{place}: {what}");
@@ -122,7 +122,7 @@ impl Document {
         ProgramError::in_line(&self.path, explain::line_at_end(before), what)
     }
 
-    /// An error about a key, as [`key_of`] reads it, with the line of the key. Others are as they are: they name
+    /// Adds the line of the key to an error that [`key_of`] can parse. Returns other errors unchanged: they name
     /// another file.
     pub fn locate(&self, error: ProgramError) -> ProgramError {
         match &error {
@@ -143,7 +143,8 @@ impl Document {
     }
 }
 
-/// A section of which every key has a default, written beside it: `pub drain: Duration = Duration::from_secs(30),`.
+/// Defines a section of which every key has a default, written after it: `pub drain: Duration =
+/// Duration::from_secs(30),`.
 #[macro_export]
 macro_rules! with_defaults {
     (
@@ -161,8 +162,8 @@ macro_rules! with_defaults {
     };
 }
 
-/// The tables and the key that an error names, and what it says of them: `[server.NAME] key: what`, `[process] key:
-/// what`, or `[server.NAME] table.key: what`. The name may have dots in it.
+/// Splits an error into tables and key, and its message: `[server.NAME] key: what`, `[process] key: what`, or
+/// `[server.NAME] table.key: what`. The name may contain dots.
 pub fn key_of(error: &str) -> Option<(Vec<&str>, &str)> {
     let (section, rest) = error.strip_prefix('[')?.split_once("] ")?;
     let (key, what) = rest.split_once(": ")?;

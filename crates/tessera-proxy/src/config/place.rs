@@ -1,11 +1,11 @@
-//! Where in a file something stands.
+//! Positions in a file.
 
 use std::fmt;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-/// A key, with the tables that it is in: `[server.postgres] listen`.
+/// A key, with its tables: `[server.postgres] listen`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place(Vec<String>);
 
@@ -14,14 +14,14 @@ impl Place {
         Self(keys.iter().map(|&key| key.to_owned()).collect())
     }
 
-    /// The key or value at these bytes of a text.
+    /// Returns the key or value at this span of a text.
     pub(super) fn at(span: &Range<usize>, text: &str) -> Option<Self> {
         let (root, _) = DeTable::parse_recoverable(text);
         let mut path = Vec::new();
         find(root.get_ref(), span, &mut path).then_some(Self(path))
     }
 
-    /// Where the key stands, or the innermost table around it that is in the text.
+    /// Returns the position of the key, or of the innermost table around it that the text has.
     pub(super) fn position(&self, text: &str) -> Option<usize> {
         let (root, _) = DeTable::parse_recoverable(text);
         let (mut table, mut position) = (root.get_ref(), None);
@@ -36,7 +36,7 @@ impl Place {
         position
     }
 
-    /// The table that it is in, as its header says it; none at the top.
+    /// Returns the header of its table; none at the top.
     pub(super) fn table(&self) -> Option<String> {
         match self.0.as_slice() {
             [] | [_] => None,
@@ -44,7 +44,7 @@ impl Place {
         }
     }
 
-    /// The place as that of a table.
+    /// Returns the place as the header of a table.
     pub(super) fn as_table(&self) -> String {
         header(&self.0)
     }
@@ -64,7 +64,7 @@ fn header(tables: &[String]) -> String {
     format!("[{}]", names.join("."))
 }
 
-/// A key as it is written: bare or quoted.
+/// Writes a key, bare or quoted.
 fn written(key: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { format!("{key:?}") }
@@ -73,7 +73,7 @@ fn written(key: &str) -> String {
 fn find(table: &DeTable<'_>, span: &Range<usize>, path: &mut Vec<String>) -> bool {
     for (key, value) in table {
         path.push(key.get_ref().to_string());
-        // What is inside comes first: a table in braces lies around its keys, and one with a header does not.
+        // Nested values first: an inline table encloses its keys, one with a header does not.
         let inside = match value.get_ref() {
             DeValue::Table(inner) => find(inner, span, path),
             DeValue::Array(items) => items.iter().any(|item| match item.get_ref() {

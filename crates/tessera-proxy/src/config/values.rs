@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 
-/// A length of time: a number of seconds, or a number with a unit, as `"500ms"`, `"1.5s"`, `"30s"`, `"5m"`, `"12h"` or
+/// A duration: a number of seconds, or a number with a unit, as `"500ms"`, `"1.5s"`, `"30s"`, `"5m"`, `"12h"` or
 /// `"7d"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub Duration);
 
 impl Seconds {
-    /// As much time.
+    /// Returns the duration.
     #[must_use]
     pub const fn duration(self) -> Duration {
         self.0
@@ -48,14 +48,14 @@ impl FromStr for Seconds {
     }
 }
 
-/// A decimal number times the factor of its unit. Nothing is rounded away: what is no whole multiple is refused.
+/// Parses a decimal number times the factor of its unit. Returns `None` if the result is not a whole number.
 fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end)?;
     let factor = factor(unit.trim_start())?;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
-    // More digits could overflow, and mean nothing.
+    // More digits could overflow, and are of no use.
     if whole.is_empty() || fraction.is_empty() || whole.len() > 18 || fraction.len() > 9 {
         return None;
     }
@@ -64,7 +64,7 @@ fn scaled(text: &str, factor: impl Fn(&str) -> Option<u128>) -> Option<u128> {
     (fraction % parts == 0).then_some(whole.parse::<u128>().ok()? * factor + fraction / parts)
 }
 
-/// A number or a text.
+/// Accepts a number or a text.
 struct AnyTime;
 
 impl Visitor<'_> for AnyTime {
@@ -159,13 +159,13 @@ impl<'de> Deserialize<'de> for ByteLength {
     }
 }
 
-/// The path of a file or directory. In a configuration a relative path starts at the directory of the file that it
-/// stands in, wherever the program was started.
+/// The path of a file or directory. A relative path in a configuration starts at that file's directory, wherever the
+/// program was started.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(PathBuf);
 
 impl FilePath {
-    /// The path.
+    /// Returns the path.
     #[must_use]
     pub fn as_path(&self) -> &Path {
         &self.0
@@ -186,7 +186,7 @@ impl AsRef<Path> for FilePath {
     }
 }
 
-/// A path as it is, of a command line for example.
+/// Keeps a path as it is, such as one from a command line.
 impl From<PathBuf> for FilePath {
     fn from(path: PathBuf) -> Self {
         Self(path)
@@ -209,7 +209,7 @@ impl Visitor<'_> for AnyPath {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<FilePath, E> {
-        // A key that stands here in place of its file's name must not reach a log: it is not repeated.
+        // It may be the key itself instead of its file's name: don't repeat it, since errors are logged.
         if text.is_empty() || text.contains(['\n', '\0']) || text.starts_with("-----BEGIN") {
             return Err(E::custom("it takes the path of a file, not its content"));
         }
@@ -222,13 +222,14 @@ impl Visitor<'_> for AnyPath {
 }
 
 thread_local! {
-    /// Where the relative paths of the configuration start that this thread reads. serde has no other way to tell.
+    /// The directory where relative paths start in the configuration that this thread reads. serde has no other way to
+    /// pass it.
     static DIRECTORY: RefCell<Option<PathBuf>> = const { RefCell::new(None) };
 }
 
-/// Does something while relative paths start in this directory.
+/// Runs `read` while relative paths start in this directory.
 pub(super) fn with_directory<T>(directory: &Path, read: impl FnOnce() -> T) -> T {
-    /// Puts the earlier one back, also if `read` panics.
+    /// Restores the earlier directory, also if `read` panics.
     struct Restore(Option<PathBuf>);
 
     impl Drop for Restore {

@@ -1,5 +1,5 @@
-//! What a configuration may say, and an operator probably didn't intend: a check prints it, and a start logs it. A file that
-//! can't be read warns of nothing: loading it is an error.
+//! Configurations that are valid but probably not intended: a check prints these warnings, and a start logs them. An
+//! unreadable file causes no warning: loading it is an error.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -36,7 +36,7 @@ pub fn readable_secret(file: SettingFile<'_>) -> Option<String> {
     })
 }
 
-/// Warns of a certificate among roots that accepts nothing but itself. `otherwise` is what to do where that is intended.
+/// Warns of a certificate among roots that verifies only itself. `otherwise` is what to do if that is intended.
 pub fn leaf_as_root(file: SettingFile<'_>, otherwise: &str) -> Option<String> {
     let SettingFile { setting, path } = file;
     let roots = pem::certificates(file).ok()?;

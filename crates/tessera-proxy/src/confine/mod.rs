@@ -1,4 +1,4 @@
-//! Takes from the process what it doesn't need any more, by Landlock: whoever gets into it finds its files alone.
+//! Drops the process's unneeded rights by Landlock, so that an attacker who takes it over can reach only its files.
 
 mod needs;
 
@@ -15,57 +15,57 @@ use tessera_kit::ProgramError;
 
 pub use self::needs::{Needs, explain};
 
-/// What a process may still do. What is open already stays open, listeners among it.
+/// What a process may still do. Open files stay open, listeners included.
 ///
-/// Landlock confines the calling thread and those that it starts later; Linux 7.0 confines all. So this belongs before
-/// a runtime's threads, and [`Enforced::threads_outside`] tells where it didn't. After it, nothing can be executed,
-/// neither this program nor another. What the process finds out about the machine (how many processors its control
-/// group has, for example) it has to find out before; so has [`Metrics`](crate::admin::Metrics), when it is made.
+/// Landlock confines the calling thread and those it starts later; Linux 7.0 confines all. So enforce it before a
+/// runtime's threads start; [`Enforced::threads_outside`] counts threads that it missed. Afterwards no program can be
+/// executed, not even this one. What the process reads about the machine (such as its control group's number of
+/// processors) it must read before; the same holds for creating [`Metrics`](crate::admin::Metrics).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Files and directories that may be read: all that is loaded again, by its directory where it may be replaced.
+    /// Files and directories that may be read. For files that may be replaced and reloaded: their directories.
     pub read: Vec<PathBuf>,
-    /// Directories in which files may be made, changed and removed, and sockets made.
+    /// Directories in which files may be created, changed and removed, and sockets created.
     pub write: Vec<PathBuf>,
-    /// Names are looked up: `/etc`, what the system's libraries need for it, and TCP port 53.
+    /// Whether names are resolved: allows `/etc`, what the system's libraries need for it, and TCP port 53.
     pub names: bool,
-    /// The ports that may be used; all where it is left out. Linux 6.7 has this.
+    /// The ports that may be used; all if `None`. Needs Linux 6.7.
     pub tcp: Option<TcpPorts>,
 }
 
 /// The TCP ports that a confined process may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TcpPorts {
-    /// Others' ports, to connect to.
+    /// Remote ports to connect to.
     pub connect: Vec<u16>,
-    /// Own ports, to listen on.
+    /// Local ports to listen on.
     pub listen: Vec<u16>,
 }
 
-/// What the kernel does of a [`Confinement`]. It has a sentence for the log.
+/// What the kernel enforces of a [`Confinement`], with a sentence for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Enforced {
-    /// Files can be reached as it says, and no others.
+    /// Only the listed files can be reached.
     pub files: bool,
-    /// TCP ports too, if it says anything about them.
+    /// TCP ports are restricted too, if the confinement lists any.
     pub tcp: bool,
-    /// Other processes can't be sent signals, and their abstract Unix sockets can't be reached.
+    /// Other processes can't be signalled, nor reached at their abstract Unix sockets.
     pub processes: bool,
-    /// Threads of this process that were there before, and aren't confined.
+    /// Threads of this process that existed before and aren't confined.
     pub threads_outside: usize,
     /// What the kernel lacks.
     missing: Vec<&'static str>,
 }
 
 impl Confinement {
-    /// Takes everything else from this process, for good. A kernel without Landlock, or with an older one, enforces
-    /// less, and the result says so.
+    /// Drops all other rights of this process, for good. A kernel without Landlock, or with an older version, enforces
+    /// less, which the result reports.
     ///
     /// # Errors
-    /// If a path isn't there, or a kernel that has Landlock refuses. Then nothing is confined.
+    /// If a path doesn't exist, or a kernel that has Landlock fails. Then nothing is confined.
     pub fn enforce(&self) -> Result<Enforced, ProgramError> {
-        // Those that can't be opened are told before anything else.
+        // Report unreadable paths before anything else.
         let mut rules = Vec::new();
         for (paths, access) in [(&self.read, READ), (&self.write, READ | WRITE)] {
             for path in paths {
@@ -140,18 +140,18 @@ impl Confinement {
     }
 }
 
-/// The newest version whose rights are known here: Linux 6.12. A later one may forbid more, and is not asked to: version
-/// 9 forbids to connect to Unix sockets, and backends have such.
+/// The newest version whose rights this code knows: Linux 6.12. Later versions may restrict more, and must not be
+/// requested: version 9 forbids connecting to Unix sockets, which some backends have.
 const NEWEST: ABI = ABI::V6;
 
 const READ: BitFlags<AccessFs> = make_bitflags!(AccessFs::{ReadFile | ReadDir});
 
-/// Neither devices nor links are ever made.
+/// Devices and links are never created.
 const WRITE: BitFlags<AccessFs> = make_bitflags!(AccessFs::{
     WriteFile | Truncate | MakeReg | MakeDir | MakeSock | RemoveFile | RemoveDir | Refer
 });
 
-/// What glibc reads to look up names, also after a change: it is replaced as a file, so its directory has to be here.
+/// What glibc reads to resolve names, also after a change: these files are replaced, so their directory must be listed.
 const NAMES: [&str; 7] =
     ["/etc", "/run/systemd/resolve", "/run/nscd", "/lib", "/lib64", "/usr/lib", "/usr/lib64"];
 
@@ -160,13 +160,13 @@ fn rule(path: &Path, access: BitFlags<AccessFs>) -> Result<PathBeneath<PathFd>, 
         ProgramError::in_file(path, format_args!("the process can't be confined to it: {error}"))
     };
     let is_directory = fs::metadata(path).map_err(|error| confine(&error))?.is_dir();
-    // Rights that only directories have would be refused on a file.
+    // The kernel refuses rights of directories on a file.
     let access = if is_directory { access } else { access & AccessFs::from_file(NEWEST) };
     let opened = PathFd::new(path).map_err(|error| confine(&error))?;
     Ok(PathBeneath::new(opened, access))
 }
 
-/// The threads of this process, one at least.
+/// Returns the number of this process's threads, at least one.
 fn threads() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let threads = status.lines().find_map(|line| line.strip_prefix("Threads:"));

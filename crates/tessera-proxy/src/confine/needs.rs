@@ -1,4 +1,4 @@
-//! What a process needs, from what its configuration names.
+//! Derives what a process needs from what its configuration names.
 
 use std::env;
 use std::fs::DirBuilder;
@@ -14,15 +14,15 @@ use crate::address::{DialAddress, ListenAddress};
 #[cfg(feature = "stores")]
 use crate::stores::{Fleet, StoresSection};
 
-/// Gathers a [`Confinement`]: the directories of all files, where they can be replaced and loaded again; the
-/// directories that are written to; the ports.
+/// Gathers a [`Confinement`]: the directories of all files, so that files can be replaced and reloaded; the directories
+/// written to; the ports.
 #[derive(Debug, Clone)]
 pub struct Needs {
     confinement: Confinement,
 }
 
 impl Needs {
-    /// Those of any process: its own metrics, and what the kernel says of the machine. No port may be used yet.
+    /// Starts with the needs of any process: its own metrics, and the kernel's data about the machine. No ports.
     #[must_use]
     pub fn new() -> Self {
         let mut needs = Self { confinement: Confinement::default() };
@@ -31,7 +31,7 @@ impl Needs {
         needs
     }
 
-    /// All of it.
+    /// Returns the confinement.
     #[must_use]
     pub fn confinement(mut self) -> Confinement {
         for paths in [&mut self.confinement.read, &mut self.confinement.write] {
@@ -41,17 +41,17 @@ impl Needs {
         self.confinement
     }
 
-    /// Any port, since nobody knows now which.
+    /// Allows all ports, if they can't be known now.
     pub fn all_ports(&mut self) {
         self.confinement.tcp = None;
     }
 
-    /// Names are looked up.
+    /// Allows resolving names.
     pub fn names(&mut self) {
         self.confinement.names = true;
     }
 
-    /// A key that somebody else keeps.
+    /// Adds a key that is kept elsewhere.
     pub fn key(&mut self, source: &KeySource) {
         match source {
             KeySource::File(path) => self.file(Some(path)),
@@ -62,37 +62,37 @@ impl Needs {
         }
     }
 
-    /// A file that may be replaced by another one of its name. What isn't there is told by whoever reads it.
+    /// Adds a file that may be replaced by another of its name. A missing file is reported when it is loaded.
     pub fn file(&mut self, path: Option<&Path>) {
         let Some(path) = path else { return };
         self.read_if_there([path.parent().unwrap_or(path)]);
-        // It may be a link to somewhere else, as those of ACME clients.
+        // It may be a symbolic link, as with ACME clients.
         if let Ok(real) = path.canonicalize() {
             self.read_if_there(real.parent());
         }
     }
 
-    /// What is read if it is there.
+    /// Adds paths to read if they exist.
     pub fn read_if_there(&mut self, paths: impl IntoIterator<Item = impl AsRef<Path>>) {
         let there = paths.into_iter().map(|path| here(path.as_ref())).filter(|path| path.exists());
         self.confinement.read.extend(there);
     }
 
-    /// A directory that is written to. One that isn't there yet is made now, and not by whoever opens it: that would
-    /// need the right to write to its parent, such as all of `/run`.
+    /// Adds a directory that is written to. It is created now if missing: later that would need the right to write to
+    /// its parent, such as all of `/run`.
     pub fn directory(&mut self, path: &Path) {
-        // Where it fails, opening it fails too, and says why.
+        // If this fails, opening it fails too, and reports why.
         let _ = DirBuilder::new().mode(0o700).create(path);
         let there = [Some(path), path.parent()].into_iter().flatten().map(here);
         self.confinement.write.extend(there.filter(|path| path.exists()).take(1));
     }
 
-    /// Files that may be replaced by others of their names.
+    /// Adds files that may be replaced by others of their names.
     pub fn files<'p>(&mut self, paths: impl IntoIterator<Item = &'p PathBuf>) {
         paths.into_iter().for_each(|path| self.file(Some(path)));
     }
 
-    /// What a section says of stores: a state with its key and its witness, and a fleet.
+    /// Adds the stores of a section: a state with its key and its witness, and a fleet.
     #[cfg(feature = "stores")]
     pub fn stores(&mut self, stores: &StoresSection<'_>) {
         if let Some(directory) = stores.state {
@@ -100,7 +100,7 @@ impl Needs {
             stores.state_witness.into_iter().for_each(|directory| self.directory(directory));
             match stores.state_key {
                 Some(source) => self.key(source),
-                // The runtime directory has it.
+                // The key is in the runtime directory.
                 None => {
                     let directory = volatile::memory_directory("tessera");
                     directory.iter().for_each(|directory| self.directory(&directory.path));
@@ -120,7 +120,7 @@ impl Needs {
         for endpoint in &etcd.endpoints {
             match endpoint.parse() {
                 Ok(address) => self.dial(&address),
-                // What it is, etcd's client knows; so all ports are left to it.
+                // Leave it to etcd's client to understand it, and allow all ports.
                 Err(_) => self.all_ports(),
             }
         }
@@ -131,7 +131,7 @@ impl Needs {
         }
     }
 
-    /// A place to listen at.
+    /// Adds an address to listen on.
     pub fn listen(&mut self, address: &ListenAddress) {
         let port = match address {
             ListenAddress::Everywhere(port) => *port,
@@ -150,7 +150,7 @@ impl Needs {
         self.confinement.tcp.iter_mut().for_each(|ports| ports.listen.push(port));
     }
 
-    /// A place to connect to.
+    /// Adds an address to connect to.
     pub fn dial(&mut self, address: &DialAddress) {
         let port = match address {
             DialAddress::Tcp(address) => address.port(),
@@ -158,7 +158,7 @@ impl Needs {
                 self.confinement.names = true;
                 name.port
             }
-            // Landlock leaves connecting to sockets alone.
+            // Landlock doesn't restrict connecting to Unix sockets here.
             DialAddress::Unix(_) => return,
         };
         self.confinement.tcp.iter_mut().for_each(|ports| ports.connect.push(port));
@@ -171,10 +171,10 @@ impl Default for Needs {
     }
 }
 
-/// A reload that failed, with what to do where it was the confinement that kept a file from being read.
+/// Adds advice to the error of a failed reload if it was the confinement that kept a file from being read.
 #[must_use]
 pub fn explain(confinement: &Confinement, error: ProgramError) -> ProgramError {
-    // A relative path is one of a directory that may be called `.`.
+    // The directory of a relative path may be listed as `.`.
     let whole = |path: &Path| absolute(path).unwrap_or_else(|_| path.to_owned());
     let is_outside = |path: &Path| {
         let mut allowed = confinement.read.iter().chain(&confinement.write);
@@ -192,7 +192,7 @@ pub fn explain(confinement: &Confinement, error: ProgramError) -> ProgramError {
     }
 }
 
-/// A path without a directory is one of this directory.
+/// Returns the parent directory; `.` for a bare file name.
 fn here(path: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! Somebody on the path, who records what clients send first, and sends it again.
+//! An adversary on the path that records clients' first flights and replays them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,12 +13,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// Carries the connections of clients to a server, as slowly as a real path does, and keeps a copy of each first
-/// flight: what a client sent before the server had said anything.
+/// Relays clients' connections to a server, with the delay of a real path, and records each first flight: what a client
+/// sent before the server's first answer.
 ///
-/// It knows no keys. What it may do is what the network may: delay, drop, copy.
+/// It knows no keys. It can do what the network can: delay, drop, copy.
 pub struct Adversary {
-    /// Where clients connect to in the place of the server.
+    /// Where clients connect instead of the server.
     pub address: SocketAddr,
     server: SocketAddr,
     path: Arc<Path>,
@@ -29,17 +29,17 @@ struct Path {
     delay: Duration,
     flights: Mutex<VecDeque<Vec<u8>>>,
     recorded: Notify,
-    /// The next connection's first flight is kept back, and the connection cut.
+    /// Hold back the next connection's first flight, and cut the connection.
     keeps_back: AtomicBool,
-    /// All connections that are there end.
+    /// Ends all open connections.
     cut: Notify,
 }
 
 impl Adversary {
-    /// Stands in front of a server, on a free port of loopback. Every byte takes `delay` in either direction.
+    /// Listens on a free port of loopback, in front of a server. Every byte takes `delay` in either direction.
     ///
     /// # Errors
-    /// If no port can be had.
+    /// If no port is available.
     pub async fn stand_before(server: SocketAddr, delay: Duration) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -60,18 +60,17 @@ impl Adversary {
         Ok(Self { address, server, path, accepting })
     }
 
-    /// The next client's first flight goes no further than here, and its connection is cut.
+    /// Holds back the next client's first flight, and cuts its connection.
     pub fn keep_next_back(&self) {
         self.path.keeps_back.store(true, Ordering::Relaxed);
     }
 
-    /// Cuts all connections that are there, without a word to either end.
+    /// Cuts all open connections without notice to either end.
     pub fn cut(&self) {
         self.path.cut.notify_waiters();
     }
 
-    /// Waits for the recording of the oldest connection that it wasn't asked for yet; `None` if there is none in
-    /// time.
+    /// Waits for the oldest recording that was not returned yet; `None` if there is none in time.
     pub async fn recording(&self) -> Option<Vec<u8>> {
         let next = async {
             loop {
@@ -85,8 +84,8 @@ impl Adversary {
         timeout(PATIENCE, next).await.ok()
     }
 
-    /// Sends a recording to the server, on a connection of its own; returns how many bytes the server answered
-    /// until it was silent for `silence`.
+    /// Replays a recording to the server on a new connection; returns how many bytes the server answered until it was
+    /// silent for `silence`.
     ///
     /// # Errors
     /// If the server can't be reached.
@@ -111,18 +110,18 @@ impl Path {
     async fn carry(&self, mut client: TcpStream, server: SocketAddr) {
         if self.keeps_back.swap(false, Ordering::Relaxed) {
             let mut flight = Vec::new();
-            // It leaves in one piece, and a little more is waited for.
+            // The first flight is sent in one piece; wait a little for its rest.
             while let Ok(Ok(1..)) = timeout(self.delay, client.read_buf(&mut flight)).await {}
             return self.keep(flight);
         }
         let Ok(mut server) = TcpStream::connect(server).await else { return };
-        // The delay is that of the path alone.
+        // No delay but that of the path.
         if client.set_nodelay(true).and_then(|()| server.set_nodelay(true)).is_err() {
             return;
         }
         let (from_client, to_client) = client.split();
         let (from_server, to_server) = server.split();
-        // Until the server answers.
+        // Taken when the server answers.
         let first = Mutex::new(Some(Vec::new()));
         let there = self.direction(from_client, to_server, |piece| {
             if let Some(flight) = &mut *lock(&first) {
@@ -140,7 +139,7 @@ impl Path {
         }
     }
 
-    /// Carries one direction to its end; `sees` is shown each piece when it arrives.
+    /// Relays one direction to its end; calls `sees` with each piece as it arrives.
     async fn direction(
         &self,
         mut from: impl AsyncRead + Unpin,
@@ -180,14 +179,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How long the recording of a connection that was made is waited for.
+/// How long to wait for the recording of a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A server that answers what it gets, in capitals.
+    /// A server that answers in capitals.
     async fn server() -> SocketAddr {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -230,7 +229,7 @@ mod tests {
             socket.write_all(b"first").await.unwrap();
             socket.read_exact(&mut [0; 5]).await.unwrap();
             adversary.cut();
-            // Whether it ends or is reset, nothing comes any more.
+            // Whether closed or reset, nothing more arrives.
             assert!(matches!(socket.read(&mut [0; 5]).await, Ok(0) | Err(_)));
         }
     }

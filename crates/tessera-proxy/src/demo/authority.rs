@@ -1,4 +1,4 @@
-//! Certificates that are made for a demonstration.
+//! Certificates for a demonstration.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -8,11 +8,11 @@ use tessera_kit::ProgramError;
 
 use super::Files;
 
-/// An authority, which exists as long as a demonstration.
+/// An authority for the time of a demonstration.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    /// Makes one of this name, and writes its certificate into a file.
+    /// Creates an authority of this name, and writes its certificate to a file.
     ///
     /// # Errors
     /// If there are no random numbers, or the file can't be written.
@@ -27,10 +27,10 @@ impl Authority {
         Ok(Self(authority))
     }
 
-    /// Makes a certificate of a DNS name for servers and clients both, and writes it with its key into a file.
+    /// Issues a certificate for a DNS name, for both servers and clients, and writes it with its key to a file.
     ///
     /// # Errors
-    /// As [`make`](Self::make) has.
+    /// The same as those of [`make`](Self::make).
     pub fn certify(&self, files: &Files, file: &str, name: &str) -> Result<(), ProgramError> {
         let mut params = CertificateParams::new(vec![name.to_owned()]).map_err(failed)?;
         params.distinguished_name.push(DnType::CommonName, name);

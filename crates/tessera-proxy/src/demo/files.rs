@@ -1,4 +1,4 @@
-//! The files of a demonstration, gone with it.
+//! The files of a demonstration, removed with it.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use tessera_kit::ProgramError;
 
-/// A directory of its own, which only this user may look into. Dropped, it is removed.
+/// A private directory that only this user can read. Removed when dropped.
 #[derive(Debug)]
 pub struct Files(PathBuf);
 
 impl Files {
-    /// Makes the directory, where the system has temporary ones.
+    /// Creates the directory among the system's temporary ones.
     ///
     /// # Errors
-    /// If it can't be made.
+    /// If it can't be created.
     pub fn make() -> Result<Self, ProgramError> {
         directory().map(Self)
     }
 
-    /// Where a file of this name is.
+    /// Returns the path of a file of this name.
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
-    /// Writes a file that isn't there yet.
+    /// Writes a new file.
     ///
     /// # Errors
     /// If it can't be written.
@@ -43,7 +43,7 @@ impl Drop for Files {
     }
 }
 
-/// Another program may have a directory of this name.
+/// Another program may already have a directory of this name.
 fn directory() -> Result<PathBuf, ProgramError> {
     let parent = std::env::temp_dir();
     let mut number = 0;

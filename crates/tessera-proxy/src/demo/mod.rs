@@ -1,4 +1,4 @@
-//! What demonstrations stand on.
+//! Parts of demonstrations.
 
 mod adversary;
 mod authority;
@@ -15,17 +15,17 @@ pub use self::authority::Authority;
 pub use self::files::Files;
 pub use self::trace::{Actor, Outcome, Trace};
 
-/// What a demonstration is asked for.
+/// Options of a demonstration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DemoOptions {
-    /// One JSON object a line instead of the trace.
+    /// Print one JSON object a line instead of the trace.
     pub json: bool,
 }
 
-/// Tells a story on standard output while it happens, and what it came to.
+/// Runs a demonstration and prints what happens, as it happens, and the result.
 ///
 /// # Errors
-/// If it came to nothing good; or if something that it needs can't be had.
+/// If the result is not as it should be, or the demonstration can't be set up.
 pub fn run<O: Outcome>(
     options: &DemoOptions,
     story: impl AsyncFnOnce(&Arc<Trace>) -> Result<O, ProgramError>,
@@ -43,7 +43,7 @@ pub fn run<O: Outcome>(
     })
 }
 
-/// What a demonstration needs can't be had, or broke.
+/// Returns the error of a demonstration that can't be set up, or broke.
 pub fn failed(error: impl Display) -> ProgramError {
     ProgramError::failed("the demonstration", error)
 }

@@ -1,4 +1,4 @@
-//! What a demonstration tells, to people and to programs.
+//! The output of a demonstration, for people and for programs.
 
 use std::fmt::{self, Display};
 use std::io;
@@ -9,51 +9,51 @@ use serde::Serialize;
 use tessera_kit::report::{Fact, Report};
 use tessera_kit::{ProgramError, SettingFile};
 
-/// Tells what happens, when it happens.
+/// Prints what happens, when it happens.
 pub struct Trace {
     report: Report,
     began: Instant,
 }
 
-/// Who does something in a demonstration.
+/// An actor of a demonstration.
 pub trait Actor: Copy + Serialize {
-    /// How many characters the longest name has.
+    /// The length of the longest name, in characters.
     const WIDTH: usize;
 
-    /// As people read it.
+    /// Returns the name for people.
     fn name(self) -> &'static str;
 }
 
-/// What a demonstration came to.
+/// The result of a demonstration.
 pub trait Outcome: Fact + Display {
-    /// Whether that is what it should.
+    /// Whether it is as it should be.
     fn is_good(&self) -> bool;
 }
 
 impl Trace {
-    /// On standard output: a line each, or an object each.
+    /// Prints to standard output: a line each, or an object each.
     pub(super) fn begin(json: bool) -> Result<Self, ProgramError> {
         let file = SettingFile { setting: "--json", path: Path::new("-") };
         let report = Report::of_client(json.then_some(file), false, io::stdout())?;
         Ok(Self { report, began: Instant::now() })
     }
 
-    /// Something that people want to know before the next steps, or between them.
+    /// Prints an explanation for people, before or between steps.
     pub fn say(&self, text: &str) {
         self.report.line(&text);
     }
 
-    /// Somebody does something, now.
+    /// Prints that an actor does something now.
     pub fn step(&self, actor: impl Actor, what: impl Into<String>) {
         self.report.tell(&Step { at: self.now(), actor, what: what.into() });
     }
 
-    /// Anything else that happens.
+    /// Prints any other fact.
     pub fn tell(&self, fact: &(impl Fact + Display)) {
         self.report.tell(fact);
     }
 
-    /// Since the beginning, in milliseconds.
+    /// Returns the time since the beginning, in milliseconds.
     pub fn now(&self) -> u64 {
         u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -79,7 +79,7 @@ impl<A: Actor> Fact for Step<A> {
 impl<A: Actor> Display for Step<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at, actor, what } = self;
-        // Columns: what is on the left comes from the client.
+        // Columns by actor: the client's on the left.
         write!(f, "{at:>6} ms  {:<1$}  {what}", actor.name(), A::WIDTH)
     }
 }

@@ -1,4 +1,4 @@
-//! Why nobody could be reached.
+//! Errors of dialling.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use crate::address::DialAddress;
 
-/// Why there is no connection: each address that was tried, and what came of it.
+/// Why there is no connection: each address that was tried, and its error.
 #[derive(Debug)]
 pub struct DialError {
     target: DialAddress,
@@ -15,7 +15,7 @@ pub struct DialError {
 
 #[derive(Debug)]
 pub(super) struct Attempt {
-    /// `None` where it was the target itself.
+    /// `None` if the target itself is an address.
     address: Option<SocketAddr>,
     error: io::Error,
 }
@@ -25,7 +25,7 @@ impl Attempt {
         Self { address: Some(address), error }
     }
 
-    /// What failed before any address, or where the target is one itself.
+    /// An error before any address was tried, or of a target that is itself an address.
     pub(super) fn of_all(error: io::Error) -> Self {
         Self { address: None, error }
     }
@@ -36,7 +36,7 @@ impl DialError {
         Self { target, tried }
     }
 
-    /// The kind of the last error: where several addresses were tried, of the last one.
+    /// Returns the kind of the error; of several addresses, that of the last one tried.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {
         self.tried.last().map_or(io::ErrorKind::NotFound, |attempt| attempt.error.kind())

@@ -1,4 +1,4 @@
-//! Addresses that lead nowhere just now.
+//! Addresses that failed recently.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Which addresses failed lately: without it each connection would wait for a dead one anew.
+/// The addresses that failed recently: without it each connection would wait for a dead one again.
 #[derive(Debug, Default)]
 pub(super) struct Failures(Mutex<Vec<(SocketAddr, Instant)>>);
 
 impl Failures {
-    /// Moves those that failed lately to the end; the order stays otherwise.
+    /// Moves those that failed recently to the end; the order is otherwise kept.
     pub(super) fn to_the_end(&self, addresses: &mut [SocketAddr]) {
         let failed = self.recent();
         addresses.sort_by_key(|address| failed.iter().any(|(other, _)| other == address));
@@ -24,7 +24,7 @@ impl Failures {
         failed.push((address, Instant::now()));
     }
 
-    /// Notes it, unless it is this machine that can't, for want of files or memory.
+    /// Notes a failed address, unless this machine is at fault for want of files or memory.
     pub(super) fn note_if_its_own(&self, address: SocketAddr, error: &io::Error) {
         if matches!(
             error.kind(),

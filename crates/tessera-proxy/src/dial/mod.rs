@@ -1,4 +1,4 @@
-//! Connects to one address, or to each of a name's in turn.
+//! Connects to one address, or to those of a name in turn.
 
 mod error;
 mod failures;
@@ -22,14 +22,15 @@ use self::resolve::Resolver;
 use crate::address::DialAddress;
 use crate::socket::{Socket, prepare};
 
-/// How to connect.
+/// Options for connecting.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct DialOptions {
-    /// How long all of it may take: to look the name up, and to try each address. Default: 5 seconds.
+    /// The time limit for everything: resolving the name, and trying each address. Default: 5 seconds.
     pub deadline: Duration,
-    /// Whether the first write travels in the SYN (RFC 7413), where the kernel has a cookie: the owner writes first
-    /// then, and learns with it that nobody listens. See [`tessera_tokio::fast_open`] for what it costs. Default: no.
+    /// Whether the first write travels in the SYN (RFC 7413), if the kernel has a cookie: the owner must then write
+    /// first, and learns of a closed port only with that write. See [`tessera_tokio::fast_open`] for its cost. Default:
+    /// no.
     pub fast_open: bool,
 }
 
@@ -39,7 +40,7 @@ impl Default for DialOptions {
     }
 }
 
-/// Connects to one place, as often as it is asked to. It can be cloned.
+/// Connects to one destination, any number of times. Can be cloned.
 #[derive(Debug, Clone)]
 pub struct Dialler {
     address: DialAddress,
@@ -56,7 +57,7 @@ enum Target {
 }
 
 impl Dialler {
-    /// Connects to this address.
+    /// Creates a dialler for this address.
     #[must_use]
     pub fn new(address: DialAddress, options: DialOptions) -> Self {
         let target = match &address {
@@ -67,15 +68,15 @@ impl Dialler {
         Self { address, target, options, failures: Arc::default() }
     }
 
-    /// Where it connects to.
+    /// Returns where it connects to.
     #[must_use]
     pub fn address(&self) -> &DialAddress {
         &self.address
     }
 
-    /// Connects. The addresses of a name are tried in the order that the system gives (RFC 6724), those last that
-    /// failed in the last ten seconds. Each has an equal share of what is left of the deadline. What a name's look-up
-    /// found is used for a minute, and looked up again meanwhile; it is forgotten when none of it can be reached.
+    /// Connects. The addresses of a name are tried in the order of the system (RFC 6724), with those that failed in the
+    /// last ten seconds at the end. Each gets an equal share of the time left. A resolved name is used for a minute and
+    /// refreshed in the background; it is forgotten if none of its addresses can be reached.
     pub async fn dial(&self) -> Result<Socket, DialError> {
         let deadline = Instant::now() + self.options.deadline;
         let connected = match &self.target {
@@ -86,8 +87,8 @@ impl Dialler {
         connected.map_err(|tried| DialError::new(self.address.clone(), tried))
     }
 
-    /// Tries this address last for a while: its connection came to nothing later, such as with the first write
-    /// after a dial with [`DialOptions::fast_open`].
+    /// Tries this address last for a while, because its connection failed after the dial, such as at the first write
+    /// with [`DialOptions::fast_open`].
     pub fn avoid(&self, address: SocketAddr) {
         self.failures.note(address);
     }
@@ -149,7 +150,7 @@ impl Dialler {
     }
 }
 
-/// A listener whose queue is full says so at once: EAGAIN of connect(2).
+/// A listener whose queue is full fails at once: EAGAIN of connect(2).
 async fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     let mut pause = SHORTEST_PAUSE;
     loop {

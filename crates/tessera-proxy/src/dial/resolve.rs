@@ -1,4 +1,4 @@
-//! Looks a name up, seldom.
+//! Resolves a name, and caches the result.
 
 use std::fmt;
 use std::io;
@@ -12,11 +12,11 @@ use tokio::time::Instant;
 
 use crate::address::HostPort;
 
-/// The addresses of one name, as the system finds them (getaddrinfo(3)).
+/// The addresses of one name, as resolved by the system (getaddrinfo(3)).
 ///
-/// There is one look-up at a time, in a thread of its own. Whoever comes meanwhile waits for the same one: a name
-/// server that is silent costs a thread, and not one for each connection. What was found is used for a minute, and
-/// looked up again meanwhile, so that a slow name server delays only the first connection.
+/// There is one look-up at a time, in its own thread; concurrent callers share it, so that a silent name server costs
+/// one thread, not one for each connection. The result is used for a minute and refreshed in the background, so that a
+/// slow name server delays only the first connection.
 #[derive(Clone)]
 pub(super) struct Resolver {
     name: Arc<HostPort>,
@@ -29,7 +29,7 @@ type Lookup = dyn Fn(&HostPort) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 #[derive(Default)]
 struct Known {
     found: Option<Found>,
-    /// The look-up that is under way, or was last.
+    /// The current or last look-up.
     under_way: Option<watch::Receiver<Option<Answer>>>,
 }
 
@@ -38,7 +38,7 @@ struct Found {
     when: Instant,
 }
 
-/// All who wait get it. Errors can't be cloned.
+/// Shared by all waiting callers. Errors can't be cloned.
 type Answer = Result<Vec<SocketAddr>, (io::ErrorKind, String)>;
 
 impl Resolver {
@@ -53,7 +53,7 @@ impl Resolver {
         Self { name: Arc::new(name), lookup: Arc::new(lookup), known: Arc::default() }
     }
 
-    /// The addresses of the name, each once, and one at least.
+    /// Returns the addresses of the name, each once, and at least one.
     pub(super) async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let mut answer = {
             let mut known = self.known();
@@ -68,17 +68,17 @@ impl Resolver {
             }
         };
         let answer = answer.wait_for(Option::is_some).await.map_err(io::Error::other)?.clone();
-        // It is waited for until it is there.
+        // `wait_for` returns only once it is there.
         let Some(answer) = answer else { return Err(io::ErrorKind::NotFound.into()) };
         answer.map_err(|(kind, what)| io::Error::new(kind, what))
     }
 
-    /// Nobody could be reached: the name may have other addresses by now.
+    /// Drops the cached result: the name may have other addresses by now.
     pub(super) fn forget(&self) {
         self.known().found = None;
     }
 
-    /// The look-up that is under way, or a new one.
+    /// Returns the current look-up, or starts one.
     fn look_up(&self, known: &mut Known) -> watch::Receiver<Option<Answer>> {
         if let Some(under_way) = &known.under_way
             && under_way.borrow().is_none()
@@ -151,7 +151,7 @@ mod tests {
         SocketAddr::from(([192, 0, 2, host], 1))
     }
 
-    /// The nth look-up finds 192.0.2.n.
+    /// The nth look-up returns 192.0.2.n.
     fn counting() -> Resolver {
         let asked = AtomicU8::new(0);
         Resolver::with(name(), move |_| {
@@ -160,7 +160,7 @@ mod tests {
         })
     }
 
-    /// Waits for the look-up that is under way.
+    /// Waits for the current look-up.
     async fn settle(resolver: &Resolver) {
         let mut under_way = resolver.known().under_way.clone().unwrap();
         under_way.wait_for(Option::is_some).await.unwrap();
@@ -187,14 +187,14 @@ mod tests {
     async fn all_who_wait_wait_for_one_look_up() {
         let (answer, answers) = mpsc::channel();
         let answers = Mutex::new(answers);
-        // It would wait for ever for a second answer.
+        // It would block forever on a second answer.
         let resolver = Resolver::with(name(), move |_| Ok(answers.lock().unwrap().recv().unwrap()));
         let mut waiting = tokio::task::JoinSet::new();
         for _ in 0..1000 {
             let resolver = resolver.clone();
             waiting.spawn(async move { resolver.addresses().await.unwrap() });
         }
-        // One that is given up is none the less under way.
+        // An abandoned wait doesn't stop the look-up.
         let given_up = tokio::time::timeout(Duration::ZERO, resolver.addresses()).await;
         assert!(given_up.is_err());
         answer.send(vec![address(1)]).unwrap();

@@ -20,13 +20,13 @@ fn in_six_seconds() -> Instant {
     Instant::now() + 6 * SECOND
 }
 
-/// Nobody listens there, and it answers so.
+/// A closed port, which refuses connections.
 fn refused() -> SocketAddr {
     let listener = StdListener::bind("127.0.0.2:0").unwrap();
     listener.local_addr().unwrap()
 }
 
-/// Its queue is full: the kernel drops SYNs.
+/// A full accept queue: the kernel drops SYNs.
 struct Silent {
     address: SocketAddr,
     _queue: (RawSocket, Vec<RawSocket>),
@@ -65,7 +65,7 @@ async fn a_dead_address_costs_its_share_once_and_the_next_is_taken() {
     let began = Instant::now();
     let socket = dialler.dial_each(addresses.clone(), in_six_seconds()).await.unwrap();
     assert_eq!(socket.peer().unwrap(), Peer::Tcp(alive));
-    // The refusal came at once: half of six seconds was the next one's share.
+    // The refusal came at once: the second address got half of six seconds.
     assert_eq!(began.elapsed(), 3 * SECOND);
 
     let began = Instant::now();
@@ -101,7 +101,7 @@ async fn an_address_that_failed_is_tried_first_again_after_a_while() {
     assert_eq!(order(), [second, first]);
     tokio::time::advance(10 * SECOND).await;
     assert_eq!(order(), [first, second]);
-    // Too many open files is nobody's fault but this machine's.
+    // Too many open files is this machine's fault, not the address's.
     dialler.failures.note_if_its_own(first, &io::Error::from_raw_os_error(24));
     assert_eq!(order(), [first, second]);
 }
@@ -110,14 +110,14 @@ async fn an_address_that_failed_is_tried_first_again_after_a_while() {
 async fn names_are_looked_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    // Whatever else it is, such as ::1, nobody listens there.
+    // Its other addresses, such as ::1, refuse.
     let mut socket = dialler(&format!("localhost:{port}")).dial().await.unwrap();
     let (mut accepted, _) = listener.accept().await.unwrap();
     socket.write_all(b"x").await.unwrap();
     assert_eq!(accepted.read_u8().await.unwrap(), b'x');
     let Socket::Tcp(socket) = socket else { panic!("it is TCP") };
     assert!(socket.nodelay().unwrap());
-    // No resolver asks the network for what ends so (RFC 6761 §6.4).
+    // Resolvers never query the network for such names (RFC 6761 §6.4).
     let error = dialler("nobody.invalid:1").dial().await.unwrap_err().to_string();
     assert!(error.starts_with("nobody.invalid:1: ") && error.len() > 20, "{error}");
 }

@@ -1,4 +1,4 @@
-//! What gates count, looked up when somebody asks for it.
+//! The metrics of gates, collected at each request.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub struct Gates {
     watched: Arc<Mutex<Vec<Watched>>>,
 }
 
-/// A gate, with what is counted behind it.
+/// A gate, with its later refusals.
 struct Watched {
     labels: Labels,
     gate: Gate,
@@ -28,14 +28,14 @@ struct Watched {
 }
 
 impl Gates {
-    /// None yet. Names begin with the prefix, which has its `_`.
+    /// Creates it without gates. The prefix includes its `_`.
     #[must_use]
     pub fn new(prefix: &'static str) -> Self {
         Self { prefix, watched: Arc::default() }
     }
 
-    /// Tells what this gate counts, in the place of an earlier one with these labels, and which connections were
-    /// refused behind it, by reason.
+    /// Exposes this gate's counters, replacing an earlier gate with the same labels, and the connections refused behind
+    /// it, by reason.
     pub fn watch(&self, labels: &Labels, gate: Gate, refused: Vec<(&'static str, Counter)>) {
         let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|watched| watched.labels != *labels);
@@ -85,11 +85,11 @@ impl Collector for Gates {
 impl Watched {
     fn refused(&self, now: &GateCounts) -> Vec<(Labels, Value)> {
         let own = [
-            // Its address has as many connections as it may.
+            // Its address has too many connections.
             ("connections_per_address", now.since_start.refused_connections),
-            // Its address has as many handshakes under way as it may.
+            // Its address has too many handshakes in progress.
             ("handshakes_per_address", now.since_start.refused_handshakes),
-            // Its address makes connections faster than it may.
+            // Its address opens connections too fast.
             ("rate", now.refused_rate),
         ];
         let behind = self.refused.iter().map(|(reason, counter)| (*reason, counter.get()));
@@ -110,7 +110,7 @@ impl Watched {
     }
 }
 
-/// A number of either kind.
+/// The value of a counter or a gauge.
 enum Value {
     Counter(ConstCounter<u64>),
     Gauge(ConstGauge<u64>),

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Admission of clients.
 
 mod metrics;
 mod rate;
@@ -14,17 +14,17 @@ use self::rate::RateByOrigin;
 use crate::listen::Listener;
 use crate::socket::{Peer, Socket};
 
-/// The limits of a listener: [`tessera_tokio::Gate`]'s, and how many new connections an address may begin.
+/// The limits of a listener: those of [`tessera_tokio::Gate`], and the rate of new connections from an address.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GateLimits {
-    /// How much all clients and one may have, and for how long.
+    /// Limits on all clients and on one, in number and time.
     pub places: Limits,
-    /// How many connections one address may begin each second, and at once after a while without any. Further ones
-    /// are closed at once. `None` is any number. Default: any number.
+    /// How many connections one address may open each second, and at once after a pause. Further ones are closed at
+    /// once. `None`: any number. Default: any number.
     pub new_per_second_per_address: Option<NonZeroU32>,
 }
 
-/// Lets clients in within [`GateLimits`]. It can be cloned: all clones are one gate.
+/// Admits clients within [`GateLimits`]. Clones share the same gate.
 #[derive(Clone)]
 pub struct Gate {
     places: tessera_tokio::Gate,
@@ -32,33 +32,33 @@ pub struct Gate {
     refused_rate: Arc<AtomicU64>,
 }
 
-/// A client that was let in, of whom nothing was read.
+/// An admitted client; nothing was read from it.
 #[non_exhaustive]
 pub struct Admitted {
-    /// Its connection, which holds its place until it is dropped.
+    /// Its connection, which holds its place until dropped.
     pub socket: ClientSocket<Socket>,
-    /// To be dropped when the handshake is complete, or the client is known otherwise.
+    /// Drop it when the handshake is complete, or the client is identified otherwise.
     pub handshake: HandshakePlace,
-    /// Where it comes from.
+    /// The client's address.
     pub peer: Peer,
 }
 
-/// What a gate counts.
+/// The counters of a gate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GateCounts {
-    /// What became of connections since the gate began.
+    /// The fate of connections since the gate was created.
     pub since_start: Counts,
-    /// Connections that were closed at once: their address had begun as many as it may.
+    /// Connections closed at once because their address opened too many.
     pub refused_rate: u64,
-    /// How many connections there are now.
+    /// Open connections.
     pub connections: usize,
-    /// How many handshakes are under way now.
+    /// Handshakes in progress.
     pub handshakes: usize,
 }
 
 impl Gate {
-    /// A gate of its own.
+    /// Creates a gate.
     #[must_use]
     pub fn new(limits: GateLimits) -> Self {
         let rate = limits.new_per_second_per_address.map(RateByOrigin::new);
@@ -69,13 +69,13 @@ impl Gate {
         }
     }
 
-    /// The next client that may come in, whatever the system says meanwhile. Dropping the future loses none.
+    /// Waits for the next client to admit; errors of the system don't end it. Dropping the future loses no client.
     pub async fn accept(&self, listener: &Listener) -> Admitted {
         self.accept_as(listener, Origin::from).await
     }
 
-    /// The same, where `origin` says how a client is counted: [`Origin::TRUSTED`] for load balancers, whose clients
-    /// are known later ([`admit_as`](Self::admit_as)).
+    /// The same, with `origin` deciding how a client is counted: [`Origin::TRUSTED`] for load balancers, whose clients
+    /// are identified later ([`admit_as`](Self::admit_as)).
     pub async fn accept_as(
         &self,
         listener: &Listener,
@@ -94,8 +94,8 @@ impl Gate {
         }
     }
 
-    /// Counts a client that a load balancer brought ([`Origin::TRUSTED`]) for its own address. `false`: that has
-    /// as much as it may, and the client is to be closed.
+    /// Counts a client behind a load balancer ([`Origin::TRUSTED`]) under its own address. `false`: that address has
+    /// reached its limits, and the client must be closed.
     #[must_use]
     pub fn admit_as(
         &self,
@@ -106,13 +106,13 @@ impl Gate {
         self.is_within_rate(origin) && socket.move_to(handshake, origin).is_ok()
     }
 
-    /// The time-outs of the clients for a socket of another kind, such as the one to a backend: a pump that waits
-    /// for one side alone would wait for ever without.
+    /// Applies the clients' time-outs to a socket of another kind, such as that of a backend: without them a pump that
+    /// waits for one side alone would wait forever.
     pub fn time(&self, socket: Socket) -> TimedSocket<Socket> {
         self.places.time(socket)
     }
 
-    /// What was counted until now.
+    /// Returns the counters.
     #[must_use]
     pub fn counts(&self) -> GateCounts {
         GateCounts {

@@ -1,4 +1,4 @@
-//! How often each address begins something.
+//! Rate limits by address.
 
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -10,10 +10,10 @@ use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use tessera_tokio::Origin;
 
-/// Lets each address begin so many things a second.
+/// Allows each address a number of events a second.
 pub(super) struct RateByOrigin<C: Clock = DefaultClock> {
     limiter: RateLimiter<Origin, HashMapStateStore<Origin>, C, NoOpMiddleware<C::Instant>>,
-    /// When addresses that begin nothing any more were forgotten last.
+    /// When idle addresses were last removed.
     forgot: Mutex<C::Instant>,
 }
 
@@ -30,14 +30,14 @@ impl<C: Clock> RateByOrigin<C> {
         Self { limiter: RateLimiter::hashmap_with_clock(quota, clock), forgot }
     }
 
-    /// Whether this address may begin one more now; it has begun it then.
+    /// Whether this address may begin one more now; if so, counts it.
     pub(super) fn allows(&self, origin: Origin) -> bool {
         self.forget();
         self.limiter.check_key(&origin).is_ok()
     }
 
-    /// Forgets addresses that have all of their share again, which takes a second: the table holds those of a few
-    /// seconds, and a look at all of them is as seldom.
+    /// Removes addresses that have regained their full share, which takes a second: so the table holds those of a few
+    /// seconds, and is scanned only that often.
     fn forget(&self) {
         let Ok(mut forgot) = self.forgot.try_lock() else { return };
         let now = self.limiter.clock().now();

@@ -34,7 +34,7 @@ fn limits() -> GateLimits {
     GateLimits { places: Limits::for_connections(100), new_per_second_per_address: None }
 }
 
-/// The gate has closed it.
+/// Asserts that the gate has closed it.
 async fn assert_closed(client: &mut (impl tokio::io::AsyncRead + Unpin)) {
     match client.read(&mut [0]).await {
         Ok(0) => (),
@@ -107,7 +107,7 @@ async fn the_clients_of_a_load_balancer_have_their_own_limits() {
         .collect();
     assert_eq!(admitted, [true, true, false, false, false]);
     let counts = gate.counts();
-    // Three began within the second, and the third of them had no place.
+    // Three began within the second, and the third found no place.
     assert_eq!((counts.refused_rate, counts.since_start.refused_connections), (2, 1));
 }
 
@@ -145,7 +145,7 @@ async fn a_backend_that_is_silent_ends_as_its_client_would() {
     assert_eq!((gate.counts().since_start.idle, gate.counts().connections), (1, 0));
 }
 
-/// What a connection costs here while nothing moves: the timer comes on top.
+/// The size of an idle connection here, without its timer.
 #[test]
 fn a_connection_is_small() {
     assert!(size_of::<ClientSocket<Socket>>() <= 160, "{}", size_of::<ClientSocket<Socket>>());
