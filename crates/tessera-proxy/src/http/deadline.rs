@@ -1,4 +1,4 @@
-//! When something has to be over.
+//! Deadlines.
 
 use std::fmt;
 use std::future::Future;
@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-/// A moment of the monotonic clock by which something has to be over. It is copied along a call: whoever waits for
-/// a part of it waits no longer.
+/// A deadline on the monotonic clock. It is passed along a call, so that no part of the call waits longer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,44 +25,44 @@ use tokio::time::{Instant, timeout_at};
 pub struct Deadline(Instant);
 
 impl Deadline {
-    /// In `duration` from now. A duration that the clock can't add is a year.
+    /// Creates a deadline `duration` from now. If the clock can't add it, the deadline is in a year.
     pub fn after(duration: Duration) -> Self {
         Self(after(Instant::now(), duration))
     }
 
-    /// At `instant`.
+    /// Creates a deadline at `instant`.
     pub fn at(instant: Instant) -> Self {
         Self(instant)
     }
 
-    /// The moment.
+    /// Returns the instant.
     pub fn instant(self) -> Instant {
         self.0
     }
 
-    /// What is left; zero once it is over.
+    /// Returns the time left; zero if it is over.
     pub fn remaining(self) -> Duration {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether nothing is left.
+    /// Whether no time is left.
     pub fn is_over(self) -> bool {
         self.remaining().is_zero()
     }
 
-    /// This deadline, or `duration` from now if that is earlier.
+    /// Returns this deadline, or `duration` from now if that is earlier.
     #[must_use]
     pub fn at_most(self, duration: Duration) -> Self {
         self.min(Self::after(duration))
     }
 
-    /// Waits for `future`, but not beyond the deadline. A future that is ready wins over a deadline that is over.
+    /// Waits for `future` until the deadline. A future that is ready wins over a deadline that is over.
     pub async fn limit<F: Future>(self, future: F) -> Result<F::Output, Elapsed> {
         timeout_at(self.0, future).await.map_err(|_| Elapsed)
     }
 }
 
-/// A deadline is over.
+/// The error of a deadline that is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
 
@@ -75,7 +74,7 @@ impl fmt::Display for Elapsed {
 
 impl std::error::Error for Elapsed {}
 
-/// `duration` after `start`, or a year if the clock can't add it.
+/// Returns `start` plus `duration`, or a year later if the clock can't add it.
 pub(super) fn after(start: Instant, duration: Duration) -> Instant {
     const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
     start.checked_add(duration).unwrap_or_else(|| start + YEAR)

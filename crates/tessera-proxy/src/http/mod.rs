@@ -1,4 +1,4 @@
-//! The HTTP half of a proxy: servers and pooled clients by hyper, for HTTP/1.1 and HTTP/2.
+//! The HTTP half of a proxy: servers and pooled clients for HTTP/1.1 and HTTP/2, on hyper and h2.
 
 pub mod body;
 pub mod client;

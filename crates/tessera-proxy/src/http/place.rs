@@ -1,18 +1,18 @@
-//! The place of a call on its connection.
+//! A call's place on its connection.
 
 use std::sync::Arc;
 
-/// What has places for calls.
+/// A connection with places for calls.
 pub(super) trait Places: Send + Sync {
-    /// A call that had a place has ended.
+    /// Releases the place of a call that has ended.
     fn release(self: Arc<Self>);
 }
 
-/// A call's place. It is free again when this is dropped.
+/// A call's place, released when dropped.
 pub(super) struct Place(Option<Arc<dyn Places>>);
 
 impl Place {
-    /// One that was taken.
+    /// Wraps a place that was taken.
     pub(super) fn of(places: Arc<dyn Places>) -> Self {
         Self(Some(places))
     }

@@ -1,4 +1,4 @@
-//! What a peer sends of a body, within limits.
+//! A body from a peer, within limits.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,28 +16,28 @@ use super::{BodyError, BodyLimits};
 use crate::http::deadline::after;
 use crate::http::place::Place;
 
-/// Where frames come from.
+/// A source of frames.
 pub(super) trait Source {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>>;
     /// Whether nothing follows.
     fn is_end(&self) -> bool;
-    /// How many bytes follow.
+    /// Returns how many bytes follow.
     fn size(&self) -> SizeHint;
 }
 
-/// What a peer sends, as far as it may.
+/// A body from a peer, limited in length and time.
 pub(super) struct Limited<S> {
     source: S,
-    /// Bytes that may still come.
+    /// Bytes that may still arrive.
     left: u64,
     idle: Duration,
-    /// Since when the next frame is waited for.
+    /// Since when the reader waits for the next frame.
     waits_since: Option<Instant>,
-    /// Made when a body lets wait; most are there at once. It is set once and moved only when it rings.
+    /// Created at the first wait; most bodies need none. It is moved only when it fires.
     timer: Option<Pin<Box<Sleep>>>,
-    /// To be set when all was read.
+    /// Set when all was read.
     whole: Option<Arc<AtomicBool>>,
-    /// Of a client's call: its place on the connection.
+    /// A client call's place on the connection.
     place: Option<Place>,
 }
 
@@ -47,7 +47,7 @@ impl<S: Source> Limited<S> {
         Self { source, left: max_len, idle, waits_since: None, timer: None, whole, place: None }
     }
 
-    /// Keeps the place of its call until its end.
+    /// Keeps the call's place until the end.
     pub(super) fn hold(&mut self, place: Place) {
         self.place = Some(place);
     }
@@ -122,12 +122,11 @@ impl Source for Incoming {
     }
 }
 
-/// What a peer sends on a stream. Its window opens as far as frames are taken.
+/// A body on an HTTP/2 stream. Its window opens as frames are read.
 pub(super) struct Http2 {
     stream: h2::RecvStream,
     data_ended: bool,
-    /// What is missing of the announced length. That no more and no less comes is for h2 to see
-    /// (RFC 9113 §8.1.1).
+    /// The rest of the announced length. h2 checks that the body has exactly that length (RFC 9113 §8.1.1).
     left: Option<u64>,
 }
 
@@ -146,7 +145,7 @@ impl Source for Http2 {
                 break;
             };
             let len = data.len();
-            // An error: the stream is closed, and nobody wants a window.
+            // On an error the stream is closed, and needs no window.
             let _ = self.stream.flow_control().release_capacity(len);
             if len > 0 {
                 self.left = self.left.map(|left| left.saturating_sub(len as u64));

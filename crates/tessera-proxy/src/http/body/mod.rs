@@ -1,4 +1,4 @@
-//! Bodies that are passed on as they come.
+//! Bodies, passed on as they arrive.
 
 mod limited;
 
@@ -18,8 +18,8 @@ use hyper::body::Incoming;
 use self::limited::{Http2, Limited};
 use super::place::Place;
 
-/// The body of a request or a response: nothing, bytes that are there, or what a peer is sending, within limits.
-/// Trailers are passed on.
+/// The body of a request or a response: nothing, bytes in memory, or what a peer is sending, within limits. Trailers
+/// are passed on.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -49,22 +49,22 @@ enum Kind {
 }
 
 impl Body {
-    /// No byte and no trailers.
+    /// Creates a body without bytes or trailers.
     pub fn empty() -> Self {
         Self(Kind::Empty)
     }
 
-    /// These bytes.
+    /// Creates a body of these bytes.
     pub fn full(data: Bytes) -> Self {
         if data.is_empty() { Self::empty() } else { Self(Kind::Full(data)) }
     }
 
-    /// What a peer is sending, as hyper reads it.
+    /// Wraps a body from a peer, as hyper reads it.
     pub fn incoming(incoming: Incoming, limits: BodyLimits) -> Self {
         Self::http1(incoming, limits, None)
     }
 
-    /// The same. `whole` becomes true when all was read.
+    /// The same; sets `whole` when all was read.
     pub(super) fn http1(
         incoming: Incoming,
         limits: BodyLimits,
@@ -76,8 +76,8 @@ impl Body {
         Self(Kind::Hyper(Limited::new(incoming, limits, whole)))
     }
 
-    /// What a peer is sending on a stream of HTTP/2. `length` is what it announced; `whole`, if anybody wants to know,
-    /// becomes true when all was read.
+    /// Wraps a body from a peer on an HTTP/2 stream, of the announced `length`; sets `whole`, if given, when all was
+    /// read.
     pub(super) fn http2(
         stream: h2::RecvStream,
         length: Option<u64>,
@@ -90,18 +90,18 @@ impl Body {
         Self(Kind::Http2(Limited::new(Http2::new(stream, length), limits, whole)))
     }
 
-    /// The same body, which keeps the place of its call until its end.
+    /// Keeps the call's place until the body's end.
     pub(super) fn holding(mut self, place: Place) -> Self {
         match &mut self.0 {
             Kind::Hyper(limited) => limited.hold(place),
             Kind::Http2(limited) => limited.hold(place),
-            // It is here.
+            // The body is complete.
             _ => drop(place),
         }
         self
     }
 
-    /// The same once more, if it is here.
+    /// Clones the body if it is in memory.
     pub(super) fn try_clone(&self) -> Option<Self> {
         Some(Self(match &self.0 {
             Kind::Empty => Kind::Empty,
@@ -114,9 +114,9 @@ impl Body {
         }))
     }
 
-    /// The whole body, if it has no more than `limit` bytes. Nothing is copied if it came in one piece.
+    /// Collects the whole body, if it has at most `limit` bytes. A body in one piece is not copied.
     ///
-    /// An error says that there are more bytes, or that the rest doesn't come.
+    /// Fails if there are more bytes, or the rest does not arrive.
     pub async fn collect_up_to(mut self, limit: usize) -> Result<Collected, BodyError> {
         // More was announced.
         if self.size().lower() > limit as u64 {
@@ -131,7 +131,7 @@ impl Body {
                 Ok(data) if first.is_empty() && all.is_empty() => first = data,
                 Ok(data) => {
                     if all.is_empty() {
-                        // A peer that announces much gets no memory for it before it sends it.
+                        // Allocates only for bytes that arrived, whatever the peer announced.
                         all.reserve(first.len() + data.len());
                         all.extend_from_slice(&std::mem::take(&mut first));
                     }
@@ -224,33 +224,33 @@ impl fmt::Debug for Body {
     }
 }
 
-/// A body that came whole.
+/// A complete body.
 #[derive(Debug, Clone, Default)]
 pub struct Collected {
     /// Its bytes.
     pub data: Bytes,
-    /// What followed them.
+    /// The trailers.
     pub trailers: Option<HeaderMap>,
 }
 
-/// What a peer may send as one body.
+/// Limits on a body from a peer.
 #[derive(Debug, Clone, Copy)]
 pub struct BodyLimits {
     /// The most bytes.
     pub max_len: u64,
-    /// The longest wait for the next byte, while somebody wants it.
+    /// The longest wait for the next byte, while a reader waits.
     pub idle: Duration,
 }
 
-/// Why a body didn't come whole.
+/// Why a body is incomplete.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It has, or announced, more bytes than it may.
+    /// It has, or announced, too many bytes.
     TooLong,
-    /// Nothing came for too long.
+    /// No byte arrived for too long.
     Idle,
-    /// The peer ended it early, or broke the protocol.
+    /// The peer ended it early, or violated the protocol.
     Cut(Box<dyn std::error::Error + Send + Sync>),
 }
 

@@ -1,4 +1,4 @@
-//! What a caller says of a call, and what it gets.
+//! Options of a call, and its answer.
 
 use std::sync::Arc;
 
@@ -12,32 +12,32 @@ use crate::http::body::Body;
 use crate::http::deadline::Deadline;
 use tessera_tokio::EarlyDataOutcome;
 
-/// How a request is to be treated.
+/// How to treat a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
     /// Whether it may travel as early data.
     pub early: Early,
-    /// Whether it may be executed twice: it is sent once more where it may have been executed. Whoever has it knows;
-    /// RFC 9110 §9.2.2 calls such methods idempotent.
+    /// Whether the request may be executed twice: it is then resent even if it may have been executed. Only the caller
+    /// can know; RFC 9110 §9.2.2 calls such methods idempotent.
     pub repeatable: bool,
-    /// When the response has to be there. The body has a limit of its own, [`PoolOptions::body`](super::PoolOptions).
+    /// The deadline of the response's head. The body has its own limit, [`PoolOptions::body`](super::PoolOptions).
     pub deadline: Deadline,
 }
 
 impl Call {
-    /// Neither early nor repeated.
+    /// Creates a call that is neither early nor repeatable.
     pub fn until(deadline: Deadline) -> Self {
         Self { early: Early::Never, repeatable: false, deadline }
     }
 
-    /// May travel as early data.
+    /// Allows it to travel as early data.
     #[must_use]
     pub fn early(mut self) -> Self {
         self.early = Early::Allowed;
         self
     }
 
-    /// May be executed twice.
+    /// Allows it to be executed twice.
     #[must_use]
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
@@ -48,46 +48,46 @@ impl Call {
 /// Whether a request may travel as early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Early {
-    /// Nothing of it is written before the handshake is complete.
+    /// No byte of it is sent before the handshake is complete.
     #[default]
     Never,
-    /// It may be the request of a connection's first flight, under a forward-secret ticket.
+    /// It may travel in a connection's first flight, under a forward-secret ticket.
     Allowed,
 }
 
-/// A response, and how it came.
+/// A response, and its origin.
 #[derive(Debug)]
 pub struct Answer {
-    /// The response. Its body keeps its place on the connection until its end.
+    /// The response. Its body keeps the call's place on the connection until the body's end.
     pub response: Response<Body>,
-    /// It was sent a second time, because the first may have been executed.
+    /// It was resent although the first attempt may have been executed.
     pub resent: bool,
     pub(super) was_early: bool,
     pub(super) connection: Arc<Connection>,
 }
 
 impl Answer {
-    /// Whether the request travelled as early data, and was taken as such.
+    /// Whether the request was accepted as early data.
     pub fn was_early(&self) -> bool {
         self.was_early && self.connection.early_data().accepted > 0
     }
 
-    /// What became of the early data of its connection, whichever request was in it.
+    /// Returns the outcome of the connection's early data, whichever request was in it.
     pub fn early_data(&self) -> EarlyDataOutcome {
         self.connection.early_data()
     }
 
-    /// What is known of its connection's TLS: the peer's identity above all. `None` in plaintext.
+    /// Returns the facts about the connection's TLS, above all the peer's identity. `None` in plaintext.
     pub fn facts(&self) -> Option<&Facts> {
         self.connection.facts()
     }
 
-    /// Where it came from.
+    /// Returns the address of the server.
     pub fn address(&self) -> &DialAddress {
         self.connection.address()
     }
 
-    /// The version of HTTP.
+    /// Returns the version of HTTP.
     pub fn protocol(&self) -> Protocol {
         self.connection.protocol()
     }

@@ -1,4 +1,4 @@
-//! Why a call has no response, and whether it may have been executed.
+//! Errors of calls, and whether the server may have executed them.
 
 use std::error::Error;
 use std::fmt;
@@ -12,12 +12,12 @@ use super::flight::{FlightHandle, Verdict};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallError {
-    /// Why.
+    /// What went wrong.
     pub kind: CallErrorKind,
     /// Whether the server may have executed it.
     pub sent: Sent,
-    /// What the server said of the early data that the call was in; without an answer it is [`Verdict::Unknown`].
-    /// `None` if it was in none, or it was taken.
+    /// The server's verdict on the early data that carried the call; [`Verdict::Unknown`] without an answer. `None` if
+    /// the call was not in early data, or the early data was accepted.
     pub verdict: Option<FlightVerdict>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
@@ -26,19 +26,19 @@ pub struct CallError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallErrorKind {
-    /// The request can't be sent as it is.
+    /// The request is invalid.
     InvalidRequest,
-    /// The request's body didn't come whole from where it comes from.
+    /// The request's body could not be read completely.
     RequestBody,
     /// No address could be connected to.
     Unreachable,
-    /// As many calls wait as may.
+    /// Too many calls are waiting.
     Busy,
     /// The pool was closed.
     Closed,
     /// The deadline is over.
     DeadlineExceeded,
-    /// The server did not take the early data that the call was in, and it may have been executed.
+    /// The server rejected the early data that carried the call, and may have executed it.
     EarlyDataRefused,
     /// The server reset the stream, with this error code (RFC 9113 §7).
     Reset(u32),
@@ -46,21 +46,21 @@ pub enum CallErrorKind {
     ConnectionLost,
 }
 
-/// How much of a call a server may have.
+/// How much of a call the server may have received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sent {
-    /// Nothing that it executes or executed: sending it again can't execute it twice.
+    /// Nothing that it executes: resending can't execute the call twice.
     Nothing,
-    /// All of it. It may have been executed.
+    /// All of it: the call may have been executed.
     Maybe,
 }
 
-/// A verdict, and the flight that it is about.
+/// A verdict, and the flight it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlightVerdict {
     /// What the client may conclude.
     pub verdict: Verdict,
-    /// The flight's name: a later connection asks under it for the receipt.
+    /// The flight's name, with which a later connection can ask for the receipt.
     pub flight: Option<FlightHandle>,
 }
 
@@ -69,7 +69,7 @@ impl CallError {
         Self { kind, sent, verdict: None, source: None }
     }
 
-    /// Nothing was sent.
+    /// Creates an error for a call of which nothing was sent.
     pub(super) fn unsent(kind: CallErrorKind) -> Self {
         Self::new(kind, Sent::Nothing)
     }
@@ -84,7 +84,7 @@ impl CallError {
         self
     }
 
-    /// With what is known of the early data that it was in.
+    /// Adds the outcome of the early data that carried the call.
     pub(super) fn in_flight(mut self, outcome: EarlyDataOutcome) -> Self {
         if let (Some(verdict), false) = (outcome.verdict, outcome.sent_again) {
             self.verdict = Some(FlightVerdict { verdict, flight: outcome.flight });
@@ -92,7 +92,7 @@ impl CallError {
         self
     }
 
-    /// After an earlier try: what it may have executed counts too.
+    /// Adds that an earlier attempt may have executed the call.
     pub(super) fn after(mut self, earlier: Option<Self>) -> Self {
         if let Some(earlier) = earlier {
             self.sent = self.sent.max(earlier.sent);

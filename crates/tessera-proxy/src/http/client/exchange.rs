@@ -1,4 +1,4 @@
-//! One try of a call: a request that goes on a connection, and what came of it.
+//! One attempt at a call: a request on a connection, and its result.
 
 use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
@@ -30,8 +30,8 @@ pub(super) async fn exchange(
     }
 }
 
-/// A request as a connection of HTTP/2 takes it: with scheme and authority, and without what belongs to the connection
-/// that it came by (RFC 9110 §7.6.1, RFC 9113 §8.2.2).
+/// Converts a request for an HTTP/2 connection: with scheme and authority, and without fields of the connection it came
+/// from (RFC 9110 §7.6.1, RFC 9113 §8.2.2).
 pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallError> {
     strip_connection_headers(request.headers_mut());
     let uri = request.uri();
@@ -54,7 +54,7 @@ pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallE
         let why = "CONNECT is not for a pool";
         return Err(CallError::unsent(CallErrorKind::InvalidRequest).because(why));
     }
-    // RFC 9113 §8.3.1: the authority says it.
+    // RFC 9113 §8.3.1: replaced by the authority.
     request.headers_mut().remove(HOST);
     if let Some(len) = request.body().size_hint().exact()
         && (len > 0 || has_content(request.method()))
@@ -62,13 +62,13 @@ pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallE
     {
         request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(len));
     }
-    // What the program noted is not for the wire, and is not copied along.
+    // Extensions are the program's, not for the wire; don't copy them with retries.
     *request.extensions_mut() = Extensions::new();
     *request.version_mut() = Version::HTTP_2;
     Ok(request)
 }
 
-/// RFC 9110 §8.6: such methods say that there is no content.
+/// RFC 9110 §8.6: whether the method announces its content's length, even if there is none.
 fn has_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }
@@ -98,7 +98,7 @@ fn strip_connection_headers(headers: &mut HeaderMap) {
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-/// With the path alone, and its host as a field.
+/// Converts it for HTTP/1.1: the path alone, and the host as a field.
 fn for_http1(mut request: Request<Body>) -> Request<Body> {
     let host = request.uri().authority().map(|authority| HeaderValue::from_str(authority.as_str()));
     if let Some(Ok(host)) = host {

@@ -1,14 +1,14 @@
-//! What is left of a try that came to nothing.
+//! A failed attempt.
 
 use http::Request;
 
 use super::error::{CallError, CallErrorKind};
 use crate::http::body::Body;
 
-/// A try that came to nothing.
+/// A failed attempt.
 pub(super) struct Failure {
     pub(super) error: CallError,
-    /// The request, where it was not touched.
+    /// The request, if it was not touched.
     pub(super) request: Option<Request<Body>>,
 }
 

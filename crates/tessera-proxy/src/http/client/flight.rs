@@ -1,4 +1,4 @@
-//! What is known of a connection's first flight, for those whose calls it carries.
+//! The state of a connection's first flight, shared with the calls that it carries.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use tessera_tokio::{EarlyDataOutcome, FirstFlight, FirstFlightError};
 
 use crate::socket::Socket;
 
-/// Of a connection whose stream another task has.
+/// The first flight of a connection whose stream belongs to another task.
 #[derive(Default)]
 pub(super) struct Flight {
     known: Mutex<Known>,
@@ -21,18 +21,18 @@ struct Known {
     error: Option<FirstFlightError>,
 }
 
-/// How far a flight came.
+/// The progress of a first flight.
 pub(super) enum Progress {
-    /// Nobody has answered.
+    /// No answer yet.
     UnderWay,
-    /// The handshake is complete, and nothing travels early any more.
+    /// The handshake is complete; nothing travels as early data any more.
     Settled,
-    /// It doesn't go on.
+    /// The connection can't continue.
     Failed,
 }
 
 impl Flight {
-    /// Notes what a stream that was just used knows.
+    /// Copies the state of a stream that was just used.
     pub(super) fn look(&self, stream: &FirstFlight<Socket>) -> Progress {
         self.with(|known| known.outcome = stream.early_data());
         if stream.carries_early_data() {

@@ -1,17 +1,17 @@
-//! Calls to one peer: over few connections that are kept, to several addresses, within a deadline.
+//! HTTP calls to one peer: over a few kept connections, at several addresses, within a deadline.
 //!
-//! A [`Pool`] has the connections of one peer or origin, HTTP/2 or HTTP/1.1, over TLS or plaintext. A
-//! [`Call`] says of each request when its response has to be there, whether it may travel as early data, and whether it
-//! may be executed twice. See `Pool::call` for what is sent again.
+//! A [`Pool`] holds the connections to one peer or origin, HTTP/2 or HTTP/1.1, over TLS or plaintext. A [`Call`] sets,
+//! for each request, the deadline of the response, whether the request may travel as early data, and whether it may be
+//! executed twice. See `Pool::call` for what is resent.
 //!
-//! **Early data.** The first request of a new connection travels with the ClientHello, where the session store has a
-//! forward-secret ticket and the request [may](Early::Allowed). It is the only one: all others wait until the handshake is
-//! complete, and connections that are opened ahead of need carry none. What the server burned is sent again on the same
-//! connection ([`tessera_tokio::FirstFlight`]). After `used` or `unknown` only a repeatable call is sent once more, on
-//! another connection and not early; any other is an error that says so.
+//! **Early data.** The first request of a new connection travels with the ClientHello, if the session store has a
+//! forward-secret ticket and the request [may](Early::Allowed). It is the only one: all others wait for the end of the
+//! handshake, and connections opened ahead of need carry none. Requests that the server burned are resent on the same
+//! connection ([`tessera_tokio::FirstFlight`]). After `used` or `unknown` only a repeatable call is resent, once, on
+//! another connection and not early; any other fails with an error that reports the verdict.
 //!
-//! **Bounds.** Connections, calls at a time, calls that wait, and bytes ahead of their reader are bounded by
-//! [`PoolOptions`], and every wait has an end.
+//! **Bounds.** [`PoolOptions`] limits connections, concurrent calls, waiting calls, and bytes sent ahead of their
+//! reader; every wait has a time limit.
 
 mod addresses;
 mod call;

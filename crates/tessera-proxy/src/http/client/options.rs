@@ -1,44 +1,45 @@
-//! What a pool may use, and how long it waits.
+//! Limits and time-outs of a pool.
 
 use std::time::Duration;
 
 use crate::http::body::BodyLimits;
 
-/// What a pool may use, and how long it waits.
+/// Limits and time-outs of a pool.
 #[derive(Debug, Clone)]
 pub struct PoolOptions {
-    /// The most connections, those that are being opened included, and without those that are about to end. Default: 8.
+    /// The most connections, including those being opened, but not those about to end. Default: 8.
     pub connections: usize,
     /// The most calls at a time on one connection of HTTP/2; the server may allow fewer
     /// (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100.
     pub streams: usize,
-    /// The most calls that wait for a connection; others are refused at once. Default: 1024.
+    /// The most calls waiting for a connection; others fail at once. Default: 1024.
     pub waiting: usize,
-    /// How many connections are kept open without a call, opened ahead of need. Default: 0.
+    /// How many connections to keep open without calls, opened ahead of need. Default: 0.
     pub warm: usize,
-    /// Another connection is opened ahead of need when more than this share of what the open ones can carry is in use,
-    /// in percent. Default: 75.
+    /// Opens another connection ahead of need when the open ones are used to more than this percentage of their
+    /// capacity. Default: 75.
     pub open_ahead_at: usize,
     /// How long connecting to one address may take, the handshake included. Default: 3 s.
     pub connect: Duration,
-    /// After how long without a connection the next address is tried beside the first. Default: 250 ms.
+    /// How long to wait for a connection before trying the next address in parallel. Default: 250 ms.
     pub try_next_after: Duration,
-    /// The shortest and the longest time for which an address that failed isn't tried; it doubles with each failure in
-    /// a row, and a random part of up to a half is taken off. Where no other address can be reached either, a call waits
-    /// for the first that may be tried again, if that is within a second and its deadline. Default: 100 ms and 10 s.
+    /// The shortest and longest time for which a failed address is avoided; it doubles with each failure in a row, and
+    /// is shortened at random by up to a half. If no other address can be reached either, a call waits for the first
+    /// that may be tried again, if that is within a second and its deadline. Default: 100 ms and 10 s.
     pub back_off: (Duration, Duration),
-    /// How long a connection of HTTP/2 may be silent before it is asked by PING, while calls are under way; three
-    /// times as long while there are none. Default: 5 s.
+    /// How long an HTTP/2 connection with open calls may be silent before a PING; three times as long without calls.
+    /// Default: 5 s.
     pub keep_alive: Duration,
-    /// How long the answer to PING may take; the connection is given up then. Default: 5 s.
+    /// How long to wait for the answer to a PING before giving up the connection. Default: 5 s.
     pub keep_alive_answer: Duration,
-    /// How long a connection that isn't kept warm may be without a call. Default: 2 min.
+    /// How long a connection that isn't kept warm may stay without a call. Default: 2 min.
     pub idle: Duration,
-    /// After how long a connection gets no new call; up to a tenth less, by chance. Default: 1 h.
+    /// The age at which a connection gets no new calls; at random up to a tenth less. Default: 1 h.
     pub max_age: Duration,
-    /// After how many calls a connection gets no new one. Default: 2^30, as many as HTTP/2 has identifiers.
+    /// The number of calls after which a connection gets no new ones. Default: 2^30, the number of HTTP/2 stream
+    /// identifiers.
     pub max_calls: u64,
-    /// How much a server may send of one response before it is read, in bytes (RFC 9113 §6.9.2). Default: 256 KiB.
+    /// How much of one response a server may send ahead of its reader, in bytes (RFC 9113 §6.9.2). Default: 256 KiB.
     pub stream_window: u32,
     /// The same for all responses of a connection. Default: 4 MiB.
     pub connection_window: u32,
@@ -46,7 +47,7 @@ pub struct PoolOptions {
     pub max_header_len: u32,
     /// The most header fields of a response of HTTP/1.1. Default: 128.
     pub max_headers: usize,
-    /// What a server may send as one body.
+    /// Limits on a response's body.
     /// Default: any length, and no longer than 30 s without a byte.
     pub body: BodyLimits,
 }

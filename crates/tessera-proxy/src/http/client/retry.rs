@@ -1,4 +1,4 @@
-//! Whether a call that failed is sent again. A mistake here executes something twice.
+//! Whether to resend a failed call. A mistake here executes something twice.
 
 use http::{Request, StatusCode};
 
@@ -6,13 +6,13 @@ use super::call::{Call, Early};
 use super::error::{CallError, CallErrorKind, Sent};
 use crate::http::body::Body;
 
-/// What was tried of a call.
+/// The attempts at a call.
 pub(super) struct Tries {
     early: Early,
     repeatable: bool,
-    /// How often nothing of it was executed.
+    /// Attempts that were surely not executed.
     refused: u32,
-    /// It was sent once more although it may have been executed.
+    /// It was resent although it may have been executed.
     pub(super) resent: bool,
 }
 
@@ -21,14 +21,14 @@ impl Tries {
         Self { early: call.early, repeatable: call.repeatable, refused: 0, resent: false }
     }
 
-    /// Whether the next try may travel as early data.
+    /// Whether the next attempt may travel as early data.
     pub(super) fn early(&self) -> Early {
         self.early
     }
 
-    /// Whether it is to be tried again after this error.
+    /// Whether to try again after this error.
     pub(super) fn again_after(&mut self, error: &CallError) -> bool {
-        // A second flight may meet the same fate, and so may the same call of another kind: it goes the safe way now.
+        // The next attempt goes the safe way: another first flight may meet the same fate.
         self.early = Early::Never;
         let is_final = matches!(
             error.kind,
@@ -47,13 +47,13 @@ impl Tries {
                 self.refused += 1;
                 self.refused <= MOST_REFUSALS
             }
-            // The server resets what it doesn't want; it would reset it again.
+            // The server would reset an unwanted call again.
             Sent::Maybe if matches!(error.kind, CallErrorKind::Reset(_)) => false,
             Sent::Maybe => self.repeatable && !std::mem::replace(&mut self.resent, true),
         }
     }
 
-    /// Whether this response says that the call came too early, and was not executed (RFC 8470 §5.2).
+    /// Whether this response reports that the call came too early and was not executed (RFC 8470 §5.2).
     pub(super) fn again_later(&mut self, status: StatusCode, was_early: bool) -> bool {
         let again = was_early && status == StatusCode::TOO_EARLY && self.early == Early::Allowed;
         self.early = Early::Never;
@@ -61,10 +61,10 @@ impl Tries {
     }
 }
 
-/// A server that refuses each stream gets no more of them.
+/// Give up on a server that refuses every stream.
 const MOST_REFUSALS: u32 = 3;
 
-/// The request once more, if its body is here.
+/// Clones the request, if its body is in memory.
 pub(super) fn spare(request: &Request<Body>) -> Option<Request<Body>> {
     let body = request.body().try_clone()?;
     let mut spare = Request::new(body);

@@ -1,34 +1,34 @@
-//! What there is in a pool, for those who watch it.
+//! The status of a pool, for monitoring.
 
 use super::Target;
 
-/// What there is in a pool now.
+/// The current status of a pool.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PoolStatus {
-    /// Connections that get calls.
+    /// Connections that accept calls.
     pub connections: usize,
-    /// Those of them whose handshake is complete, and whose server owes no answer to PING.
+    /// Of these, those with a complete handshake and no unanswered PING.
     pub ready: usize,
     /// Connections that are being opened.
     pub opening: usize,
-    /// Calls that have a place on a connection, until their response's end.
+    /// Calls with a place on a connection, until the end of their response.
     pub in_use: usize,
-    /// Calls that wait for a place.
+    /// Calls waiting for a place.
     pub waiting: usize,
     /// The addresses.
     pub addresses: Vec<AddressStatus>,
-    /// What happened since the beginning.
+    /// Events since the beginning.
     pub counts: Counts,
 }
 
-/// How an address does.
+/// The status of an address.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AddressStatus {
-    /// Which.
+    /// The address.
     pub target: Target,
-    /// It failed, and isn't tried for a while.
+    /// It failed, and is avoided for a while.
     pub is_sick: bool,
     /// Failures in a row.
     pub failures: u32,
@@ -36,20 +36,20 @@ pub struct AddressStatus {
     pub connections: usize,
 }
 
-/// What happened since the beginning.
+/// Events since the beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Calls that began.
+    /// Calls started.
     pub calls: u64,
-    /// Connections that were opened.
+    /// Connections opened.
     pub opened: u64,
-    /// Connections that could not be opened.
+    /// Connections that failed to open.
     pub failed: u64,
-    /// Calls that were sent again because nobody had executed them.
+    /// Calls resent after attempts that were surely not executed.
     pub retried: u64,
-    /// Calls that were sent again although they may have been executed: those that are repeatable.
+    /// Calls resent although they may have been executed: repeatable ones only.
     pub resent: u64,
-    /// Calls that were in a first flight.
+    /// Calls sent in a first flight.
     pub early: u64,
 }

@@ -1,4 +1,4 @@
-//! What is looked at before a service sees a request.
+//! Checks requests before the service sees them.
 
 use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderMap, Request, Version};
@@ -8,15 +8,15 @@ use tessera_tokio::http::{EarlyRequest, mark};
 use super::{Early, Refusal, ServerOptions};
 use crate::http::body::Body;
 
-/// What becomes of a request.
+/// What to do with a request.
 pub(super) enum Admission {
     Serve,
-    /// When the handshake is complete.
+    /// After the handshake is complete.
     ServeAfter(EarlyRequest),
     Refuse(Refusal),
 }
 
-/// Marks an early request, and judges any. A `watch` of a handshake that is complete is taken away.
+/// Marks an early request, and checks any. Clears `watch` once the handshake is complete.
 pub(super) fn admit(
     request: &mut Request<Body>,
     watch: &mut Option<HandshakeWatch>,
@@ -53,7 +53,7 @@ fn judge_head(request: &Request<Body>, options: &ServerOptions) -> Result<(), Re
     Ok(())
 }
 
-/// The length that a head announces. That it is one number is for hyper and h2 to see.
+/// Returns the length that a head announces. hyper and h2 check that there is a single one.
 pub(super) fn length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }

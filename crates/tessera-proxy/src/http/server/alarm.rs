@@ -1,4 +1,4 @@
-//! The one timer of a connection.
+//! The single timer of a connection.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,7 +8,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::ServerOptions;
 
-/// Rings when something is due, or a little later where many things may become due.
+/// Fires when something is due, or slightly later if many things may be.
 pub(super) struct Alarm(Pin<Box<Sleep>>);
 
 impl Alarm {
@@ -16,14 +16,14 @@ impl Alarm {
         Self(Box::pin(sleep_until(instant)))
     }
 
-    /// Rings at `due` at the latest.
+    /// Fires at `due` at the latest.
     pub(super) fn no_later_than(&mut self, due: Instant) {
         if due < self.0.deadline() {
             self.0.as_mut().reset(due);
         }
     }
 
-    /// Once it rang, it is to be set again.
+    /// After it has fired, it must be set again.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         self.0.as_mut().poll(cx)
     }
@@ -33,7 +33,8 @@ impl Alarm {
     }
 }
 
-/// How often exchanges under way are looked at: the limits of all are as exact as this, and no exchange needs a timer.
+/// How often to check open exchanges: this limits the precision of all time limits, but no exchange needs its own
+/// timer.
 pub(super) fn tick(options: &ServerOptions) -> Duration {
     let shortest = options.request_time.min(options.exchange_time).min(options.stall_time);
     (shortest / 8).clamp(Duration::from_millis(5), Duration::from_secs(1))

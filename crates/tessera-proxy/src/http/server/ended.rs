@@ -1,4 +1,4 @@
-//! How connections end.
+//! The end of a connection.
 
 use std::fmt;
 use std::io;
@@ -16,28 +16,27 @@ pub struct Ended {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Cause {
-    /// The client had enough.
+    /// The client closed it.
     Closed,
-    /// The server ended, and so did the connection. `cut` requests were under way after
-    /// [`drain_time`](super::ServerOptions::drain_time).
+    /// The server shut down. `cut` requests were unfinished after [`drain_time`](super::ServerOptions::drain_time).
     Drained {
-        /// How many.
+        /// The number of requests.
         cut: usize,
     },
-    /// There was no request for [`idle_time`](super::ServerOptions::idle_time).
+    /// No request came for [`idle_time`](super::ServerOptions::idle_time).
     Idle,
-    /// No whole head came within [`head_time`](super::ServerOptions::head_time).
+    /// No complete head came within [`head_time`](super::ServerOptions::head_time).
     SlowHead,
-    /// An exchange took longer than [`exchange_time`](super::ServerOptions::exchange_time), and the connection had
-    /// no other.
+    /// An exchange took longer than [`exchange_time`](super::ServerOptions::exchange_time), and was the connection's
+    /// only one.
     SlowExchange,
-    /// The client took nothing for [`stall_time`](super::ServerOptions::stall_time).
+    /// The client read nothing for [`stall_time`](super::ServerOptions::stall_time).
     Stalled,
     /// A PING wasn't answered in time.
     NoPong,
-    /// The client took back far more requests than it let finish (CVE-2023-44487).
+    /// The client cancelled far more requests than it let finish (CVE-2023-44487).
     RapidReset,
-    /// The client broke the protocol. The text is for logs, and may contain what the client sent.
+    /// The client violated the protocol. The text is for logs, and may contain what the client sent.
     Protocol(String),
     /// The connection failed.
     Io(io::Error),
@@ -64,7 +63,7 @@ impl fmt::Display for Cause {
 }
 
 impl Cause {
-    /// What an error of hyper or h2 is about: its innermost source decides.
+    /// Classifies an error of hyper or h2 by its innermost source.
     pub(super) fn of(error: &(dyn std::error::Error + 'static)) -> Self {
         let (mut text, mut cause) = (error.to_string(), Some(error));
         while let Some(error) = cause {
@@ -81,7 +80,7 @@ impl Cause {
     }
 
     fn of_io(error: &io::Error) -> Self {
-        // h2 passes on an error's kind and text alone.
+        // h2 keeps only an error's kind and text.
         if error.kind() == io::ErrorKind::TimedOut && error.to_string() == StalledWrite.to_string()
         {
             return Self::Stalled;
@@ -90,7 +89,7 @@ impl Cause {
     }
 }
 
-/// The inner error of a write that waited too long.
+/// The inner error of a write that timed out.
 #[derive(Debug)]
 pub(super) struct StalledWrite;
 

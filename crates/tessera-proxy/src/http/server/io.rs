@@ -1,4 +1,4 @@
-//! The stream below HTTP: what was read to find out the protocol comes first, and no write waits for ever.
+//! The stream below HTTP: it starts with the bytes read to detect the protocol, and its writes have a time limit.
 
 use std::io;
 use std::task::{Context, Poll, ready};
@@ -11,14 +11,14 @@ use tokio::time::Instant;
 
 use super::ended::StalledWrite;
 
-/// A stream whose writes end after some time.
+/// A stream with a time limit on writes.
 pub(super) type Io<S> = TrackedStream<S, Writes>;
 
-/// What was read already, and how long a write may wait.
+/// The bytes that were already read, and the time limit on writes.
 pub(super) struct Writes {
     prefix: Bytes,
     stall: Duration,
-    /// Since when there is something to write and no room for it.
+    /// Since when a write is blocked.
     blocked: Option<Instant>,
     timer: Stall,
 }

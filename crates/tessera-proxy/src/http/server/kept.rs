@@ -1,19 +1,19 @@
-//! What an answer keeps until its end.
+//! Values that an answer holds until its end.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use http::Response;
 
-/// An extension of an answer: what it keeps until its last byte was handed over, or nobody wants it any more. Over
-/// HTTP/1.1, until its head is sent.
+/// An extension of an answer: a value held until its last byte was passed on, or the client cancels. Over HTTP/1.1,
+/// until its head is sent.
 #[derive(Clone)]
 pub(super) struct Kept(
     #[expect(dead_code, reason = "it is there to be dropped")] Arc<dyn Any + Send + Sync>,
 );
 
-/// Has an answer keep something, such as its place among the requests under way: one whose client reads nothing of it is
-/// under way still.
+/// Makes an answer hold a value, such as its place among the open requests: a request whose client doesn't read the
+/// answer is still open.
 pub fn keep<B>(answer: &mut Response<B>, something: impl Any + Send + Sync) {
     answer.extensions_mut().insert(Kept(Arc::new(something)));
 }

@@ -1,19 +1,19 @@
-//! Connections of clients, served within limits: HTTP/2 by h2, HTTP/1.1 by hyper.
+//! Serves clients' connections within limits: HTTP/2 by h2, HTTP/1.1 by hyper.
 //!
-//! [`serve`] carries one connection from its first byte to its end. Its future is the whole connection: requests
-//! need no tasks of their own, and their limits share one timer.
+//! [`serve`] handles one connection from its first byte to its end. Its future is the whole connection: requests need
+//! no tasks, and their limits share one timer.
 //!
-//! | what a client does | what becomes of it |
+//! | client | result |
 //! |---|---|
 //! | a head with too many bytes or fields | 431 |
-//! | a body that is announced too long | 413; one that becomes too long is [`BodyError::TooLong`] for the service |
-//! | a request that isn't answered in time | 504, or 408 if it isn't whole |
+//! | a body announced as too long | 413; one that becomes too long is [`BodyError::TooLong`] for the service |
+//! | a request that isn't answered in time | 504, or 408 if it is incomplete |
 //! | early data that must not be early | 425 (RFC 8470 §5.2) |
-//! | HTTP/1.1 without one `Host`, or that can't be read | 400 |
-//! | HTTP/2 that can't be read | GOAWAY, or RST_STREAM where one stream is concerned |
-//! | requests taken back in masses | GOAWAY with ENHANCE_YOUR_CALM |
-//! | an answer that it doesn't take | RST_STREAM with CANCEL after [`ServerOptions::stall_time`] |
-//! | nothing | the connection ends after [`ServerOptions::idle_time`], or when a PING isn't answered |
+//! | HTTP/1.1 without exactly one `Host`, or malformed | 400 |
+//! | malformed HTTP/2 | GOAWAY, or RST_STREAM if only one stream is affected |
+//! | mass cancellation of requests | GOAWAY with ENHANCE_YOUR_CALM |
+//! | an answer that it doesn't read | RST_STREAM with CANCEL after [`ServerOptions::stall_time`] |
+//! | no requests | the connection ends after [`ServerOptions::idle_time`], or when a PING isn't answered |
 //!
 //! ```
 //! use std::sync::Arc;
@@ -70,26 +70,26 @@ pub use self::options::{Early, EarlyRule, KeepAlive, Refusal, ServerOptions};
 pub use self::preface::Protocol;
 use super::body::Body;
 
-/// A connection of a client, of which nothing was read.
+/// A client's connection, before anything was read.
 pub struct Accepted<IO> {
-    /// Its stream.
+    /// The stream.
     pub io: IO,
-    /// What it speaks.
+    /// The protocol.
     pub protocol: Protocol,
-    /// Whether its handshake is complete, if what is read may be early data.
+    /// Whether the handshake is complete, if early data is possible.
     pub watch: Option<HandshakeWatch>,
 }
 
 impl<IO> Accepted<IO> {
-    /// A connection without TLS.
+    /// Wraps a connection without TLS.
     pub fn plaintext(io: IO) -> Self {
         Self { io, protocol: Protocol::Detect, watch: None }
     }
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Accepted<ServerStream<IO>> {
-    /// A connection with TLS, whose protocol ALPN chose. Requests that come before its handshake is complete are
-    /// marked and judged.
+    /// Wraps a TLS connection, with the protocol that ALPN chose. Requests received before the handshake is complete
+    /// are marked and checked.
     pub fn tls(mut io: ServerStream<IO>) -> Self {
         let protocol = Protocol::of_alpn(io.protocol());
         let watch = (!io.is_handshake_complete()).then(|| io.handshake_watch());
@@ -97,12 +97,12 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Accepted<ServerStream<IO>> {
     }
 }
 
-/// Serves a connection until it ends. `drain` is ready when the server ends: requests under way then end within
-/// [`ServerOptions::drain_time`], and no others begin.
+/// Serves a connection until it ends. When `drain` is ready, no new requests begin, and open ones must end within
+/// [`ServerOptions::drain_time`].
 ///
-/// `service` answers requests. Its future is dropped when the client takes its request back or leaves, or when it takes
-/// longer than [`ServerOptions::request_time`]. It is polled where the connection is: what computes for long belongs
-/// elsewhere. Dropping the future cuts the connection.
+/// `service` answers requests. Its future is dropped when the client cancels the request or disconnects, or when it
+/// takes longer than [`ServerOptions::request_time`]. It is polled on the connection's task: run long computations
+/// elsewhere. Dropping the returned future cuts the connection.
 pub async fn serve<IO, S, F>(
     accepted: Accepted<IO>,
     options: Arc<ServerOptions>,
@@ -129,7 +129,7 @@ where
     if protocol == Protocol::Http2 {
         http2::serve(io, watch, options, service, drain).await
     } else {
-        // What HTTP/1.1 holds on to is not to be room in each connection of HTTP/2.
+        // Boxed, so that HTTP/2 connections don't reserve room for HTTP/1.1's state.
         Box::pin(http1::serve(io, watch, options, service, drain)).await
     }
 }

@@ -1,4 +1,4 @@
-//! What a server gives its clients, and how it refuses.
+//! Limits of a server, and its refusals.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tessera_tokio::http::check;
 
 use crate::http::body::{Body, BodyLimits};
 
-/// What a client of a server may have, and for how long. The defaults suit a proxy of APIs.
+/// Limits on a client in size and time. The defaults suit a proxy of APIs.
 #[derive(Clone)]
 pub struct ServerOptions {
     /// The longest head of a request, in bytes. HTTP/2 counts 32 more for each field (RFC 9113 §6.5.2); HTTP/1.1
@@ -17,35 +17,35 @@ pub struct ServerOptions {
     pub head_bytes: u32,
     /// The most fields of a head. Default: 128.
     pub head_fields: usize,
-    /// What a request's body may be. Default: 128 MiB, and 30 s without a byte of it.
+    /// Limits on a request's body. Default: 128 MiB, and 30 s without a byte of it.
     pub body: BodyLimits,
-    /// How many requests of a connection of HTTP/2 may be under way at once. Default: 100.
+    /// How many requests an HTTP/2 connection may have open at once. Default: 100.
     pub streams: u32,
-    /// How much of a body a client may send before it is read: on each stream of HTTP/2, in bytes. Default: 256 KiB.
+    /// How much of a body a client may send ahead of its reader, on each HTTP/2 stream, in bytes. Default: 256 KiB.
     pub stream_window: u32,
     /// The same for all streams of a connection together. Default: 1 MiB.
     pub connection_window: u32,
-    /// From the beginning of a connection of HTTP/2 to the end of its preface, and in HTTP/1.1 from the first byte of
-    /// each head to its last. Default: 10 s.
+    /// The time for the preface of an HTTP/2 connection, and in HTTP/1.1 for each head from its first byte to its last.
+    /// Default: 10 s.
     pub head_time: Duration,
-    /// From a request's head to the head of its answer. Default: 60 s.
+    /// The time from a request's head to the head of its answer. Default: 60 s.
     pub request_time: Duration,
-    /// From a request's head to the last byte of its answer. Default: 15 min.
+    /// The time from a request's head to the last byte of its answer. Default: 15 min.
     pub exchange_time: Duration,
-    /// How long an answer waits for a client that takes nothing of it. Default: 30 s.
+    /// How long an answer waits for a client that reads nothing of it. Default: 30 s.
     pub stall_time: Duration,
     /// How long a connection without a request stays open. Default: 10 min.
     pub idle_time: Duration,
-    /// How long requests under way have once the server ends. Default: 30 s.
+    /// How long open requests may take after shutdown begins. Default: 30 s.
     pub drain_time: Duration,
-    /// Finds out whether a client of HTTP/2 is still there. Default: a PING each minute, 20 s for its answer.
+    /// Checks whether an HTTP/2 client is alive. Default: a PING each minute, 20 s for its answer.
     pub keep_alive: Option<KeepAlive>,
     /// Whether answers without a `Date` get one (RFC 9110 §6.6.1). Default: yes.
     pub date: bool,
-    /// What is done with a request that came before its connection's handshake was complete. Default:
+    /// Decides on requests received before their connection's handshake was complete. Default:
     /// [`ServerOptions::safe_early`].
     pub early: EarlyRule,
-    /// The answer to a request that the server itself refuses. Default: the status, and no body.
+    /// Makes the answer to a request that the server itself refuses. Default: the status, and no body.
     pub refusal: Arc<dyn Fn(Refusal) -> Response<Body> + Send + Sync>,
 }
 
@@ -90,30 +90,30 @@ impl fmt::Debug for ServerOptions {
     }
 }
 
-/// How to find out whether the other end is still there.
+/// How to check whether the other end is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// From one PING to the next.
+    /// The time between PINGs.
     pub interval: Duration,
-    /// How long its answer may take.
+    /// How long to wait for the answer.
     pub timeout: Duration,
 }
 
-/// Says what is done with a request that came early.
+/// Decides on an early request.
 pub type EarlyRule = Arc<dyn Fn(&Request<Body>) -> Early + Send + Sync>;
 
-/// What is done with a request that came before its connection's handshake was complete (RFC 8470 §3).
+/// What to do with a request received before its connection's handshake was complete (RFC 8470 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Early {
-    /// It is processed now.
+    /// Process it now.
     Process,
-    /// It waits until the handshake is complete.
+    /// Wait until the handshake is complete.
     Wait,
-    /// It is answered by 425 (Too Early): the client sends it again after the handshake.
+    /// Answer 425 (Too Early): the client sends it again after the handshake.
     Refuse,
 }
 
-/// Why a server answers a request itself.
+/// Why a server itself refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -123,16 +123,16 @@ pub enum Refusal {
     BodyTooLong,
     /// 425: it came too early ([`Early::Refuse`]).
     TooEarly,
-    /// 408: it didn't come whole in time.
+    /// 408: it wasn't complete in time.
     Slow,
-    /// 504: it came whole, and wasn't answered in time.
+    /// 504: it was complete, but not answered in time.
     Unanswered,
     /// 400: a request of HTTP/1.1 without exactly one `Host` (RFC 9112 §3.2).
     Host,
 }
 
 impl Refusal {
-    /// The status that says so.
+    /// Returns the status code.
     pub fn status(self) -> StatusCode {
         match self {
             Self::TooManyFields => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
@@ -144,7 +144,7 @@ impl Refusal {
         }
     }
 
-    /// The status, and no body.
+    /// Returns an answer with the status and no body.
     pub fn into_response(self) -> Response<Body> {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = self.status();

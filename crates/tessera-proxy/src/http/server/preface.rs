@@ -1,4 +1,4 @@
-//! Which protocol a client speaks.
+//! Detects a client's protocol.
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{Cause, ServerOptions};
 use crate::http::deadline::Deadline;
 
-/// What connections of HTTP/2 begin with (RFC 9113 §3.4).
+/// The start of an HTTP/2 connection (RFC 9113 §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// The protocol of a connection.
@@ -22,12 +22,12 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// What ALPN chose (RFC 7301); without it HTTP/1.1, as RFC 9113 §3.2 has it for TLS.
+    /// Returns the protocol that ALPN chose (RFC 7301); without ALPN HTTP/1.1, as RFC 9113 §3.2 has it for TLS.
     pub fn of_alpn(chosen: Option<&[u8]>) -> Self {
         if chosen == Some(b"h2") { Self::Http2 } else { Self::Http1 }
     }
 
-    /// Reads as much as it takes to know, and gives it back.
+    /// Reads as much as it needs to decide, and returns it.
     pub(super) async fn find<IO: AsyncRead + Unpin>(
         self,
         io: &mut IO,
@@ -37,7 +37,7 @@ impl Protocol {
             return Ok((self, Bytes::new()));
         }
         let mut read = BytesMut::with_capacity(PREFACE.len());
-        // A client of HTTP/1.1 may connect ahead of need.
+        // An HTTP/1.1 client may connect ahead of need.
         let first = Deadline::after(options.idle_time).limit(io.read_buf(&mut read)).await;
         if first.map_err(|_| Cause::Idle)?.map_err(Cause::Io)? == 0 {
             return Err(Cause::Closed);

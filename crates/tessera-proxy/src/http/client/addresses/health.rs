@@ -1,14 +1,14 @@
-//! How an address did lately.
+//! The health of an address.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What failed last.
+/// The last failure.
 pub(in crate::http::client) type Cause = Arc<dyn std::error::Error + Send + Sync>;
 
-/// How an address did lately: one that failed isn't tried for a while.
+/// The health of an address: one that failed is avoided for a while.
 #[derive(Debug, Default)]
 pub(in crate::http::client) struct Health {
     /// In a row.
@@ -18,7 +18,7 @@ pub(in crate::http::client) struct Health {
 }
 
 impl Health {
-    /// Passes it over from now on, for longer with each failure in a row. `random` is below 1.
+    /// Avoids the address from now on, for longer with each failure in a row. `random` is below 1.
     pub(in crate::http::client) fn failed(
         &mut self,
         now: Instant,
@@ -27,14 +27,14 @@ impl Health {
         cause: Cause,
     ) {
         let doubled = shortest.saturating_mul(1 << self.failures.min(20));
-        // Those that failed together don't come back together.
+        // Addresses that failed together don't return together.
         let pause = doubled.min(longest).mul_f64(1.0 - random / 2.0);
         self.failures = self.failures.saturating_add(1);
         self.sick_until = now.checked_add(pause);
         self.cause = Some(cause);
     }
 
-    /// It could be connected to.
+    /// A connection succeeded.
     pub(in crate::http::client) fn recovered(&mut self) {
         *self = Self::default();
     }

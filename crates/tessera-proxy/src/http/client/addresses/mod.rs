@@ -1,4 +1,4 @@
-//! Where a peer is: several addresses, by priority and weight, the sick passed over.
+//! The addresses of a peer, chosen by priority and weight; sick ones are avoided.
 
 mod health;
 mod srv;
@@ -14,27 +14,27 @@ use crate::dial::{DialOptions, Dialler};
 /// One address of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Where.
+    /// The address.
     pub address: DialAddress,
-    /// Those of the lowest number are used as long as one of them can be reached (RFC 2782).
+    /// Those of the lowest number are used while one of them can be reached (RFC 2782).
     pub priority: u16,
     /// Its share among those of its priority.
     pub weight: u16,
 }
 
 impl Target {
-    /// An address like all others.
+    /// Creates a target with the same priority and weight as all others.
     pub fn new(address: DialAddress) -> Self {
         Self { address, priority: 0, weight: 1 }
     }
 }
 
-/// Where the addresses come from.
+/// Where a pool's addresses come from.
 #[derive(Debug)]
 pub enum Addresses {
-    /// These.
+    /// A fixed list.
     Fixed(Vec<Target>),
-    /// DNS, asked again when its answer has expired.
+    /// DNS, queried again when its answer has expired.
     Srv(Box<Srv>),
 }
 
@@ -56,29 +56,29 @@ impl From<Srv> for Addresses {
     }
 }
 
-/// An address, and how it did lately.
+/// An address and its health.
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) dialler: Dialler,
     pub(super) health: Health,
-    /// Connections that are being opened, until their handshake is complete.
+    /// Connections being opened, until their handshake is complete.
     pub(super) opening: usize,
 }
 
 impl Place {
-    /// A handshake is complete.
+    /// Counts a completed handshake.
     pub(super) fn opened(&mut self) {
         self.opening = self.opening.saturating_sub(1);
         self.health.recovered();
     }
 }
 
-/// The addresses, as they are known now.
+/// The addresses known now.
 #[derive(Default)]
 pub(super) struct Places(Vec<Place>);
 
 impl Places {
-    /// Others. What is known of those that stay is kept.
+    /// Replaces the addresses, and keeps the health of those that stay.
     pub(super) fn replace(&mut self, targets: Vec<Target>, options: &PoolOptions) {
         let mut earlier = std::mem::take(&mut self.0);
         for target in targets {
@@ -107,8 +107,8 @@ impl Places {
         self.0.iter()
     }
 
-    /// Where to connect to next, by RFC 2782: of the lowest priority that has an address which isn't sick, one by
-    /// weight. An address to which nobody is connecting goes before one to which somebody is. `random` is below 1.
+    /// Chooses the next address by RFC 2782: by weight among the healthy addresses of the lowest priority that has any.
+    /// Addresses to which no connection is being opened go first. `random` is below 1.
     pub(super) fn choose(&mut self, now: Instant, random: f64) -> Option<&mut Place> {
         let fits = |place: &Place, unused: bool| {
             !place.health.is_sick(now) && (!unused || place.opening == 0)
@@ -122,7 +122,7 @@ impl Places {
             None => (best(false)?, false),
         };
         let may = |place: &Place| place.target.priority == priority && fits(place, unused);
-        // Those of weight 0 are to have a very small chance (RFC 2782).
+        // Addresses of weight 0 get a very small chance (RFC 2782).
         let weight = |place: &Place| f64::from(place.target.weight).max(0.01);
         let all: f64 = self.0.iter().filter(|place| may(place)).map(weight).sum();
         let mut left = random * all;
@@ -133,12 +133,12 @@ impl Places {
             }
             may && left < 0.0
         });
-        // The sums may be rounded differently.
+        // The sums may round differently.
         let chosen = chosen.or_else(|| self.0.iter().rposition(may))?;
         self.0.get_mut(chosen)
     }
 
-    /// When the first address may be tried again, and why it isn't now, if all are sick.
+    /// If all are sick, returns when the first address may be tried again, and its last failure.
     pub(super) fn recovery(&self) -> Option<(Instant, Option<Cause>)> {
         let sick = self.0.iter().filter_map(|place| Some((place.health.sick_until()?, place)));
         let first = sick.min_by_key(|(until, _)| *until);

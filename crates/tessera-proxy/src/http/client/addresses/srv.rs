@@ -10,19 +10,19 @@ use tokio::time::{Instant, timeout};
 use super::Target;
 use crate::address::{DialAddress, HostPort};
 
-/// A name under which DNS has a service's hosts, ports, priorities and weights, such as
-/// `_n32c._tcp.sepp.example`. The hosts' addresses are looked up when they are connected to.
+/// A name whose SRV records list a service's hosts, ports, priorities and weights, such as `_n32c._tcp.sepp.example`.
+/// The hosts' addresses are resolved at connecting.
 pub struct Srv {
     name: String,
     resolver: TokioResolver,
 }
 
-/// Why DNS gave no address.
+/// Why DNS returned no address.
 #[derive(Debug)]
 pub struct SrvError(String);
 
 impl Srv {
-    /// By the name servers that the system is configured with (`/etc/resolv.conf`).
+    /// Uses the system's name servers (`/etc/resolv.conf`).
     pub fn of_system(name: impl Into<String>) -> Result<Self, SrvError> {
         let builder =
             TokioResolver::builder_tokio().map_err(|error| SrvError(error.to_string()))?;
@@ -30,12 +30,12 @@ impl Srv {
         Ok(Self::new(name, resolver))
     }
 
-    /// By this resolver.
+    /// Uses this resolver.
     pub fn new(name: impl Into<String>, resolver: TokioResolver) -> Self {
         Self { name: name.into(), resolver }
     }
 
-    /// The hosts, one at least, and when they have to be asked for again.
+    /// Returns the hosts, at least one, and when to query again.
     pub(in crate::http::client) async fn look_up(
         &self,
     ) -> Result<(Vec<Target>, Instant), SrvError> {
@@ -55,7 +55,7 @@ impl Srv {
 
 fn target(data: &RData) -> Option<Target> {
     let RData::SRV(srv) = data else { return None };
-    // RFC 2782: the target "." says that the service isn't offered.
+    // RFC 2782: the target "." means that the service isn't offered.
     if srv.target.is_root() || srv.port == 0 {
         return None;
     }
@@ -64,9 +64,9 @@ fn target(data: &RData) -> Option<Target> {
     Some(Target { address, priority: srv.priority, weight: srv.weight })
 }
 
-/// A zone that says less is not asked more often.
+/// Query no more often, even with a shorter TTL.
 const SHORTEST_TTL: Duration = Duration::from_secs(5);
-/// Nobody waits for a day until a new host is found.
+/// With a longer TTL, new hosts would be found too late.
 const LONGEST_TTL: Duration = Duration::from_secs(300);
 pub(in crate::http::client) const LONGEST_LOOK_UP: Duration = Duration::from_secs(5);
 

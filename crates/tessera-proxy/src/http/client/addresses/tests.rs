@@ -27,7 +27,7 @@ fn fail(places: &mut Places, failing: u16, now: Instant) {
     place.health.failed(now, (Duration::from_secs(1), Duration::from_secs(8)), 0.0, cause);
 }
 
-/// How many of a thousand even draws each of these gets.
+/// How many of a thousand evenly spaced draws each of these gets.
 fn shares(places: &mut Places, ports: [u16; 3]) -> [usize; 3] {
     let now = Instant::now();
     let draws: Vec<_> =

@@ -15,12 +15,12 @@ use crate::socket::{Socket, either_stream};
 
 /// Makes the connections of a pool.
 pub trait Connect: Send + Sync {
-    /// Connects to where `to` leads. With `early` the first request may travel as early data: then the stream of TLS may
-    /// be given before its handshake is complete. Without, nothing that is written may leave before it is.
+    /// Connects by `to`. With `early` the first request may travel as early data: the TLS stream may then be returned
+    /// before its handshake is complete. Otherwise no written byte may be sent before that.
     fn connect<'c>(&'c self, to: &'c Dialler, early: bool) -> Connecting<'c>;
 }
 
-/// A connection that comes.
+/// A connection being made.
 pub type Connecting<'c> = Pin<Box<dyn Future<Output = io::Result<Transport>> + Send + 'c>>;
 
 /// A version of HTTP.
@@ -28,30 +28,30 @@ pub type Connecting<'c> = Pin<Box<dyn Future<Output = io::Result<Transport>> + S
 pub enum Protocol {
     /// HTTP/1.1: one call at a time.
     Http1,
-    /// HTTP/2: many.
+    /// HTTP/2: many calls at a time.
     #[default]
     Http2,
 }
 
-/// A connection that was made, and what is spoken on it.
+/// A connection and its protocol.
 pub struct Transport {
     pub(super) stream: Stream,
     pub(super) protocol: Protocol,
 }
 
 impl Transport {
-    /// Without TLS.
+    /// Wraps a plaintext connection.
     pub fn plain(socket: Socket, protocol: Protocol) -> Self {
         Self { stream: Stream::Plain(socket), protocol }
     }
 
-    /// With TLS: the handshake is complete, or the stream carries early data.
+    /// Wraps a TLS connection whose handshake is complete, or that may still send early data.
     pub fn tls(stream: FirstFlight<Socket>, protocol: Protocol) -> Self {
         Self { stream: Stream::Tls(Box::new(stream)), protocol }
     }
 }
 
-/// With TLS or without.
+/// A stream with TLS or without.
 pub(super) enum Stream {
     Tls(Box<FirstFlight<Socket>>),
     Plain(Socket),
@@ -59,7 +59,7 @@ pub(super) enum Stream {
 
 either_stream!(Stream: Tls, Plain);
 
-/// Connects without TLS, and speaks this from the beginning (for HTTP/2: with prior knowledge, RFC 9113 §3.3).
+/// Connects without TLS, and speaks this protocol from the start (HTTP/2 with prior knowledge, RFC 9113 §3.3).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plaintext(pub Protocol);
 

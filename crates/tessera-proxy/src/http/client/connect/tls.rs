@@ -10,20 +10,19 @@ use super::{Connect, Connecting, Protocol, Transport};
 use crate::dial::Dialler;
 
 /// Connects with TLS; the first request of a connection may travel as early data. The configuration's `protocols`
-/// (ALPN) decide which version of HTTP is spoken; HTTP/1.1 where the server chose none.
+/// (ALPN) determine the version of HTTP; HTTP/1.1 if the server chose none.
 pub struct Tls {
     connector: Connector,
     server_name: Option<String>,
 }
 
 impl Tls {
-    /// The certificate has to be for the host of each address. Unix sockets have none: they need
-    /// [`named`](Self::named).
+    /// Verifies the certificate for the host of each address. Unix sockets have none: they need [`named`](Self::named).
     pub fn new(connector: Connector) -> Self {
         Self { connector, server_name: None }
     }
 
-    /// Whatever the address, the certificate has to be for this name, and it is the one that is sent (SNI).
+    /// Verifies the certificate for this name at every address, and sends it as SNI.
     #[must_use]
     pub fn named(mut self, server_name: impl Into<String>) -> Self {
         self.server_name = Some(server_name.into());
@@ -60,6 +59,6 @@ impl Connect for Tls {
     }
 }
 
-/// How long a flight waits for its request. It is handed over when the connection is made: nobody waits as long
-/// unless the call was given up in that moment.
+/// How long a flight waits for its request, which follows as soon as the connection is made: the wait is only this long
+/// if the call was dropped in between.
 const WAIT_FOR_REQUEST: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! A connection of HTTP/1.1: one call at a time.
+//! An HTTP/1.1 connection: one call at a time.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::http::client::connect::Stream;
 use crate::http::client::error::{CallError, CallErrorKind, Sent};
 use crate::http::client::failure::Failure;
 
-/// What drives the connection.
+/// The future that drives the connection.
 pub(in crate::http::client) type Driver = http1::Connection<TokioIo<Watched>, Body>;
 
-/// Prepares the connection. Nothing leaves before it is driven.
+/// Prepares the connection. Nothing is sent before it is driven.
 pub(in crate::http::client) async fn begin(
     connection: &Arc<Connection>,
     stream: Stream,
@@ -37,7 +37,7 @@ pub(in crate::http::client) async fn begin(
     Ok(driver)
 }
 
-/// hyper takes no less.
+/// hyper's minimum.
 const SMALLEST_BUFFER: usize = 8192;
 
 impl Connection {
@@ -54,7 +54,7 @@ impl Connection {
             tokio::select! {
                 _ended = &mut driver => break,
                 () = self.retired.notified() => {
-                    // The sender is gone: hyper ends when the call under way has ended.
+                    // The sender is dropped: hyper ends with the current call.
                     let _ended = timeout(LONGEST_END, &mut driver).await;
                     if self.in_use() == 0 {
                         break;
@@ -67,7 +67,7 @@ impl Connection {
                     }
                     let is_idle = now - last_call > options.idle && self.may_close();
                     if now - opened > max_age || is_idle {
-                        // A call that has a place goes on.
+                        // A call with a place continues.
                         self.refuse_calls();
                         if self.in_use() == 0 {
                             break;
@@ -80,7 +80,7 @@ impl Connection {
         self.ended();
     }
 
-    /// After a call: whether the next may come. If not yet, a task waits for it.
+    /// After a call, returns whether the next may follow; otherwise a task waits for that.
     pub(super) fn is_free_again(self: &Arc<Self>) -> bool {
         let is_ready = match &*self.sender() {
             Some(Sender::Http1(sender)) => sender.is_ready() || sender.is_closed(),
@@ -144,6 +144,6 @@ pub(in crate::http::client) async fn exchange(
     Err(CallError::new(kind, sent).because(error).into())
 }
 
-/// How long the last bytes of a call may take.
+/// The time limit for the last bytes of a call.
 const LONGEST_END: Duration = Duration::from_secs(5);
 const LONGEST_LOOK: Duration = Duration::from_secs(60);

@@ -1,7 +1,7 @@
-//! A connection of HTTP/2: many calls at a time.
+//! An HTTP/2 connection: many calls at a time.
 //!
-//! It stands on the crate h2, below hyper's client: a call is polled by who makes it, without a channel and a task of
-//! its own, and its error says whether the server refused the stream.
+//! It uses the crate h2 directly, below hyper's client: a call is polled by its caller, without its own channel and
+//! task, and its error shows whether the server refused the stream.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -26,14 +26,14 @@ use crate::http::client::connect::Stream;
 use crate::http::client::error::{CallError, CallErrorKind, Sent};
 use crate::http::client::failure::Failure;
 
-/// What drives the connection.
+/// The future that drives the connection.
 pub(in crate::http::client) struct Driver {
     connection: h2::client::Connection<Watched, Bytes>,
-    /// Tells whether the server said GOAWAY, and how many streams it allows.
+    /// Detects GOAWAY, and the number of streams that the server allows.
     probe: SendRequest<Bytes>,
 }
 
-/// Prepares the connection. In a first flight nothing leaves before there is a request, or it is driven.
+/// Prepares the connection. With early data nothing is sent before there is a request, or it is driven.
 pub(in crate::http::client) async fn begin(
     connection: &Arc<Connection>,
     stream: Stream,
@@ -45,7 +45,7 @@ pub(in crate::http::client) async fn begin(
         .initial_window_size(options.stream_window)
         .initial_connection_window_size(options.connection_window)
         .max_header_list_size(options.max_header_len)
-        // What RFC 9113 §6.5.2 calls the least that a server should allow, until it says.
+        // RFC 9113 §6.5.2 recommends that servers allow at least this many; assumed until its SETTINGS arrive.
         .initial_max_send_streams(connection.places().min(100))
         .handshake(watched)
         .await?;
@@ -84,7 +84,7 @@ impl Connection {
                     }
                     return Poll::Pending;
                 }
-                // Once no sender is left, h2 ends when the last stream has ended; it has to be polled to see that.
+                // Without senders h2 ends with the last stream, but must be polled to notice it.
                 probe = None;
                 self.retire();
             }
@@ -94,7 +94,7 @@ impl Connection {
         self.ended();
     }
 
-    /// What an early call is told whose flight doesn't go on.
+    /// Returns the error of an early call whose flight can't continue.
     pub(super) fn early_failure(&self) -> Option<CallError> {
         let error = self.flight.error()?;
         if error.may_be_sent_again() {
@@ -148,7 +148,7 @@ pub(in crate::http::client) async fn exchange(
     })
     .await?;
     if let Some(rest) = pipe {
-        // The server answers before it has the whole request.
+        // The server answered before it had the whole request.
         drop(tokio::spawn(rest.finish(options.body.idle)));
     }
     let length = response.headers().get(CONTENT_LENGTH);
@@ -162,7 +162,7 @@ fn failure(connection: &Connection, is_early: bool, writes: u64, error: h2::Erro
         return error;
     }
     let (kind, sent) = match error.reason() {
-        // RFC 9113 §8.7: nothing of it was processed. h2 gives the error of a GOAWAY to streams above its last one.
+        // RFC 9113 §8.7: the server processed nothing. h2 gives a GOAWAY's error to streams above its last one.
         Some(Reason::REFUSED_STREAM) if error.is_reset() && error.is_remote() => {
             (CallErrorKind::Reset(Reason::REFUSED_STREAM.into()), Sent::Nothing)
         }

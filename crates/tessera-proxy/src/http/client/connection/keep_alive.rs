@@ -1,4 +1,4 @@
-//! Whether a connection of HTTP/2 still leads to its server, and how long it is used.
+//! Checks whether an HTTP/2 connection is alive, and limits its lifetime.
 
 use std::future::Future;
 use std::io;
@@ -13,25 +13,25 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::{Connection, Standing};
 use crate::http::client::PoolOptions;
 
-/// Looks after a connection now and then: one timer for all of it.
+/// Checks a connection periodically, with a single timer.
 pub(super) struct KeepAlive<'o> {
     options: &'o PoolOptions,
     ping: Option<PingPong>,
-    /// When the server was asked, if it hasn't answered.
+    /// When the unanswered PING was sent.
     asked: Option<Instant>,
-    /// Looks in a row without anything read.
+    /// Checks in a row that found nothing read.
     silent: u32,
     opened: Instant,
     max_age: Duration,
-    /// Calls at the last look, and when there was one last.
+    /// The number of calls at the last check, and the time of the last call.
     calls: u64,
     last_call: Instant,
-    /// Since when it is only to end.
+    /// Since when it is only finishing.
     ending: Option<Instant>,
     timer: Pin<Box<Sleep>>,
 }
 
-/// How it goes on.
+/// Whether to continue.
 pub(super) enum Next {
     GoOn,
     GiveUp,
@@ -75,7 +75,7 @@ impl<'o> KeepAlive<'o> {
         Next::GoOn
     }
 
-    /// How long until the next look; `None` if the connection is to be given up.
+    /// Returns the time to the next check; `None` to give up the connection.
     fn look(
         &mut self,
         connection: &Connection,
@@ -128,7 +128,7 @@ impl<'o> KeepAlive<'o> {
             && ping.send_ping(Ping::opaque()).is_ok()
         {
             self.asked = Some(now);
-            // Registers for the answer.
+            // Registers the waker for the answer.
             if ping.poll_pong(cx).is_ready() {
                 self.asked = None;
             }
@@ -138,7 +138,7 @@ impl<'o> KeepAlive<'o> {
     }
 }
 
-/// After how long without an answer others are preferred.
+/// How long without an answer until other connections are preferred.
 const FIRST_DOUBT: Duration = Duration::from_secs(1);
-/// How long the last bytes of a connection may take.
+/// The time limit for the last bytes of a connection.
 const LONGEST_END: Duration = Duration::from_secs(5);

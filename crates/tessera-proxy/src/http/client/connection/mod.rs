@@ -1,4 +1,4 @@
-//! One connection: who may use it, and what is known of it.
+//! One connection: its state, and which calls may use it.
 
 mod http1;
 mod http2;
@@ -30,7 +30,7 @@ use crate::address::DialAddress;
 use crate::http::body::Body;
 use crate::http::place::{Place, Places};
 
-/// What calls, the pool and the task that has the stream share of a connection.
+/// The state of a connection, shared by calls, the pool and the task that owns the stream.
 pub(super) struct Connection {
     pool: Weak<dyn Owner>,
     /// How many calls wait in the pool.
@@ -40,24 +40,24 @@ pub(super) struct Connection {
     protocol: Protocol,
     pub(super) flight: Flight,
     standing: AtomicU8,
-    /// Calls that have a place, and how many may have.
+    /// Calls with a place, and how many places there are.
     in_use: AtomicUsize,
     places: AtomicUsize,
     /// Calls since the beginning.
     calls: AtomicU64,
     /// How often the stream was written to.
     writes: AtomicU64,
-    /// Something was read since it was asked last.
+    /// Whether anything was read since the last check.
     has_read: AtomicBool,
-    /// Its address counts it as one that is being opened.
+    /// Its address counts it as being opened.
     opens: AtomicBool,
-    /// The server owes an answer to PING, or to the first flight, for a while.
+    /// An answer to a PING or to the first flight is overdue.
     is_suspect: AtomicBool,
     sender: Mutex<Option<Sender>>,
     retired: Notify,
 }
 
-/// How a call is given to the connection.
+/// Passes calls to the connection.
 pub(super) enum Sender {
     Http1(hyper::client::conn::http1::SendRequest<Body>),
     Http2(h2::client::SendRequest<Bytes>),
@@ -67,12 +67,12 @@ pub(super) enum Sender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Standing {
-    /// Its first flight isn't answered for: none but the one that is in it.
+    /// Its first flight is unanswered: only the call in it.
     InFlight = 0,
     Ready = 1,
-    /// Only those that no other can take.
+    /// Only calls that no other connection can take.
     Old = 2,
-    /// None any more. Those that are under way end.
+    /// None any more. Open calls finish.
     Retired = 3,
 }
 
@@ -157,24 +157,24 @@ impl Connection {
         self.is_suspect.load(Ordering::Relaxed)
     }
 
-    /// Takes a place. Only the pool does it, under its lock.
+    /// Takes a place. Called only by the pool, under its lock.
     pub(super) fn take(self: &Arc<Self>) -> Lease {
         self.in_use.fetch_add(1, Ordering::SeqCst);
         self.calls.fetch_add(1, Ordering::Relaxed);
         Lease { connection: self.clone(), place: Place::of(self.clone()) }
     }
 
-    /// A first flight that was given up: the place is for others as soon as the handshake is complete.
+    /// Whether a place is free, which may also be that of an abandoned first flight once the handshake is complete.
     pub(super) fn has_place(&self) -> bool {
         matches!(self.standing(), Standing::Ready | Standing::Old) && self.in_use() < self.places()
     }
 
-    /// It was given to the pool before its handshake is complete.
+    /// Notes that the pool got the connection before its handshake was complete.
     pub(super) fn is_opening(&self) {
         self.opens.store(true, Ordering::Relaxed);
     }
 
-    /// The handshake is complete: all calls may come. The stream's lock may be held.
+    /// Opens it to all calls, after the handshake. The caller may hold the stream's lock.
     pub(super) fn settle(&self) {
         self.step(Standing::InFlight, Standing::Ready);
         self.is_suspect.store(false, Ordering::Relaxed);
@@ -186,12 +186,12 @@ impl Connection {
         self.has_changed();
     }
 
-    /// Nothing more is to be sent. The stream's lock may be held.
+    /// Refuses new calls. The caller may hold the stream's lock.
     pub(super) fn refuse_calls(&self) {
         self.standing.store(Standing::Retired as u8, Ordering::Release);
     }
 
-    /// Others go first from now on.
+    /// Makes the pool prefer other connections.
     pub(super) fn grow_old(&self) {
         self.step(Standing::Ready, Standing::Old);
         if let Some(pool) = self.pool.upgrade() {
@@ -199,7 +199,7 @@ impl Connection {
         }
     }
 
-    /// Takes no call any more, and ends when those under way have ended.
+    /// Refuses new calls, and ends when the open ones have ended.
     pub(super) fn retire(&self) {
         self.refuse_calls();
         let sender = self.sender().take();
@@ -211,7 +211,7 @@ impl Connection {
     }
 
     fn step(&self, from: Standing, to: Standing) {
-        // It fails where it went further already.
+        // Fails if the standing has already advanced further.
         let _ = self.standing.compare_exchange(
             from as u8,
             to as u8,
@@ -236,19 +236,19 @@ impl Connection {
         self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether it isn't kept warm.
+    /// Whether it may close: it has no calls and isn't kept warm.
     fn may_close(&self) -> bool {
         self.in_use() == 0 && self.pool.upgrade().is_none_or(|pool| pool.may_close(self))
     }
 
-    /// The address is passed over for a while.
+    /// Avoids the address for a while.
     fn blame_address(&self, cause: impl Error + Send + Sync + 'static) {
         if let Some(pool) = self.pool.upgrade() {
             pool.note_failure(self, Arc::new(cause));
         }
     }
 
-    /// Nobody answered its first flight for a while: another address may answer the calls that wait.
+    /// Its first flight is unanswered for a while: another address may serve the waiting calls.
     fn stalls(&self) {
         self.is_suspect.store(true, Ordering::Relaxed);
         if let Some(pool) = self.pool.upgrade() {
@@ -256,7 +256,7 @@ impl Connection {
         }
     }
 
-    /// Nothing drives it any more.
+    /// Called when the connection's task ends.
     fn ended(&self) {
         if self.opens.swap(false, Ordering::Relaxed)
             && let Some(pool) = self.pool.upgrade()
@@ -271,7 +271,7 @@ impl Connection {
         self.retire();
     }
 
-    /// A place may be free for those that wait.
+    /// Serves waiting calls, since a place may be free.
     fn has_changed(&self) {
         if self.waiting.load(Ordering::SeqCst) > 0
             && let Some(pool) = self.pool.upgrade()
@@ -291,7 +291,7 @@ impl Places for Connection {
     }
 }
 
-/// A call's place on a connection. It is free again when this is dropped.
+/// A call's place on a connection, released when dropped.
 pub(super) struct Lease {
     connection: Arc<Connection>,
     place: Place,
@@ -302,7 +302,7 @@ impl Lease {
         &self.connection
     }
 
-    /// The place alone, for the body of the response.
+    /// Returns only the place, for the body of the response.
     fn into_place(self) -> Place {
         self.place
     }

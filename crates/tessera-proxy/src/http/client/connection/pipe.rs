@@ -1,4 +1,4 @@
-//! A request's body, given to its stream as far as the server's window is open.
+//! Sends a request's body as fast as the server's window allows.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use tokio::time::timeout;
 
 use crate::http::body::{Body, BodyError};
 
-/// A body on its way.
+/// A body being sent.
 pub(super) struct Pipe {
     body: Body,
     stream: SendStream<Bytes>,
-    /// Something was sent: the next waits until the window is open.
+    /// Something was sent: the next frame waits for the window.
     has_begun: bool,
 }
 
@@ -25,7 +25,8 @@ impl Pipe {
         Self { body, stream, has_begun: false }
     }
 
-    /// Ready when all was given to the stream, or the server wants no more. An error is the body's: the stream is reset.
+    /// Ready when all was passed to the stream, or the server wants no more. An error is the body's, and resets the
+    /// stream.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BodyError>> {
         loop {
             ready!(self.poll_frame(cx))?;
@@ -70,13 +71,13 @@ impl Pipe {
             },
         };
         if sent.is_err() {
-            // The response, or its error, says why.
+            // The response, or its error, has the reason.
             self.body = Body::empty();
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Whether the stream takes more; ready when it has sent what it has.
+    /// Returns whether the stream accepts more; ready once it has sent what it holds.
     fn poll_window(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         self.stream.reserve_capacity(1);
         while self.stream.capacity() == 0 {
@@ -88,7 +89,7 @@ impl Pipe {
         Poll::Ready(true)
     }
 
-    /// Sends the rest; gives up when nothing moves for `idle`.
+    /// Sends the rest; gives up after `idle` without progress.
     pub(super) async fn finish(mut self, idle: Duration) {
         while !self.body.is_end() {
             let moved = timeout(idle, poll_fn(|cx| self.poll_frame(cx))).await;

@@ -1,4 +1,4 @@
-//! A connection's stream, and what it tells of its first flight.
+//! A connection's stream, which reports the progress of its first flight.
 
 use std::io;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::Connection;
 use crate::http::client::connect::Stream;
 use crate::http::client::flight::Progress;
 
-/// A stream that tells its connection's record what becomes of its first flight, and that it reads and writes.
+/// A stream that reports the state of its first flight, and its reads and writes, to its connection.
 pub(in crate::http::client) type Watched = TrackedStream<Stream, Watch>;
 
-/// What a connection is told of its stream.
+/// Reports a stream's use to its connection.
 pub(in crate::http::client) struct Watch {
     connection: Arc<Connection>,
-    /// The first flight isn't answered for.
+    /// The first flight is unanswered.
     in_flight: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn watched(stream: Stream, connection: Arc<Connection>) -> Watched {
 }
 
 impl Watch {
-    /// After each use of the stream, until the flight is answered for.
+    /// Checks the stream after each use, until the flight is answered.
     fn look(&mut self, stream: &Stream) {
         let progress = match stream {
             Stream::Tls(stream) => self.connection.flight.look(stream),

@@ -1,4 +1,4 @@
-//! The connections to one peer, and the calls that want one.
+//! The connections to one peer, and the calls that wait for them.
 
 mod open;
 mod owner;
@@ -24,7 +24,7 @@ use super::{AddressStatus, Counts, PoolOptions, PoolStatus};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
 
-/// The connections to one peer. It can be cloned. When the last clone is gone, connections without calls end.
+/// The connections to one peer. Can be cloned; after the last clone is dropped, connections without calls end.
 ///
 /// Its connections run in tasks of the tokio runtime in which it is used.
 #[derive(Clone)]
@@ -32,15 +32,15 @@ pub struct Pool {
     inner: Arc<Inner>,
 }
 
-/// What the clones share.
+/// The state shared by clones.
 pub(super) struct Inner {
     me: Weak<Self>,
     connect: Arc<dyn Connect>,
     options: Arc<PoolOptions>,
-    /// `None` where the addresses don't come from DNS.
+    /// `None` if the addresses don't come from DNS.
     srv: Option<tokio::sync::Mutex<open::FromDns>>,
     state: Mutex<State>,
-    /// As many as wait in the state, to be seen without its lock.
+    /// The length of the state's queue, readable without its lock.
     waiting: Arc<AtomicUsize>,
     tally: Tally,
 }
@@ -56,8 +56,8 @@ struct Tally {
 }
 
 impl Pool {
-    /// A pool of connections that `connect` makes. Nothing is connected before the first call, unless connections are
-    /// to be kept [`warm`](PoolOptions::warm): then it has to be made within a tokio runtime.
+    /// Creates a pool of connections that `connect` makes. Nothing is connected before the first call, unless
+    /// connections are kept [`warm`](PoolOptions::warm): this then needs a tokio runtime.
     pub fn new(
         connect: Arc<dyn Connect>,
         addresses: impl Into<Addresses>,
@@ -84,11 +84,11 @@ impl Pool {
         Self { inner }
     }
 
-    /// Sends a request and waits for the head of its response, or the deadline. The request's URI names scheme and
-    /// host, or its `Host` field does.
+    /// Sends a request and waits for the head of its response, or the deadline. The request's URI, or its `Host` field,
+    /// names scheme and host.
     ///
-    /// It is sent again where nobody executed it, and once on another connection where it may have been and is
-    /// [`repeatable`](Call::repeatable); as long as its body is here and not still coming.
+    /// It is resent if it was surely not executed, and once, on another connection, if it may have been executed and is
+    /// [`repeatable`](Call::repeatable); in both cases only if its body is in memory.
     pub async fn call(&self, request: Request<Body>, call: Call) -> Result<Answer, CallError> {
         let inner = &*self.inner;
         inner.tally.calls.fetch_add(1, Ordering::Relaxed);
@@ -140,7 +140,7 @@ impl Pool {
                 &inner.tally.retried
             };
             counter.fetch_add(1, Ordering::Relaxed);
-            // A connection that refused a stream is as good as others; any other is at its end.
+            // Reuse a connection that refused a stream; any other is ending.
             let is_alive = matches!(failure.error.kind, CallErrorKind::Reset(_));
             avoid = (!is_alive).then_some(connection);
             earlier = Some(failure.error.after(earlier));
@@ -148,20 +148,20 @@ impl Pool {
         }
     }
 
-    /// Opens a connection if there is none, without early data: whether the peer can be reached.
+    /// Opens a connection if there is none, without early data, to check whether the peer can be reached.
     ///
     /// # Errors
-    /// Why it can't.
+    /// The reason why it can't.
     pub async fn probe(&self, deadline: Deadline) -> Result<(), CallError> {
         self.inner.acquire_now(Early::Never, None, deadline).await.map(drop)
     }
 
-    /// Uses these addresses from now on. Connections to others get no call any more.
+    /// Uses these addresses from now on. Connections to others get no more calls.
     pub fn set_targets(&self, targets: Vec<Target>) {
         self.inner.set_targets(targets);
     }
 
-    /// Gives new calls to new connections: what the present ones rest on was replaced. Calls under way end on theirs.
+    /// Moves new calls to new connections, because what the present ones rely on was replaced. Open calls finish.
     pub fn renew(&self) {
         let connections = std::mem::take(&mut self.inner.state().connections);
         for connection in connections {
@@ -169,19 +169,18 @@ impl Pool {
         }
     }
 
-    /// Ends all connections that have no call, and the others when their calls have ended; new calls, and those that
-    /// wait, are errors.
+    /// Ends connections without calls at once, and the others when their calls have ended; new and waiting calls fail.
     pub fn close(&self) {
         self.inner.close();
     }
 
-    /// What there is now.
+    /// Returns the current status.
     pub fn status(&self) -> PoolStatus {
         self.inner.status()
     }
 }
 
-/// How long a call waits at most for an address that may be tried again.
+/// The longest wait of a call for an address that may be tried again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A place on a connection.
@@ -192,7 +191,7 @@ pub(super) struct Granted {
 }
 
 impl Inner {
-    /// A place, soon or later. Where no address can be reached now, a moment is waited for one, and once.
+    /// Returns a place, soon or later. If no address can be reached now, waits once for one to recover.
     async fn acquire(
         &self,
         early: Early,
@@ -228,7 +227,7 @@ impl Inner {
                 Found::Nothing => self.enqueue(&mut state, early, avoid)?,
             }
         };
-        // A place may have become free before anybody saw that somebody waits.
+        // A place may have become free before the call was queued.
         self.serve();
         match deadline.limit(waiting).await {
             Ok(Ok(granted)) => granted,
@@ -240,8 +239,8 @@ impl Inner {
         }
     }
 
-    /// Waits until an address that failed may be tried again, if that is soon: a server that restarts is passed over
-    /// for a moment, and may be the only one that is left. Whether it waited.
+    /// Waits until a failed address may be tried again, if that is soon; returns whether it waited. A restarting server
+    /// is avoided for a moment, and may be the only one left.
     async fn let_recover(&self, deadline: Deadline) -> bool {
         let Some((until, _)) = self.state().places.recovery() else { return false };
         let is_soon = until <= deadline.at_most(LONGEST_PAUSE).instant();

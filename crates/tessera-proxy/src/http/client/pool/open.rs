@@ -1,4 +1,4 @@
-//! Opens connections: for calls that wait, and ahead of need.
+//! Opens connections: for waiting calls, and ahead of need.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::http::client::connection::{
 };
 use crate::http::client::error::{CallError, CallErrorKind};
 
-/// Addresses that DNS gives.
+/// Addresses from DNS.
 pub(super) struct FromDns {
     srv: Box<Srv>,
     valid_until: Option<Instant>,
@@ -31,26 +31,26 @@ impl FromDns {
     }
 }
 
-/// Where a connection is opened to.
+/// The destination of a new connection.
 struct Aim {
     dialler: Dialler,
     priority: u16,
     early: bool,
 }
 
-/// What has the stream of a connection that was made.
+/// The owner of a new connection's stream.
 enum Driver {
     Http1(Box<Http1Driver>),
     Http2(Box<Http2Driver>),
 }
 
 impl Inner {
-    /// Opens as many connections as those that wait need.
+    /// Opens as many connections as the waiting calls need.
     pub(super) fn open_for_waiting(&self, state: &mut State) {
         if state.unserved(&self.options) == 0 || !self.may_open(state) {
             return;
         }
-        // Not for those that gave up.
+        // Not for calls that were dropped.
         state.queue.retain(|waiter| !waiter.tell.is_closed());
         self.waiting.store(state.queue.len(), Ordering::SeqCst);
         while state.unserved(&self.options) > 0 && self.may_open(state) {
@@ -79,7 +79,7 @@ impl Inner {
         }));
     }
 
-    /// Connects to one address. The connection is in the pool then, and has to be driven.
+    /// Connects to one address, and adds the connection to the pool. The caller must drive it.
     async fn try_open(self: &Arc<Self>, ahead: bool) -> Result<(Arc<Connection>, Driver), Cause> {
         self.refresh().await?;
         let aim = self.aim(ahead)?;
@@ -137,7 +137,7 @@ impl Inner {
         }
     }
 
-    /// Asks DNS, if its last answer has expired.
+    /// Queries DNS, if its last answer has expired.
     async fn refresh(&self) -> Result<(), Cause> {
         let Some(srv) = &self.srv else { return Ok(()) };
         let mut dns = srv.lock().await;
@@ -149,7 +149,7 @@ impl Inner {
                 dns.valid_until = Some(valid_until);
                 self.set_targets(targets);
             }
-            // What it said before is better than nothing.
+            // An expired answer is better than none.
             Err(error) if dns.valid_until.is_none() => {
                 self.state().not_before = Some(Instant::now() + DNS_PAUSE);
                 return Err(Arc::new(error));
@@ -182,7 +182,7 @@ impl Inner {
         }))
     }
 
-    /// The lease is for the request of its first flight, if it carries one.
+    /// Connects. The lease is for the request of the first flight, if that can carry one.
     async fn make(&self, aim: &Aim) -> io::Result<(Arc<Connection>, Driver, Option<Lease>)> {
         let Transport { stream, protocol } = self.connect.connect(&aim.dialler, aim.early).await?;
         let connection = Connection::new(
@@ -210,8 +210,8 @@ impl Inner {
         Ok((connection, driver, lease))
     }
 
-    /// Gives the place in a first flight to the first call that may be in it. If there is none any more, the flight
-    /// leaves without.
+    /// Gives the place in a first flight to the first waiting call that may use it; returns it if there is none, and
+    /// the flight leaves without a request.
     fn give_flight(&self, state: &mut State, lease: Lease) -> Option<Granted> {
         let mut granted = Granted { lease, is_early: true };
         loop {
@@ -231,7 +231,7 @@ impl Inner {
         }
     }
 
-    /// An address lets wait: another is tried beside it.
+    /// Tries another address in parallel to a slow one.
     pub(super) fn open_another(&self) {
         let mut state = self.state();
         let now = Instant::now();
@@ -242,7 +242,7 @@ impl Inner {
         }
     }
 
-    /// Keeps as many connections as are to be warm, to the best addresses that can be reached.
+    /// Keeps the configured number of warm connections, to the best addresses that can be reached.
     pub(super) fn keep_warm(&self) {
         let mut state = self.state();
         if state.is_closed {
@@ -252,7 +252,7 @@ impl Inner {
         let is_missing = live + state.opening < self.options.warm;
         let used = state.live().map(|connection| connection.priority()).min();
         let now = Instant::now();
-        // Connections lead to an address of second choice as long as the first is sick.
+        // Replace connections to addresses of second choice once the first choice has recovered.
         let better = |state: &State| {
             let better = state.places.iter().filter(|place| Some(place.target.priority) < used);
             better.map(|place| place.health.sick_until().unwrap_or(now)).min()
@@ -287,16 +287,16 @@ impl Inner {
     }
 }
 
-/// After how long a name that isn't known is asked for again, where nobody waits for it.
+/// How long to wait before querying an unknown name again, if no call waits for it.
 const DNS_PAUSE: Duration = Duration::from_secs(1);
 
-/// Those that a new connection replaces.
+/// Returns the connections that a new one replaces.
 fn old(state: &State) -> Vec<Arc<Connection>> {
     let old = state.connections.iter().filter(|c| c.standing() == Standing::Old);
     old.cloned().collect()
 }
 
-/// A connection that is being opened: it counts until this is dropped.
+/// A connection being opened; counted until dropped.
 struct Opening {
     pool: Arc<Inner>,
     is_counted: bool,
@@ -309,7 +309,7 @@ impl Opening {
         }
     }
 
-    /// Tries the next address, or tells those that wait that there is none.
+    /// Tries the next address, or fails the waiting calls if there is none.
     fn failed(mut self, cause: &Cause) {
         let pool = self.pool.clone();
         let now = Instant::now();
@@ -328,7 +328,7 @@ impl Opening {
         drop(state);
         for waiter in failed {
             let error = CallError::unsent(CallErrorKind::Unreachable);
-            // It may have given up.
+            // The call may have been dropped.
             let _ = waiter.tell.send(Err(error.because_of(Some(cause.clone()))));
         }
     }

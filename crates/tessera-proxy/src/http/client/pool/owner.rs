@@ -1,4 +1,4 @@
-//! What connections tell their pool.
+//! Reports of connections to their pool.
 
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::http::client::connection::{Connection, Owner, Standing};
 
 impl Owner for Inner {
     fn serve(&self) {
-        // Dropped when the lock is free: a lease that nobody takes comes here again.
+        // Drop these after the lock is released: an untaken lease calls this again.
         let mut untaken = Vec::new();
         let mut state = self.state();
         let mut index = 0;

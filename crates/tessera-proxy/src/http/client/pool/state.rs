@@ -1,4 +1,4 @@
-//! Which connection a call gets.
+//! Assigns calls to connections.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use crate::http::client::connect::Protocol;
 use crate::http::client::connection::{Connection, Lease, Standing};
 use crate::http::client::error::CallError;
 
-/// What is under the pool's lock.
+/// The state under the pool's lock.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) connections: Vec<Arc<Connection>>,
@@ -26,17 +26,17 @@ pub(super) struct State {
     pub(super) is_closed: bool,
     /// A task waits until a connection may be opened.
     pub(super) is_pausing: bool,
-    /// Connections are opened ahead of need no earlier: there is no address.
+    /// No connections are opened ahead of need before this: there is no address.
     pub(super) not_before: Option<Instant>,
-    /// What the last connection spoke.
+    /// The protocol of the last connection.
     pub(super) protocol: Protocol,
 }
 
-/// A call that waits for a place.
+/// A call waiting for a place.
 pub(super) struct Waiter {
     pub(super) tell: oneshot::Sender<Result<Granted, CallError>>,
     pub(super) early: Early,
-    /// Where it was tried before.
+    /// The connection of its last attempt.
     pub(super) avoid: Option<Weak<Connection>>,
 }
 
@@ -44,18 +44,18 @@ pub(super) struct Waiter {
 pub(super) enum Found {
     Place {
         lease: Lease,
-        /// There are few left.
+        /// Few places are left.
         open_ahead: bool,
     },
     Nothing,
 }
 
-/// The lowest is the best: it owes an answer to PING, is to end, its priority, its calls.
+/// The lowest is the best: overdue answers, standing, priority, number of calls.
 type Rank = (bool, Standing, u16, usize);
 
 impl State {
-    /// The best place that is free: on a connection that answers and isn't to end, to an address of the lowest
-    /// priority, with the fewest calls.
+    /// Finds the best free place: on a responsive connection that isn't ending, to an address of the lowest priority,
+    /// with the fewest calls.
     pub(super) fn find(&self, avoid: Option<&Arc<Connection>>, options: &PoolOptions) -> Found {
         let mut best: Option<(Rank, &Arc<Connection>)> = None;
         let (mut in_use, mut places) = (1, 0);
@@ -83,12 +83,12 @@ impl State {
         Found::Place { lease: connection.take(), open_ahead }
     }
 
-    /// Those that count. The ones that are to end are replaced before they do.
+    /// Counts the connections, without those about to end: these are replaced before they do.
     pub(super) fn counted(&self) -> usize {
         self.opening + self.live().count()
     }
 
-    /// How many of those that wait nobody will serve soon.
+    /// How many waiting calls no connection will serve soon.
     pub(super) fn unserved(&self, options: &PoolOptions) -> usize {
         let (each, in_flight) = match self.protocol {
             Protocol::Http1 => (1, 0),
@@ -102,7 +102,7 @@ impl State {
         self.queue.len().saturating_sub(coming)
     }
 
-    /// Those that get calls.
+    /// The connections that get calls.
     pub(super) fn live(&self) -> impl Iterator<Item = &Arc<Connection>> {
         self.connections.iter().filter(|connection| connection.standing() < Standing::Old)
     }
@@ -111,7 +111,7 @@ impl State {
         self.connections.iter().filter(|connection| connection.address() == address).count()
     }
 
-    /// Takes out those whose address isn't known any more.
+    /// Removes and returns connections whose address isn't known any more.
     pub(super) fn retain_known(&mut self) -> Vec<Arc<Connection>> {
         let known = |address: &DialAddress| {
             self.places.iter().any(|place| place.target.address == *address)

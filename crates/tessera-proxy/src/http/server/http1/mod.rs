@@ -1,4 +1,4 @@
-//! A connection of HTTP/1.1 by hyper.
+//! Serves an HTTP/1.1 connection by hyper.
 
 mod phase;
 
@@ -27,7 +27,7 @@ use super::{Cause, Ended, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::{Deadline, after};
 
-/// How long a client may go on sending after its last answer.
+/// How long a client may keep sending after its last answer.
 const LINGER: Duration = Duration::from_secs(2);
 
 pub(super) async fn serve<IO, S, F>(
@@ -57,8 +57,8 @@ where
     });
     let io = TokioIo::new(TrackedStream { stream: io, tracker: phase.clone() });
     let mut builder = builder(&options);
-    // A client may say that it has asked everything. But hyper then reads nothing while a request is answered, and
-    // one that waits for the handshake would wait for ever.
+    // Half-close lets a client end its side before its answers. But hyper then doesn't read during a request, and one
+    // that waits for the handshake would wait forever.
     builder.half_close(!may_be_early);
     let mut connection = builder.serve_connection(io, answer);
     let cause = drive(&mut connection, &phase, &options, drain).await;
@@ -76,7 +76,7 @@ fn builder(options: &ServerOptions) -> http1::Builder {
     builder
 }
 
-/// Polls a connection until it ends, or takes too long.
+/// Polls a connection until it ends or times out.
 async fn drive<IO, S, B>(
     connection: &mut http1::Connection<IO, S>,
     phase: &Phase,
@@ -175,7 +175,7 @@ async fn respond<F: Future<Output = Response<Body>>>(
     }
 }
 
-/// The answer, and the end of a connection whose request isn't whole: its rest can't be told from another request.
+/// Refuses a request; ends the connection if that is incomplete, since its rest would read as another request.
 fn refuse(refusal: Refusal, options: &ServerOptions, whole: &AtomicBool) -> Response<Body> {
     let mut response = (options.refusal)(refusal);
     if !whole.load(Ordering::Relaxed) {
@@ -184,8 +184,8 @@ fn refuse(refusal: Refusal, options: &ServerOptions, whole: &AtomicBool) -> Resp
     response
 }
 
-/// A client whose request was too slow is told so. Any may send a while longer: what comes to a closed socket resets
-/// the connection, and the last answer is lost with it (RFC 9112 §9.6).
+/// Answers a request that was too slow, then lets any client keep sending for a while: data arriving at a closed socket
+/// resets the connection, which loses the last answer (RFC 9112 §9.6).
 async fn say_goodbye<IO: AsyncRead + AsyncWrite + Unpin>(io: &mut IO, cause: &Cause) {
     const SLOW: &[u8] =
         b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
@@ -202,6 +202,6 @@ async fn say_goodbye<IO: AsyncRead + AsyncWrite + Unpin>(io: &mut IO, cause: &Ca
         while io.read(&mut rest).await? > 0 {}
         std::io::Result::Ok(())
     };
-    // It is over, however that goes.
+    // The connection ends in any case.
     let _ = Deadline::after(LINGER).limit(goodbye).await;
 }

@@ -1,4 +1,4 @@
-//! What a connection of HTTP/1.1 is waiting for.
+//! What an HTTP/1.1 connection waits for.
 
 use std::io;
 use std::pin::Pin;
@@ -20,13 +20,13 @@ pub(super) struct Phase(Arc<Mutex<State>>);
 
 #[derive(Clone, Copy)]
 enum State {
-    /// For a request.
+    /// A request.
     Idle(Instant),
-    /// For the rest of a head.
+    /// The rest of a head.
     Head(Instant),
-    /// For the end of an answer.
+    /// The end of an answer.
     Answer(Instant),
-    /// For the client to take the rest of an answer.
+    /// The client to read the rest of an answer.
     Flush(Instant),
 }
 
@@ -43,14 +43,14 @@ impl Phase {
         matches!(*self.lock(), State::Idle(_))
     }
 
-    /// A head is there. Says when that is.
+    /// Notes a complete head; returns the time.
     pub(super) fn request(&self) -> Instant {
         let now = Instant::now();
         *self.lock() = State::Answer(now);
         now
     }
 
-    /// When the wait is over; an error if it is.
+    /// Returns when the current wait times out; an error if it has.
     pub(super) fn due(&self, now: Instant, options: &ServerOptions) -> Result<Instant, Cause> {
         let (due, cause) = match *self.lock() {
             State::Idle(since) => (after(since, options.idle_time), Cause::Idle),
@@ -63,7 +63,7 @@ impl Phase {
     }
 }
 
-/// The stream of a connection tells when a head begins, and when an answer has left.
+/// The stream reports when a head begins, and when an answer was sent.
 impl<IO> Tracker<IO> for Phase {
     fn after(
         &mut self,
@@ -87,7 +87,7 @@ impl<IO> Tracker<IO> for Phase {
     }
 }
 
-/// The body of an answer: hyper drops it when it has all of it, and flushes then.
+/// The body of an answer: hyper drops it when it has read all of it, and then flushes.
 pub(super) struct Answer {
     body: Body,
     phase: Phase,

@@ -1,9 +1,9 @@
-//! How many requests a client may take back.
+//! Limits how many requests a client may cancel.
 
 use tokio::time::Instant;
 
-/// What a connection may do of what costs the server more than the client (CVE-2023-44487). Each request that the
-/// client takes back costs one; each that it lets finish brings one, and so does time.
+/// A connection's budget for what costs the server more than the client (CVE-2023-44487). Each cancelled request costs
+/// one; each that the client lets finish earns one, and so does time.
 pub(super) struct Credit {
     left: u32,
     most: u32,
@@ -11,7 +11,7 @@ pub(super) struct Credit {
 }
 
 impl Credit {
-    /// All of a connection's requests may be taken back at once, twice.
+    /// Allows all of a connection's requests to be cancelled at once, twice.
     pub(super) fn new(streams: u32) -> Self {
         let most = streams.saturating_mul(2).max(50);
         Self { left: most, most, refilled: Instant::now() }
@@ -21,7 +21,7 @@ impl Credit {
         self.left = self.left.saturating_add(1).min(self.most);
     }
 
-    /// Whether the client has gone too far.
+    /// Counts a cancelled request; returns whether the client exceeded its budget.
     pub(super) fn taken_back(&mut self, now: Instant) -> bool {
         // A twentieth each second.
         let tenths = now.saturating_duration_since(self.refilled).as_millis() / 100;

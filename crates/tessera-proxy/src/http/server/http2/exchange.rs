@@ -1,4 +1,4 @@
-//! One request and its answer, until the answer's last byte is handed to h2.
+//! One request and its answer, until h2 has the answer's last byte.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +18,7 @@ use crate::http::body::Body;
 use crate::http::server::kept::Kept;
 
 pin_project! {
-    /// A request that a service answers.
+    /// A request being answered by the service.
     pub(super) struct Handling<F> {
         asked: Option<Asked>,
         #[pin]
@@ -27,12 +27,12 @@ pin_project! {
     }
 }
 
-/// Where an answer goes.
+/// Where to send an answer.
 pub(super) struct Asked {
     pub respond: SendResponse<Bytes>,
     pub method: Method,
     pub since: Instant,
-    /// Whether all of the request has come; `None` if it had come with its head.
+    /// Whether the whole request was read; `None` if it was complete with its head.
     pub whole: Option<Arc<AtomicBool>>,
 }
 
@@ -42,11 +42,11 @@ impl Asked {
     }
 }
 
-/// Why a service's answer isn't there.
+/// Why the service has not answered.
 pub(super) enum Unanswered {
-    /// The client took the request back.
+    /// The client cancelled the request.
     TakenBack,
-    /// There was none in time.
+    /// The service took too long.
     Late,
 }
 
@@ -78,7 +78,7 @@ impl<F> Handling<F> {
         Self { asked: Some(asked), answer, timer: Timer::default() }
     }
 
-    /// Ends it if it has begun more than `limit` before `now`.
+    /// Ends it if it began more than `limit` before `now`.
     pub(super) fn sweep(self: Pin<&mut Self>, now: Instant, limit: Duration) {
         let this = self.project();
         if this.asked.as_ref().is_some_and(|asked| has_passed(asked.since, limit, now)) {
@@ -106,15 +106,15 @@ impl<F: Future<Output = Response<Body>>> Future for Handling<F> {
     }
 }
 
-/// An answer whose head is sent, and whose body follows.
+/// An answer whose head was sent, and whose body follows.
 pub(super) struct Sending {
     stream: SendStream<Bytes>,
     body: Body,
-    /// What waits for the client's window.
+    /// Data waiting for the client's window.
     data: Bytes,
     trailers: Option<http::HeaderMap>,
     body_ended: bool,
-    /// When the request came.
+    /// When the request arrived.
     since: Instant,
     /// Since when the client's window is too small.
     blocked: Option<Instant>,
@@ -124,7 +124,7 @@ pub(super) struct Sending {
 
 pub(super) enum Sent {
     Whole,
-    /// The client wanted no more of it.
+    /// The client cancelled it.
     TakenBack,
     /// The body ended early, or the client took too long.
     Cut,
@@ -150,7 +150,7 @@ impl Sending {
         }
     }
 
-    /// Ends it if its client takes nothing, or all of it takes too long.
+    /// Ends it if its client reads nothing, or if the whole exchange takes too long.
     pub(super) fn sweep(&mut self, now: Instant, stall: Duration, exchange: Duration) {
         let stalled = self.blocked.is_some_and(|blocked| has_passed(blocked, stall, now));
         if stalled || has_passed(self.since, exchange, now) {
@@ -172,7 +172,7 @@ impl Sending {
                 }
             }
             if self.body_ended {
-                // What is known to be the end of data went with it.
+                // If the end of data was known, the flag was already sent.
                 let ended = match self.trailers.take() {
                     Some(trailers) => self.stream.send_trailers(trailers),
                     None => self.stream.send_data(Bytes::new(), true),
@@ -181,11 +181,11 @@ impl Sending {
             }
             match ready!(http_body::Body::poll_frame(Pin::new(&mut self.body), cx)) {
                 None => self.body_ended = true,
-                // The client has to see that something is missing (RFC 9113 §8.1).
+                // The client must notice that the answer is truncated (RFC 9113 §8.1).
                 Some(Err(_)) => return self.reset(Reason::INTERNAL_ERROR),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) if self.body.is_end() => {
-                        // Most answers: the end goes with the last bytes, if there is room for them.
+                        // The common case: the end goes with the last bytes, if the window has room.
                         let len = data.len();
                         self.stream.reserve_capacity(len);
                         if self.stream.capacity() >= len {
@@ -208,7 +208,7 @@ impl Sending {
         }
     }
 
-    /// Hands over as much as the client has room for: h2 would keep the rest without a limit.
+    /// Passes on only as much as the client's window allows: h2 would buffer the rest without a limit.
     fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Sent>> {
         while !self.data.is_empty() {
             self.stream.reserve_capacity(self.data.len());

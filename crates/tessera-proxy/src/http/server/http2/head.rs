@@ -1,4 +1,4 @@
-//! The head of an answer as HTTP/2 has it.
+//! Converts the head of an answer to HTTP/2.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 
 use crate::http::body::Body;
 
-/// Fields of a connection: not for HTTP/2 (RFC 9113 §8.2.2).
+/// Fields of a connection, not allowed in HTTP/2 (RFC 9113 §8.2.2).
 const OF_A_CONNECTION: [HeaderName; 5] = [
     CONNECTION,
     TRANSFER_ENCODING,
@@ -16,7 +16,7 @@ const OF_A_CONNECTION: [HeaderName; 5] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The head to be sent, and the body if one follows it.
+/// Returns the head to send, and the body if one follows.
 pub(super) fn prepare(
     response: Response<Body>,
     method: &Method,
@@ -24,7 +24,7 @@ pub(super) fn prepare(
 ) -> (Response<()>, Option<Body>) {
     let (mut parts, body) = response.into_parts();
     if parts.status.is_informational() {
-        // No answer ends with one, and HTTP/2 has no 101 (RFC 9113 §8.6).
+        // An informational status is never final, and HTTP/2 has no 101 (RFC 9113 §8.6).
         parts.status = StatusCode::INTERNAL_SERVER_ERROR;
     }
     for name in OF_A_CONNECTION {
@@ -48,7 +48,7 @@ pub(super) fn prepare(
     (Response::from_parts(parts, ()), body)
 }
 
-/// The field `Date`, made once a second.
+/// The field `Date`, updated once a second.
 #[derive(Default)]
 pub(super) struct DateField {
     second: u64,

@@ -1,4 +1,4 @@
-//! How long a connection lives: what is due next, PING, and its end.
+//! The lifetime of a connection: timers, PING, and its end.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::http::deadline::after;
 use crate::http::server::alarm::{Alarm, tick};
 use crate::http::server::{Cause, ServerOptions};
 
-/// How long a GOAWAY that ends a connection may take to leave.
+/// The time limit for the final GOAWAY to be sent.
 pub(super) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 pub(super) struct Life {
     alarm: Alarm,
     tick: Duration,
     pings: Option<Pings>,
-    /// Whether a request came since anybody looked.
+    /// Whether a request came since the last check.
     was_used: bool,
     idle_since: Instant,
     ending: Option<Ending>,
@@ -28,10 +28,10 @@ struct Ending {
     at: Instant,
 }
 
-/// What becomes of the connection.
+/// Whether the connection continues.
 pub(super) enum Next {
     Live,
-    /// It has nothing to do any more: its client is told.
+    /// It is idle: send GOAWAY.
     Leave,
     Over(Cause),
 }
@@ -56,7 +56,7 @@ impl Life {
         self.alarm.no_later_than(now + self.tick);
     }
 
-    /// Ready when it is time to look around.
+    /// Ready when it is time to check.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(pings) = &mut self.pings {
             pings.poll(cx);
@@ -100,14 +100,14 @@ impl Life {
         if leaves { Next::Leave } else { Next::Live }
     }
 
-    /// The connection is to end within `limit`, which counts from now.
+    /// Ends the connection within `limit` from now.
     pub(super) fn end(&mut self, cause: Cause, limit: Duration) {
         let at = after(Instant::now(), limit);
         self.alarm.no_later_than(at);
         self.ending = Some(Ending { cause, at });
     }
 
-    /// A connection that nobody uses may still be told that the server ends.
+    /// Whether it can still be drained: it isn't already ending.
     pub(super) fn may_drain(&self) -> bool {
         self.ending.is_none()
     }
@@ -116,7 +116,7 @@ impl Life {
         matches!(&self.ending, Some(Ending { cause: Cause::RapidReset, .. }))
     }
 
-    /// Why it ends, if it was to end.
+    /// Returns the reason if it was already ending.
     pub(super) fn cause(&mut self) -> Option<Cause> {
         self.ending.take().map(|ending| ending.cause)
     }
@@ -132,14 +132,14 @@ struct Pings {
 
 impl Pings {
     fn poll(&mut self, cx: &mut Context<'_>) {
-        // An error is the connection's, which says so itself.
+        // The connection itself reports an error.
         if self.sent.is_some() && self.pings.poll_pong(cx).is_ready() {
             self.sent = None;
             self.due = after(Instant::now(), self.interval);
         }
     }
 
-    /// Whether the client is still there, as far as is known.
+    /// Returns whether the client is still alive, as far as is known.
     fn look_around(&mut self, now: Instant) -> bool {
         if now < self.due {
             return true;

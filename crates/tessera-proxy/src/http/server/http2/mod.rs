@@ -1,4 +1,4 @@
-//! A connection of HTTP/2 by h2: its requests are answered where it is polled.
+//! Serves an HTTP/2 connection by h2: requests are answered on its task.
 
 mod credit;
 mod exchange;
@@ -32,7 +32,7 @@ use super::{Cause, Ended, Io, Refusal, ServerOptions};
 use crate::http::body::Body;
 use crate::http::deadline::Deadline;
 
-/// How much of an answer h2 keeps while the socket takes no more.
+/// How much of an answer h2 buffers while the socket is blocked.
 const SEND_BUFFER: usize = 64 * 1024;
 
 pub(super) async fn serve<IO, S, F>(
@@ -49,8 +49,8 @@ where
 {
     let begun = tokio::select! {
         biased;
-        // First, so that a request of a first flight that came already is answered even at the end. Boxed for as long as
-        // it lasts: an idle connection has no room for it.
+        // First, so that a request already received in a first flight is answered even during shutdown. Boxed only
+        // while it lasts: an idle connection needs no room for it.
         begun = Box::pin(Deadline::after(options.head_time).limit(builder(&options).handshake(io))) => begun,
         () = &mut drain => return Ended { requests: 0, cause: Cause::Drained { cut: 0 } },
     };
@@ -60,7 +60,7 @@ where
         Err(_) => return Ended { requests: 0, cause: Cause::SlowHead },
     };
     let (service, options) = (&service, &*options);
-    // Boxed: `FuturesUnordered` keeps room for one even where there is none.
+    // Boxed: `FuturesUnordered` reserves room for one even if it is empty.
     let begin = |request, early: Option<EarlyRequest>| match early {
         None => Either::Left(Box::pin(service(request))),
         Some(early) => Either::Right(Box::pin(async move {
@@ -83,7 +83,7 @@ fn builder(options: &ServerOptions) -> h2::server::Builder {
         .initial_window_size(options.stream_window.min(MAX_WINDOW))
         .initial_connection_window_size(options.connection_window.min(MAX_WINDOW))
         .max_send_buffer_size(SEND_BUFFER)
-        // In one read all requests that there may be.
+        // Allow all open requests to be cancelled in one read.
         .max_pending_accept_reset_streams((options.streams as usize).max(20));
     builder
 }
@@ -95,7 +95,7 @@ struct Connection<'a, IO, B, G> {
     h2: h2::server::Connection<Io<IO>, Bytes>,
     watch: Option<HandshakeWatch>,
     options: &'a ServerOptions,
-    /// Makes the future that answers a request.
+    /// Creates the future that answers a request.
     begin: B,
     handling: FuturesUnordered<Handling<G>>,
     sending: FuturesUnordered<Sending>,
@@ -132,7 +132,7 @@ where
         }
     }
 
-    /// What answers do to h2 wakes this task: they are sent by the next poll, all that became ready at once.
+    /// Activity of answers in h2 wakes this task; the next poll sends everything that became ready at once.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -146,7 +146,7 @@ where
             if let Poll::Ready(cause) = self.poll_requests(cx) {
                 return Poll::Ready(cause);
             }
-            // Last: requests may have moved it.
+            // Last: requests may have moved the timer.
             if self.life.poll(cx).is_pending() {
                 return Poll::Pending;
             }
@@ -184,7 +184,7 @@ where
         Poll::Pending
     }
 
-    /// At each tick, and when something is due.
+    /// Runs at each tick, and when something is due.
     fn look_around(&mut self) -> Option<Cause> {
         let now = Instant::now();
         let options = self.options;
@@ -239,7 +239,7 @@ where
         }
     }
 
-    /// Sends an answer's head, and as much of its body as is there and has room.
+    /// Sends an answer's head, and as much of its body as is available and fits the window.
     fn answer(&mut self, mut asked: Asked, mut response: Response<Body>) {
         let kept = response.extensions_mut().remove::<Kept>();
         let (head, body) =
@@ -249,7 +249,7 @@ where
         };
         let Some(body) = body else { return self.credit.finished() };
         let mut sending = Sending::new(stream, body, asked.since, kept);
-        // Most bodies are there: those need no place among the futures. Others are polled there at once.
+        // Most bodies are complete and need no place among the futures. The others are polled there next.
         match Pin::new(&mut sending).poll(&mut Context::from_waker(std::task::Waker::noop())) {
             Poll::Ready(sent) => self.sent(&sent),
             Poll::Pending => self.sending.push(sending),
