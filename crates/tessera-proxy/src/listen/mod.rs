@@ -1,4 +1,4 @@
-//! Listening sockets: TCP, Unix, and those that a supervisor hands over.
+//! Listening sockets: TCP, Unix, and those that a supervisor passes.
 
 mod unix;
 
@@ -21,17 +21,16 @@ use self::unix::SocketFile;
 use crate::address::ListenAddress;
 use crate::socket::{Peer, Socket, prepare};
 
-/// How to listen.
+/// Options for listening.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ListenOptions {
-    /// How many connections may wait to be accepted; the kernel takes no more than `net.core.somaxconn`.
-    /// Default: 4,096.
+    /// How many connections may wait to be accepted; the kernel limits it to `net.core.somaxconn`. Default: 4,096.
     pub backlog: NonZeroU16,
-    /// Whether data in SYNs is taken: see [`tessera_tokio::fast_open`] for what that costs. Default: no.
+    /// Whether to accept data in SYNs: see [`tessera_tokio::fast_open`] for its cost. Default: no.
     pub fast_open: bool,
-    /// The permissions of a Unix socket's file: whoever may write to it may connect. Default: 0o600, the user that
-    /// this process runs as.
+    /// The permissions of a Unix socket's file: write permission lets a user connect. Default: 0o600, only the user
+    /// that this process runs as.
     pub unix_mode: u32,
 }
 
@@ -41,11 +40,11 @@ impl Default for ListenOptions {
     }
 }
 
-/// A listener at all sockets that one [`ListenAddress`] means. Unix sockets' files are removed when it is dropped.
+/// A listener on all sockets of one [`ListenAddress`]. The files of its Unix sockets are removed when it is dropped.
 #[derive(Debug)]
 pub struct Listener {
     sockets: Vec<Listening>,
-    /// Which of them is asked first next time: a busy one doesn't keep the others waiting.
+    /// The socket to poll first next time, so that a busy one doesn't starve the others.
     first: AtomicUsize,
     fast_open_lacks: Option<io::Error>,
 }
@@ -55,14 +54,14 @@ enum Listening {
     Tcp(TcpListener),
     Unix {
         listener: UnixListener,
-        /// `None` for inherited ones: the file is the supervisor's.
+        /// `None` for an inherited socket: its file is the supervisor's.
         _file: Option<SocketFile>,
     },
 }
 
 impl Listener {
-    /// Listens. Inherited sockets are taken out of `inherited`, where each is once. Needs a tokio runtime. Names
-    /// are looked up in this thread.
+    /// Listens. Inherited sockets are taken from `inherited`, which holds each once. Needs a tokio runtime. Resolves
+    /// names on this thread.
     pub fn bind(
         address: &ListenAddress,
         options: ListenOptions,
@@ -95,8 +94,8 @@ impl Listener {
         Ok(listener)
     }
 
-    /// The next connection of any of its sockets, for one task at a time. Dropping the future loses none. An error
-    /// says that there was none: [`Gate::accept`](crate::gate::Gate::accept) goes on then.
+    /// Accepts the next connection from any of its sockets, for one task at a time. Dropping the future loses no
+    /// connection. After an error there is no connection: [`Gate::accept`](crate::gate::Gate::accept) then continues.
     pub async fn accept(&self) -> io::Result<(Socket, Peer)> {
         poll_fn(|cx| {
             let first = self.first.load(Ordering::Relaxed);
@@ -112,7 +111,7 @@ impl Listener {
         .await
     }
 
-    /// Where it listens, for TCP: with the port that it has where 0 was asked for.
+    /// Returns its TCP addresses, with the actual port if 0 was requested.
     pub fn local_addrs(&self) -> io::Result<Vec<SocketAddr>> {
         let tcp = self.sockets.iter().filter_map(|socket| match socket {
             Listening::Tcp(listener) => Some(listener.local_addr()),
@@ -121,7 +120,7 @@ impl Listener {
         tcp.collect()
     }
 
-    /// Why data in SYNs is not taken although it was asked for; connections begin as usual then.
+    /// Returns why data in SYNs is not accepted although requested; connections then begin as usual.
     pub fn fast_open_lacks(&self) -> Option<&io::Error> {
         self.fast_open_lacks.as_ref()
     }
@@ -149,7 +148,7 @@ impl Listening {
     }
 }
 
-/// Every address: a socket of IPv6 that takes IPv4 too, or one of IPv4 where the system has no IPv6.
+/// Listens on every address: an IPv6 socket that accepts IPv4 too, or an IPv4 socket if the system has no IPv6.
 fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
     match bind_tcp((Ipv6Addr::UNSPECIFIED, port).into(), options) {
         Err(error) if has_no_ipv6(&error) => {
@@ -159,7 +158,7 @@ fn everywhere(port: u16, options: ListenOptions) -> io::Result<Listening> {
     }
 }
 
-/// The addresses of a name, at one port. Where the system has no IPv6, `localhost` has an address too many.
+/// Listens on the addresses of a name, at one port. Without IPv6 in the system, `localhost` has one address too many.
 fn bind_all(
     addresses: impl Iterator<Item = SocketAddr>,
     options: ListenOptions,
@@ -168,7 +167,7 @@ fn bind_all(
     let mut lacks = None;
     for mut address in addresses {
         if let Some(Listening::Tcp(first)) = bound.first() {
-            // Where any free port was asked for, it is that of the first.
+            // With port 0, all use the port of the first.
             address.set_port(first.local_addr()?.port());
         }
         match bind_tcp(address, options) {
@@ -183,7 +182,7 @@ fn bind_all(
     }
 }
 
-/// EAFNOSUPPORT has no kind of its own.
+/// EAFNOSUPPORT has no `ErrorKind`.
 fn has_no_ipv6(error: &io::Error) -> bool {
     const EAFNOSUPPORT: i32 = 97;
     error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == ErrorKind::AddrNotAvailable
@@ -192,10 +191,10 @@ fn has_no_ipv6(error: &io::Error) -> bool {
 fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening> {
     let socket = RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     if address.is_ipv6() {
-        // The other addresses of a name may be IPv4's.
+        // The other addresses of a name may be IPv4.
         socket.set_only_v6(!address.ip().is_unspecified())?;
     }
-    // Without it nobody can listen for a minute after a server with connections has ended.
+    // Otherwise the port is blocked for a minute after a server with connections has ended.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(options.backlog.get().into())?;
@@ -204,7 +203,7 @@ fn bind_tcp(address: SocketAddr, options: ListenOptions) -> io::Result<Listening
 
 fn from_tcp(listener: std::net::TcpListener) -> io::Result<Listening> {
     listener.set_nonblocking(true)?;
-    // Linux gives its connections the same.
+    // On Linux its connections inherit the options.
     prepare(SockRef::from(&listener));
     Ok(Listening::Tcp(TcpListener::from_std(listener)?))
 }
@@ -240,8 +239,7 @@ fn is_privileged(address: &ListenAddress) -> bool {
 
 const BACKLOG: NonZeroU16 = NonZeroU16::MIN.saturating_add(4095);
 
-/// How many clients that began in the SYN may be without their end of TCP's handshake. More of them begin as
-/// usual.
+/// How many clients that began in the SYN may have an unfinished TCP handshake. Further ones begin as usual.
 const PENDING: NonZeroU16 = NonZeroU16::MIN.saturating_add(255);
 
 #[cfg(test)]
@@ -298,7 +296,7 @@ mod tests {
         let taken = listener.local_addrs().unwrap()[0];
         let error = bind(&taken.to_string()).unwrap_err().to_string();
         assert!(error.contains("another program listens there"), "{error}");
-        // TEST-NET-1 (RFC 5737) is nobody's.
+        // TEST-NET-1 (RFC 5737) belongs to no machine.
         let error = bind("192.0.2.1:8443").unwrap_err().to_string();
         assert!(error.contains("this machine doesn't have that address"), "{error}");
         let error = bind("systemd:pg").unwrap_err().to_string();

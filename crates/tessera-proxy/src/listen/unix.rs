@@ -1,4 +1,4 @@
-//! Unix sockets, which have a file.
+//! Unix sockets, and their files.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -11,11 +11,11 @@ use tessera_kit::ProgramError;
 
 use super::ListenOptions;
 
-/// The file of a Unix socket that was made here, removed when it is dropped.
+/// The file of a Unix socket created here, removed when dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
-    /// Device and inode: whoever listens there next has a file of its own.
+    /// Device and inode: the next process to listen there creates its own file.
     identity: Option<(u64, u64)>,
 }
 
@@ -37,9 +37,9 @@ pub(super) fn bind(
                 "another program listens there; end it, or use another path",
             ));
         }
-        // A process that ended left it.
+        // Left behind by a process that ended.
         Ok(_) => match fs::remove_file(path) {
-            // It has removed it itself meanwhile.
+            // That process has removed it meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => (),
             removed => removed.map_err(|error| failed(&error))?,
         },
@@ -49,7 +49,7 @@ pub(super) fn bind(
     listen(path, options).map_err(|error| failed(&error))
 }
 
-/// Asks the kernel, and doesn't wait: a queue may be full.
+/// Connects without waiting, since a queue may be full.
 fn is_listened_at(path: &Path) -> io::Result<bool> {
     let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -63,7 +63,7 @@ fn is_listened_at(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Nobody can connect before `listen`, so nobody can with other permissions than these.
+/// Sets the permissions before `listen`, so that no client can connect with others.
 fn listen(path: &Path, options: ListenOptions) -> io::Result<(UnixListener, SocketFile)> {
     let socket = RawSocket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory that is removed when it is dropped.
+    /// A directory, removed when dropped.
     struct Directory(PathBuf);
 
     impl Directory {
@@ -150,7 +150,7 @@ mod tests {
         assert!(error.contains("another program listens there"), "{error}");
         assert!(UnixStream::connect(&path).is_ok());
 
-        // Whoever has replaced it keeps its own.
+        // A process that replaced the file keeps its own.
         fs::remove_file(&path).unwrap();
         let second = bound(&path).unwrap();
         drop(first);

@@ -1,4 +1,4 @@
-//! What a line looks like.
+//! The format of lines.
 
 use std::fmt::{self, Debug, Write};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tracing_subscriber::registry::LookupSpan;
 use super::LogFormat;
 use super::limit::{Decision, Limits};
 
-/// Writes an event as a line, or leaves it out. Spans aren't shown: an event says all that its reader needs.
+/// Writes an event as a line, or omits it. Spans aren't shown: an event contains all that its reader needs.
 pub(super) struct LineFormat {
     json: Option<Format<Json>>,
     limits: Arc<Limits>,
@@ -61,7 +61,7 @@ fn text_line(mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
     writeln!(writer, "{}{}", fields.message, fields.others)
 }
 
-/// The message and the fields of an event, on one line whatever is in them.
+/// The message and the fields of an event, on one line whatever they contain.
 #[derive(Default)]
 struct TextFields {
     message: String,
@@ -70,7 +70,7 @@ struct TextFields {
 
 impl TextFields {
     fn add(&mut self, field: &Field, value: &str) {
-        // A String takes everything.
+        // A String accepts everything.
         if field.name() == "message" {
             self.message.extend(value.chars().map(Printable::from).flat_map(Printable::chars));
             return;
@@ -79,7 +79,7 @@ impl TextFields {
         let _ = if !value.is_empty() && value.chars().all(is_plain) {
             write!(self.others, " {}={value}", field.name())
         } else {
-            // Quoted and escaped: no value looks like the fields of its line.
+            // Quoted and escaped, so that no value looks like further fields.
             write!(self.others, " {}={value:?}", field.name())
         };
     }
@@ -95,7 +95,7 @@ impl Visit for TextFields {
     }
 }
 
-/// A character, escaped where it would command a terminal or begin a line.
+/// Displays a character, escaped if it would command a terminal or begin a line.
 struct Printable(char);
 
 impl From<char> for Printable {
@@ -112,19 +112,19 @@ impl Printable {
     }
 }
 
-/// In place of lines that were too many from one place in the code.
+/// Formats the notice about lines omitted from one place in the code.
 fn left_out_line(format: LogFormat, of: &Metadata<'_>, count: u64) -> String {
     let message = "lines like the next one were left out: there were too many";
     let place = format!("{}:{}", of.module_path().unwrap_or(of.target()), of.line().unwrap_or(0));
     notice(format, message, "left_out", count, &format!("place={place}"), &[("place", &place)])
 }
 
-/// In place of lines that nobody read in time.
+/// Formats the notice about lines lost to a slow reader.
 pub(super) fn lost_text(count: u64) -> Vec<u8> {
     lost(LogFormat::Text, count)
 }
 
-/// The same.
+/// The same, as JSON.
 pub(super) fn lost_json(count: u64) -> Vec<u8> {
     lost(LogFormat::Json, count)
 }
@@ -134,7 +134,7 @@ fn lost(format: LogFormat, count: u64) -> Vec<u8> {
     notice(format, message, "lost", count, "", &[]).into_bytes()
 }
 
-/// A line of the log about itself. Nothing in it needs an escape.
+/// Formats a line of the log about itself. Nothing in it needs an escape.
 fn notice(
     format: LogFormat,
     message: &str,

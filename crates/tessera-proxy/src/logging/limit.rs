@@ -1,4 +1,4 @@
-//! Lines of which there are too many.
+//! Rate limits on lines.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -11,7 +11,7 @@ use tracing::callsite::Identifier;
 
 use super::TRUSTED;
 
-/// How many lines each place in the code may write. There are as many places as the program has.
+/// Limits how many lines each place in the code may write. The number of places is that of the program.
 pub(super) struct Limits {
     quota: Quota,
     places: RwLock<HashMap<Identifier, Arc<Place>>>,
@@ -20,17 +20,17 @@ pub(super) struct Limits {
 
 struct Place {
     limiter: DefaultDirectRateLimiter,
-    /// Of how many were left out one line a second tells.
+    /// Limits notices to one a second.
     notices: DefaultDirectRateLimiter,
-    /// Since the last that told.
+    /// Since the last notice.
     left_out: AtomicU64,
 }
 
-/// What becomes of a line.
+/// What to do with a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     LeaveOut,
-    /// And before it, how many were left out, if that is to be told now.
+    /// Write it, after a notice about lines left out before, if that is due.
     Write {
         left_out: u64,
     },
@@ -61,7 +61,7 @@ impl Limits {
         Decision::Write { left_out }
     }
 
-    /// How many were left out since the beginning.
+    /// Returns how many were left out since the beginning.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Log lines that delay nobody: `tracing` events, of libraries too, on standard error.
+//! Log lines that never block: `tracing` events, including those of libraries, on standard error.
 
 mod format;
 mod limit;
@@ -31,9 +31,9 @@ use self::limit::Limits;
 use self::sink::Sink;
 use crate::admin::Metrics;
 
-/// The target of lines that are never left out for being many: what peers did who had proved who they are.
+/// The target of lines exempt from the rate limit: for the actions of authenticated peers.
 ///
-/// Every other place in the code that writes a line may write [`LogOptions::lines_per_second`] of them.
+/// Any other place in the code may write [`LogOptions::lines_per_second`].
 ///
 /// ```
 /// use tessera_proxy::logging::{TRUSTED, tracing};
@@ -42,38 +42,38 @@ use crate::admin::Metrics;
 /// ```
 pub const TRUSTED: &str = "tessera::trusted";
 
-/// What log lines look like.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people: the time, the level, the message, its fields.
     Text,
-    /// For programs: an object a line, with `timestamp`, `level`, `target`, `message`, and the fields.
+    /// For programs: one object a line, with `timestamp`, `level`, `target`, `message`, and the fields.
     Json,
 }
 
 impl LogFormat {
-    /// Text where standard error is a terminal, else JSON.
+    /// Returns text if standard error is a terminal, else JSON.
     #[must_use]
     pub fn of_stderr() -> Self {
         if io::stderr().is_terminal() { Self::Text } else { Self::Json }
     }
 }
 
-/// Which lines are written.
+/// Which lines are written; each level includes those above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLevel {
-    /// What the process can't do.
+    /// Failures of the process.
     Error,
-    /// And what is not as it should be.
+    /// Anything that is not as it should be.
     Warn,
-    /// And what happens to connections. The default.
+    /// The fate of connections. The default.
     #[default]
     Info,
-    /// And how.
+    /// Details of that.
     Debug,
-    /// And everything.
+    /// Everything.
     Trace,
 }
 
@@ -89,20 +89,20 @@ impl FromStr for LogFormat {
     }
 }
 
-/// How a process writes its log.
+/// The log options of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogOptions {
-    /// What lines look like.
+    /// The format of lines.
     pub format: LogFormat,
-    /// Which are written.
+    /// The least severe level to write.
     pub level: LogLevel,
-    /// How many lines each place in the code may write in a second, and as many at once. Those beyond are left out,
-    /// and counted: an attacker must not be able to fill a disk. Lines to [`TRUSTED`] have no such limit. Default: 100.
+    /// How many lines each place in the code may write in a second, and at once. Further ones are left out and counted,
+    /// so that an attacker can't fill a disk. Lines to [`TRUSTED`] are exempt. Default: 100.
     pub lines_per_second: NonZeroU32,
 }
 
 impl LogOptions {
-    /// With the defaults for the rest.
+    /// Uses the defaults for the rest.
     #[must_use]
     pub fn new(format: LogFormat) -> Self {
         Self { format, level: LogLevel::Info, lines_per_second: LINES_PER_SECOND }
@@ -111,11 +111,11 @@ impl LogOptions {
 
 const LINES_PER_SECOND: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
 
-/// Writes the events of all threads to standard error, from a thread of its own: whoever writes never waits. Up to
-/// 1 MiB waits for a slow reader; then lines are left out, and a line says how many.
+/// Writes the events of all threads to standard error, on a separate thread: logging never blocks. Up to 1 MiB waits
+/// for a slow reader; then lines are lost, and a line reports how many.
 ///
 /// # Errors
-/// If it was called before, or there can be no thread.
+/// If it was called before, or no thread can be started.
 pub fn init(options: LogOptions) -> Result<Log, ProgramError> {
     let failed = |error: io::Error| ProgramError::failed("the log", error);
     let stderr = File::from(io::stderr().as_fd().try_clone_to_owned().map_err(failed)?);
@@ -125,10 +125,10 @@ pub fn init(options: LogOptions) -> Result<Log, ProgramError> {
     Ok(log)
 }
 
-/// The log, and what gives it the events of one thread, as `tracing::subscriber::with_default` takes it.
+/// Returns a log, and the subscriber that sends it one thread's events, for `tracing::subscriber::with_default`.
 ///
 /// # Errors
-/// If there can be no thread.
+/// If no thread can be started.
 pub fn log_to(
     to: impl Write + Send + 'static,
     options: LogOptions,
@@ -145,7 +145,7 @@ fn log_within(
     let limits = Arc::new(limits);
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(LevelFilter::from(options.level))
-        // Whoever can't write here has nowhere else to write.
+        // If writing here fails, there is nowhere else to report it.
         .log_internal_errors(false)
         .with_writer(sink.clone())
         .event_format(LineFormat::new(options.format, limits.clone()))
@@ -173,12 +173,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// Adds `tessera_log_lines_lost`, which a slow reader caused, and `tessera_log_lines_left_out`, which were too many.
+    /// Adds `tessera_log_lines_lost`, lost to a slow reader, and `tessera_log_lines_left_out`, over the rate limit.
     pub fn register(&self, metrics: &Metrics) {
         metrics.register_collector(self.clone());
     }
 
-    /// The last that a process does: waits a second for a slow reader. Lines that come later are lost.
+    /// Waits a second for a slow reader; the last act of a process. Later lines are lost.
     pub fn finish(&self) {
         self.sink.finish(PATIENCE);
     }

@@ -1,4 +1,4 @@
-//! Where lines go.
+//! The output of lines.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tessera_kit::report::Queue;
 use super::LogFormat;
 use super::format::{lost_json, lost_text};
 
-/// Takes whole lines, and never waits.
+/// Accepts whole lines, and never waits.
 pub(super) struct Sink(Queue);
 
 impl Sink {
@@ -30,14 +30,14 @@ impl Sink {
     }
 
     pub(super) fn finish(&self, patience: Duration) {
-        // Nobody is left to hear what failed.
+        // There is nowhere left to report an error.
         let _ = self.0.finish(patience);
     }
 }
 
 impl Write for &Sink {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // A line that was left out has nothing in it.
+        // A line that was left out is empty.
         if !line.is_empty() {
             self.0.push(line.to_vec());
         }

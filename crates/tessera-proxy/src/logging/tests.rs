@@ -14,7 +14,7 @@ use super::*;
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
 impl Memory {
-    /// The lines, each without its time.
+    /// Returns the lines, each without its time.
     fn lines(&self) -> Vec<String> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         assert!(text.is_empty() || text.ends_with('\n'), "{text}");
@@ -45,10 +45,10 @@ impl Write for Memory {
     }
 }
 
-/// The lines that something writes, where each place may write so many.
+/// Returns the lines that `write` logs, with `burst` lines allowed for each place.
 fn lines(options: LogOptions, burst: u32, write: impl FnOnce()) -> (Vec<String>, Log) {
     let memory = Memory::default();
-    // Nothing is allowed again while a test runs.
+    // The limit doesn't recover while a test runs.
     let hour = Duration::from_secs(3600);
     let quota = Quota::with_period(hour).unwrap().allow_burst(NonZeroU32::new(burst).unwrap());
     let (log, subscriber) = log_within(memory.clone(), options, Limits::with_quota(quota)).unwrap();
@@ -60,7 +60,7 @@ fn lines(options: LogOptions, burst: u32, write: impl FnOnce()) -> (Vec<String>,
 const TEXT: LogFormat = LogFormat::Text;
 const JSON: LogFormat = LogFormat::Json;
 
-/// What a peer may send, and should not be able to do.
+/// Input of a peer that tries to forge a line.
 const EVIL: &str = "a\n2026-01-01T00:00:00Z  INFO forged\u{1b}[2J\" x=1";
 
 #[test]
@@ -189,7 +189,7 @@ fn of_lines_that_are_left_out_one_line_a_second_tells() {
     assert!(told >= 1 && told as u64 <= 1 + began.elapsed().as_secs(), "{told}");
 }
 
-/// A reader that takes a line when it likes.
+/// A reader that takes lines at its own pace.
 struct Slow(SyncSender<Vec<u8>>);
 
 impl Write for Slow {
@@ -217,13 +217,13 @@ fn a_reader_that_does_not_read_delays_nobody_and_what_it_misses_is_counted() {
         with_default(subscriber, || {
             (0..5000).for_each(|number| info!(target: TRUSTED, number, value, "a line"));
         });
-        // A MiB waits, and a line or two are with the writer.
+        // A MiB is queued, and a line or two are with the writer.
         let lost = log.sink.lost();
         assert!((3500..4500).contains(&lost), "{lost}");
         let metrics = Metrics::new();
         log.register(&metrics);
         assert!(metrics.text().contains(&format!("\ntessera_log_lines_lost_total {lost}\n")));
-        // It comes back, and reads what there is.
+        // The reader returns, and reads what is queued.
         let reading = std::thread::spawn(move || reader.iter().collect::<Vec<_>>());
         log.sink.finish(Duration::from_secs(60));
         drop(log);

@@ -1,6 +1,6 @@
-//! CRC-32C, which tells accidents and no attacks (RFC 9260 appendix A).
+//! CRC-32C, which detects accidents, not attacks (RFC 9260 appendix A).
 
-/// The checksum of all the pieces, one after the other.
+/// Returns the checksum of the concatenated pieces.
 pub(super) fn crc32c<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
     let bytes = pieces.into_iter().flatten();
     !bytes.fold(!0, |crc, byte| TABLE[usize::from(crc as u8 ^ byte)] ^ (crc >> 8))
@@ -22,7 +22,7 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// Castagnoli's, its bits reversed.
+/// Castagnoli's polynomial, bits reversed.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
 #[cfg(test)]

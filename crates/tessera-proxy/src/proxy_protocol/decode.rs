@@ -1,4 +1,4 @@
-//! A header's bytes, understood.
+//! Parses a header.
 
 use std::net::{SocketAddrV4, SocketAddrV6};
 
@@ -9,7 +9,7 @@ use super::error::{HeaderError, LooksLike};
 use super::{Addresses, Command, FIXED, Header, MAX_UNIQUE_ID, PREFIX, Tls, kind};
 
 impl Header {
-    /// Understands a whole header and nothing else.
+    /// Parses exactly one header.
     pub fn parse(bytes: &[u8]) -> Result<Self, HeaderError> {
         let [.., version_and_command, _, high, low] = bytes.get(..FIXED).unwrap_or_default() else {
             return Err(HeaderError::Truncated { received: bytes.len() });
@@ -36,7 +36,7 @@ impl Header {
 fn understand(bytes: &[u8]) -> Result<Header, HeaderError> {
     let parsed = v2::Header::try_from(bytes).map_err(malformed)?;
     let mut header = Header { addresses: addresses(&parsed)?, ..Header::default() };
-    // Not `parsed.tlvs()`, which gives none for connections whose addresses aren't told.
+    // Not `parsed.tlvs()`, which returns none if the addresses are unspecified.
     let mut at = FIXED + parsed.addresses.len();
     for item in v2::TypeLengthValues::from(&bytes[at..]) {
         let item = item.map_err(malformed)?;
@@ -53,7 +53,7 @@ fn understand(bytes: &[u8]) -> Result<Header, HeaderError> {
             kind::SSL => put(&mut header.tls, tls(value)?, "SSL")?,
             kind::FLIGHT => put(&mut header.flight, value.to_vec(), "flight")?,
             kind::IDENTITY => put(&mut header.identity, value.to_vec(), "identity")?,
-            // "must ignore" what it doesn't know, and NOOP, NETNS.
+            // "must ignore" unknown types, and NOOP, NETNS.
             _ => (),
         }
     }
@@ -66,7 +66,7 @@ fn addresses(parsed: &v2::Header<'_>) -> Result<Addresses, HeaderError> {
     }
     Ok(match &parsed.addresses {
         v2::Addresses::Unspecified => Addresses::Unspecified,
-        // A transport that isn't specified leaves the addresses without meaning.
+        // Without a specified transport the addresses have no meaning.
         _ if parsed.protocol == v2::Protocol::Unspecified => Addresses::Unspecified,
         v2::Addresses::IPv4(ip) => Addresses::Ip {
             source: SocketAddrV4::new(ip.source_address, ip.source_port).into(),
@@ -90,7 +90,7 @@ fn without_padding(field: &[u8]) -> Vec<u8> {
     field[..field.len() - zeros].to_vec()
 }
 
-/// struct pp2_tlv_ssl: a byte of flags, 4 bytes that are zero for a verified client, and values of their own.
+/// Parses struct pp2_tlv_ssl: a byte of flags, 4 bytes that are zero for a verified client, and nested values.
 fn tls(value: &[u8]) -> Result<Tls, HeaderError> {
     let Some((&[client, ref verify @ ..], values)) = value.split_first_chunk::<5>() else {
         return Err(malformed("an SSL value of less than 5 bytes"));
@@ -101,7 +101,7 @@ fn tls(value: &[u8]) -> Result<Tls, HeaderError> {
         gave_certificate_in_session: client & kind::CLIENT_CERT_SESS != 0,
         ..Tls::default()
     };
-    // Zero also where nothing was there to be verified.
+    // Zero also if there was nothing to verify.
     tls.is_verified =
         *verify == [0; 4] && (tls.gave_certificate || tls.gave_certificate_in_session);
     for item in v2::TypeLengthValues::from(values) {
@@ -119,7 +119,7 @@ fn tls(value: &[u8]) -> Result<Tls, HeaderError> {
     Ok(tls)
 }
 
-/// Two values of one type: no two readers need take the same one.
+/// Rejects two values of one type: two readers might use different ones.
 fn put<T>(field: &mut Option<T>, value: T, name: &str) -> Result<(), HeaderError> {
     match field.replace(value) {
         None => Ok(()),
@@ -132,7 +132,7 @@ fn text(value: &[u8], name: &str) -> Result<String, HeaderError> {
     Ok(text.into())
 }
 
-/// The checksum of the whole header, with zeros in its own place: it ends at `end`.
+/// Verifies the checksum of the whole header, with zeros in the checksum's place, which ends at `end`.
 fn check(bytes: &[u8], end: usize, value: &[u8]) -> Result<(), HeaderError> {
     let Ok(expected) = <[u8; 4]>::try_from(value) else {
         return Err(malformed("a checksum that has not 4 bytes"));
@@ -141,7 +141,7 @@ fn check(bytes: &[u8], end: usize, value: &[u8]) -> Result<(), HeaderError> {
     if computed == u32::from_be_bytes(expected) { Ok(()) } else { Err(HeaderError::Checksum) }
 }
 
-/// Before each value: a byte and two.
+/// Before each value: a byte of type, two of length.
 const TYPE_AND_LENGTH: usize = 3;
 
 fn malformed(why: impl ToString) -> HeaderError {

@@ -1,4 +1,4 @@
-//! A header, as bytes.
+//! Encodes a header.
 
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -8,7 +8,7 @@ use super::error::HeaderError;
 use super::{Addresses, Command, FIXED, Header, MAX_UNIQUE_ID, Tls, kind};
 
 impl Header {
-    /// The bytes to be sent before everything else.
+    /// Returns the bytes to send before everything else.
     pub fn write(&self) -> Result<Vec<u8>, HeaderError> {
         let addresses = self.addresses.to_ppp()?;
         let (command, protocol) = match (self.command, &addresses) {
@@ -86,7 +86,7 @@ fn padded(path: &[u8]) -> Result<[u8; UNIX_ADDRESS], HeaderError> {
     Ok(field)
 }
 
-/// `sun_path` of Linux.
+/// `sun_path` on Linux.
 const UNIX_ADDRESS: usize = 108;
 
 impl Tls {

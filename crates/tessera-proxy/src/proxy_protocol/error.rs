@@ -1,10 +1,10 @@
-//! Why there is no header.
+//! Errors of headers.
 
 use std::fmt;
 use std::io;
 use std::time::Duration;
 
-/// Why a header can't be taken, or made.
+/// Why a header can't be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HeaderError {
@@ -12,41 +12,41 @@ pub enum HeaderError {
     Io(io::Error),
     /// The sender was too slow.
     TimedOut {
-        /// What it had.
+        /// The time limit.
         limit: Duration,
     },
-    /// The connection ended in the middle of it.
+    /// The connection ended within the header.
     Truncated {
-        /// After so many bytes.
+        /// The bytes received.
         received: usize,
     },
-    /// Something else came.
+    /// Something else was received.
     NotAHeader {
         /// What it looks like.
         looks_like: LooksLike,
     },
-    /// Another version than 2, or a command that version 2 doesn't have.
+    /// A version other than 2, or a command unknown to version 2.
     UnknownVersion(u8),
     /// It is too long.
     TooLong {
-        /// Bytes that it has, or would have.
+        /// Its length in bytes, or what it would be.
         len: usize,
-        /// Bytes that it may have.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// What it says makes no sense.
+    /// Its contents are invalid.
     Malformed(String),
-    /// Its checksum is another one.
+    /// The checksum doesn't match.
     Checksum,
 }
 
-/// What came instead of a header.
+/// What was received instead of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LooksLike {
     /// A header of version 1.
     Version1,
-    /// A ClientHello: the sender is no proxy, or its `send-proxy-v2` is off.
+    /// A ClientHello: the sender is not a proxy, or its `send-proxy-v2` is off.
     Tls,
     /// None of these.
     Unknown,

@@ -1,9 +1,9 @@
-//! The PROXY protocol, version 2: a proxy says in front of a connection's bytes whom it forwards it for.
+//! The PROXY protocol, version 2: before a connection's bytes a proxy names the client that it forwards.
 //!
 //! The specification is HAProxy's `doc/proxy-protocol.txt` (2020/03/05 and later). Version 1, a line of text, carries
-//! neither identities nor names of flights, and is refused.
+//! neither identities nor names of flights, and is rejected.
 //!
-//! A header is believed: whoever may send one can claim any address. So it is taken from [`TrustedNetworks`] alone.
+//! A header is not authenticated: its sender can claim any address. So it is accepted only from [`TrustedNetworks`].
 
 mod checksum;
 mod decode;
@@ -20,7 +20,7 @@ pub use self::error::{HeaderError, LooksLike};
 pub use self::read::{HeaderLimits, read_header};
 pub use self::trusted::{Network, NetworkError, TrustedNetworks};
 
-/// What a header says.
+/// A header.
 ///
 /// ```
 /// use tessera_proxy::proxy_protocol::{Addresses, Header};
@@ -37,91 +37,92 @@ pub use self::trusted::{Network, NetworkError, TrustedNetworks};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
-    /// Whom the connection is for.
+    /// On whose behalf the connection was made.
     pub command: Command,
-    /// Whose connection it is.
+    /// The ends of the forwarded connection.
     pub addresses: Addresses,
-    /// The host name that the client asked for (PP2_TYPE_AUTHORITY): of TLS the server name.
+    /// The host name that the client requested (PP2_TYPE_AUTHORITY): in TLS the server name.
     pub authority: Option<String>,
     /// The application protocol (PP2_TYPE_ALPN).
     pub alpn: Option<Vec<u8>>,
-    /// A name of the connection (PP2_TYPE_UNIQUE_ID), at most [`MAX_UNIQUE_ID`] bytes.
+    /// An identifier of the connection (PP2_TYPE_UNIQUE_ID), at most [`MAX_UNIQUE_ID`] bytes.
     pub unique_id: Option<Vec<u8>>,
-    /// What is known of the client's TLS (PP2_TYPE_SSL).
+    /// Facts about the client's TLS (PP2_TYPE_SSL).
     pub tls: Option<Tls>,
-    /// The name of the client's first flight: the bytes of a `FlightHandle`. Whoever keeps it beside what a request
-    /// did can tell later whether the request was executed. Ours: type [`FLIGHT`].
+    /// The name of the client's first flight: the bytes of a `FlightHandle`. A backend that stores it with a request's
+    /// effect can find out later whether the request was executed. Our extension: type [`FLIGHT`].
     pub flight: Option<Vec<u8>>,
-    /// Who the client is, as the proxy knows it. Ours: type [`IDENTITY`].
+    /// The client's identity, as the proxy knows it. Our extension: type [`IDENTITY`].
     pub identity: Option<Vec<u8>>,
 }
 
-/// The type of [`Header::flight`], of those that the specification leaves to applications.
+/// The type of [`Header::flight`], from the range for applications.
 pub const FLIGHT: u8 = 0xe0;
 
 /// The type of [`Header::identity`].
 pub const IDENTITY: u8 = 0xe1;
 
-/// How long [`Header::unique_id`] may be.
+/// The longest [`Header::unique_id`].
 pub const MAX_UNIQUE_ID: usize = 128;
 
-/// Whom a connection is for.
+/// On whose behalf a connection was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Command {
-    /// The proxy itself, to look whether the receiver is there: nothing else of the header counts.
+    /// The proxy's own, a health check of the receiver: the rest of the header is ignored.
     Local,
-    /// A client of the proxy.
+    /// A client's.
     #[default]
     Proxy,
 }
 
-/// The ends of a connection that is forwarded.
+/// The ends of a forwarded connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Addresses {
-    /// The proxy doesn't know them, or doesn't say.
+    /// The proxy doesn't know them, or doesn't send them.
     #[default]
     Unspecified,
-    /// Of TCP. Both are of the same family; an IPv4 address among IPv6 ones is written as a mapped one.
+    /// TCP. Both have the same family on the wire: an IPv4 address next to an IPv6 one is written as a mapped one.
     Ip {
-        /// The client's.
+        /// The client's address.
         source: SocketAddr,
-        /// The proxy's, to which the client connected.
+        /// The proxy's address, to which the client connected.
         destination: SocketAddr,
     },
-    /// Of Unix sockets: paths, or with a zero in front names that are in no directory; empty for one without a name.
-    /// At most 108 bytes each.
+    /// Unix sockets: paths, or abstract names, which start with a zero; empty for a socket without a name. At most 108
+    /// bytes each.
     Unix {
-        /// The client's.
+        /// The client's address.
         source: Vec<u8>,
-        /// The proxy's.
+        /// The proxy's address.
         destination: Vec<u8>,
     },
 }
 
-/// What a proxy says of its client's TLS.
+/// Facts about a client's TLS.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tls {
-    /// The client speaks TLS with the proxy (PP2_CLIENT_SSL).
+    /// The client uses TLS to the proxy (PP2_CLIENT_SSL).
     pub is_encrypted: bool,
-    /// It gave a certificate on this connection (PP2_CLIENT_CERT_CONN).
+    /// It presented a certificate on this connection (PP2_CLIENT_CERT_CONN).
     pub gave_certificate: bool,
-    /// It gave one in this session: on this connection, or on the one that this one resumes (PP2_CLIENT_CERT_SESS).
+    /// It presented one in this session: on this connection, or on the one that this one resumes
+    /// (PP2_CLIENT_CERT_SESS).
     pub gave_certificate_in_session: bool,
-    /// It gave a certificate that was verified.
+    /// It presented a certificate that was verified.
     pub is_verified: bool,
-    /// Such as `TLSv1.3`.
+    /// For example `TLSv1.3`.
     pub version: Option<String>,
     /// The common name of the certificate's subject.
     pub common_name: Option<String>,
-    /// Such as `TLS_AES_128_GCM_SHA256`.
+    /// For example `TLS_AES_128_GCM_SHA256`.
     pub cipher: Option<String>,
-    /// The algorithm of the signature in the proxy's certificate, such as `SHA256`.
+    /// The signature algorithm of the proxy's certificate, such as `SHA256`.
     pub signature_algorithm: Option<String>,
-    /// That of the key in it, such as `RSA2048`.
+    /// The key algorithm of the proxy's certificate, such as `RSA2048`.
     pub key_algorithm: Option<String>,
 }
 
-/// Types of values, and flags, as the specification has them. `ppp` names most of the types.
+/// Types of values, and flags, from the specification. `ppp` has names for most of the types.
 mod kind {
     use ppp::v2::Type;
 
@@ -143,5 +144,5 @@ mod kind {
     pub(super) const CLIENT_CERT_SESS: u8 = 4;
 }
 
-/// What every header has: the prefix, version and command, family and transport, and the length of the rest.
+/// The fixed part of a header: prefix, version and command, family and transport, and the length of the rest.
 const FIXED: usize = 16;

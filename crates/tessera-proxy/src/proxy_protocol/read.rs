@@ -1,4 +1,4 @@
-//! Reads a header, and nothing of what follows.
+//! Reads a header, and nothing after it.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use tokio::time::timeout;
 use super::error::{HeaderError, LooksLike};
 use super::{FIXED, Header, PREFIX};
 
-/// What a sender of headers may cost.
+/// Limits on a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeaderLimits {
-    /// Bytes of a whole header. Default: 4096. The format has room for 65551.
+    /// The most bytes of a header. Default: 4096. The format allows 65551.
     pub len: usize,
-    /// From the first read to the last byte. Default: 5 seconds.
+    /// The time from the first read to the last byte. Default: 5 seconds.
     pub time: Duration,
 }
 
@@ -23,10 +23,9 @@ impl Default for HeaderLimits {
     }
 }
 
-/// Reads a header. What comes after it is not touched, and what is none is found out with the first byte that
-/// differs.
+/// Reads a header, and nothing after it. Anything else is detected at the first byte that differs.
 ///
-/// If it fails, or is dropped, bytes may be lost: the connection is of no use any more.
+/// If it fails or is dropped, bytes may be lost: the connection can't be used any more.
 pub async fn read_header<R: AsyncRead + Unpin>(
     io: &mut R,
     limits: HeaderLimits,
@@ -75,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Wherever a sender's packets end, the first bytes of a length too.
+    /// For every split into packets, even within the length.
     #[tokio::test]
     async fn a_header_in_two_pieces_is_read() {
         let header = Header { flight: Some(vec![7; 300]), ..Header::default() };
@@ -86,7 +85,7 @@ mod tests {
             near.write_all(first).await.unwrap();
             let reading = read_header(&mut far, HeaderLimits::default());
             let writing = async {
-                // The first piece has been read by then.
+                // By now the first piece has been read.
                 tokio::task::yield_now().await;
                 near.write_all(second).await.unwrap();
             };

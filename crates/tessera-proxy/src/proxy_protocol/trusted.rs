@@ -1,4 +1,4 @@
-//! From whom headers are taken.
+//! The networks from which headers are accepted.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-/// The networks whose connections begin with a header. From these it is required; from everywhere else the bytes of
-/// a connection are the connection's, so that a header there is garbage to what comes after.
+/// The networks whose connections begin with a header, which is then required. From anywhere else a connection's bytes
+/// are passed on, so that a header there is garbage to the next reader.
 ///
 /// ```
 /// use tessera_proxy::proxy_protocol::TrustedNetworks;
@@ -26,12 +26,12 @@ pub struct TrustedNetworks {
 }
 
 impl TrustedNetworks {
-    /// These networks. Default: none.
+    /// Trusts these networks. Default: none.
     pub fn new(networks: impl IntoIterator<Item = Network>) -> Self {
         Self { networks: networks.into_iter().collect() }
     }
 
-    /// Whether a connection of this peer begins with a header; `None` is one over a Unix socket.
+    /// Whether a connection of this peer begins with a header; `None` is a Unix socket.
     pub fn requires_header(&self, peer: Option<IpAddr>) -> bool {
         self.networks.iter().any(|network| network.contains(peer))
     }
@@ -52,7 +52,7 @@ impl fmt::Display for TrustedNetworks {
     }
 }
 
-/// A network: `10.0.0.0/8`, `2001:db8::/32`, one address, or `unix` for all who connect to a Unix socket.
+/// A network: `10.0.0.0/8`, `2001:db8::/32`, a single address, or `unix` for all clients of Unix sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Network {
@@ -62,12 +62,12 @@ pub struct Network {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Unix,
-    /// The first address, and how many bits of it count.
+    /// The first address, and the length of the prefix in bits.
     Ip(IpAddr, u8),
 }
 
 impl Network {
-    /// Whether this peer is in it; `None` is one over a Unix socket. An IPv4 address is the same in its mapped form.
+    /// Whether this peer is in it; `None` is a Unix socket. An IPv4 address equals its mapped form.
     pub fn contains(&self, peer: Option<IpAddr>) -> bool {
         match (self.place, peer.map(|address| address.to_canonical())) {
             (Place::Unix, None) => true,
@@ -77,7 +77,7 @@ impl Network {
     }
 }
 
-/// The first address of the network of that many bits, if there can be one.
+/// Returns the first address of the network with a prefix of that many bits, if that is possible.
 fn first_of(address: IpAddr, bits: u8) -> Option<IpAddr> {
     Some(match address {
         IpAddr::V4(v4) => {
@@ -137,20 +137,20 @@ impl fmt::Display for Network {
     }
 }
 
-/// Why a text is no network.
+/// An invalid network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// It is none.
+    /// It can't be parsed.
     Unknown(String),
-    /// Bits of its address don't count, which may be a slip.
+    /// The address has bits beyond the prefix, which may be a mistake.
     #[non_exhaustive]
     NotTheFirst {
-        /// What was given.
+        /// The text.
         text: String,
         /// The first address of the network.
         first: IpAddr,
-        /// How many bits of it count.
+        /// The length of the prefix in bits.
         bits: u8,
     },
 }

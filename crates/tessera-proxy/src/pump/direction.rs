@@ -9,15 +9,15 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::Doing;
 use super::scratch::{Rest, Scratch};
 
-/// How far the bytes of one side came.
+/// The progress of one direction.
 #[derive(Default)]
 pub(super) struct Direction {
     state: State,
-    /// What was read and could not be written.
+    /// What was read but not yet written.
     rest: Option<Rest>,
-    /// Bytes that were written.
+    /// Bytes written.
     pub(super) count: u64,
-    /// Something was written since the last flush.
+    /// Whether anything was written since the last flush.
     unflushed: bool,
 }
 
@@ -25,32 +25,32 @@ pub(super) struct Direction {
 enum State {
     #[default]
     Copying,
-    /// Nothing more comes; the other side is told.
+    /// Nothing more comes; the other side is being shut down.
     Ending,
     Done,
 }
 
-/// Why a direction stopped for now.
+/// The result of a step.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// There is nothing to read, and nothing left to write.
+    /// Nothing to read, and nothing left to write.
     Waiting,
-    /// The other side takes no more, or other tasks are to have their turn.
+    /// The other side accepts no more, or other tasks get their turn.
     Blocked,
-    /// It has ended, and the other side was told.
+    /// It has ended, and the other side was shut down.
     Done,
     Failed(Fault),
 }
 
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Reading from the one side, or writing to the other.
+    /// Reading from one side, or writing to the other.
     pub(super) doing: Doing,
     pub(super) error: io::Error,
 }
 
 impl Direction {
-    /// Goes on until it has to wait. `was_reset`: the end of what can be read is a failure.
+    /// Continues until it must wait. `was_reset`: the end of the data read counts as a failure.
     pub(super) fn step<R, W>(
         &mut self,
         from: &mut R,
@@ -130,7 +130,7 @@ impl Direction {
         Ok(Step::Done)
     }
 
-    /// Writes until the other side takes no more; gives how much it took.
+    /// Writes until the other side accepts no more; returns how much it accepted.
     fn write<W: AsyncWrite + Unpin>(
         &mut self,
         to: &mut W,
@@ -153,7 +153,7 @@ impl Direction {
         Ok(written)
     }
 
-    /// There is nothing to read: what was written is to leave.
+    /// Flushes what was written, since there is nothing to read.
     fn flush<W: AsyncWrite + Unpin>(
         &mut self,
         to: &mut W,
@@ -169,12 +169,12 @@ impl Direction {
         Ok(Step::Waiting)
     }
 
-    /// Whether nothing more comes from the one side.
+    /// Whether the reading side has ended.
     pub(super) fn has_ended(&self) -> bool {
         self.state != State::Copying
     }
 
-    /// Whether the other side was told, too.
+    /// Whether the writing side was shut down too.
     pub(super) fn is_done(&self) -> bool {
         self.state == State::Done
     }
@@ -184,5 +184,5 @@ fn writing(error: io::Error) -> Fault {
     Fault { doing: Doing::Writing, error }
 }
 
-/// After so many bytes other tasks and the other direction have their turn: a fraction of a millisecond of work.
+/// After this many bytes the other direction and other tasks get their turn: a fraction of a millisecond of work.
 const TURN: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! What a side said last reaches the other, even if that is still sending.
+//! Delivers the last bytes of a closed side, even while the other still sends.
 
 use std::future::Future;
 use std::io;
@@ -12,12 +12,12 @@ use tokio::time::{Sleep, sleep};
 use super::scratch::Scratch;
 use super::{End, Side};
 
-/// A socket that is closed with unread bytes resets its connection, and takes from the peer what was said to it last
-/// (RFC 9112 §9.6 warns of the same in HTTP). So what comes is read and dropped for a while.
+/// Closing a socket with unread bytes resets its connection, and the peer loses the last bytes sent to it (RFC 9112
+/// §9.6 warns of the same in HTTP). So incoming bytes are read and dropped for a while.
 pub(super) struct LastWords {
-    /// Who said them.
+    /// The side that sent the last bytes.
     pub(super) ended: Side,
-    /// Why nothing could be written to it.
+    /// Why writing to it failed.
     error: io::Error,
     timer: Pin<Box<Sleep>>,
 }
@@ -51,5 +51,5 @@ impl LastWords {
 
 const TIME: Duration = Duration::from_secs(1);
 
-/// After so many reads other tasks have their turn.
+/// After this many reads other tasks get their turn.
 const TURN: usize = 16;

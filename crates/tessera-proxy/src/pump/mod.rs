@@ -1,4 +1,4 @@
-//! Carries bytes between two streams, both ways, and holds no buffer while nothing moves.
+//! Carries bytes between two streams, both ways, and holds no buffer while idle.
 
 mod direction;
 mod last_words;
@@ -18,18 +18,17 @@ use self::scratch::Scratch;
 
 /// Carries bytes between `a` and `b`, both ways, until both have ended or one fails.
 ///
-/// - The end of one side's direction is told to the other by `shutdown`, and the opposite direction goes on: a
+/// - When one side ends its direction, the other is shut down for writing, and the opposite direction continues: a
 ///   half-closed connection stays half-closed.
-/// - A side that fails is not followed by a `shutdown` of the other, because that would look like a regular end. The
-///   caller tells it: it resets a TCP connection, and drops a TLS stream, whose peer then misses close_notify. Give
-///   `&mut` of the streams to have them afterwards.
-/// - A side that takes no more may have said why: what it sent already is delivered before the end, see
+/// - When a side fails, the other is not shut down, because that would look like a regular end. The caller must signal
+///   the failure: reset a TCP connection, or drop a TLS stream, whose peer then misses close_notify. Pass `&mut` of the
+///   streams to keep them.
+/// - A side that accepts no more may have sent the reason: what it sent is delivered before the end, see
 ///   [`End::EndedEarly`].
-/// - Bytes are read when they are there, into a buffer that the thread's connections share. Only what the other side
-///   didn't take is kept, at most [`MAX_KEPT`] bytes for each direction, and while it is, nothing more is read: a slow
-///   side slows the other down. What was in these buffers is wiped.
-/// - Time is the business of the streams: a side that stalls for ever keeps the pump waiting for ever, unless it has
-///   time-outs of its own.
+/// - Bytes are read when available, into a buffer shared by the thread's connections. Only what the other side didn't
+///   accept is kept, at most [`MAX_KEPT`] bytes for each direction, and until it is written nothing more is read: a
+///   slow side slows the other down. These buffers are wiped.
+/// - Time-outs are up to the streams: without them, a side that stalls forever blocks the pump forever.
 /// - Dropping the future loses what was read and not yet written, and leaves the streams as they are.
 ///
 /// ```
@@ -53,13 +52,13 @@ where
     Pump { a, b, state: State::default(), last_words: None }
 }
 
-/// The future of [`pump`]. An `async fn` would have room for everything twice.
+/// The future of [`pump`]. An `async fn` would reserve room for everything twice.
 #[must_use = "futures do nothing unless they are polled"]
 pub struct Pump<A, B> {
     a: A,
     b: B,
     state: State,
-    /// It has ended early, and the side that still sends is heard out.
+    /// Set after an early end, while the side that still sends is being read.
     last_words: Option<Box<LastWords>>,
 }
 
@@ -92,12 +91,12 @@ where
     }
 }
 
-/// What a [`pump`] did.
+/// The result of a [`pump`].
 #[derive(Debug)]
 pub struct Pumped {
-    /// Bytes of `a` that `b` took.
+    /// Bytes from `a` that `b` accepted.
     pub a_to_b: u64,
-    /// Bytes of `b` that `a` took.
+    /// Bytes from `b` that `a` accepted.
     pub b_to_a: u64,
     /// How it ended.
     pub end: End,
@@ -106,26 +105,26 @@ pub struct Pumped {
 /// How a [`pump`] ended.
 #[derive(Debug)]
 pub enum End {
-    /// Both sides ended their directions, and each was told of the other's end.
+    /// Both sides ended their directions, and each was shut down in turn.
     Closed {
-        /// Who ended its direction first.
+        /// The side that ended its direction first.
         first: Side,
     },
-    /// This side ended its direction, and didn't take all that the other sent. The other was told of the end. What it
-    /// went on sending was read and dropped, for a second at most.
+    /// This side ended its direction, and didn't accept all that the other sent. The other was shut down; what it still
+    /// sent was read and dropped, for a second at most.
     EndedEarly {
-        /// Who.
+        /// The side that ended.
         side: Side,
         /// Why writing to it failed.
         error: io::Error,
     },
-    /// This side failed. The other doesn't know it yet: the caller tells it, see [`pump`].
+    /// This side failed. The other doesn't know it yet: the caller must signal it, see [`pump`].
     Failed {
-        /// Who.
+        /// The side that failed.
         side: Side,
-        /// What was being done with it.
+        /// The operation that failed.
         doing: Doing,
-        /// How.
+        /// The error.
         error: io::Error,
     },
 }
@@ -139,16 +138,16 @@ pub enum Side {
     B,
 }
 
-/// What a [`pump`] was doing with a side.
+/// An operation of a [`pump`] on a side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// Reading from it.
     Reading,
-    /// Writing to it, or telling it the end.
+    /// Writing to it, or shutting it down.
     Writing,
 }
 
-/// How many bytes a [`pump`] keeps at most for each direction, of those that were read and could not be written.
+/// The most bytes that a [`pump`] keeps for each direction, of those that were read and could not be written.
 pub const MAX_KEPT: usize = scratch::SIZE;
 
 /// Both directions.
@@ -157,7 +156,7 @@ struct State {
     a_to_b: Direction,
     b_to_a: Direction,
     first: Option<Side>,
-    /// A side to which nothing can be written any more. It is heard out.
+    /// A side that can't be written to any more. The rest of its data is still read.
     deaf: Option<(Side, io::Error)>,
 }
 
@@ -171,7 +170,7 @@ impl State {
         loop {
             let deaf = self.deaf_side();
             for from in [Side::A, Side::B] {
-                // A side that was found deaf in this round is heard out in this round or the next.
+                // The data of a side that just became deaf is read in this round or the next.
                 if self.deaf_side() == Some(from.other()) {
                     continue;
                 }
@@ -181,7 +180,7 @@ impl State {
                     Side::B => self.b_to_a.step(b, a, was_reset, &mut scratch, cx),
                 };
                 if let Some(end) = self.after(from, step) {
-                    // What was taken already leaves as far as it can. Nobody waits for it.
+                    // Send what was already accepted, without waiting.
                     let _ = Pin::new(&mut *a).poll_flush(cx);
                     let _ = Pin::new(&mut *b).poll_flush(cx);
                     return Poll::Ready(end);
@@ -193,7 +192,7 @@ impl State {
         }
     }
 
-    /// Looks at what the direction from this side did.
+    /// Evaluates the step of the direction from this side.
     fn after(&mut self, from: Side, step: Step) -> Option<End> {
         let (this, opposite) = match from {
             Side::A => (&self.a_to_b, &self.b_to_a),
@@ -212,7 +211,7 @@ impl State {
                 Some(End::Closed { first: self.first.unwrap_or(from) })
             }
             Step::Waiting if !is_deaf => None,
-            // A task without budget finds nothing to read, whatever is there.
+            // A task without budget finds nothing to read, even if there is data.
             Step::Waiting if !coop::has_budget_remaining() => None,
             Step::Done | Step::Blocked => None,
             Step::Failed(fault) if self.deaf.is_none() && fault.doing == Doing::Writing => {
@@ -222,7 +221,7 @@ impl State {
             Step::Failed(fault) if self.deaf.is_none() => {
                 Some(End::Failed { side: from, doing: fault.doing, error: fault.error })
             }
-            // It has nothing more to say, or nobody hears it. The first failure is the reason.
+            // All that it sent was read, or can't be delivered. The first failure is the reason.
             Step::Waiting | Step::Failed(_) => {
                 let (side, error) = self.deaf.take()?;
                 Some(End::Failed { side, doing: Doing::Writing, error })
@@ -230,9 +229,9 @@ impl State {
         }
     }
 
-    /// Whether this side's end is none: a reset without an end before it is told once, and writing to it has heard
-    /// it. Reading gives what came before, and then looks like an end (Linux: `tcp_reset` sets EPIPE after a FIN, and
-    /// ECONNRESET otherwise).
+    /// Whether this side's end is a reset. A reset without an end before it is reported only once, and a write has
+    /// already received it. Reads return the earlier data, and then what looks like an end (Linux: `tcp_reset` sets
+    /// EPIPE after a FIN, and ECONNRESET otherwise).
     fn was_reset(&self, side: Side) -> bool {
         let reset = io::ErrorKind::ConnectionReset;
         self.deaf.as_ref().is_some_and(|(deaf, error)| *deaf == side && error.kind() == reset)
@@ -248,7 +247,7 @@ impl State {
 }
 
 impl Side {
-    /// The other one.
+    /// Returns the opposite side.
     pub fn other(self) -> Self {
         match self {
             Self::A => Self::B,
@@ -261,7 +260,7 @@ impl Side {
 mod tests {
     use super::*;
 
-    /// It is there as long as its connection is, and mostly idle.
+    /// It lives as long as its connection, and is mostly idle.
     #[test]
     fn a_pump_is_small() {
         type Both<'s> = Pump<&'s mut tokio::net::TcpStream, &'s mut tokio::net::TcpStream>;

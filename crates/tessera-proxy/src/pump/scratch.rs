@@ -1,4 +1,4 @@
-//! Memory of the bytes that a pump carries.
+//! The memory for bytes that a pump carries.
 
 use std::cell::Cell;
 use std::io;
@@ -11,21 +11,21 @@ use zeroize::optimization_barrier;
 /// How much is read at once: four of the largest records (RFC 8446 §5.1).
 pub(super) const SIZE: usize = 64 * 1024;
 
-/// The buffer of the thread, for as long as a poll takes. All of it is zero before and after.
+/// The thread's buffer, for the time of a poll. All zeros before and after.
 pub(super) struct Scratch {
-    /// Empty until somebody reads.
+    /// Empty until the first read.
     bytes: Vec<u8>,
-    /// So much of it was used.
+    /// How much of it was used.
     used: usize,
 }
 
 impl Scratch {
     pub(super) fn take() -> Self {
-        // Whoever polls a pump inside of a pump's poll gets another.
+        // A pump polled within another pump's poll gets a new one.
         Self { bytes: SPARE.try_with(Cell::take).unwrap_or_default(), used: 0 }
     }
 
-    /// Reads once; gives how many bytes came, which are [`filled`](Self::filled). 0 is the end.
+    /// Reads once; returns the number of bytes, now in [`filled`](Self::filled). 0 is the end.
     pub(super) fn poll_read<R: AsyncRead + Unpin>(
         &mut self,
         from: &mut R,
@@ -41,7 +41,7 @@ impl Scratch {
         Poll::Ready(Ok(count))
     }
 
-    /// The first `count` bytes, which were read.
+    /// Returns the first `count` bytes, which were read.
     pub(super) fn filled(&self, count: usize) -> &[u8] {
         &self.bytes[..count]
     }
@@ -50,17 +50,17 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         wipe(&mut self.bytes[..self.used]);
-        // A thread that ends keeps nothing.
+        // An ending thread keeps nothing.
         let _ = SPARE.try_with(|spare| spare.set(std::mem::take(&mut self.bytes)));
     }
 }
 
 thread_local! {
-    /// Bytes are here for the time of one poll alone, so a thread needs one buffer for all its connections.
+    /// Bytes stay here only during a poll, so a thread needs one buffer for all its connections.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// What was read and could not be written. It is as large as it has to be, and wiped at the end.
+/// What was read and could not be written, in a buffer of exactly its size, wiped at the end.
 pub(super) struct Rest {
     bytes: Box<[u8]>,
     written: usize,
@@ -86,9 +86,9 @@ impl Drop for Rest {
     }
 }
 
-/// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting. This costs less than a hundredth
-/// of the processor time of a bulk transfer through TLS, so it is done after each poll: whoever waited until the end of
-/// the connection would have to find the threads that it ran in.
+/// `Zeroize` of a slice writes byte by byte, which would cost as much as decrypting. This takes less than a hundredth
+/// of the processor time of a bulk transfer through TLS, so it runs after each poll; at the end of a connection it
+/// would have to find the buffers of all threads that the connection ran on.
 fn wipe(bytes: &mut [u8]) {
     bytes.fill(0);
     optimization_barrier(bytes);

@@ -1,4 +1,4 @@
-//! What a configuration says of stores.
+//! The configuration of stores.
 
 use std::path::{Path, PathBuf};
 
@@ -8,23 +8,23 @@ use tessera_kit::{KeySource, ProgramError, SettingFile};
 use crate::address::{DialAddress, ListenAddress};
 use crate::config::{de, warnings};
 
-/// The part of a section that is about stores.
+/// The keys of a section that configure stores.
 #[derive(Debug, Clone, Copy)]
 pub struct StoresSection<'c> {
-    /// The section's name, which errors bear: `server.postgres`.
+    /// The section's name in errors: `server.postgres`.
     pub name: &'c str,
-    /// The directory in which ticket keys and one-time keys survive a restart; `None`: memory alone.
+    /// The directory in which ticket keys and one-time keys survive a restart; `None`: only in memory.
     pub state: Option<&'c Path>,
-    /// Where the key of that directory is; `None`: the program keeps one in the runtime directory.
+    /// The source of that directory's key; `None`: the program keeps one in the runtime directory.
     pub state_key: Option<&'c KeySource>,
-    /// The directory of a witness, which notices a state that was put back; `None`: nothing does.
+    /// The directory of a witness, which detects that the state was rolled back; `None`: nothing does.
     pub state_witness: Option<&'c Path>,
     /// What several servers behind one name share.
     pub fleet: Option<&'c Fleet>,
 }
 
 impl StoresSection<'_> {
-    /// Finds what contradicts itself, without looking at a file.
+    /// Finds contradictions, without reading any file.
     ///
     /// # Errors
     /// `[section] key: ` and what to do.
@@ -36,7 +36,7 @@ impl StoresSection<'_> {
         Err(ProgramError::settings(format!("[{}] {key}: {what}", self.name)))
     }
 
-    /// The key that contradicts another, and what to do.
+    /// Returns a key that contradicts another, and what to do.
     #[must_use]
     pub fn find_contradiction(&self) -> Option<(&'static str, &'static str)> {
         if self.state_key.is_some() && self.state.is_none() {
@@ -56,29 +56,29 @@ impl StoresSection<'_> {
     }
 }
 
-/// `fleet`: ticket keys are in etcd, so that every server resumes every client; one-time keys are there
-/// too, or in each server's own vault, and other servers have them burned.
+/// `fleet`: ticket keys are in etcd, so that every server resumes every client; one-time keys are in etcd too, or in
+/// each server's own vault, where other servers have them burned.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Fleet {
     /// The etcd cluster.
     pub etcd: EtcdSection,
-    /// The key under which ticket keys are wrapped in etcd, the same at all servers and never in etcd.
+    /// The key that wraps ticket keys in etcd; the same at all servers, and never in etcd.
     #[serde(deserialize_with = "de::key")]
     pub ring_key: KeySource,
     /// Where one-time keys are.
     pub vault: FleetVault,
-    /// With `vault = "etcd"`: the file of epoch keys under which they are wrapped there, the same at all servers and
-    /// never in etcd. One a line: `BEGINS SECONDS HEX`, the first since the Unix epoch.
+    /// With `vault = "etcd"`: the file of epoch keys that wrap them there; the same at all servers, and never in etcd.
+    /// One a line: `BEGINS SECONDS HEX`, the first since the Unix epoch.
     #[serde(default, deserialize_with = "de::some_path")]
     pub epoch_keys: Option<PathBuf>,
-    /// With `vault = "sites"`: this server among the others.
+    /// With `vault = "sites"`: this server and the others.
     pub sites: Option<SitesSection>,
 }
 
 impl Fleet {
-    /// Warns of keys that every user of this machine can read or replace, by their settings in this table:
-    /// `[tickets] fleet.etcd.key`.
+    /// Returns warnings about keys that every user of this machine can read or replace, named by their settings in this
+    /// table: `[tickets] fleet.etcd.key`.
     pub fn readable_keys(&self, table: &str) -> Vec<String> {
         let etcd = self.etcd.key.as_ref().or(self.etcd.certificate.as_ref());
         let sites =
@@ -131,10 +131,10 @@ impl Fleet {
 pub struct EtcdSection {
     /// Its members, `host:port` each.
     pub endpoints: Vec<String>,
-    /// What everything in it begins with. Default: `/tessera/`. Fleets need different ones.
+    /// The prefix of everything in it. Default: `/tessera/`. Fleets need different ones.
     #[serde(default = "default_prefix")]
     pub prefix: String,
-    /// The roots of its certificates, PEM.
+    /// The roots for its certificates, PEM.
     #[serde(default, deserialize_with = "de::some_path")]
     pub ca: Option<PathBuf>,
     /// The name in its certificates; with `ca`.
@@ -145,19 +145,19 @@ pub struct EtcdSection {
     /// Its private key. Default: in the file of the certificate.
     #[serde(default, deserialize_with = "de::some_path")]
     pub key: Option<PathBuf>,
-    /// In the place of `ca`: no TLS. Whoever can write to the connection can take keys away, and bring back those that
+    /// Instead of `ca`: no TLS. An attacker who can write to the connection can then remove keys, and restore keys that
     /// were taken.
     #[serde(default)]
     pub plaintext_on_private_network: bool,
 }
 
-/// Where the one-time keys of a fleet are.
+/// Where a fleet keeps its one-time keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FleetVault {
-    /// In etcd: a flight is accepted once, wherever it comes.
+    /// In etcd: a flight is accepted once, at whichever server it arrives.
     Etcd,
-    /// At the server that issued the ticket: elsewhere a flight is not accepted, and may be sent again.
+    /// At the server that issued the ticket: elsewhere a flight is rejected, and may be sent again.
     Sites,
 }
 
@@ -167,10 +167,10 @@ pub enum FleetVault {
 pub struct SitesSection {
     /// Where this server listens for the others.
     pub listen: ListenAddress,
-    /// The name of this server's vault: 32 hexadecimal digits, random, no other's, the same over restarts. With `state`
-    /// the directory has a name of its own, which the log tells at the start, and this is left out.
+    /// The name of this server's vault: 32 hexadecimal digits, random, unique, unchanged by restarts. Leave it out with
+    /// `state`: the directory has its own name, which is logged at the start.
     pub vault_name: Option<String>,
-    /// The authority of the sites alone, PEM.
+    /// The authority of the sites only, PEM.
     #[serde(deserialize_with = "de::path")]
     pub ca: PathBuf,
     /// This site's certificate, for servers and clients both, PEM.
@@ -179,7 +179,7 @@ pub struct SitesSection {
     /// Its private key. Default: in the file of the certificate.
     #[serde(default, deserialize_with = "de::some_path")]
     pub key: Option<PathBuf>,
-    /// The others.
+    /// The other servers.
     #[serde(default)]
     pub others: Vec<SiteSection>,
 }
@@ -190,7 +190,7 @@ pub struct SitesSection {
 pub struct SiteSection {
     /// Where it listens for sites.
     pub address: DialAddress,
-    /// The DNS name of its certificate.
+    /// The DNS name in its certificate.
     pub server_name: String,
     /// The name of its vault: 32 hexadecimal digits.
     pub vault_name: String,

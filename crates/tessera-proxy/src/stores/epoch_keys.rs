@@ -1,4 +1,4 @@
-//! Epoch keys in a file: what was put into etcd is gone when its epoch's key is.
+//! Epoch keys in a file: data in etcd becomes unreadable with its epoch's key.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ pub(super) fn read(file: SettingFile<'_>) -> Result<Zeroizing<String>, ProgramEr
 /// Ten thousand keys.
 const MAX_LEN: usize = 1024 * 1024;
 
-/// The epoch keys of its text, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch, and the
-/// key has 32 bytes. Each wraps for so many seconds, and opens for an hour after that, as long as a one-time key lives.
-/// Empty lines and those that begin with # are skipped.
+/// Parses the epoch keys, at least one: `BEGINS SECONDS HEX` a line, where BEGINS is since the Unix epoch, and the key
+/// has 32 bytes. Each wraps for SECONDS, and opens for an hour more, the lifetime of a one-time key. Empty lines and
+/// those that begin with # are skipped.
 pub(super) fn parse(file: SettingFile<'_>, text: &str) -> Result<Vec<EpochKey>, ProgramError> {
     let lines = text.lines().map(str::trim).enumerate();
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -44,7 +44,7 @@ fn parse_line(line: &str) -> Result<EpochKey, String> {
     let bytes = hex::decode(digits).filter(|bytes| bytes.len() == 32).ok_or(FORM)?;
     let mut secret = Zeroizing::new([0; 32]);
     secret.copy_from_slice(&bytes);
-    // The same at all servers, and not a secret: the beginning, which no two epochs share.
+    // The beginning: the same at all servers, not secret, and unique for each epoch.
     let mut id = [0; 16];
     id[8..].copy_from_slice(&u64::to_be_bytes(begins));
     let begins = Duration::from_secs(begins);
@@ -59,7 +59,7 @@ fn parse_line(line: &str) -> Result<EpochKey, String> {
     })
 }
 
-/// How long a one-time key lives.
+/// The lifetime of a one-time key.
 const ONE_TIME_KEY: Duration = Duration::from_secs(3600);
 
 const FORM: &str = "an epoch key is BEGINS SECONDS HEX: since the Unix epoch, for how long, and 32 bytes, such as \

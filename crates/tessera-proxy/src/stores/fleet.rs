@@ -1,4 +1,4 @@
-//! What several servers behind one name share: a ring in etcd, and one-time keys in etcd or at each site.
+//! The stores of several servers behind one name: a ring in etcd, and one-time keys in etcd or at each site.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ use crate::address::ListenAddress;
 /// The stores of one server of a fleet.
 pub(super) struct FleetStores {
     tickets: Arc<TicketKeyRing>,
-    /// There until it is closed.
+    /// Taken when it is closed.
     ring: Mutex<Option<EtcdRing>>,
     one_time_keys: OneTimeKeys,
 }
@@ -39,18 +39,18 @@ enum OneTimeKeys {
     Sites(Sites),
 }
 
-/// The wrapping keys of a vault in etcd, with the file that they come from.
+/// The wrapping keys of a vault in etcd, and their file.
 struct Epochs {
     setting: String,
     path: PathBuf,
     keys: Arc<WrappingKeys>,
 }
 
-/// A vault of this server's own, and the channel to the others'.
+/// This server's own vault, and the channel to those of the others.
 struct Sites {
     site: Arc<SiteVault>,
     home: Home,
-    /// Dropped with the stores: the end that answers other sites ends then.
+    /// Dropped with the stores, which ends the server for other sites.
     _end: watch::Sender<()>,
 }
 
@@ -69,7 +69,7 @@ impl FleetStores {
         let provider = tessera_aws_lc::provider();
         let client = etcd(&section, &fleet.etcd)?;
         let setting = format!("[{section}] ring-key");
-        // What it opens is in no directory that it could lie in.
+        // It protects keys in etcd: no directory could contain both.
         let key = fleet.ring_key.read(&setting, "ring", Path::new(""))?;
         let wrapping = WrappingKeys::new(&provider, WrappingPurpose::TicketKeys);
         let mut secret = zeroize::Zeroizing::new([0; 32]);
@@ -93,7 +93,7 @@ impl FleetStores {
         Ok(Self { tickets: ring.keys(), ring: Mutex::new(Some(ring)), one_time_keys })
     }
 
-    /// Reads all files, and connects to nobody.
+    /// Reads all files, without connecting.
     pub(super) fn check(name: &str, fleet: &Fleet) -> Result<(), ProgramError> {
         let section = format!("{name}.fleet");
         etcd(&section, &fleet.etcd)?;
@@ -129,7 +129,7 @@ impl FleetStores {
         }
     }
 
-    /// The name of this server's vault, where other sites have to be told of it.
+    /// Returns the name of this server's vault, if other sites need it.
     pub(super) fn vault_name(&self) -> Option<Incarnation> {
         match &self.one_time_keys {
             OneTimeKeys::Etcd { .. } => None,
@@ -146,7 +146,7 @@ impl FleetStores {
 
     pub(super) fn exchange(&self, keys: Vec<EpochKey>) {
         if let OneTimeKeys::Etcd { epochs, .. } = &self.one_time_keys {
-            // They were installed elsewhere before, to see whether they can be.
+            // They were installed before in a test, to see whether they are valid.
             let _ = epochs.keys.install(keys, unix());
         }
     }
@@ -165,7 +165,7 @@ impl FleetStores {
         }
     }
 
-    /// Tells the others that this server is gone, so that nobody waits for it.
+    /// Announces that this server is gone, so that the others don't wait for it.
     pub(super) async fn close(&self) {
         let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(ring) = ring {
@@ -197,7 +197,7 @@ impl Epochs {
         Ok(epochs)
     }
 
-    /// The keys of the file, which can be installed.
+    /// Loads the keys of the file, and checks that they can be installed.
     fn load(&self) -> Result<Vec<EpochKey>, ProgramError> {
         let file = SettingFile { setting: &self.setting, path: &self.path };
         let text = epoch_keys::read(file)?;
@@ -209,7 +209,7 @@ impl Epochs {
 }
 
 impl Sites {
-    /// What its files hold.
+    /// Returns the contents of its files.
     fn files<'f>(
         section: &str,
         fleet: &'f Fleet,
@@ -286,7 +286,7 @@ impl Sites {
         let (end, mut ended) = watch::channel(());
         let burns = SiteServer::new(site.clone(), ServerLimits::default());
         tokio::spawn(async move {
-            // It ends when the sender is dropped.
+            // Ends when the sender is dropped.
             let end = async move { while ended.changed().await.is_ok() {} };
             burns.run(listener, acceptor, end).await;
         });
@@ -354,11 +354,11 @@ fn etcd(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
     Ok(EtcdClient::new(etcd.endpoints.clone(), transport, ETCD_DEADLINE))
 }
 
-/// One key, which is replaced with all servers down: its id says nothing.
+/// There is one key, replaced only while all servers are down: its id carries no information.
 const RING_KEY_ID: [u8; 16] = *b"tunnel ring key\0";
 
-/// Plenty for a healthy cluster; a client waits as long for one that hangs.
+/// Plenty for a healthy cluster; if it hangs, clients wait this long.
 const ETCD_DEADLINE: Duration = Duration::from_millis(250);
 
-/// How long a client waits for another site to burn its key; then it hears `unknown`.
+/// How long a client waits for another site to burn its key; then it receives `unknown`.
 const PATIENCE: Duration = Duration::from_secs(2);

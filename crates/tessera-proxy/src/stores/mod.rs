@@ -1,7 +1,6 @@
-//! What a server keeps between connections: ticket keys and one-time keys.
+//! State that a server keeps between connections: ticket keys and one-time keys.
 //!
-//! They are in memory, in a directory that survives a restart, or shared by a fleet; they stay when files are loaded
-//! again.
+//! They are in memory, in a directory that survives a restart, or shared by a fleet. A reload keeps them.
 
 mod config;
 mod epoch_keys;
@@ -31,19 +30,19 @@ use self::receipts::OfVault;
 pub struct Stores {
     /// Seals and opens tickets.
     pub tickets: Arc<dyn TicketKeys>,
-    /// Has the one-time keys.
+    /// Holds the one-time keys.
     pub vault: Arc<dyn Vault>,
-    /// Says what became of a flight.
+    /// Reports the fate of a flight.
     pub receipts: Arc<dyn Receipts>,
-    /// Answers what stores elsewhere leave for later.
+    /// Answers questions that remote stores defer.
     pub answers: Option<Arc<dyn Answers>>,
     kept: Kept,
 }
 
-/// Keys of stores that were loaded again.
+/// The reloaded keys of stores, not in use yet.
 pub struct LoadedAgain(Option<Vec<EpochKey>>);
 
-/// What wants care while time passes.
+/// State that needs periodic maintenance.
 #[derive(Clone)]
 enum Kept {
     Memory { ring: Arc<RotatingRing>, vault: Arc<MemoryVault> },
@@ -52,13 +51,13 @@ enum Kept {
 }
 
 impl Stores {
-    /// Opens those that a section wants, and tells what was found in its directory.
+    /// Opens the stores of a section, and returns what its state directory held.
     ///
-    /// Stores of a fleet run in tasks of the tokio runtime in which this is called. They open whether or not etcd and
-    /// the other sites can be reached: until then there are no tickets, and no early data is accepted.
+    /// Stores of a fleet run in tasks of the current tokio runtime. They open whether or not etcd and the other sites
+    /// can be reached: until then there are no tickets, and early data is rejected.
     ///
     /// # Errors
-    /// If a directory, a key or another file can't be as it is.
+    /// If a directory, a key or another file is invalid.
     ///
     /// # Panics
     /// With a fleet, outside of a tokio runtime.
@@ -94,11 +93,11 @@ impl Stores {
         Ok((stores, found))
     }
 
-    /// Reads the keys and files that the stores of a section need, and opens nothing: a process that runs has its state.
-    /// The stores are in memory, and as good to check the rest with.
+    /// Reads the keys and files of a section's stores without opening any state, which a running process may hold.
+    /// Returns stores in memory, good enough for checking the rest.
     ///
     /// # Errors
-    /// If one of them can't be as it is.
+    /// If one of them is invalid.
     pub fn check(section: &StoresSection<'_>) -> Result<Self, ProgramError> {
         if let Some(directory) = section.state {
             let setting = &format!("[{}] state-key", section.name);
@@ -140,7 +139,8 @@ impl Stores {
         }
     }
 
-    /// In a fleet of sites: the name of this server's vault, in hexadecimal, as the others are told it.
+    /// In a fleet of sites: returns the name of this server's vault, in hexadecimal, for the other sites'
+    /// configurations.
     pub fn vault_name(&self) -> Option<String> {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.vault_name().map(|life| hex::encode(&life.vault)),
@@ -148,7 +148,7 @@ impl Stores {
         }
     }
 
-    /// Loads the keys that come and go in files, the epoch keys of a fleet, and changes nothing yet.
+    /// Reloads the epoch keys of a fleet from their file, without applying them yet.
     pub fn load_again(&self) -> Result<LoadedAgain, ProgramError> {
         match &self.kept {
             Kept::Fleet(fleet) => fleet.load_again().map(LoadedAgain),
@@ -156,15 +156,15 @@ impl Stores {
         }
     }
 
-    /// Keys that left their file are destroyed.
+    /// Applies reloaded keys. Keys that left their file are destroyed.
     pub fn exchange(&self, loaded: LoadedAgain) {
         if let (Kept::Fleet(fleet), Some(keys)) = (&self.kept, loaded.0) {
             fleet.exchange(keys);
         }
     }
 
-    /// Changes keys in time, and forgets what has expired, for ever. `warn` is called when a trouble begins, and when it
-    /// is another one: the server goes on, and a restart may lose ticket keys.
+    /// Rotates keys and purges expired ones, forever. Calls `warn` when an error begins, and when it changes: the
+    /// server continues, but a restart may lose ticket keys.
     pub async fn keep_on(&self, warn: impl Fn(&str)) -> Infallible {
         let mut told = None;
         loop {
@@ -193,7 +193,7 @@ impl Stores {
         }
     }
 
-    /// Leaves what was read from a state to the next start, where this one has failed: it is nowhere else. It blocks.
+    /// Saves loaded state for the next start, after a failed one: it exists nowhere else. Blocks.
     pub fn give_back(&self) {
         let state = match &self.kept {
             Kept::Memory { .. } => None,
@@ -203,8 +203,8 @@ impl Stores {
         state.iter().for_each(give_back);
     }
 
-    /// Hands what survives the process to the next one: when the last connection is through, since the vault gives
-    /// nothing afterwards.
+    /// Hands persistent state to the next process. Call it after the last connection, since the vault returns nothing
+    /// afterwards.
     ///
     /// # Errors
     /// If it can't be written: it is lost then.
@@ -230,11 +230,11 @@ impl Stores {
 }
 
 fn give_back(state: &Arc<ServerState>) {
-    // What failed first is told.
+    // The failed start is reported, not this.
     let _ = state.close(unix());
 }
 
-/// It may wait for a disk.
+/// May wait for a disk.
 async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
     match spawn_blocking(move || state.keep(unix())).await {
         Ok(Ok(())) => Ok(()),
@@ -245,12 +245,12 @@ async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
     }
 }
 
-/// How often stores are cared for: so long a one-time key that has ended may lie there.
+/// The interval of maintenance: an expired one-time key may remain this long.
 const KEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// How many one-time keys there may be; each takes some hundred bytes when it is there.
+/// The most one-time keys; each takes a few hundred bytes once it exists.
 const CAPACITY: usize = 1_000_000;
 
-/// A ticket key seals for two hours, and opens for a day after that: the lifetime of tickets.
+/// A ticket key seals for two hours, and opens for another day: the lifetime of tickets.
 const ROTATION: Rotation =
     Rotation { issue_for: Duration::from_secs(2 * 3600), open_for: Duration::from_secs(24 * 3600) };

@@ -1,15 +1,15 @@
-//! What became of a flight, as the vault knows it.
+//! The fate of flights, from the vault.
 
 use std::sync::Arc;
 
 use tessera::handshake::Reply;
 use tessera::resume::{Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault};
 
-/// Receipts by a vault that answers at once.
+/// Receipts from a vault that answers at once.
 ///
-/// None is ever `done`: a proxy knows which bytes its backend was given, not what the backend did with them. What was
-/// taken stays `taken, not done`, also where the backend's connection broke before it had a byte. A backend that needs
-/// exactly-once records the flight's name with its effect: a tunnel tells it (`send-proxy-identity`).
+/// None is ever `done`: a proxy knows which bytes it passed to its backend, not what the backend did with them. A taken
+/// flight stays `taken, not done`, even if the backend's connection broke before the first byte. A backend that needs
+/// exactly-once stores the flight's name with its effect; a tunnel sends it the name (`send-proxy-identity`).
 pub(super) struct OfVault<V: ?Sized>(pub(super) Arc<V>);
 
 impl<V: Vault + ?Sized> Receipts for OfVault<V> {
