@@ -1,4 +1,4 @@
-//! A relay: what comes in at one address goes out at another.
+//! A relay: forwards connections from one address to another.
 //!
 //! `cargo run -p tessera-proxy --example relay -- 127.0.0.1:8080 example.com:80`, and then
 //! `curl -H 'Host: example.com' http://127.0.0.1:8080/`.
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("two addresses: where to listen, and where to connect to".into());
     };
     let (listen, forward) = (listen.parse()?, forward.parse()?);
-    // Before there are threads.
+    // Before any thread starts.
     let inherited = Inherited::from_env()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(relay(&listen, forward, inherited))
@@ -49,7 +49,7 @@ async fn serve(client: Admitted, gate: Gate, dialler: Dialler) {
             return socket.reset_on_close();
         }
     };
-    // What was to be done before the client's bytes are taken is done.
+    // No handshake here: release its place before the client's bytes are read.
     drop(handshake);
     let pumped = pump(&mut socket, &mut backend).await;
     if let End::Failed { .. } = pumped.end {

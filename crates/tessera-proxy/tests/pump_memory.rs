@@ -1,6 +1,6 @@
-//! What a pump holds.
+//! The memory of a pump.
 //!
-//! A program of its own: it measures and searches the whole process.
+//! A separate program: it measures and searches the whole process.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(target_os = "linux")]
@@ -15,7 +15,7 @@ use tessera_proxy::pump::{End, pump};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex, join};
 use tokio::sync::Mutex;
 
-/// A line of /proc/self/status, in bytes.
+/// Returns a line of /proc/self/status, in bytes.
 fn status(name: &str) -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
@@ -31,7 +31,7 @@ async fn a_gibibyte_goes_through_small_memory() {
     let pumped = tokio::spawn(pump(a, b));
     let before = status("VmRSS:");
     let sending = async {
-        // A length without a common factor with the sizes of buffers.
+        // A length coprime to the sizes of buffers.
         let piece: Vec<u8> = (0..65_521).map(|index| (index % 251) as u8).collect();
         let mut left = TOTAL;
         while left > 0 {
@@ -50,7 +50,7 @@ async fn a_gibibyte_goes_through_small_memory() {
             if count == 0 {
                 break;
             }
-            // The first and the last byte of each read tell its place.
+            // The first and the last byte of each read show its offset.
             for (at, byte) in [(total, buffer[0]), (total + count - 1, buffer[count - 1])] {
                 assert_eq!(usize::from(byte), (at % 65_521) % 251, "at {at}");
             }
@@ -78,14 +78,14 @@ async fn idle_pumps_hold_no_buffers() {
     let mut buffer = vec![0; 50_000];
     let mut before = 0;
     for index in 0..COUNT + 10 {
-        // The first ones fill what the thread keeps.
+        // The first ones fill what the thread caches.
         if index == 10 {
             before = status("VmRSS:");
         }
         let (mut client, a) = duplex(1000);
         let (b, mut server) = duplex(1000);
         let pumped = tokio::spawn(pump(a, b));
-        // They were busy, and stalled, before.
+        // They carried data, and stalled, before.
         let data = vec![7; buffer.len()];
         let (written, read) = tokio::join!(client.write_all(&data), server.read_exact(&mut buffer));
         written.unwrap();
@@ -100,7 +100,7 @@ async fn idle_pumps_hold_no_buffers() {
     assert!(each < 8 * 1024, "{each} bytes each");
 }
 
-/// Takes so many bytes, forgets them, and takes no more.
+/// Accepts this many bytes, discards them, then accepts no more.
 struct Takes(usize);
 
 impl AsyncWrite for Takes {
@@ -123,7 +123,7 @@ impl AsyncWrite for Takes {
     }
 }
 
-/// Gives so many bytes of the mark, and no end.
+/// Yields this many bytes of the mark, and no end.
 struct Marks<'a>(&'a Mark, usize);
 
 impl AsyncRead for Marks<'_> {
@@ -140,7 +140,7 @@ impl AsyncRead for Marks<'_> {
     }
 }
 
-/// In the thread of the test, so that its buffer is the one that is looked for.
+/// On the test's thread, so that the search covers its buffer.
 #[tokio::test]
 async fn no_plaintext_stays_in_memory() {
     let _alone = ALONE.lock().await;
@@ -156,7 +156,7 @@ async fn no_plaintext_stays_in_memory() {
         } else {
             assert_eq!(held, 0, "an idle pump holds plaintext");
         }
-        // Freed memory at the end of the heap may go back to the system, where nobody could look.
+        // Keeps freed memory from being returned to the system, where the search couldn't see it.
         let fence = vec![1; 60_000];
         drop(waits);
         assert_eq!(mark.count(), 0, "a dropped pump left plaintext");
@@ -164,5 +164,5 @@ async fn no_plaintext_stays_in_memory() {
     }
 }
 
-/// Other tests of this file would be in the same memory, unless each has a process of its own.
+/// Other tests of this file would be in the same memory, unless each has its own process.
 static ALONE: Mutex<()> = Mutex::const_new(());

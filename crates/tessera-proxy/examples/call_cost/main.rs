@@ -1,9 +1,9 @@
-//! What a call costs: CPU time of a client's thread alone, over one plaintext connection of HTTP/2.
+//! The cost of a call: CPU time of the client's thread alone, over one plaintext HTTP/2 connection.
 //!
 //! `cargo run --profile dist -p tessera-proxy --features http --example call_cost -- [pool|hyper] [in flight] [seconds]`
 //!
 //! `pool` is [`tessera_proxy::http::client`]; `hyper` is hyper's client alone, which has a task and two channels for
-//! each request, and neither deadlines nor second tries.
+//! each request, but neither deadlines nor retries.
 
 mod server;
 
@@ -36,7 +36,7 @@ fn main() -> Anything {
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = Client::new(by_pool, address).await?;
-        // The first second warms it up.
+        // The first second is a warm-up.
         client.load(in_flight, Duration::from_secs(1)).await?;
         let before = cpu()?;
         let calls = client.load(in_flight, Duration::from_secs(seconds)).await?;
@@ -67,7 +67,7 @@ impl Client {
         Ok(Self::Hyper(sender))
     }
 
-    /// How many calls there were.
+    /// Returns the number of calls.
     async fn load(&self, in_flight: usize, time: Duration) -> Anything<u64> {
         let end = Instant::now() + time;
         let mut callers = JoinSet::new();
@@ -112,7 +112,7 @@ impl Client {
     }
 }
 
-/// The CPU time of this thread, as Linux counts it.
+/// Returns this thread's CPU time, as counted by Linux.
 fn cpu() -> Anything<Duration> {
     let line = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos = line.split(' ').next().and_then(|nanos| nanos.parse().ok());

@@ -1,4 +1,4 @@
-//! A server in a thread of its own, which sends bodies back.
+//! An echo server on a separate thread.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

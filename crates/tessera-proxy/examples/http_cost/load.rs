@@ -1,4 +1,4 @@
-//! Requests by one connection, always as many in flight.
+//! Requests on one connection, with a constant number in flight.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-/// How many requests, and for how long.
+/// The number of requests in flight, and the duration.
 #[derive(Clone, Copy)]
 pub struct Load {
     pub in_flight: usize,
@@ -19,7 +19,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Returns how many were answered.
+    /// Returns the number of answered requests.
     pub async fn run(
         self,
         address: SocketAddr,

@@ -1,4 +1,4 @@
-//! What a request costs: CPU time of a server's thread alone, over a plaintext socket with HTTP/2.
+//! The cost of a request: CPU time of the server's thread alone, over a plaintext HTTP/2 socket.
 //!
 //! `cargo run --profile dist -p tessera-proxy --features http --example http_cost -- [ours|hyper] [in flight] [seconds]`
 //!
@@ -38,7 +38,7 @@ fn main() -> Anything {
     let (address, task) = addresses.recv()?;
     let load = load::Load { in_flight, time: Duration::from_secs(seconds) };
     let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    // The first second warms it up.
+    // The first second is a warm-up.
     runtime.block_on(load::Load { time: Duration::from_secs(1), ..load }.run(address))?;
     let before = cpu(&task)?;
     let requests = runtime.block_on(load.run(address))?;
@@ -52,7 +52,7 @@ fn main() -> Anything {
     Ok(())
 }
 
-/// The CPU time of a thread, as Linux counts it.
+/// Returns a thread's CPU time, as counted by Linux.
 fn cpu(task: &str) -> std::io::Result<Duration> {
     let line = fs::read_to_string(format!("{task}/schedstat"))?;
     let nanos = line.split(' ').next().and_then(|nanos| nanos.parse().ok());

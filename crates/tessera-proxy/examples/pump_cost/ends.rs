@@ -1,4 +1,4 @@
-//! A client end and a server end of a tunnel, and the processor time that they took.
+//! The client end and server end of a tunnel, and their processor time.
 
 use std::cell::RefCell;
 use std::fs;
@@ -18,14 +18,14 @@ use crate::Failure;
 
 pub(crate) struct Ends {
     pub(crate) name: &'static str,
-    /// The client end's.
+    /// The address of the client end.
     pub(crate) address: SocketAddr,
     client: End,
     server: End,
     speeds: RefCell<Vec<f64>>,
 }
 
-/// One of them: threads of this process with a name.
+/// One end: threads of this process with a common name.
 struct End {
     name: String,
     #[expect(dead_code, reason = "the threads end with it")]
@@ -41,19 +41,19 @@ impl Ends {
         self.speeds.borrow_mut().push(speed);
     }
 
-    /// The median of what was noted; forgets it.
+    /// Returns the median of the measurements, and clears them.
     pub(crate) fn speed(&self) -> f64 {
         let mut speeds = self.speeds.take();
         speeds.sort_by(f64::total_cmp);
         speeds.get(speeds.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Nanoseconds of the client end and of the server end.
+    /// Returns the nanoseconds of the client end and of the server end.
     pub(crate) fn processor_time(&self) -> Result<(f64, f64), Failure> {
         Ok((self.client.processor_time()?, self.server.processor_time()?))
     }
 
-    /// Without TLS: the part of the kernel and of the runtime.
+    /// Without TLS: the share of the kernel and the runtime.
     pub(crate) fn plain(threads: usize, backend: SocketAddr) -> Result<Self, Failure> {
         let hop = move |next: SocketAddr| {
             move |mut socket: TcpStream| async move {
@@ -99,7 +99,7 @@ impl Ends {
     }
 }
 
-/// An end of ours in threads of its own.
+/// Runs an end on its own threads.
 fn end<F, R>(threads: usize, serve: F) -> Result<(SocketAddr, End), Failure>
 where
     F: Fn(TcpStream) -> R + Send + Sync + 'static,
@@ -135,12 +135,12 @@ async fn connect(next: SocketAddr) -> Result<TcpStream, Failure> {
 }
 
 impl End {
-    /// Nanoseconds, of all its threads.
+    /// Returns the nanoseconds of all its threads.
     fn processor_time(&self) -> Result<f64, Failure> {
         let mut total = 0.0;
         for thread in fs::read_dir("/proc/self/task")? {
             let path = thread?.path();
-            // A thread may have ended by now.
+            // The thread may have ended.
             let Ok(comm) = fs::read_to_string(path.join("comm")) else { continue };
             if comm.trim_end() == self.name {
                 let stat = fs::read_to_string(path.join("schedstat"))?;

@@ -1,4 +1,4 @@
-//! Whoever sends, and whoever receives.
+//! Senders and receivers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Load {
     }
 }
 
-/// A client says how much it sends and how much it wants.
+/// Runs a client, which first sends how much it will send and how much it wants.
 async fn ask(to: SocketAddr, direction: Direction, share: usize) -> Result<(), Failure> {
     let mut socket = TcpStream::connect(to).await?;
     socket.set_nodelay(true)?;

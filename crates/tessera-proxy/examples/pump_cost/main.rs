@@ -1,10 +1,10 @@
-//! What bytes cost that go through two pumps, with TLS between them and without.
+//! The cost of bytes through two pumps, with TLS between them and without.
 //!
 //! `pump_cost [MIB [ROUNDS [THREADS]]]` sends MIB mebibytes (default 1024) over loopback through both ends, ROUNDS
 //! times (default 5) in turn, in one stream and in 64, and prints the processor time of the ends per GiB. THREADS is
 //! that of each end (default 1). TLS is mutual, with AES-128-GCM and P-256.
 //!
-//! It is for a profiler: `bench/tunnel-cost bulk` measures the program itself, beside HAProxy and stunnel.
+//! For profiling: `bench/tunnel-cost bulk` measures the program itself, against HAProxy and stunnel.
 
 mod ends;
 mod load;

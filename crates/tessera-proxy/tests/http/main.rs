@@ -1,4 +1,4 @@
-//! HTTP: a pool of connections to servers, and a server's connections to clients.
+//! HTTP: a pool of connections to servers, and a server's connections from clients.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

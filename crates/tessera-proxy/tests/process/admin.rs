@@ -1,4 +1,4 @@
-//! What an operator's program is answered, and what others can't prevent.
+//! Answers to an operator's program, which other clients can't prevent.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::open_metrics;
 
-/// A process that answers.
+/// Starts an admin server.
 async fn start(health: &Health) -> SocketAddr {
     start_with(Metrics::new(), health).await
 }
@@ -34,10 +34,10 @@ async fn start_with_routes(metrics: Metrics, health: &Health, routes: Routes) ->
     address
 }
 
-/// All that is answered to these bytes, until the connection ends.
+/// Sends these bytes; returns the answers until the connection ends.
 async fn ask(address: SocketAddr, request: &[u8]) -> String {
     let mut socket = TcpStream::connect(address).await.unwrap();
-    // Whoever refuses needn't read all of it.
+    // A server that refuses needn't read everything.
     let _ = socket.write_all(request).await;
     let mut answer = Vec::new();
     let _ = socket.read_to_end(&mut answer).await;
@@ -85,7 +85,7 @@ fn split(answer: &str) -> (String, String) {
 async fn head_is_answered_without_a_body_and_other_methods_are_not() {
     let address = start(&Health::new()).await;
     let head = "HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n".to_owned();
-    // The answer to the second begins right after the head of the first.
+    // The second answer begins right after the head of the first.
     let answer = ask(address, &[head.as_bytes(), &get("/healthz")].concat()).await;
     let (first, rest) = answer.split_once("\r\n\r\n").unwrap();
     assert!(first.contains("Content-Length: 3\r\n"), "{first}");
@@ -140,7 +140,7 @@ async fn what_is_no_request_is_refused_with_words() {
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
         assert!(answer.contains("\r\nConnection: close\r\n"), "{answer}");
     }
-    // Bytes after the end of a request are no answer's business.
+    // Bytes after the end of a request don't affect its answer.
     let answer = ask(address, &[get("/healthz"), vec![b'x'; 1 << 20]].concat()).await;
     assert!(answer.ends_with("\r\n\r\nok\n"), "{answer}");
 }
@@ -152,7 +152,7 @@ async fn a_thousand_who_say_nothing_keep_nobody_out_and_are_few() {
     for number in 0..1000 {
         let mut socket = TcpStream::connect(address).await.unwrap();
         if number % 2 == 0 {
-            // Half of them begin.
+            // Half of them start a request.
             socket.write_all(b"GET /metr").await.unwrap();
         }
         silent.push(socket);
@@ -160,10 +160,10 @@ async fn a_thousand_who_say_nothing_keep_nobody_out_and_are_few() {
             assert!(ask(address, &get("/healthz")).await.ends_with("ok\n"));
         }
     }
-    // All but as many as there are places were let go, the first ones first.
+    // All but the allowed number were closed, the oldest first.
     for socket in &mut silent[..1000 - 64] {
         let mut rest = Vec::new();
-        // A reset is an end too: some had something to say.
+        // A reset counts as an end: some had sent bytes.
         let _ = socket.read_to_end(&mut rest).await;
         assert_eq!(rest, b"");
     }
@@ -182,7 +182,7 @@ async fn those_who_never_read_their_answers_keep_nobody_out() {
     let mut deaf = Vec::new();
     for _ in 0..100 {
         let mut socket = TcpStream::connect(address).await.unwrap();
-        // The answers are more than the kernel keeps.
+        // The answers exceed the kernel's buffers.
         let requests = "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50);
         socket.write_all(requests.as_bytes()).await.unwrap();
         deaf.push(socket);
@@ -216,7 +216,7 @@ fn metrics_of_all_types_are_valid_open_metrics_whatever_their_labels() {
     assert_eq!(families["tunnel_handshake_seconds"].unit, "seconds");
     assert_eq!(families["tessera_condition_holds"].samples.values().copied().sum::<f64>(), 0.0);
     assert_eq!(families["tessera_ready"].samples["tessera_ready{}"], 0.0);
-    // What Linux knows of the process.
+    // Linux's data about the process.
     let value = |name: &str| families[name].samples.values().copied().sum::<f64>();
     assert!(value("process_resident_memory_bytes") > 100_000.0);
     assert!(value("process_virtual_memory_bytes") > value("process_resident_memory_bytes"));

@@ -1,4 +1,4 @@
-//! Configurations that are right, and every way in which they are not.
+//! Valid configurations, and every way to be invalid.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,7 +62,7 @@ struct Backend {
     address: String,
 }
 
-/// What is said of a text that is called `a.toml`.
+/// Returns the error about a text from `a.toml`.
 fn said(text: &str) -> String {
     let document = Document::from_text(Path::new("a.toml"), text.to_owned());
     let error = document.parse::<Configuration>().expect_err(text);
@@ -74,7 +74,7 @@ fn read(text: &str) -> Configuration {
     Document::from_text(Path::new("dir/a.toml"), text.to_owned()).parse().unwrap()
 }
 
-/// A file of this name and content, in a directory for these tests.
+/// Creates a file of this name and content, in a directory for these tests.
 fn file(name: &str, content: &[u8]) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("config");
     fs::create_dir_all(&directory).unwrap();
@@ -130,7 +130,7 @@ fn relative_paths_start_at_the_directory_of_the_file() {
     let configuration: Configuration = config::load(&path).unwrap();
     let expected = path.parent().unwrap().join("../server.pem");
     assert_eq!(configuration.server["a"].certificate.as_deref(), Some(expected.as_path()));
-    // Outside a file they are as they are, also after one that was broken.
+    // Outside a file, paths are kept as they are, also after a file with errors.
     assert!(Document::from_text(&path, "x = 1".into()).parse::<Configuration>().is_err());
     let alone: BTreeMap<String, FilePath> = toml::from_str("file = 'server.pem'").unwrap();
     assert_eq!(alone["file"].as_path(), Path::new("server.pem"));
@@ -140,7 +140,7 @@ fn relative_paths_start_at_the_directory_of_the_file() {
 fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
     for (text, expected) in [
         ("sever.a = {}", "a.toml:1: there is no section [sever]; did you mean `server`?"),
-        // Something is missing in a section whose name comes first.
+        // A key is missing in a section whose name sorts first.
         (
             "[sever.pg]\nlisten = ':1'\n[server.pg.limits]\nidle = 1",
             "a.toml:1: there is no section [sever]; did you mean `server`?",
@@ -157,7 +157,7 @@ fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
             "[server.pg]\nlisten = ':1'\ncertificat = 'x'\n",
             "a.toml:3: [server.pg] has no key `certificat`; did you mean `certificate`?",
         ),
-        // A map of named tables, in a name that needs quotes; a table in it.
+        // A map of named tables, with a name that needs quotes; a nested table.
         (
             "[server.'a b']\nlisten = ':1'\n[server.'a b'.limits]\ntcpFastOpen = true",
             r#"a.toml:4: [server."a b".limits] has no key `tcpFastOpen`; did you mean `tcp-fast-open`?"#,
@@ -174,12 +174,12 @@ fn an_unknown_key_is_told_with_its_line_and_the_nearest_that_is_known() {
             "[server.a]\nlisten = ':1'\n[[server.a.backends]]\naddress = 'x'\n[[server.a.backends]]\nadress = 'x'",
             "a.toml:6: [server.a.backends] has no key `adress`; did you mean `address`?",
         ),
-        // Nothing is near: then all that is known.
+        // No known key is similar: all are listed.
         (
             "[process]\nbuffer = 4",
             "a.toml:2: [process] has no key `buffer`; its keys are `admin`, `drain`, `workers`",
         ),
-        // A name that tries to look like something else.
+        // A name that imitates something else.
         (
             "\"x`, expected `admin\\u001b[2J\\nb\" = 4",
             r"a.toml:1: there is no key `x`, expected `admin\u{1b}[2J\nb`; its keys are `process`, `server`",
@@ -273,7 +273,7 @@ fn a_file_that_cannot_be_read_is_named() {
     assert_eq!(load_error::<Configuration>(&missing), ": there is no such file");
     let below = path.join("below.toml");
     assert!(load_error::<Configuration>(&below).contains("Not a directory"));
-    // Reading the memory of a process at 0 fails, also for root, whom no permission stops.
+    // Reading a process's memory at 0 fails even for root, who bypasses permissions.
     let unreadable = Path::new("/proc/self/mem");
     assert!(load_error::<Configuration>(unreadable).contains("error"));
     let long = file("long.toml", &vec![b'\n'; 16 * 1024 * 1024 + 1]);
@@ -291,7 +291,7 @@ fn a_file_that_nobody_may_read_says_so() {
     let path = file("secret.toml", b"x = 1");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(&path).is_ok() {
-        // Root may read everything: there is nothing to see here.
+        // Root can read everything: nothing to test.
         return;
     }
     assert!(load_error::<Configuration>(&path).starts_with(": permission denied; run as a user"));
@@ -304,7 +304,7 @@ fn what_is_not_utf_8_is_told_with_its_line() {
     let utf_16: Vec<u8> = "[process]".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let path = file("utf16.toml", &[&[0xff, 0xfe], &utf_16[..]].concat());
     assert!(load_error::<Configuration>(&path).starts_with(":1: this is not UTF-8"));
-    // A byte order mark is no fault.
+    // A byte order mark is valid.
     let path = file("bom.toml", "\u{feff}[process]\nadmin = 'a'".as_bytes());
     let configuration: Configuration = config::load(&path).unwrap();
     assert_eq!(configuration.process.admin.as_deref(), Some("a"));

@@ -1,4 +1,4 @@
-//! What a confined process can't do any more. Where the kernel has no Landlock, it says so.
+//! What a confined process can't do. Skipped, with a message, on kernels without Landlock.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -11,7 +11,7 @@ use tessera_proxy::confine::{Confinement, Enforced, TcpPorts};
 
 use crate::child;
 
-/// A directory of a test's own, with `read/file`, `write/` and `other/file`.
+/// A test's own directory, with `read/file`, `write/` and `other/file`.
 fn directory(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("confine-{name}"));
     let _ = fs::remove_dir_all(&path);
@@ -30,7 +30,7 @@ fn confinement(directory: &Path) -> Confinement {
     }
 }
 
-/// Whether this kernel confines; a test that shows nothing says why.
+/// Whether this kernel confines; if not, prints why the test is skipped.
 fn has_landlock(enforced: &Enforced) -> bool {
     println!("{enforced}");
     enforced.files
@@ -51,7 +51,7 @@ fn child_is_confined() {
     let directory = directory("files");
     let other = directory.join("other/file");
     let open = File::open(&other).unwrap();
-    // The test itself runs in a thread; the first thread waits for it.
+    // The test runs on its own thread; the first thread waits for it.
     let enforced = confinement(&directory).enforce().unwrap();
     if !has_landlock(&enforced) {
         assert!(File::open(&other).is_ok());
@@ -61,7 +61,7 @@ fn child_is_confined() {
     assert!(is_denied(File::open("/etc/passwd")));
     assert!(is_denied(fs::read_dir("/")));
     assert!(is_denied(fs::write(directory.join("new"), "")));
-    // What was open stays open, and its own files are there.
+    // Open files stay open, and listed files can be opened.
     assert_eq!(open.metadata().unwrap().len(), 7);
     assert_eq!(fs::read(directory.join("read/file")).unwrap(), b"content");
     assert!(is_denied(fs::write(directory.join("read/file"), "")));
@@ -71,10 +71,10 @@ fn child_is_confined() {
     fs::remove_file(directory.join("write/file")).unwrap();
     fs::create_dir(directory.join("write/directory")).unwrap();
     std::os::unix::net::UnixListener::bind(directory.join("write/socket")).unwrap();
-    // Threads that it starts are confined as well, and there are no programs any more.
+    // Threads that it starts are confined too, and no program can be executed.
     assert!(thread::spawn(move || is_denied(File::open(other))).join().unwrap());
     assert!(Command::new("/bin/true").status().is_err());
-    // Ports were not asked for.
+    // The confinement lists no ports.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     assert!(!enforced.tcp);
@@ -116,7 +116,7 @@ fn child_looks_up() {
     let confinement = Confinement { names: true, ..Confinement::default() };
     let enforced = confinement.enforce().unwrap();
     has_landlock(&enforced);
-    // From /etc/hosts: no name server is asked.
+    // From /etc/hosts, without a name server.
     assert!(("localhost", 80).to_socket_addrs().unwrap().all(|address| address.ip().is_loopback()));
 }
 
@@ -137,7 +137,7 @@ fn child_has_threads() {
     drop(end);
     let is_outside = thread.join().unwrap();
     has_landlock(&enforced);
-    // This one, and the one that waits for the test.
+    // This one, and the one waiting for the test.
     assert_eq!(enforced.threads_outside > 0, is_outside, "{enforced}");
     assert_eq!(enforced.to_string().contains("before"), enforced.files && is_outside, "{enforced}");
 }

@@ -1,4 +1,4 @@
-//! Sockets that a supervisor hands over.
+//! Sockets that a supervisor passes.
 
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +25,7 @@ fn inherited_sockets_are_taken_by_name() {
     unix.bind(&SockAddr::unix(&path).unwrap()).unwrap();
     unix.listen(8).unwrap();
 
-    // The shell gives the sockets their places: 3, 4 and 5.
+    // The shell assigns the descriptors: 3, 4 and 5.
     let script = r#"exec 3<&0 4<&1 5<&2 0</dev/null 1>/dev/null 2>&1
                     LISTEN_FDS=3 LISTEN_FDNAMES=pg:local:pg LISTEN_PID=$$ exec "$@""#;
     let mut child = common::child("inherited::inherited_sockets_are_taken_by_name", script)
@@ -53,7 +53,7 @@ fn child() {
             let address = address.parse().unwrap();
             Listener::bind(&address, ListenOptions::default(), &mut inherited)
         };
-        // Two sockets may have one name: ListenStream= twice.
+        // Two sockets may have the same name: ListenStream= twice.
         let both = bind("systemd:pg").unwrap();
         let again = bind("systemd:pg").unwrap_err().to_string();
         assert!(again.contains("there is local"), "{again}");

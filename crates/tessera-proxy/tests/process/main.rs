@@ -1,4 +1,4 @@
-//! A process: its configuration, log, sockets, admin port and confinement, and what becomes of signals.
+//! A process: its configuration, log, sockets, admin port, confinement and signals.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

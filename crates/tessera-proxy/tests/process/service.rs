@@ -1,4 +1,4 @@
-//! What a supervisor hears, and one that doesn't listen.
+//! Notifications to a supervisor, and a supervisor that doesn't read.
 
 use std::convert::Infallible;
 use std::fs;
@@ -35,7 +35,7 @@ fn a_supervisor_hears_the_life_of_its_service() {
     let reloading = next(&socket);
     let time = reloading.strip_prefix("RELOADING=1\nMONOTONIC_USEC=").expect(&reloading);
     assert!(time.trim_end().parse::<u64>().unwrap() > 0);
-    // Nothing that a status says becomes another message.
+    // A status can't inject another message.
     assert_eq!(next(&socket), "READY=1\nSTATUS=4 tunnels WATCHDOG=trigger\n");
     assert_eq!(
         next(&socket),
@@ -87,7 +87,7 @@ fn child_keeps_alive() -> Infallible {
 #[test]
 fn a_supervisor_that_does_not_listen_delays_nobody() {
     let (_socket, path) = socket("deaf");
-    // Nobody reads: the socket's queue is full after a few, and the child ends even so.
+    // The socket isn't read: its queue is full after a few messages, and the child ends nevertheless.
     child::run("service::child_talks", &[("NOTIFY_SOCKET", path.to_str().unwrap())]);
     fs::remove_file(path).unwrap();
 }

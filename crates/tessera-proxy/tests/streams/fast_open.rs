@@ -1,6 +1,6 @@
 //! TCP Fast Open at both ends, over an emulated link: two network namespaces, each with its own sysctl.
 //!
-//! As root this needs the link, and fails without it.
+//! As root this requires the link, and fails without it.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -58,12 +58,12 @@ fn the_first_write_travels_in_the_syn() {
         }
         openings
     });
-    // The first brings the cookie.
+    // The first connection brings the cookie.
     assert_eq!(client.join().unwrap(), [Opening::NoCookie, Opening::Taken(8)]);
     server.join().unwrap();
 }
 
-/// Runs something at one end, on a runtime of its own, where the sysctl is this.
+/// Runs a future at one end, on its own runtime, with this sysctl.
 fn at<T: Send + 'static, F: Future<Output = T>>(
     link: &Link,
     end: End,

@@ -1,4 +1,4 @@
-//! Streams: how they begin, what a pump carries, and how they end.
+//! Streams: their start, what a pump carries, and their end.
 // Helpers fail their test by panicking; clippy exempts only the test functions themselves.
 #![allow(clippy::unwrap_used, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol: as they are read, in pieces and broken ones too, and as they are written.
+//! PROXY headers: reading whole, split and malformed ones, and writing them.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 const PREFIX: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
-/// A header by hand: version and command, family and transport, and what follows with its length.
+/// Encodes a header by hand: version and command, family and transport, and the rest with its length.
 fn header(version_command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
     let len = u16::try_from(rest.len()).unwrap().to_be_bytes();
     [PREFIX, &[version_command, family], &len, rest].concat()
@@ -40,7 +40,7 @@ async fn read(bytes: &[u8]) -> Result<Header, HeaderError> {
     read_header(&mut &bytes[..], HeaderLimits::default()).await
 }
 
-/// Everything that a header can say.
+/// A header with every field.
 fn full() -> Header {
     Header {
         authority: Some("db.example".into()),
@@ -106,7 +106,7 @@ async fn the_bytes_are_those_of_the_specification() {
     let addresses = Addresses::Unix { source: b"/run/x".to_vec(), destination: Vec::new() };
     let of_unix = Header { addresses, ..Header::default() };
     assert_eq!(of_unix.write().unwrap(), header(0x21, 0x31, &unix));
-    // struct pp2_tlv_ssl, with PP2_CLIENT_SSL, and no certificate that was verified.
+    // struct pp2_tlv_ssl, with PP2_CLIENT_SSL, and no verified certificate.
     let tls = Tls { is_encrypted: true, version: Some("TLSv1.3".into()), ..Tls::default() };
     let ssl = [&[1, 0, 0, 0, 1][..], &value(0x21, b"TLSv1.3")].concat();
     let of_tls = Header { tls: Some(tls), flight: Some(vec![5]), ..of_ipv4() };
@@ -144,7 +144,7 @@ async fn every_truncation_is_one() {
     }
 }
 
-/// Whatever byte is another, there is an answer and no panic; one in the prefix is noticed at once.
+/// Whichever byte is changed, there is a result and no panic; a change in the prefix is detected at once.
 #[tokio::test]
 async fn every_broken_byte_has_an_answer() {
     let bytes = full().write().unwrap();
@@ -213,7 +213,7 @@ async fn a_slow_sender_has_its_time_and_no_more() {
                 }
                 sleep(Duration::from_secs(1)).await;
             }
-            // It stays.
+            // Keep the connection open.
             sleep(Duration::from_secs(3600)).await;
         });
         let started = Instant::now();
@@ -224,7 +224,8 @@ async fn a_slow_sender_has_its_time_and_no_more() {
     }
 }
 
-/// Of HAProxy 2.6: `send-proxy-v2 proxy-v2-options ssl,cert-cn,ssl-cipher,cert-sig,cert-key,authority,crc32c,unique-id`.
+/// Sent by HAProxy 2.6: `send-proxy-v2 proxy-v2-options
+/// ssl,cert-cn,ssl-cipher,cert-sig,cert-key,authority,crc32c,unique-id`.
 #[tokio::test]
 async fn a_header_of_haproxy_is_understood() {
     let bytes: &[&[u8]] = &[
@@ -273,7 +274,7 @@ async fn of_a_local_header_nothing_else_counts() {
     }
 }
 
-/// A transport that isn't specified leaves the addresses behind it without meaning.
+/// Without a specified transport, the addresses after it have no meaning.
 #[tokio::test]
 async fn addresses_without_a_transport_are_none() {
     for (family, len) in [(0x10, 12), (0x20, 36), (0x30, 216)] {
@@ -296,7 +297,7 @@ async fn unknown_values_are_skipped() {
 
 #[tokio::test]
 async fn a_checksum_is_verified_where_there_is_one() {
-    // CRC-32C of the header with zeros in its place, as HAProxy computes it; by another implementation.
+    // CRC-32C of the header with zeros in its place, as HAProxy computes it; from another implementation.
     let mut bytes = with(&[value(3, &[0; 4]), value(0xe0, &[7])]);
     let at = 16 + IPV4.len() + 3;
     bytes[at..at + 4].copy_from_slice(&0xd706_85ed_u32.to_be_bytes());
@@ -345,7 +346,7 @@ async fn a_header_without_sense_is_malformed() {
     ));
 }
 
-/// Zero also means that there was nothing to verify: alone it makes nobody known.
+/// Zero also means that there was nothing to verify: alone it proves no identity.
 #[tokio::test]
 async fn only_a_client_with_a_certificate_is_verified() {
     for (flags, verify, verified) in

@@ -1,4 +1,4 @@
-//! A reset is no end, whoever hears of it first.
+//! A reset is not an end, whichever operation sees it first.
 
 use std::io::ErrorKind;
 
@@ -22,7 +22,7 @@ async fn a_reset_that_writing_hears_of_is_not_told_as_an_end() {
     let pumped = pump(&mut far, &mut side).await;
     let End::Failed { side: Side::B, error, .. } = pumped.end else { panic!("{pumped:?}") };
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    // What came before it is delivered, and nothing says that it is all.
+    // Earlier data is delivered, but not as complete.
     let mut said = [0; 10];
     near.read_exact(&mut said).await.unwrap();
     assert_eq!(&said, b"last words");

@@ -1,4 +1,4 @@
-//! Several addresses: the sick are passed over, and one that hangs stalls nobody.
+//! Several addresses: sick ones are avoided, and one that hangs delays no call.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ async fn answering() -> RawServer {
     RawServer::start(|seen| Then::write(ok(seen.stream))).await
 }
 
-/// Nobody listens there.
+/// Returns a closed port.
 async fn closed() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
@@ -39,10 +39,10 @@ async fn the_next_address_answers_where_nobody_listens_at_the_first() {
     assert_eq!(status.addresses[1].connections, 1);
 }
 
-/// The first address takes connections and says nothing: the handshake doesn't end.
+/// The first address accepts connections and never answers the handshake.
 #[tokio::test]
 async fn an_address_that_hangs_stalls_no_call_that_another_can_answer() {
-    // A queue that is full: connect(2) waits for its SYN's answer.
+    // A full accept queue: connect(2) waits for the answer to its SYN.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let full = socket.listen(1).unwrap();
@@ -61,7 +61,7 @@ async fn an_address_that_hangs_stalls_no_call_that_another_can_answer() {
     let began = Instant::now();
     let answer = pool.call(get(), call()).await.unwrap();
     assert_eq!(port(&answer), server.address.port());
-    // Long before connecting to the first is given up.
+    // Long before the time limit for the first address.
     assert!(began.elapsed() < Duration::from_secs(10));
     drop(queue);
 }
@@ -82,7 +82,7 @@ fn backing_off_for(millis: u64) -> PoolOptions {
     PoolOptions { back_off: [Duration::from_millis(millis); 2].into(), ..PoolOptions::default() }
 }
 
-/// A server restarts, and the one that stood in for it ends before its address may be tried again.
+/// A server restarts, and its replacement ends before its address may be tried again.
 #[tokio::test]
 async fn a_call_waits_for_the_only_address_that_failed_a_moment_ago() {
     let place = closed().await;
@@ -103,7 +103,7 @@ async fn a_call_waits_for_the_only_address_that_failed_a_moment_ago() {
 async fn a_call_waits_for_no_address_that_may_be_tried_only_after_its_deadline() {
     let pool = pool_to(&[closed().await], backing_off_for(20_000));
     pool.call(get(), call()).await.unwrap_err();
-    // It would wait no longer than a second either.
+    // A call waits at most a second, even if its deadline is in ten.
     for deadline in [call(), within(500)] {
         let error = pool.call(get(), deadline).await.unwrap_err();
         assert_eq!(error.kind, CallErrorKind::Unreachable);
@@ -121,10 +121,10 @@ async fn the_preferred_address_is_used_again_when_it_is_back() {
     let pool = pool_to(&[place, second.address], options);
     let answer = pool.call(get(), call()).await.unwrap();
     assert_eq!(port(&answer), second.address.port());
-    // It is back; nobody asks for it.
+    // The address is back, but no call asks for it.
     let listener = TcpListener::bind(place).await.unwrap();
     let (_socket, _) = listener.accept().await.unwrap();
-    // The connection to it is open: calls prefer it from now on, even if it doesn't answer any.
+    // The connection to it is open: calls prefer it from now on, even if it answers none.
     while pool.status().addresses[0].connections == 0 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -142,7 +142,7 @@ async fn calls_leave_an_address_that_is_taken_away() {
     assert_eq!(port(&answer), second.address.port());
 }
 
-/// A server that dies with calls on it: PING finds out, and calls go elsewhere.
+/// A server dies with open calls: a PING detects it, and the calls move elsewhere.
 #[tokio::test]
 async fn a_connection_whose_server_says_nothing_is_given_up() {
     let silent = RawServer::start(|_| Then::silence()).await;

@@ -15,7 +15,7 @@ fn small() -> PoolOptions {
     PoolOptions { connections: 2, streams: 3, waiting: 4, ..PoolOptions::default() }
 }
 
-/// A server that answers when it is told to.
+/// A server that answers on command.
 async fn held() -> (RawServer, Arc<AtomicBool>) {
     let answers = Arc::<AtomicBool>::default();
     let told = answers.clone();
@@ -45,7 +45,7 @@ async fn no_more_connections_and_streams_and_waiting_calls_than_allowed() {
             _ => panic!("{error}"),
         }
     }
-    // All of them come before there is a connection: four wait, the others are too many.
+    // All arrive before there is a connection: four wait, the others exceed the limit.
     assert_eq!((busy, late.iter().sum::<i32>()), (26, 4));
     assert!(server.connections() <= 2);
 }
@@ -82,7 +82,7 @@ async fn a_server_that_allows_one_stream_gets_one_at_a_time() {
     assert!(answers.0.is_ok() && answers.1.is_ok() && answers.2.is_ok());
 }
 
-/// It allows none: nobody waits for ever.
+/// The server allows no streams: calls don't wait forever.
 #[tokio::test]
 async fn a_server_that_allows_no_stream_lets_calls_wait_until_their_deadline() {
     let server =
@@ -142,7 +142,7 @@ async fn another_connection_is_opened_before_the_first_is_full() {
     for _ in 0..3 {
         let pool = pool.clone();
         calls.spawn(async move { pool.call(get(), within(5000)).await.map(drop) });
-        // The first connection is there.
+        // The first connection is open.
         while server.requests() < calls.len() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
@@ -163,7 +163,7 @@ async fn connections_that_are_idle_or_old_end() {
     while idle.status().connections > 0 {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    // Calls go on while connections age.
+    // Calls continue while connections age.
     let old = pool_to(&[server.address], PoolOptions { max_age: short, ..quick });
     while server.connections() < 5 {
         old.call(get(), call()).await.unwrap();
@@ -208,6 +208,6 @@ async fn a_closed_pool_takes_no_call_and_ends_those_that_wait() {
     assert_eq!(pool.call(get(), call()).await.unwrap_err().kind, CallErrorKind::Closed);
     let mut kinds = calls.join_all().await;
     kinds.sort_by_key(|kind| format!("{kind:?}"));
-    // The one under way may end.
+    // The open call may finish.
     assert_eq!(kinds, [CallErrorKind::Closed, CallErrorKind::DeadlineExceeded]);
 }

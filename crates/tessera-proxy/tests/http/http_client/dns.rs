@@ -1,4 +1,4 @@
-//! Addresses from DNS, by a name server in this process.
+//! Addresses from DNS, with a name server in this process.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::raw::{RawServer, Then, call, get, ok};
 /// A record: priority, weight, port, and a target of one label, or none for the root.
 type Record = (u16, u16, u16, &'static str);
 
-/// A name server that gives these to whoever asks; how often it was asked.
+/// A name server that returns these records for every query, and the number of queries.
 async fn name_server(records: Vec<Record>) -> (SocketAddr, Arc<AtomicUsize>) {
     let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
@@ -39,7 +39,7 @@ fn answer(query: &[u8], records: &[Record]) -> Vec<u8> {
     let name = query[12..].iter().position(|byte| *byte == 0).unwrap();
     let question = &query[12..12 + name + 5];
     let mut message = query[..2].to_vec();
-    // A response; NXDOMAIN where there is nothing.
+    // A response; NXDOMAIN if there are no records.
     message.extend([0x81, if records.is_empty() { 0x83 } else { 0x80 }]);
     message.extend([0, 1, 0, records.len() as u8, 0, 0, 0, 0]);
     message.extend(question);

@@ -1,4 +1,4 @@
-//! What travels as early data, what never does, and what is sent again after each verdict.
+//! What travels as early data, what never does, and what is resent after each verdict.
 
 use http::StatusCode;
 use tessera::resume::{Absent, Verdict};
@@ -22,7 +22,7 @@ async fn a_call_that_may_be_early_travels_in_the_first_flight_of_a_new_connectio
             let pool = pool.clone();
             async move { pool.call(get("/early"), call().early()).await }
         });
-        // The server has it, and has said nothing yet.
+        // The server has executed it, but sent nothing yet.
         site.executes(1).await;
         assert_eq!(site.records(0)[..3], [CLIENT_HELLO, CHANGE_CIPHER_SPEC, DATA]);
         site.holds.send_replace(false);
@@ -31,7 +31,7 @@ async fn a_call_that_may_be_early_travels_in_the_first_flight_of_a_new_connectio
         assert!(answer.was_early() && !answer.resent);
         assert!(answer.facts().unwrap().peer.is_some());
         assert_eq!((site.paths(), pool.status().counts.early), (vec!["/early".to_owned()], 1));
-        // The next is on the same connection, and is none.
+        // The next travels on the same connection, not early.
         let answer = pool.call(get("/next"), call().early()).await.unwrap();
         assert!(!answer.was_early());
         assert_eq!(pool.status().counts.opened, 1);
@@ -46,13 +46,14 @@ async fn preface_settings_and_request_are_one_flight() {
     let calling = tokio::spawn(async move { pool.call(get("/early"), call().early()).await });
     site.executes(1).await;
     site.settle().await;
-    // One record of early data: nothing waited for a round trip.
+    // One record of early data: it waited for no round trip.
     assert_eq!(site.records(0), [CLIENT_HELLO, CHANGE_CIPHER_SPEC, DATA]);
     site.holds.send_replace(false);
     calling.await.unwrap().unwrap();
 }
 
-/// Whoever comes first, and however many: the server executes one request before it is heard, and that one may.
+/// In any order and number of calls: before its answer gets through, the server executes a single request, one that
+/// may be early.
 #[tokio::test]
 async fn a_call_that_must_not_be_early_never_is_whoever_else_calls() {
     for protocols in [H1, H2] {
@@ -86,7 +87,7 @@ async fn a_call_that_must_not_be_early_never_is_whoever_else_calls() {
     }
 }
 
-/// Several threads, several connections at a time, and calls that are given up among them.
+/// Several threads and connections; some of the calls are dropped.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_call_that_must_not_be_early_never_is_on_many_threads() {
     for protocols in [H1, H2, H2, H2] {
@@ -101,7 +102,7 @@ async fn a_call_that_must_not_be_early_never_is_on_many_threads() {
                 let (how, path) = match index % 3 {
                     0 => (call().early(), format!("/A{index}")),
                     1 => (call(), format!("/N{index}")),
-                    // It is gone before anybody answers.
+                    // Dropped before the server answers.
                     _ => (within(10), format!("/N{index}")),
                 };
                 let answered = pool.call(get(&path), how).await;
@@ -115,7 +116,7 @@ async fn a_call_that_must_not_be_early_never_is_on_many_threads() {
         site.executes(1).await;
         site.settle().await;
         let early = site.paths();
-        // As many as there were tickets, at most.
+        // At most one for each ticket.
         assert!(early.len() <= 2, "{early:?}");
         assert!(early.iter().all(|path| path.starts_with("/A")), "{early:?}");
         site.holds.send_replace(false);
@@ -136,7 +137,7 @@ async fn a_connection_that_is_opened_ahead_carries_no_early_data() {
         while site.sent.lock().unwrap().first().is_none_or(Vec::is_empty) {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
-        // A call that may be early comes while it shakes hands.
+        // A call that may be early arrives during the handshake.
         let calling = tokio::spawn(async move { pool.call(get("/early"), call().early()).await });
         site.settle().await;
         assert!(!site.records(0).contains(&DATA), "{:?}", site.records(0));
@@ -148,17 +149,17 @@ async fn a_connection_that_is_opened_ahead_carries_no_early_data() {
     }
 }
 
-/// The call is gone when its connection is made.
+/// The call was dropped when its connection is made.
 #[tokio::test]
 async fn a_call_that_is_given_up_is_in_no_flight() {
     let site = Site::visited(H2).await;
     let pool = site.pool(PoolOptions::default());
     let mut calling = Box::pin(pool.call(get("/given-up"), call().early()));
-    // It waits for its connection, and no longer.
+    // The call waits for its connection, and is then dropped.
     assert!(futures_poll(calling.as_mut()).await.is_none());
     drop(calling);
     site.settle().await;
-    // Whoever comes now uses what was made, and nothing of the first was sent.
+    // The next call uses that connection; nothing of the first was sent.
     pool.call(get("/next"), call()).await.unwrap();
     assert_eq!(site.paths(), ["/next"]);
 }
@@ -201,7 +202,7 @@ async fn after_used_and_unknown_only_a_repeatable_call_is_sent_once_more() {
                     assert!(told.flight.is_some());
                     assert_eq!((site.times("/call"), counts.resent), (0, 0));
                 }
-                // The pool goes on.
+                // The pool still works.
                 pool.call(get("/next"), call()).await.unwrap();
                 assert_eq!(site.times("/next"), 1);
             }
@@ -223,7 +224,7 @@ async fn what_was_burned_is_sent_again_on_the_same_connection() {
     }
 }
 
-/// Others wait for the flight; its verdict is not theirs.
+/// Others wait for the flight; its verdict doesn't affect them.
 #[tokio::test]
 async fn a_refused_flight_takes_no_other_call_with_it() {
     let site = Site::visited(H2).await;
@@ -249,7 +250,7 @@ async fn a_refused_flight_takes_no_other_call_with_it() {
     assert_eq!((site.times("/early"), site.times("/a"), site.times("/b")), (0, 1, 1));
 }
 
-/// The first address takes the flight and says nothing. Those that are not in it are answered by the second.
+/// The first address reads the flight and never answers. Calls outside the flight are answered by the second.
 #[tokio::test]
 async fn a_flight_that_nobody_answers_stalls_no_other_call() {
     let site = Site::visited(H2).await;
@@ -297,7 +298,7 @@ async fn what_came_too_early_is_sent_after_the_handshake() {
         let answer = pool.call(get("/too-early"), call().early()).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::OK);
         assert_eq!(site.times("/too-early"), 2);
-        // One that was not early gets the answer as it is.
+        // A call that was not early gets this answer unchanged.
         site.executed.send_modify(Vec::clear);
         let answer = pool.call(get("/too-early"), call().early()).await.unwrap();
         assert_eq!(answer.response.status(), StatusCode::TOO_EARLY);

@@ -1,4 +1,4 @@
-//! HTTP/1.1: one call at a time, and connections that are kept.
+//! HTTP/1.1: one call at a time, and reused connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::raw::{call, get, post, within};
 use super::site::{H1, Site};
 
-/// A server that gives each request's bytes to the test, and answers with these.
+/// A server that passes each request's bytes to the test, and answers with these.
 async fn answering(
     answer: &'static [u8],
     closes: bool,

@@ -1,4 +1,4 @@
-//! A pool of HTTP connections: what becomes of calls whose servers refuse, reset, hang or die, and what travels early.
+//! A pool of HTTP connections: the fate of calls whose servers refuse, reset, hang or die, and early data.
 
 mod addresses;
 mod bounds;

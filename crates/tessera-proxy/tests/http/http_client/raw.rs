@@ -1,4 +1,4 @@
-//! A server of HTTP/2 that says in bytes what a test wants it to say.
+//! An HTTP/2 server that sends the bytes a test chooses.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use tessera_proxy::http::deadline::Deadline;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What a server does when a request's head has come.
+/// What a server does after a request's head.
 pub struct Then {
     pub write: Vec<u8>,
     pub next: Next,
@@ -24,9 +24,9 @@ pub struct Then {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Next {
     GoOn,
-    /// Ends the connection.
+    /// Closes the connection.
     Close,
-    /// Says nothing more, not even to PING.
+    /// Sends nothing more, not even answers to PING.
     Silence,
 }
 
@@ -48,7 +48,7 @@ impl Then {
     }
 }
 
-/// A request: which connection, in the order that they came, and which stream.
+/// A request: the number of its connection, in order of arrival, and its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     pub connection: usize,
@@ -57,7 +57,7 @@ pub struct Seen {
 
 type Script = dyn Fn(Seen) -> Then + Send + Sync;
 
-/// A server, and what it saw.
+/// A server, and what it received.
 pub struct RawServer {
     pub address: SocketAddr,
     pub seen: Arc<Mutex<Vec<Seen>>>,
@@ -69,7 +69,7 @@ impl RawServer {
         Self::with_settings(&[], script).await
     }
 
-    /// With SETTINGS of its own: identifiers and values.
+    /// With these SETTINGS: identifiers and values.
     pub async fn with_settings(
         settings: &[(u16, u32)],
         script: impl Fn(Seen) -> Then + Send + Sync + 'static,
@@ -78,7 +78,7 @@ impl RawServer {
         Self::on(listener, settings, script)
     }
 
-    /// On a listener that is there.
+    /// On an existing listener.
     pub fn on(
         listener: TcpListener,
         settings: &[(u16, u32)],
@@ -167,7 +167,7 @@ pub fn ok(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS | END_STREAM, stream, &[0x88])
 }
 
-/// `:status: 200`, and a body that may follow.
+/// `:status: 200`, without the end of the stream.
 pub fn ok_and_more(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &[0x88])
 }
@@ -200,7 +200,7 @@ pub const REFUSED_STREAM: u32 = 7;
 pub const CANCEL: u32 = 8;
 pub const INTERNAL_ERROR: u32 = 2;
 
-/// A pool of plaintext connections to these, the first preferred.
+/// A pool of plaintext connections to these, preferring the first.
 pub fn pool_to(addresses: &[SocketAddr], options: PoolOptions) -> Pool {
     let targets = addresses.iter().zip(0..).map(|(address, priority)| Target {
         address: DialAddress::Tcp(*address),
@@ -219,7 +219,7 @@ pub fn post(body: &'static [u8]) -> Request<Body> {
     Request::post("http://peer.example/x").body(Body::full(body.into())).unwrap()
 }
 
-/// Within ten seconds.
+/// A call with a deadline of ten seconds.
 pub fn call() -> Call {
     within(10_000)
 }

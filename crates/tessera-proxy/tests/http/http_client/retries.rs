@@ -1,4 +1,4 @@
-//! What is sent again, and what never is.
+//! What is resent, and what never is.
 
 use http::Request;
 use tessera_proxy::http::body::Body;
@@ -63,7 +63,7 @@ async fn a_call_below_the_last_stream_of_a_goaway_gets_its_answer_and_the_next_g
 
 #[tokio::test]
 async fn what_may_have_been_executed_is_sent_again_only_where_it_is_repeatable() {
-    // The connection ends; the stream is below a GOAWAY's last one, and the connection ends.
+    // The connection ends: without a GOAWAY, and after one that covers the stream.
     for with_go_away in [false, true] {
         for repeatable in [false, true] {
             let server = RawServer::start(move |seen| match seen.connection {
@@ -108,7 +108,7 @@ async fn a_reset_with_another_code_is_an_error_even_where_it_is_repeatable() {
     }
 }
 
-/// After the refusal the only address is gone: what the first try may have executed is still told.
+/// After the refusal the only address is gone: the error still reports that the first attempt may have been executed.
 #[tokio::test]
 async fn the_error_of_a_second_try_tells_what_the_first_may_have_done() {
     let server = RawServer::start(|seen| match seen.connection {
@@ -124,7 +124,7 @@ async fn the_error_of_a_second_try_tells_what_the_first_may_have_done() {
 
 #[tokio::test]
 async fn a_body_that_is_still_coming_is_not_sent_again() {
-    // A body from a peer: that of a response of another server.
+    // A streamed body: that of another server's response.
     let source = RawServer::start(|seen| Then::write(ok_and_more(seen.stream))).await;
     let from = pool_to(&[source.address], PoolOptions::default());
     let coming = from.call(get(), call()).await.unwrap().response.into_body();
@@ -146,7 +146,7 @@ async fn what_can_not_be_sent_is_an_error_of_the_caller() {
         let error = pool.call(request, call()).await.unwrap_err();
         assert_eq!((error.kind, error.sent), (CallErrorKind::InvalidRequest, Sent::Nothing));
     }
-    // What belongs to the connection that it came by is left out, and is no error.
+    // Fields of the connection it came from are dropped, and are no error.
     let mut request =
         Request::get("/x").header("host", "peer.example").body(Body::empty()).unwrap();
     for (name, value) in [

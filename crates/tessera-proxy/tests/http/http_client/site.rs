@@ -1,4 +1,4 @@
-//! A server with TLS behind a relay that can hold its answers back, and pools that were there before.
+//! A TLS server behind a relay that can hold back its answers, and pools that have visited it.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 
-/// What a vault says of each key.
+/// The vault's answer for each key.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fate {
     Taken,
@@ -66,7 +66,7 @@ impl Vault for Fated {
     }
 }
 
-/// Sessions that can be waited for.
+/// Sessions, with a way to wait for them.
 #[derive(Default)]
 pub struct Sessions {
     store: MemorySessionStore,
@@ -75,7 +75,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Waits until there are as many.
+    /// Waits until there are this many.
     pub async fn come(&self, count: usize) {
         while *self.count.lock().unwrap() < count {
             self.came.notified().await;
@@ -101,7 +101,7 @@ impl SessionStore for Sessions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Executed {
     pub path: String,
-    /// Which connection, in the order that they came.
+    /// The number of its connection, in order of arrival.
     pub connection: usize,
 }
 
@@ -112,9 +112,9 @@ pub struct Site {
     pub server: SocketAddr,
     pub sessions: Arc<Sessions>,
     pub fate: Arc<Mutex<Fate>>,
-    /// While it is true, nothing that the server says leaves.
+    /// While true, nothing that the server sends gets through.
     pub holds: watch::Sender<bool>,
-    /// What each connection's client sent, as the relay saw it.
+    /// What each connection's client sent, as seen by the relay.
     pub sent: Arc<Mutex<Vec<Vec<u8>>>>,
     pub executed: watch::Sender<Vec<Executed>>,
 }
@@ -151,7 +151,7 @@ impl Site {
         }
     }
 
-    /// One whose clients have been there, with as many tickets as a connection brings.
+    /// A site whose clients have visited it, with as many tickets as a connection brings.
     pub async fn visited(protocols: &[&[u8]]) -> Self {
         let site = Self::start(protocols).await;
         let pool = site.pool(PoolOptions::default());
@@ -167,7 +167,7 @@ impl Site {
         self.pool_to(&[self.address], options)
     }
 
-    /// The first address is preferred.
+    /// A pool that prefers the first address.
     pub fn pool_to(&self, addresses: &[SocketAddr], options: PoolOptions) -> Pool {
         let connector = Connector::new(self.client.clone().checked().unwrap());
         let connector = connector.with_sessions(self.sessions.clone());
@@ -180,7 +180,7 @@ impl Site {
         Pool::new(Arc::new(tls), targets.collect::<Vec<_>>(), options)
     }
 
-    /// The paths that were executed, in order.
+    /// Returns the executed paths, in order.
     pub fn paths(&self) -> Vec<String> {
         self.executed.borrow().iter().map(|executed| executed.path.clone()).collect()
     }
@@ -189,17 +189,17 @@ impl Site {
         self.executed.borrow().iter().filter(|executed| executed.path == path).count()
     }
 
-    /// Waits until as many requests were executed.
+    /// Waits until this many requests were executed.
     pub async fn executes(&self, count: usize) {
         self.executed.subscribe().wait_for(|executed| executed.len() >= count).await.unwrap();
     }
 
-    /// Gives whatever is under way time to come, where nothing should.
+    /// Waits long enough for anything unexpected to arrive.
     pub async fn settle(&self) {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
-    /// The types of the records that a connection's client has sent.
+    /// Returns the types of the records that a connection's client has sent.
     pub fn records(&self, connection: usize) -> Vec<u8> {
         let sent = self.sent.lock().unwrap();
         let mut bytes = &sent[connection][..];
@@ -244,7 +244,7 @@ async fn serve(config: ServerConfig, executed: watch::Sender<Vec<Executed>>) -> 
     address
 }
 
-/// `/too-early` is that the first time. Others send their body back.
+/// Answers 425 to the first request for `/too-early`; echoes the bodies of others.
 async fn execute(
     request: Request<Incoming>,
     connection: usize,

@@ -1,4 +1,4 @@
-//! Bodies: large ones both ways, trailers, and ends that come early.
+//! Bodies: large ones both ways, trailers, and early ends.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ async fn a_window_of_zero_holds_a_call_no_longer_than_its_deadline() {
     assert_eq!(pool.status().in_use, 0);
 }
 
-/// It answers, and doesn't want the rest.
+/// The server answers without reading the rest.
 #[tokio::test]
 async fn an_answer_before_the_request_ended_is_an_answer() {
     let server =
@@ -125,7 +125,7 @@ async fn a_body_that_is_too_long_or_stops_coming_is_cut() {
     }
 }
 
-/// A server that sends what nobody reads gets no further than its windows.
+/// A server whose response isn't read sends no more than its windows allow.
 #[tokio::test]
 async fn a_server_sends_no_more_than_its_window_before_it_is_read() {
     let server = RawServer::start(|seen| {

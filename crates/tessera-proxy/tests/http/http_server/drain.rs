@@ -1,4 +1,4 @@
-//! Connections of a server that ends.
+//! Connections of a server that shuts down.
 
 use std::time::Duration;
 
@@ -24,7 +24,8 @@ async fn requests_of_http2_under_way_are_answered_and_no_others() {
     client.get(1).await;
     sleep(SECOND).await;
     served.drain();
-    // RFC 9113 §6.8: first all streams are allowed, and once the client knows, those that there are.
+    // RFC 9113 §6.8: first a GOAWAY that allows all streams, then, once the client has seen it, one with the last
+    // stream.
     let first = client.next(GOAWAY).await.unwrap();
     assert_eq!((&first.payload[..4], first.error()), (&[0x7f, 0xff, 0xff, 0xff][..], 0));
     let second = client.next(GOAWAY).await.unwrap();
@@ -58,7 +59,7 @@ async fn requests_that_do_not_end_are_cut_and_counted() {
     io.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     sleep(SECOND).await;
     served.drain();
-    // Nothing stays open for the client that isn't answered.
+    // The shutdown doesn't wait for the client that isn't answered.
     let read = tokio::spawn(async move { io.read_to_end(&mut Vec::new()).await });
     let ended = served.ended().await;
     assert!(matches!(ended.cause, Cause::Drained { cut: 1 }), "{ended:?}");
@@ -68,7 +69,7 @@ async fn requests_that_do_not_end_are_cut_and_counted() {
 #[tokio::test(start_paused = true)]
 async fn connections_without_a_request_end_at_once() {
     let started = Instant::now();
-    // Before anything came.
+    // Before any bytes.
     let (io, served) = Served::start(ServerOptions::default(), echo);
     served.drain();
     assert!(matches!(served.ended().await.cause, Cause::Drained { cut: 0 }));

@@ -1,4 +1,4 @@
-//! Requests that come before the handshake is complete (RFC 8470).
+//! Requests received before the handshake is complete (RFC 8470).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Ends {
         Self { connector, acceptor }
     }
 
-    /// A client whose early data is with the server, and whose handshake isn't complete.
+    /// A client whose early data the server has, and whose handshake isn't complete.
     async fn begin(
         &self,
         early: &[u8],
@@ -60,7 +60,7 @@ impl Ends {
         assert_eq!(client.write_early(early).await.unwrap(), early.len());
         let accepted = Accepted::tls(self.acceptor.accept_early(far).await.unwrap());
         let served = Served::of(accepted, options, tell);
-        // The server, in this thread, has read all that there is before the client reads and so ends the handshake.
+        // The server, on this thread, reads everything before the client reads, which completes the handshake.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -90,7 +90,7 @@ async fn forward_secret(protocol: &[u8]) -> Ends {
     .await
 }
 
-/// Tells how a request came: marked, perhaps a replay, with the field that says so.
+/// Answers how a request came: marked, possibly a replay, with the field that announces it.
 async fn tell(request: Request<Body>) -> Response<Body> {
     let early = request.extensions().get::<EarlyRequest>().map(EarlyRequest::is_replayable);
     let field = request.headers().contains_key(EARLY_DATA);
@@ -102,7 +102,7 @@ fn asks(stream: u32, method: Method) -> Vec<u8> {
     frame(HEADERS, END_STREAM | END_HEADERS, stream, &head(method.as_str()))
 }
 
-/// The next answers, in the order of their ends: stream, status and text.
+/// Returns the next answers, in order of completion: stream, status and text.
 async fn answers(
     client: &mut Raw<ClientStream<DuplexStream>>,
     count: usize,
@@ -166,7 +166,7 @@ async fn a_product_says_what_may_be_early() {
     let (io, _served) = ends.begin(&early.concat(), options).await;
     let mut client = Raw { io };
     let mut all = answers(&mut client, 3).await;
-    // What waits is answered last: the client ended the handshake when the others were there.
+    // The waiting request is answered last: the client completed the handshake after the other answers.
     assert_eq!(all.pop(), Some((1, 200, "PUT Some(false) false".into())));
     all.sort();
     assert_eq!(all, [(3, 425, String::new()), (5, 200, "GET Some(false) false".into())]);
@@ -196,7 +196,7 @@ async fn a_request_of_http1_that_waits_is_served_after_the_handshake() {
     let (mut client, served) = ends.begin(early, options).await;
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.unwrap();
-    // It was marked as what it was when it came; it is none now.
+    // It is marked as received early, but isn't early any more.
     assert!(answer.ends_with("POST Some(false) true"), "{answer}");
     drop(client);
     served.ended().await;

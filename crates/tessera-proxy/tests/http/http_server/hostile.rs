@@ -1,4 +1,4 @@
-//! Clients that want to wear a server out.
+//! Clients that try to exhaust a server.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ async fn requests_taken_back_in_masses_end_the_connection() {
             if !client.get(stream).await || !client.write(&reset).await {
                 break;
             }
-            // The server looks at each.
+            // Let the server process each.
             tokio::task::yield_now().await;
         }
     };
@@ -57,7 +57,7 @@ async fn resets_that_a_client_provokes_count_as_its_own() {
     let mut client = Raw::begin(io, &[]).await;
     let attack = async {
         for stream in (1..).step_by(2) {
-            // A window beyond the most (RFC 9113 §6.9.1), for which the server resets the stream.
+            // An increment beyond the largest window (RFC 9113 §6.9.1), for which the server resets the stream.
             let provokes = frame(WINDOW_UPDATE, 0, stream, &(u32::MAX >> 1).to_be_bytes());
             if !client.get(stream).await || !client.write(&provokes).await {
                 break;
@@ -149,7 +149,7 @@ async fn a_head_that_is_small_only_while_it_is_packed_is_answered_by_431() {
     let mut client = Raw::begin(io, &[]).await;
     client.write(&packed(30)).await;
     assert_eq!(client.next(HEADERS).await.unwrap().status(), 431);
-    // The connection is as good as before.
+    // The connection still works.
     client.get(3).await;
     assert_eq!(client.next(HEADERS).await.unwrap().status(), 200);
 }
@@ -192,7 +192,7 @@ async fn an_answer_that_nobody_takes_is_cut() {
     }
     let took = started.elapsed();
     assert!((30 * SECOND..32 * SECOND).contains(&took), "{took:?}");
-    // The places are free again, and a window brings an answer.
+    // The places are free again, and an open window brings an answer.
     client.get(201).await;
     client.write(&frame(WINDOW_UPDATE, 0, 201, &(1_u32 << 20).to_be_bytes())).await;
     client.write(&frame(WINDOW_UPDATE, 0, 0, &(1_u32 << 20).to_be_bytes())).await;
@@ -204,7 +204,7 @@ async fn an_answer_that_nobody_takes_is_cut() {
     assert_eq!(served.ended().await.requests, 101);
 }
 
-/// Whoever counts what is under way counts answers that nobody reads.
+/// Requests whose answers aren't read still count as open.
 #[tokio::test(start_paused = true)]
 async fn an_answer_keeps_its_place_until_its_end() {
     let places = Arc::new(());
@@ -257,7 +257,7 @@ async fn an_answer_that_is_taken_byte_by_byte_ends_with_its_exchange() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_its_socket_is_cut() {
     let (io, served) = Served::start(ServerOptions::default(), large(1 << 20));
-    // Windows of the most (RFC 9113 §6.9.1): the socket is the only limit.
+    // The largest windows (RFC 9113 §6.9.1): the socket is the only limit.
     let mut client = Raw::begin(io, &[(4, (1 << 31) - 1)]).await;
     client.write(&frame(WINDOW_UPDATE, 0, 0, &(1_u32 << 30).to_be_bytes())).await;
     for stream in (1..20).step_by(2) {
@@ -280,7 +280,7 @@ async fn more_requests_at_once_than_allowed_are_refused_and_no_others() {
     }
     for stream in [21, 23] {
         let reset = client.next(RST_STREAM).await.unwrap();
-        // REFUSED_STREAM: it may be sent again.
+        // REFUSED_STREAM: safe to send again.
         assert_eq!((reset.stream, reset.error()), (stream, 7));
     }
 }
@@ -316,7 +316,7 @@ async fn frames_that_break_the_protocol_end_the_connection() {
         frame(SETTINGS, 0, 0, &[0; 5]),
         frame(HEADERS, END_STREAM | END_HEADERS, 1, &[0xff; 20]),
         frame(PING, 0, 0, &[0; 7]),
-        // Fields that can't be: h2 ends more than their stream.
+        // Invalid fields: h2 ends the connection, not only the stream.
         frame(HEADERS, END_STREAM | END_HEADERS, 1, &[head("GET"), field("Upper", "x")].concat()),
         frame(HEADERS, END_STREAM | END_HEADERS, 1, &[head("GET"), field("x", "a\r\nb")].concat()),
         frame(HEADERS, END_STREAM | END_HEADERS, 1, &[head("GET"), field(":x", "x")].concat()),
@@ -364,7 +364,7 @@ async fn pings_and_settings_that_nobody_reads_stop_the_reading() {
         let mut client = Raw::begin(io, &[]).await;
         let flood = flood.repeat(1000);
         let mut written = 0;
-        // Nothing is read: the answers fill the socket, and then the server neither reads nor keeps more.
+        // The client reads nothing: the answers fill the socket, and then the server neither reads nor buffers more.
         while written < 100_000_000 && client.write(&flood).await {
             written += flood.len();
         }
@@ -379,7 +379,7 @@ async fn a_body_that_fails_is_seen_to_be_incomplete() {
     let mut options = ServerOptions::default();
     options.body.max_len = 10;
     let (io, _served) = Served::start(options, |request| async {
-        // Passed on as it comes: there is a head already when the body becomes too long.
+        // A streamed body: the head is already sent when it becomes too long.
         Response::new(request.into_body())
     });
     let mut client = Raw::begin(io, &[]).await;

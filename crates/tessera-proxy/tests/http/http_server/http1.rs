@@ -1,4 +1,4 @@
-//! Clients of HTTP/1.1, and requests that two readers could understand differently.
+//! HTTP/1.1 clients, and requests that two readers could parse differently.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,14 +10,14 @@ use tokio::time::{Instant, sleep};
 
 use super::served::{SECOND, Served, echo, large, never};
 
-/// What the service saw of requests, and all that the client got until the end of the connection.
+/// The requests that the service saw, and what the client received until the end of the connection.
 struct Seen {
     requests: Vec<String>,
     answers: String,
     ended: Ended,
 }
 
-/// Sends bytes, and reads until the server ends the connection, or for a second.
+/// Sends bytes, and reads until the server closes the connection, or for a second.
 async fn send(bytes: &[u8]) -> Seen {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let seen = requests.clone();
@@ -73,7 +73,7 @@ async fn requests_come_one_after_another() {
 
 #[tokio::test(start_paused = true)]
 async fn of_two_lengths_none_makes_a_second_request() {
-    // RFC 9112 §6.1: the chunks are what counts, and the connection ends with the answer.
+    // RFC 9112 §6.1: the chunks determine the length, and the connection ends after the answer.
     for fields in [
         "content-length: 4\r\ntransfer-encoding: chunked\r\n",
         "transfer-encoding: chunked\r\ncontent-length: 4\r\n",
@@ -145,10 +145,10 @@ async fn heads_that_can_be_read_in_two_ways_are_answered_by_400() {
 
 #[tokio::test(start_paused = true)]
 async fn lines_that_end_in_lf_alone_are_read_as_one_request() {
-    // RFC 9112 §2.2 lets a reader take them.
+    // RFC 9112 §2.2 allows a reader to accept them.
     let seen = send(b"GET /lf HTTP/1.1\nhost: a\n\n").await;
     assert_eq!(seen.requests, ["GET /lf b\"\""]);
-    // Within chunks it isn't allowed.
+    // Within chunks it doesn't.
     let seen = send(
         b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\nhello\n0\n\nGET /smuggled HTTP/1.1\r\nhost: a\r\n\r\n",
     )
@@ -244,7 +244,7 @@ async fn a_client_that_expects_it_is_told_to_go_on() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_bodies_and_late_answers_end_the_connection() {
-    // Half a body; a byte each second; a whole one, without an answer.
+    // Half a body; a byte each second; a complete request without an answer.
     for (asked, drips, never_answers, status, seconds) in [
         ("content-length: 5\r\n\r\nhe", false, false, "408", 30),
         ("content-length: 500\r\n\r\n", true, false, "408", 60),

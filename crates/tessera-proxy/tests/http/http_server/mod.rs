@@ -1,5 +1,5 @@
-//! What becomes of the clients of an HTTP server, well-behaved and hostile. Streams are in memory and time is paused:
-//! every limit is reached exactly.
+//! The clients of an HTTP server, well-behaved and hostile. Streams are in memory and time is paused: every limit is
+//! reached exactly.
 
 mod drain;
 mod early;

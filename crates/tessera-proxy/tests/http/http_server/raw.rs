@@ -1,4 +1,4 @@
-//! A client of HTTP/2 that writes its frames by hand (RFC 9113 §4.1, RFC 7541).
+//! An HTTP/2 client that writes its frames by hand (RFC 9113 §4.1, RFC 7541).
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 
@@ -19,7 +19,7 @@ pub const PROTOCOL_ERROR: u32 = 1;
 pub const CANCEL: u32 = 8;
 pub const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// A frame that came.
+/// A received frame.
 #[derive(Debug)]
 pub struct Frame {
     pub kind: u8,
@@ -29,13 +29,13 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The error of RST_STREAM, or the one of GOAWAY.
+    /// Returns the error of a RST_STREAM or GOAWAY.
     pub fn error(&self) -> u32 {
         let at = if self.kind == GOAWAY { 4 } else { 0 };
         u32::from_be_bytes(self.payload[at..at + 4].try_into().unwrap())
     }
 
-    /// The status of an answer's head: h2 writes those of the static table indexed, and others as a literal.
+    /// Returns the status in an answer's head: h2 indexes those in the static table, and writes others as literals.
     pub fn status(&self) -> u16 {
         assert_eq!(self.kind, HEADERS);
         match self.payload[0] {
@@ -54,7 +54,7 @@ impl Frame {
     }
 }
 
-/// The value of `:status` as a literal with an indexed name (RFC 7541 §6.2), three digits in Huffman's code or plain.
+/// Returns `:status` from a literal with an indexed name (RFC 7541 §6.2): three digits, in Huffman code or plain.
 fn status_digits(payload: &[u8]) -> Vec<u8> {
     let (len, value) = (payload[1], &payload[2..]);
     let (huffman, len) = (len & 0x80 != 0, usize::from(len & 0x7f));
@@ -88,7 +88,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A field as a literal that isn't indexed (RFC 7541 §6.2.2), in plain.
+/// Encodes a field as a plain literal without indexing (RFC 7541 §6.2.2).
 pub fn field(name: &str, value: &str) -> Vec<u8> {
     let mut field = vec![0];
     for text in [name, value] {
@@ -126,7 +126,7 @@ pub struct Raw<IO = DuplexStream> {
     pub io: IO,
 }
 
-/// What a client begins with (RFC 9113 §3.4).
+/// The start of a client's connection (RFC 9113 §3.4).
 pub fn preface(settings: &[(u16, u32)]) -> Vec<u8> {
     let payload: Vec<u8> = settings
         .iter()
@@ -143,7 +143,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Raw<IO> {
         raw
     }
 
-    /// Writes, if the server is still there.
+    /// Writes, and returns whether the server is still there.
     pub async fn write(&mut self, bytes: &[u8]) -> bool {
         self.io.write_all(bytes).await.is_ok() && self.io.flush().await.is_ok()
     }
@@ -152,7 +152,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Raw<IO> {
         self.write(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &head("GET"))).await
     }
 
-    /// The next frame; `None` at the end of the connection.
+    /// Returns the next frame; `None` at the end of the connection.
     pub async fn read(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.io.read_exact(&mut head).await.ok()?;
@@ -163,7 +163,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Raw<IO> {
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// The next frame of this kind, with acknowledgements for SETTINGS and PING on the way.
+    /// Returns the next frame of this kind; acknowledges SETTINGS and PING on the way.
     pub async fn next(&mut self, kind: u8) -> Option<Frame> {
         loop {
             let frame = self.read().await?;

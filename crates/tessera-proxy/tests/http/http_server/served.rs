@@ -1,4 +1,4 @@
-//! A server of one connection.
+//! A server with a single connection.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use tokio::task::JoinHandle;
 
 pub const SECOND: Duration = Duration::from_secs(1);
 
-/// A connection that is being served.
+/// A connection being served.
 pub struct Served {
     drain: watch::Sender<bool>,
     task: JoinHandle<Ended>,
 }
 
 impl Served {
-    /// Serves the other end of the stream that is returned.
+    /// Serves one end of a stream, and returns the other.
     pub fn start<F>(
         options: ServerOptions,
         service: impl Fn(Request<Body>) -> F + Send + Sync + 'static,
@@ -53,18 +53,18 @@ impl Served {
         Self { drain, task }
     }
 
-    /// Begins to drain.
+    /// Starts to drain.
     pub fn drain(&self) {
         self.drain.send_replace(true);
     }
 
-    /// How it ended.
+    /// Waits for its end.
     pub async fn ended(self) -> Ended {
         self.task.await.unwrap()
     }
 }
 
-/// Sends back what came, trailers too.
+/// Sends back what it received, trailers too.
 pub async fn echo(request: Request<Body>) -> Response<Body> {
     match request.into_body().collect_up_to(1 << 20).await {
         Ok(collected) => Response::new(Body::from(collected)),
@@ -76,12 +76,12 @@ pub async fn echo(request: Request<Body>) -> Response<Body> {
     }
 }
 
-/// Streams back what comes.
+/// Streams back what it receives.
 pub async fn stream_back(request: Request<Body>) -> Response<Body> {
     Response::new(request.into_body())
 }
 
-/// Answers by that many bytes as one piece.
+/// Answers with this many bytes, in one piece.
 pub fn large(len: usize) -> impl Fn(Request<Body>) -> std::future::Ready<Response<Body>> {
     let data = Bytes::from(vec![b'x'; len]);
     move |_| std::future::ready(Response::new(Body::full(data.clone())))

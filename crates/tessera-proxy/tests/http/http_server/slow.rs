@@ -1,4 +1,4 @@
-//! Clients that let a server wait.
+//! Clients that keep a server waiting.
 
 use http::StatusCode;
 use tessera_proxy::http::server::{Cause, KeepAlive, ServerOptions};
@@ -99,7 +99,7 @@ async fn a_byte_a_second_is_too_slow_in_the_end() {
     };
     assert_eq!(answer.status(), 408);
     assert!(started.elapsed() < 62 * SECOND);
-    // RFC 9113 §8.1: no more is wanted of it. NO_ERROR.
+    // RFC 9113 §8.1: the rest of the request isn't needed. NO_ERROR.
     assert_eq!(client.next(RST_STREAM).await.unwrap().error(), 0);
 }
 

@@ -1,4 +1,4 @@
-//! Requests as they should be, by hyper's clients.
+//! Well-formed requests, from hyper's clients.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -134,7 +134,7 @@ async fn a_body_that_is_too_long_is_refused_whether_announced_or_not() {
     }
 }
 
-/// A body of that many bytes, which counts what was taken of it.
+/// A body of this many bytes, which counts how many were read.
 struct Counted {
     left: u64,
     taken: Arc<AtomicU64>,

@@ -1,8 +1,9 @@
-//! Parts of a test that need a process of their own.
+//! Parts of a test that need a separate process.
 
 use std::process::{Command, Output, Stdio};
 
-/// Runs an ignored test of this program, by its whole name, as a process of its own, with these variables of its environment. It must succeed.
+/// Runs an ignored test of this program, by its full name, as a separate process with these environment variables. It
+/// must succeed.
 pub fn run(test: &str, environment: &[(&str, &str)]) -> Output {
     let child = command(test, environment).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&child.stdout);
@@ -11,7 +12,7 @@ pub fn run(test: &str, environment: &[(&str, &str)]) -> Output {
     child
 }
 
-/// The same, to be started by whoever asks.
+/// The same, for the caller to start.
 pub fn command(test: &str, environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);

@@ -1,4 +1,4 @@
-//! A test that runs again as a process of its own, with what its parent gives it.
+//! Runs a test again as a separate process, with resources from its parent.
 
 use std::env;
 use std::process::Command;
@@ -8,7 +8,7 @@ pub fn is_child() -> bool {
     env::var_os(CHILD).is_some()
 }
 
-/// The test of this whole name as a process of its own; `script` is the shell's, and ends with `exec "$@"`.
+/// The test of this full name as a separate process; `script` is run by the shell, and ends with `exec "$@"`.
 pub fn child(test: &str, script: &str) -> Command {
     let mut command = Command::new("sh");
     let program = env::current_exe().unwrap();

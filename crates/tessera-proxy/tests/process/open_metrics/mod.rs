@@ -1,4 +1,4 @@
-//! Whether a text is OpenMetrics 1.0.0, by the rules of its specification that this project's metrics can break.
+//! Checks that a text is OpenMetrics 1.0.0, by the rules of its specification that this project's metrics can break.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ pub struct Family {
     pub kind: String,
     pub unit: String,
     pub help: String,
-    /// By name and labels, as they are written.
+    /// By name and labels, as written.
     pub samples: BTreeMap<String, f64>,
 }
 
-/// Reads a text, or says what is wrong with it.
+/// Parses a text, or returns what is wrong with it.
 pub fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("it doesn't end with # EOF")?;
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -85,7 +85,7 @@ fn suffixes(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Name, labels as they are written, and value of a line.
+/// Splits a line into name, labels as written, and value.
 fn sample(line: &str) -> Option<(&str, Vec<String>, f64)> {
     let end = line.find(['{', ' '])?;
     let (name, mut rest) = line.split_at(end);
@@ -135,7 +135,7 @@ fn is_name(name: &str) -> bool {
     name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
-/// A text without its escapes: \\, \", \n.
+/// Removes a text's escapes: \\, \", \n.
 fn unescaped(text: &str) -> Option<String> {
     let mut chars = text.chars();
     let mut plain = String::new();

@@ -1,4 +1,4 @@
-//! A side that fails, and what the other learns.
+//! A failing side, and what the other side sees.
 
 use std::future::Future;
 use std::io::{self, ErrorKind};
@@ -17,7 +17,7 @@ fn bytes(text: &str) -> Turn {
     Turn::Bytes(text.into())
 }
 
-/// Pumps with the failing side at either place.
+/// Pumps with the failing side at either position.
 async fn both_ways(
     failing: &Scripted,
     other: &Scripted,
@@ -78,7 +78,7 @@ async fn the_last_words_of_a_side_that_takes_no_more_arrive() {
     .await;
 }
 
-/// As a socket of tokio reads: a task that has done enough finds nothing, whatever is there.
+/// Reads like a tokio socket: a task out of budget finds nothing, even if there is data.
 struct Budgeted(Scripted);
 
 impl AsyncRead for Budgeted {
@@ -126,7 +126,7 @@ async fn a_side_that_takes_no_more_and_says_nothing_has_failed() {
     }
 }
 
-/// With unread bytes in its socket the kernel would reset the connection when the owner of the pump drops it.
+/// With unread bytes in its socket, the kernel would reset the connection when the pump's owner drops it.
 #[tokio::test]
 async fn who_still_sends_is_heard_out_and_not_reset() {
     for side in [Side::A, Side::B] {
@@ -165,7 +165,7 @@ async fn who_never_ends_is_heard_out_for_a_second() {
     assert_eq!(started.elapsed(), Duration::from_secs(1));
 }
 
-/// Nothing wakes the task once more.
+/// Nothing wakes the task again.
 #[tokio::test]
 async fn a_failed_side_that_stays_silent_is_not_waited_for() {
     let failing =
@@ -201,7 +201,7 @@ async fn when_both_sides_fail_the_first_failure_is_told() {
     assert_eq!((side, doing, error.kind()), (Side::B, Doing::Writing, ErrorKind::BrokenPipe));
 }
 
-/// A real reset, and how the caller tells it.
+/// A real reset, and how the caller signals it.
 #[tokio::test]
 async fn a_reset_goes_through() {
     let (client, mut a) = tcp_pair().await;
@@ -224,7 +224,7 @@ async fn a_reset_goes_through() {
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
-/// A server that says why and closes, while its client still sends, as PostgreSQL does.
+/// A server that sends a reason and closes while its client still sends, as PostgreSQL does.
 #[tokio::test]
 async fn what_a_server_says_before_it_closes_arrives_while_the_client_sends() {
     let (mut client, a) = tcp_pair().await;
@@ -233,7 +233,7 @@ async fn what_a_server_says_before_it_closes_arrives_while_the_client_sends() {
     client.write_all(&[7; 10_000]).await.unwrap();
     server.read_exact(&mut [0; 100]).await.unwrap();
     server.write_all(b"FATAL").await.unwrap();
-    // With bytes that it didn't read: the kernel resets the connection.
+    // With unread bytes: the kernel resets the connection.
     drop(server);
     let mut answer = [0; 5];
     client.read_exact(&mut answer).await.unwrap();

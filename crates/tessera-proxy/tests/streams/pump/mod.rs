@@ -1,4 +1,4 @@
-//! What a pump carries, how it ends, and what it holds.
+//! What a pump carries, how it ends, and the memory it holds.
 
 mod failures;
 mod peer;
@@ -16,7 +16,7 @@ use peer::{Scripted, Turn, tcp_pair};
 use tessera_proxy::pump::{End, MAX_KEPT, Side, pump};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 
-/// Who ends first, and whether the other has something to say then.
+/// Which side ends first, and whether the other still sends then.
 #[tokio::test]
 async fn a_half_closed_connection_stays_half_closed() {
     for first in [Side::A, Side::B] {
@@ -64,7 +64,7 @@ async fn a_connection_without_a_byte_ends() {
     assert!(matches!(pumped.end, End::Closed { first: Side::A }), "{pumped:?}");
 }
 
-/// It is slowed down, the opposite direction is not, and what is kept has a bound.
+/// It is slowed down, the opposite direction is not, and the kept data is bounded.
 #[tokio::test]
 async fn a_side_that_does_not_read_stops_its_direction_alone() {
     let (client, a) = duplex(1000);
@@ -82,7 +82,7 @@ async fn a_side_that_does_not_read_stops_its_direction_alone() {
         }
         to_client.shutdown().await.unwrap();
     });
-    // Nobody reads at the server; what it says arrives nevertheless, a round trip each.
+    // The server doesn't read; what it sends still arrives, a round trip each.
     for number in 0..10_000_u32 {
         to_server.write_all(&number.to_be_bytes()).await.unwrap();
         assert_eq!(from_client.read_u32().await.unwrap(), number);
@@ -111,7 +111,7 @@ async fn what_was_written_leaves_when_nothing_more_is_to_read() {
     assert_eq!(written.bytes, b"one, two and three");
 }
 
-/// Always finds something to read, and takes everything.
+/// Always has data to read, and accepts everything.
 #[derive(Default)]
 struct Endless {
     read: usize,

@@ -1,4 +1,4 @@
-//! Streams that behave as a test has it.
+//! Streams with scripted behaviour.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,32 +15,32 @@ pub(crate) async fn tcp_pair() -> (TcpStream, TcpStream) {
     (near, listener.accept().await.unwrap().0)
 }
 
-/// What happens at one call.
+/// The result of one call.
 #[derive(Debug, Clone)]
 pub(crate) enum Turn {
     Bytes(Vec<u8>),
-    /// Nothing now, and the task is woken at once.
+    /// Pending, and wakes the task at once.
     NotYet,
-    /// Nothing for ever.
+    /// Pending forever.
     Never,
     End,
     Error(io::ErrorKind),
 }
 
-/// A stream whose reads follow a script, and whose writes end after some bytes.
+/// A stream with scripted reads, whose writes end after some bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Scripted {
     pub(crate) reads: VecDeque<Turn>,
-    /// What was written. The handle stays with the test.
+    /// What was written, shared with the test.
     pub(crate) written: Arc<Mutex<Written>>,
-    /// How much it takes, and what it does then.
+    /// How many bytes it accepts, and what it does then.
     pub(crate) takes: Option<(usize, Turn)>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
-    /// So many of them were flushed.
+    /// How many of them were flushed.
     pub(crate) flushed: usize,
     pub(crate) flushes: usize,
     pub(crate) is_shut_down: bool,

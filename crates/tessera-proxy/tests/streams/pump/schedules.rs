@@ -1,4 +1,4 @@
-//! Random streams against what must come out of them.
+//! Random streams, checked against the expected output.
 
 use std::io::ErrorKind;
 
@@ -6,7 +6,7 @@ use tessera_proxy::pump::{Doing, End, Side, pump};
 
 use super::peer::{Scripted, Turn};
 
-/// A sequence that looks random: the same for the same seed (splitmix64).
+/// A pseudorandom sequence, the same for the same seed (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -22,7 +22,7 @@ impl Random {
         (self.next() % bound) as usize
     }
 
-    /// A stream's turns and how it ends, and all of its bytes.
+    /// Returns a stream's turns, all of its bytes, and how it ends.
     fn script(&mut self) -> (Vec<Turn>, Vec<u8>, bool) {
         let (mut turns, mut all) = (Vec::new(), Vec::new());
         for _ in 0..self.below(12) {
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Takes as much as it likes, in its own time.
+/// Accepts random amounts at random times.
 struct Moody {
     inner: Scripted,
     random: Random,
@@ -63,7 +63,7 @@ mod moody {
     use super::Moody;
 
     impl Moody {
-        /// Whether it has to be asked again.
+        /// Whether it must be polled again.
         fn waits(&mut self, cx: &Context<'_>) -> bool {
             let waits = self.random.below(3) == 0;
             if waits {
@@ -124,7 +124,7 @@ async fn whatever_the_schedule_bytes_arrive_once_and_in_order() {
             let (turns, all, fails) = random.script();
             let mut inner = Scripted::reading(turns);
             if random.below(4) == 0 {
-                // Maybe more than ever comes.
+                // Possibly more than ever arrives.
                 inner = inner.taking(random.below(500_000), Turn::Error(ErrorKind::BrokenPipe));
             }
             (Moody { inner, random: Random(random.next()) }, all, fails)

@@ -55,7 +55,7 @@ async fn a_tunnel_carries_both_directions_at_once_and_their_ends() {
     });
     let (mut there, mut back) = (Vec::new(), Vec::new());
     let (question, ()) = tokio::join!(from_client.read_to_end(&mut there), async {
-        // The client has ended its direction already when the last of this comes.
+        // The client has already ended its direction when the last of this arrives.
         let mut to_client = answering.await.unwrap();
         to_client.shutdown().await.unwrap();
     });
@@ -70,7 +70,7 @@ async fn a_tunnel_carries_both_directions_at_once_and_their_ends() {
     }
 }
 
-/// Neither end of it is taken for a regular one at the other.
+/// A reset of either side doesn't look like a regular end at the other.
 #[tokio::test]
 async fn a_reset_goes_through_a_tunnel_either_way() {
     for resets in [Side::A, Side::B] {
