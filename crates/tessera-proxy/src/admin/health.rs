@@ -105,7 +105,8 @@ impl Drop for Condition {
     }
 }
 
-/// For [`Metrics::register_collector`](super::Metrics::register_collector): `tessera_ready`, and `tessera_condition_holds` by name.
+/// For [`Metrics::register_collector`](super::Metrics::register_collector): `tessera_ready`, and
+/// `tessera_condition_holds` by name.
 impl Collector for Health {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut holding = BTreeMap::new();

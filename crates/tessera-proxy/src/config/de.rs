@@ -12,7 +12,7 @@ use super::{ByteLength, FilePath, Seconds};
 /// Deserializes a duration ([`Seconds`]).
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a duration.
 pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     Seconds::deserialize(from).map(Duration::from)
 }
@@ -20,7 +20,7 @@ pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error
 /// The same for an optional key: it is called only if the key is present.
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a duration.
 pub fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
     duration(from).map(Some)
 }
@@ -28,7 +28,7 @@ pub fn some_duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Durati
 /// Deserializes a length in bytes ([`ByteLength`]).
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a length.
 pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     ByteLength::deserialize(from).map(u64::from)
 }
@@ -36,7 +36,7 @@ pub fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
 /// Deserializes the path of a file or directory, relative to the configuration file ([`FilePath`]).
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a path.
 pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
     FilePath::deserialize(from).map(|path| path.to_path_buf())
 }
@@ -44,7 +44,7 @@ pub fn path<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
 /// The same for an optional key.
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a path.
 pub fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, D::Error> {
     path(from).map(Some)
 }
@@ -52,7 +52,7 @@ pub fn some_path<'de, D: Deserializer<'de>>(from: D) -> Result<Option<PathBuf>, 
 /// Deserializes several paths.
 ///
 /// # Errors
-/// If one is none.
+/// If one of the values is not a path.
 pub fn paths<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Error> {
     let paths = Vec::<FilePath>::deserialize(from)?;
     Ok(paths.iter().map(|path| path.to_path_buf()).collect())
@@ -61,7 +61,7 @@ pub fn paths<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<PathBuf>, D::Erro
 /// Parses a path in a text that may also be something else.
 ///
 /// # Errors
-/// If it is none.
+/// If the value is not a path.
 pub fn path_of<E: Error>(text: &str) -> Result<PathBuf, E> {
     path(text.into_deserializer())
 }

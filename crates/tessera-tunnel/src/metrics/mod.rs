@@ -29,21 +29,21 @@ pub use self::labels::{
 /// |---|---|---|
 /// | `tessera_tunnel_connections_total` | `outcome`: [`Outcome`] | connections that ended |
 /// | `tessera_tunnel_active_connections` | | open connections |
-/// | `tessera_tunnel_refused_connections_total` | `reason`: `connections_per_address`, `handshakes_per_address`, `rate`, `proxy_header` | connections that were closed before anything was done for them |
+/// | `tessera_tunnel_refused_connections_total` | `reason`: `connections_per_address`, `handshakes_per_address`, `rate`, `proxy_header` | connections closed at once |
 /// | `tessera_tunnel_timed_out_connections_total` | `limit`: `idle`, `write` | sides of connections that moved nothing, or didn't read, for longer than that limit |
-/// | `tessera_tunnel_accept_errors_total` | | how often the system had no connection to give, for want of files or memory |
-/// | `tessera_tunnel_open_handshakes` | | handshakes with clients that are under way now |
+/// | `tessera_tunnel_accept_errors_total` | | failures to accept for want of files or memory |
+/// | `tessera_tunnel_open_handshakes` | | handshakes with clients in progress |
 /// | `tessera_tunnel_handshakes_total` | `kind`: [`HandshakeKind`] | TLS handshakes |
-/// | `tessera_tunnel_handshake_duration_seconds` | | from when there was a connection to the end of the handshake; at a client the wait for a program's first bytes included |
-/// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | first flights that could have data; those of spare connections have none |
-/// | `tessera_tunnel_early_data_bytes_total` | | bytes that were accepted as early data |
+/// | `tessera_tunnel_handshake_duration_seconds` | | time from the connection to the end of the handshake; at a client including the wait for a program's first bytes |
+/// | `tessera_tunnel_early_data_total` | `verdict`: [`EarlyDataVerdict`] | first flights that could carry data; those of spare connections can't |
+/// | `tessera_tunnel_early_data_bytes_total` | | bytes accepted as early data |
 /// | `tessera_tunnel_dials_total` | `result`: [`DialResult`] | connections to the server (client) or to the backend (server) |
-/// | `tessera_tunnel_dial_duration_seconds` | | how long those took that were made |
-/// | `tessera_tunnel_sent_bytes_total`, `tessera_tunnel_received_bytes_total` | | bytes of the application that went into TLS, and that came out |
+/// | `tessera_tunnel_dial_duration_seconds` | | duration of successful dials |
+/// | `tessera_tunnel_sent_bytes_total`, `tessera_tunnel_received_bytes_total` | | application bytes into TLS, and out of it |
 /// | `tessera_tunnel_reloads_total` | `result`: [`ReloadResult`] | reloads of certificates and keys |
-/// | `tessera_tunnel_cert_not_after_seconds` | `cert`: [`CertificateKind`] | when a certificate ends, in seconds since the Unix epoch; of several in a file the first that does |
-/// | `tessera_tunnel_spare_connections` | | connections that wait for a program, handshake done |
-/// | `tessera_tunnel_spare_events_total` | `event`: [`SpareEvent`] | what became of such |
+/// | `tessera_tunnel_cert_not_after_seconds` | `cert`: [`CertificateKind`] | expiry of a certificate, in seconds since the Unix epoch; of several in a file, the earliest |
+/// | `tessera_tunnel_spare_connections` | | connections waiting for a program, with the handshake done |
+/// | `tessera_tunnel_spare_events_total` | `event`: [`SpareEvent`] | events of spare connections |
 #[derive(Clone)]
 pub struct Metrics {
     connections: Counters,
@@ -142,9 +142,9 @@ pub struct TunnelMetrics {
     /// Connections to the server or to the backend; [`dialled`](Self::dialled) counts one with its duration.
     pub dials: Labelled<DialResult>,
     dial_duration: Histogram,
-    /// Bytes of the application that went into TLS.
+    /// Application bytes into TLS.
     pub sent_bytes: Counter,
-    /// Bytes of the application that came out of TLS.
+    /// Application bytes out of TLS.
     pub received_bytes: Counter,
     /// Reloads of certificates and keys.
     pub reloads: Labelled<ReloadResult>,
@@ -188,7 +188,7 @@ impl TunnelMetrics {
         }
     }
 
-    /// Returns the text of all metrics.
+    /// Returns how often this event of spare connections was counted.
     #[cfg(test)]
     pub(crate) fn spare_events(&self, event: SpareEvent) -> u64 {
         self.spare.as_ref().map_or(0, |spare| spare.events.get(event))

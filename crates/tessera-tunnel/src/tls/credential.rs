@@ -32,8 +32,8 @@ impl End<'_> {
     }
 }
 
-/// Returns a warning if the certificate of `[section]` doesn't fit this role. That may be intended, for peers that know
-/// it by its fingerprint. An unreadable file is skipped: loading it reports the error.
+/// Returns a warning if peers that verify the certificate of `[section]` by a `ca` would reject it in this role. That may
+/// be intended, for peers that know it by its fingerprint. An unreadable file is skipped: loading it reports the error.
 pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> Option<String> {
     let (setting, path) = (&format!("[{section}] certificate"), certificate?);
     let chain = pem::certificates(SettingFile { setting, path }).ok()?;
