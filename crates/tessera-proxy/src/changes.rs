@@ -9,7 +9,7 @@ use crate::logging::tracing;
 pub struct Prepared<'e, C>(Box<dyn FnOnce() -> C + 'e>);
 
 impl<'e, C> Prepared<'e, C> {
-    /// Creates it from the function that applies it, which can't fail, and returns what has changed.
+    /// Creates a reload from the function that applies it. That can't fail, and returns what has changed.
     pub fn new(exchange: impl FnOnce() -> C + 'e) -> Self {
         Self(Box::new(exchange))
     }

@@ -9,7 +9,7 @@ use tessera_kit::{SettingFile, pem};
 
 use crate::address::ListenAddress;
 
-/// Warns of an admin port (`setting`) that listens on every address: it has no authentication.
+/// Returns a warning about an admin port (`setting`) that listens on every address: it has no authentication.
 pub fn open_admin(setting: &str, admin: &ListenAddress) -> Option<String> {
     let is_everywhere = match admin {
         ListenAddress::Everywhere(_) => true,
@@ -24,7 +24,7 @@ pub fn open_admin(setting: &str, admin: &ListenAddress) -> Option<String> {
     })
 }
 
-/// Warns of a file with secrets that every user of this machine can read or replace.
+/// Returns a warning about a file with secrets that every user of this machine can read or replace.
 pub fn readable_secret(file: SettingFile<'_>) -> Option<String> {
     let SettingFile { setting, path } = file;
     let mode = fs::metadata(path).ok()?.permissions().mode() & 0o7777;
@@ -36,7 +36,8 @@ pub fn readable_secret(file: SettingFile<'_>) -> Option<String> {
     })
 }
 
-/// Warns of a certificate among roots that verifies only itself. `otherwise` is what to do if that is intended.
+/// Returns a warning about a certificate among roots that verifies only itself. `otherwise` is what to do if that is
+/// intended.
 pub fn leaf_as_root(file: SettingFile<'_>, otherwise: &str) -> Option<String> {
     let SettingFile { setting, path } = file;
     let roots = pem::certificates(file).ok()?;

@@ -209,7 +209,7 @@ impl Epochs {
 }
 
 impl Sites {
-    /// Returns the contents of its files.
+    /// Loads the verifier and the credential from the section's files.
     fn files<'f>(
         section: &str,
         fleet: &'f Fleet,

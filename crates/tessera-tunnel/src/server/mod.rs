@@ -78,7 +78,7 @@ struct Settings {
 }
 
 impl ServerEnd {
-    /// Loads the files of the section of this name, opens its stores, and logs what its state directory holds.
+    /// Loads the files of the section of this name, opens its stores, and returns what its state directory held.
     ///
     /// # Errors
     /// If a file, directory or key is invalid.
