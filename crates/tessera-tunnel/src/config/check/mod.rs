@@ -133,8 +133,7 @@ impl Peers {
 }
 
 /// Whether a certificate can have this name: labels of letters, digits, `-` and `_` (RFC 5280 §4.2.1.6; host names have
-/// no `_`, but certificates of services do). An IP address is not a name at a server; at a client it may be the
-/// server's.
+/// no `_`, but certificates of services do). An IP address passes too: at a client it may be the server's.
 fn is_dns_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
