@@ -187,7 +187,7 @@ impl Judgement {
         }
     }
 
-    /// Writes the event: a warning if somebody must act. Verdicts are never rate-limited.
+    /// Writes the event: a warning if the operator must act. Verdicts are never rate-limited.
     pub fn log(&self, tunnel: &str, client: &dyn fmt::Display) {
         let (outcome, what) = (self.outcome.name(), self.what());
         let handshake = self.handshake.map(Label::name);
