@@ -1,4 +1,4 @@
-//! What of a new configuration has to wait for the next start.
+//! Which changes of a configuration must wait for a restart.
 
 use tessera_proxy::changes::Waiting;
 use tessera_proxy::lasting;
@@ -8,14 +8,14 @@ use crate::config::{Configuration, Listen, Local};
 lasting!(Local: fqdn, plmns);
 lasting!(Listen: sbi, n32c, n32f);
 
-/// Puts what can't change while the process runs back to what it is, and returns it.
+/// Resets settings that can't change while the process runs to their running values, and returns them.
 pub(crate) fn keep(running: &Configuration, wanted: &mut Configuration) -> Waiting {
     let mut waiting = Waiting::default();
     waiting.keep_in("process", &running.process, &mut wanted.process);
     waiting.keep_in("local", &running.local, &mut wanted.local);
     waiting.keep_in("listen", &running.listen, &mut wanted.listen);
     let (old, new) = (&running.sbi, &mut wanted.sbi);
-    // From plaintext to TLS, or back: a file in the place of another one doesn't wait.
+    // Switching between plaintext and TLS needs a restart; replacing the certificate file doesn't.
     if old.certificate.is_some() != new.certificate.is_some() {
         waiting.keep("[sbi] certificate", &old.certificate, &mut new.certificate);
         new.key.clone_from(&old.key);
@@ -57,7 +57,7 @@ mod tests {
         let waiting = keep(&old, &mut new);
         assert_eq!(waiting.0, ["[process] threads", "[listen] n32f", "[sbi] ca", "[limits]"]);
         assert_eq!((&new.listen, &new.limits, &new.sbi), (&old.listen, &old.limits, &old.sbi));
-        // What a reload changes.
+        // A reload applies this.
         assert_eq!(new.guard.log_only, ["api"]);
         assert!(new.trust.contains_key("v"));
     }

@@ -1,4 +1,4 @@
-//! `tessera sepp check`: everything that `run` would find wrong, without listening.
+//! `tessera sepp check`: finds every error that `run` would find, without listening.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -17,20 +17,20 @@ use crate::running::{certificates, guard, random_key};
 use crate::sbi;
 use crate::tls::N32Tls;
 
-/// Checks a file as [`run`](crate::run) does, with the files that it names, and writes to standard output what it
-/// would do.
+/// Checks a file, and the files that it names, as [`run`](crate::run) does, and writes to standard output what it would
+/// do.
 ///
-/// Nothing is listened at, nobody is connected to, and no state is opened: a process that runs has it.
+/// It doesn't listen, connect or open the state, which a running process may be using.
 ///
 /// # Errors
-/// If it could not run.
+/// If `run` would fail.
 pub fn check(file: &Path) -> Result<(), ProgramError> {
     let loaded = Loaded::read(file)?;
     let tables = tables(&loaded.configuration).map_err(|error| loaded.locate(error))?;
     check::print(check::text(file, &tables))
 }
 
-/// What the SEPP would do, by all its files.
+/// Returns what the SEPP would do, from all its files.
 fn tables(configuration: &Configuration) -> Result<Vec<Table>, ProgramError> {
     let stores = Stores::check(&configuration.tickets.stores())?;
     let tls = N32Tls::open(configuration, &stores, Arc::new(NoAssociations))?;

@@ -1,4 +1,4 @@
-//! What a SEPP still needs of the machine.
+//! What a running SEPP needs of the machine.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use tessera_proxy::confine::{Confinement, Needs};
 
 use crate::config::Configuration;
 
-/// The directories of all files that the configuration names, where they can be replaced and loaded again, and of the
-/// state; names; and all ports, since network functions are at any.
+/// Returns what must stay accessible: the directories of all files that the configuration names, so that files can be
+/// replaced and reloaded, and of the state; name resolution; and all ports, since network functions may use any.
 pub(crate) fn of(configuration: &Configuration, file: &Path) -> Confinement {
     let mut needs = Needs::new();
     needs.file(Some(file));

@@ -1,4 +1,4 @@
-//! Where a configuration comes from.
+//! Loads configurations.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use tessera_proxy::config::Document;
 
 use crate::config::Configuration;
 
-/// A configuration as it was read, with what says where its errors are.
+/// A configuration as it was read, with the positions of its keys for error messages.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) configuration: Configuration,
@@ -15,7 +15,7 @@ pub(crate) struct Loaded {
 }
 
 impl Loaded {
-    /// Reads the file, and looks whether it contradicts itself; no file that it names is looked at.
+    /// Reads the file and checks that it doesn't contradict itself. Files that it names are not opened.
     ///
     /// # Errors
     /// With the line, the key, and what to do.
@@ -29,7 +29,8 @@ impl Loaded {
         }
     }
 
-    /// An error about a key, `[table] key: what`, with the line of the key. Others name another file.
+    /// Adds the line of the key to an error about a key (`[table] key: what`). Other errors name another file and stay
+    /// unchanged.
     pub(crate) fn locate(&self, error: ProgramError) -> ProgramError {
         self.document.locate(error)
     }

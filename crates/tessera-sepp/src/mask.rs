@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::guard::is_shown;
 
-/// Text whose subscribers' numbers are masked: of a run of digits that is as long as an IMSI, an IMEI or a phone number,
-/// the first five stay, which say the network. Letters that are not shown as themselves are left out.
+/// Text with masked subscriber numbers: of a run of digits as long as an IMSI, an IMEI or a phone number, only the
+/// first five remain, which identify the network. Invisible characters are removed.
 #[derive(Debug, Clone, Copy)]
 pub struct Masked<'t>(pub &'t str);
 
-/// Runs of fewer digits are ports, codes and times.
+/// Shorter runs are ports, codes and times.
 const SHORTEST: usize = 9;
 
 /// MCC and MNC.

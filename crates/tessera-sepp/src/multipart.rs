@@ -1,9 +1,9 @@
-//! `multipart/related` (RFC 2387): JSON with NAS or NGAP messages beside it (TS 29.502 §6.1.2.4).
+//! `multipart/related` (RFC 2387): JSON with NAS or NGAP messages (TS 29.502 §6.1.2.4).
 
-/// More parts than any API has.
+/// More parts than any API uses.
 const MOST_PARTS: usize = 32;
 
-/// A part of a body: its headers that matter, and its content, a slice of the body.
+/// One part of a body: the headers that matter, and its content as a slice of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
     /// Empty if it has none.
@@ -11,11 +11,11 @@ pub(crate) struct Part<'a> {
     /// `content-id`, by which the JSON names it; empty if it has none.
     pub(crate) content_id: &'a str,
     pub(crate) content: &'a [u8],
-    /// Where the content begins in the body.
+    /// Offset of the content in the body.
     pub(crate) at: usize,
 }
 
-/// The boundary in a content type.
+/// Returns the boundary of a content type.
 pub(crate) fn boundary(content_type: &str) -> Option<&str> {
     let mut found = content_type.split(';').skip(1).filter_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -29,12 +29,12 @@ pub(crate) fn boundary(content_type: &str) -> Option<&str> {
     is_clear.then_some(boundary)
 }
 
-/// The parts of a body; none if it is malformed, or has an encoding that hides what is in it.
+/// Splits a body into its parts. Returns `None` if it is malformed, or has an encoding that hides its content.
 pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut lines = Delimiters { body, delimiter: delimiter.as_bytes(), at: 0 };
     let (preamble, mut delimiter_end, mut is_last) = lines.next()?;
-    // Readers differ in whether they skip it.
+    // Some readers skip it, others don't.
     if !body[..preamble].iter().all(u8::is_ascii_whitespace) {
         return None;
     }
@@ -47,12 +47,12 @@ pub(crate) fn parts<'a>(body: &'a [u8], boundary: &str) -> Option<Vec<Part<'a>>>
         }
         (delimiter_end, is_last) = (next, last);
     }
-    // What follows the last delimiter is skipped by some readers alone.
+    // Only some readers skip what follows the last delimiter.
     body[delimiter_end..].iter().all(u8::is_ascii_whitespace).then_some(parts)
 }
 
-/// Finds lines that begin with the delimiter: where the content before ends, where the line ends, and whether it is
-/// the last.
+/// Finds lines that begin with the delimiter: where the preceding content ends, where the line ends, and whether it is
+/// the closing one.
 struct Delimiters<'a> {
     body: &'a [u8],
     delimiter: &'a [u8],
@@ -76,7 +76,7 @@ impl Delimiters<'_> {
                 after.iter().position(|byte| *byte == b'\n').map_or(after.len(), |end| end + 1);
             let line = after[..line_len].trim_ascii();
             let is_last = line == b"--";
-            // A longer boundary that begins as this one.
+            // A longer boundary with this one as prefix.
             if !is_last && !line.is_empty() {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Delimiters<'_> {
     }
 }
 
-/// The part between these places of the body.
+/// Returns the part between these offsets of the body.
 fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
     let (mut content_type, mut content_id) = ("", "");
     let mut rest = body.get(begins..ends)?;
@@ -102,7 +102,7 @@ fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
         if line.is_empty() {
             return Some(Part { content_type, content_id, content: rest, at: ends - rest.len() });
         }
-        // A folded header is read in two ways.
+        // Readers disagree about folded headers.
         let line = std::str::from_utf8(line).ok().filter(|line| !line.starts_with([' ', '\t']))?;
         let (name, value) = line.split_once(':')?;
         let (name, value) = (name.trim(), value.trim());
@@ -125,7 +125,7 @@ fn part(body: &[u8], begins: usize, ends: usize) -> Option<Part<'_>> {
     }
 }
 
-/// A body of these parts, and its boundary, which is in none of them.
+/// Writes a body with these parts. Returns its boundary, which occurs in none of them, and the body.
 pub(crate) fn write<'a>(parts: impl Iterator<Item = Part<'a>> + Clone) -> (String, Vec<u8>) {
     let boundary = loop {
         let boundary = format!("part-{:016x}", fastrand::u64(..));

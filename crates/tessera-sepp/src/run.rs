@@ -1,4 +1,4 @@
-//! `tessera sepp run`: a whole process.
+//! `tessera sepp run`: the whole process.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::confinement;
 use crate::load::Loaded;
 use crate::running::RunningSepp;
 
-/// Runs the SEPP of a file until the process is asked to end by Ctrl-C or SIGTERM. On SIGHUP it reads the file and all
-/// files that it names again, all or none. Called once in a process, before it has other threads.
+/// Runs the SEPP of a configuration file until Ctrl-C or SIGTERM. SIGHUP reloads the file and every file that it names,
+/// all or none. Call it once per process, before any other thread starts.
 ///
 /// # Errors
-/// If the configuration can't be as it is, an address can't be had, or what survives the process could not be written.
-/// What goes wrong with a peer is told in the log.
+/// If the configuration is invalid, an address can't be bound, or persistent state could not be written. Problems with
+/// a peer are only logged.
 pub fn run(file: &Path) -> Result<(), ProgramError> {
     let loaded = Loaded::read(file)?;
     let process = &loaded.configuration.process;

@@ -1,4 +1,4 @@
-//! What a body is, and how it goes on: as it was read, and in no other form.
+//! Identifies and rewrites bodies: each is forwarded exactly as it was read.
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
@@ -10,13 +10,14 @@ use super::media::{self, Media};
 use super::{Refusal, Rule, query};
 use crate::multipart::{self, Part};
 
-/// Whether a body with these headers is looked into. `passes_others`: types that no API has aren't refused.
+/// Returns whether a body with these headers is inspected. `passes_others`: don't refuse types that no API has.
 pub(super) fn is_inspected(headers: &HeaderMap, passes_others: bool) -> bool {
     let is_other = || only(headers).is_ok_and(|kind| Media::of(kind).is_none());
     unread_coding(headers).is_none() && !(passes_others && is_other())
 }
 
-/// A coding that isn't read here. `identity` is none (RFC 9110 §12.5.3): servers read the body as it is.
+/// Returns a content coding that isn't decoded here. `identity` is none (RFC 9110 §12.5.3): servers read the body as it
+/// is.
 fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     codings.find_map(|coding| match coding.to_str() {
@@ -25,8 +26,8 @@ fn unread_coding(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Judges a body, and puts into its place what was read. Of one that isn't looked into, its coding. `is_error`: it is an
-/// answer whose status alone counts.
+/// Judges a body and replaces it with what was read. For a body that isn't inspected, judges its coding. `is_error`: an
+/// answer of which only the status counts.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
     headers: &mut HeaderMap,
@@ -38,7 +39,7 @@ pub(super) fn judge(
     }
     let content_type = only(headers);
     let Some(body) = body.filter(|body| !body.is_empty()) else {
-        // There is none, or it isn't looked into.
+        // No body, or one that isn't inspected.
         let claimed = content_type.unwrap_or_else(|why| why);
         let is_typed = judge.kind.is_request && headers.contains_key(CONTENT_TYPE);
         return match is_typed && Media::of(claimed).is_none() {
@@ -50,7 +51,7 @@ pub(super) fn judge(
     let Kind { service, is_request, .. } = judge.kind;
     let is_allowed = known.is_some_and(|media| media::allows(service, is_request, media));
     if !is_allowed && is_error {
-        // The page of a proxy on the way, for people. Programs read the status.
+        // An error page of a proxy on the path, meant for people. Programs read the status.
         *body = Bytes::new();
         headers.remove(CONTENT_TYPE);
         set_length(headers, 0);
@@ -59,11 +60,11 @@ pub(super) fn judge(
     if !is_allowed {
         judge.against(Rule::ContentType, "content-type", content_type.unwrap_or_else(|why| why))?;
     }
-    // Where the rule only logs, what can be read is judged all the same.
+    // If the rule only logs, judge what can be read.
     let Some(media) = known else { return Ok(()) };
     let is_list = body.trim_ascii_start().first() == Some(&b'[');
     if media == Media::MergePatch && is_list {
-        // It would replace the whole resource (RFC 7396 §2); some functions take it for a list of changes.
+        // It would replace the whole resource (RFC 7396 §2), and some functions take it for a list of changes.
         judge.against(Rule::Malformed, "content", "is no merge patch of an object")?;
     }
     let read = match media {
@@ -81,7 +82,7 @@ pub(super) fn judge(
         }
         _ => json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes())),
     };
-    // None where a rule that only logs lets pass what can't be read.
+    // `None` if a log-only rule lets an unreadable body pass.
     let Some((content_type, bytes)) = read else { return Ok(()) };
     let content_type = match content_type {
         Some(multipart) => HeaderValue::try_from(multipart).ok(),
@@ -102,18 +103,18 @@ fn set_length(headers: &mut HeaderMap, length: usize) {
     }
 }
 
-/// The `content-type`, if there is one alone; else why not.
+/// Returns the `content-type` if there is exactly one, else why not.
 fn only(headers: &HeaderMap) -> Result<&str, &'static str> {
     let mut values = headers.get_all(CONTENT_TYPE).iter();
     match (values.next(), values.next()) {
         (None, _) => Err("none"),
-        // Which one would count?
+        // Receivers may take either.
         (Some(_), Some(_)) => Err("two types"),
         (Some(value), None) => value.to_str().map_err(|_| "not ASCII"),
     }
 }
 
-/// The scope of JSON: that of changes, where a PATCH has a list.
+/// Returns the scope of JSON: that of changes if a PATCH has a list.
 fn scope_of(judge: &Judge<'_>, json: &[u8]) -> Scope {
     let is_list = json.trim_ascii_start().first() == Some(&b'[');
     if judge.is_patch && is_list { json::patch::PATCH } else { json::OUTSIDE }
@@ -134,8 +135,8 @@ fn form(judge: &mut Judge<'_>, body: &[u8]) -> Result<Option<String>, Refusal> {
     query::judge(judge, text).map(Some)
 }
 
-/// The content type and the bytes of a multipart body: JSON first (RFC 2387 §3.2), then messages of NAS, NGAP and the
-/// like.
+/// Judges a multipart body and returns its content type and bytes: JSON first (RFC 2387 §3.2), then NAS, NGAP and
+/// similar messages.
 fn parts(
     judge: &mut Judge<'_>,
     content_type: &str,
@@ -162,7 +163,7 @@ fn parts(
                 }
                 (kind, part.content.to_vec())
             }
-            // Where the rule only logs, the other parts are judged all the same.
+            // If the rule only logs, judge the other parts.
             _ => {
                 judge.against(Rule::ContentType, "multipart", part.content_type)?;
                 (kind, part.content.to_vec())
@@ -178,8 +179,8 @@ fn parts(
     Ok(Some((format!("{related}; boundary={boundary}; type=\"{json}\""), bytes)))
 }
 
-/// Whether JSON stands in a binary message: some readers find parts by their place, and JSON behind a byte order mark
-/// or garbage.
+/// Returns whether a binary message contains JSON: some readers find parts by position, and JSON after a byte order
+/// mark or garbage.
 fn has_json(content: &[u8]) -> bool {
     if let Ok(text) = std::str::from_utf8(content) {
         let text = text.trim_start_matches('\u{feff}').trim();
@@ -207,8 +208,8 @@ fn has_json(content: &[u8]) -> bool {
     })
 }
 
-/// Whether JSON stands in front, whatever follows: cJSON skips a byte order mark and all bytes up to a space, takes any
-/// byte in a text, and ends with the value.
+/// Returns whether the content begins with JSON, whatever follows: cJSON skips a byte order mark and all bytes up to a
+/// space, accepts any byte in a string, and stops after the value.
 fn begins_json(content: &[u8]) -> bool {
     let skip = |bytes: &'_ [u8]| bytes.iter().take_while(|byte| **byte <= b' ').count();
     let trim = |bytes| -> &[u8] { &content[content.len() - <[u8]>::len(bytes) + skip(bytes)..] };

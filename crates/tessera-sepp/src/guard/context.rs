@@ -1,51 +1,51 @@
-//! Whose message it is.
+//! The sender of a message, and the services that messages belong to.
 
 use http::request;
 
 use super::{path, percent};
 use crate::names::{Fqdn, PlmnSet};
 
-/// The other end, as its certificate, its association and the configuration have it: never as it says itself.
+/// The peer as its certificate, its association and the configuration identify it, never by its own claims.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// The peer's configured name.
     pub peer: &'a Fqdn,
-    /// The networks that it stands for: those of its association.
+    /// The networks that it represents: those of its association.
     pub plmns: &'a PlmnSet,
 }
 
-/// An extension of requests whose `3gpp-Sbi-Target-apiRoot` was a hidden name and is now the real one: it may be an
-/// address, and needs no other look.
+/// A request extension: `3gpp-Sbi-Target-apiRoot` was a hidden name and is now the real one. It may be an address and
+/// needs no further check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RevealedTarget;
 
-/// What a response is judged by of its request.
+/// The properties of a request by which its response is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     pub(super) service: Service,
 }
 
 impl Asked {
-    /// Of a request, before or after it was judged.
+    /// Reads them from a request, before or after it was judged.
     pub fn of(parts: &request::Parts) -> Self {
         Self { service: Service::of(parts.uri.path()) }
     }
 
-    /// The service, for logs and metrics: one of a few names, else `other`.
+    /// Returns the service for logs and metrics: a known name, or `other`.
     pub fn service(&self) -> &'static str {
         self.service.name()
     }
 }
 
-/// The services that roaming has (TS 23.501 §4.2.4), by the first segment of the path.
+/// The services of roaming (TS 23.501 §4.2.4), by the first segment of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Service {
     Known(u8),
-    /// What is no service of roaming.
+    /// Not a service of roaming.
     Other,
 }
 
-/// Their names. All others are `other` in metrics.
+/// Their names. Metrics count all others as `other`.
 pub(crate) const SERVICES: [&str; 28] = [
     "nnrf-disc",
     "nnrf-nfm",
@@ -71,7 +71,7 @@ pub(crate) const SERVICES: [&str; 28] = [
     "nchf-convergedcharging",
     "nsmsf-sms",
     "nnef-smservice",
-    // Where functions have themselves called back (TS 29.501 §4.4.3 leaves it to them).
+    // Callbacks to network functions (TS 29.501 §4.4.3 leaves their paths open).
     "namf-callback",
     "nsmf-callback",
     "nudm-callback",
@@ -80,7 +80,7 @@ pub(crate) const SERVICES: [&str; 28] = [
 
 impl Service {
     pub(super) fn of(path: &str) -> Self {
-        // As the server reads it: `nudm%2Dsdm` is `nudm-sdm`.
+        // Decoded as the server does: `nudm%2Dsdm` is `nudm-sdm`.
         let first = percent::decode(path::first_segment(path)).unwrap_or_default();
         let index = SERVICES.iter().position(|name| *name == first);
         index.map_or(Self::Other, |index| Self::Known(index as u8))
@@ -93,12 +93,12 @@ impl Service {
         }
     }
 
-    /// Whether the table of members has its names.
+    /// Returns whether the table of members covers it.
     pub(super) fn is_known(self) -> bool {
         matches!(self, Self::Known(_))
     }
 
-    /// A number below [`COUNT`](Self::COUNT).
+    /// Returns a number below [`COUNT`](Self::COUNT).
     pub(super) fn index(self) -> usize {
         match self {
             Self::Known(index) => usize::from(index),
@@ -108,32 +108,32 @@ impl Service {
 
     pub(super) const COUNT: usize = SERVICES.len() + 1;
 
-    /// Whether the one that asks serves the subscriber, and the one that is asked is the home.
+    /// Returns whether the requester serves the subscriber, and the responder is the home network.
     pub(super) fn is_asked_of_home(self) -> bool {
         let name = self.name();
-        // Who is called back has asked before.
+        // The receiver of a callback was the requester before.
         !name.ends_with("-callback")
             && ["nudm-", "nausf-", "npcf-", "nchf-", "nnssf-", "nsmf-"]
                 .iter()
                 .any(|start| name.starts_with(start))
     }
 
-    /// Whether it is about subscribers of the one that is asked alone.
+    /// Returns whether it concerns only subscribers of the responder.
     pub(super) fn is_about_own_subscribers(self) -> bool {
         ["nudm-", "nausf-"].iter().any(|start| self.name().starts_with(start))
     }
 
-    /// Whether networks hand over subscribers of a third one to each other (TS 29.518 §5.2.2.2).
+    /// Returns whether networks hand over a third network's subscribers to each other (TS 29.518 §5.2.2.2).
     pub(super) fn may_be_about_anyone(self) -> bool {
         self.name() == "namf-comm"
     }
 
-    /// Whether it answers with the profiles of network functions that the peer has.
+    /// Returns whether it answers with profiles of the peer's network functions.
     pub(super) fn finds_profiles(self) -> bool {
         self.name() == "nnrf-disc"
     }
 
-    /// Whether it answers with the profiles of network functions.
+    /// Returns whether it answers with profiles of network functions.
     pub(super) fn has_profiles(self) -> bool {
         self.name().starts_with("nnrf-")
     }

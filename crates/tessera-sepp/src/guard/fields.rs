@@ -1,43 +1,43 @@
-//! Whose network a member, a parameter or a claim may name. What else a member holds is in `members.txt`.
+//! Which network a member, parameter or claim may name. `members.txt` has everything else that members hold.
 
 use super::context::Service;
 use super::network::Side;
 
-/// The header that says where a request goes (TS 29.500 §5.2.3.2.4).
+/// The header that carries the destination of a request (TS 29.500 §5.2.3.2.4).
 pub(super) const TARGET: &str = "3gpp-sbi-target-apiroot";
 
-/// Whose network a member names: in a request and in a response it is another's often.
+/// Whose network a member names; often different in requests and responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
     Sender,
     Receiver,
-    /// The network that serves the subscriber: the sender's in requests to a home network's services, else one of
-    /// both, and anyone's in responses.
+    /// The network that serves the subscriber: the sender's in requests to services of a home network, either's in
+    /// other requests, any in responses.
     Serving,
-    /// In an NRF's answer: the network of the function that is found, so the sender's. Else anyone's.
+    /// In an NRF's answer: the network of the discovered function, so the sender's. Any elsewhere.
     Found,
-    /// What an NRF is asked for: the receiver's. Else the sender's.
+    /// The target of an NRF query: the receiver's. The sender's elsewhere.
     Sought,
     Either,
     Anyone,
-    /// As what it stands in; if that isn't known, as [`Serving`](Self::Serving).
+    /// As the enclosing member; if that isn't known, as [`Serving`](Self::Serving).
     Inherited,
 }
 
-/// What strings in a member's value are.
+/// What the strings in a member's value are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Text {
-    /// Anything: subscribers, URIs and names of networks are recognised by their look.
+    /// Anything: subscribers, URIs and network names are recognised by their form.
     Plain,
-    /// PLMN IDs and nothing else.
+    /// Only PLMN IDs.
     Plmn,
-    /// The domain name of a network function, which topology hiding exchanges.
+    /// The domain name of a network function, subject to topology hiding.
     Name,
     /// Any other domain name.
     Host,
     /// A SUPI or SUCI.
     Subscriber,
-    /// A URI to call back.
+    /// A callback URI.
     Callback,
     /// Any other URI that its reader follows.
     Uri,
@@ -47,14 +47,14 @@ pub(super) enum Text {
     Change,
     /// An access token.
     Token,
-    /// A path in front of an API's.
+    /// A path that precedes an API's.
     Path,
-    /// The binding of a resource, as a header has it (TS 29.500 §5.2.3.2.6).
+    /// A resource binding, as in a header (TS 29.500 §5.2.3.2.6).
     Binding,
 }
 
 impl Text {
-    /// Whether it is nothing but strings, and objects and lists of them.
+    /// Returns whether the value consists only of strings, and of objects and lists of them.
     pub(super) fn is_string(self) -> bool {
         !matches!(self, Self::Plain | Self::Change | Self::Reference)
     }
@@ -69,8 +69,8 @@ pub(super) struct Field {
     pub(super) text: Text,
 }
 
-/// Members that aren't in it have what is around them; outside of all of them a network may be one of both ends' in
-/// requests, and anyone's in responses.
+/// Members that aren't listed inherit from the enclosing one. Outside of all listed members, a network may be either
+/// end's in requests, and any in responses.
 pub(super) static FIELDS: &[Field] = {
     use Text::{Name, Plain, Plmn, Token, Uri};
     use Whose::{Anyone, Either, Found, Inherited, Receiver, Sender, Serving, Sought};
@@ -79,7 +79,7 @@ pub(super) static FIELDS: &[Field] = {
         Field { name, whose: [request, response], text }
     }
     &[
-        // TS 29.509, 29.503: who serves the subscriber.
+        // TS 29.509, 29.503: the serving network.
         field("servingNetworkName", Serving, Either, Plmn),
         field("servingNetwork", Serving, Anyone, Plmn),
         field("servingPlmn", Serving, Anyone, Plmn),
@@ -91,7 +91,7 @@ pub(super) static FIELDS: &[Field] = {
         field("plmnId", Inherited, Inherited, Plmn),
         field("plmn", Inherited, Inherited, Plmn),
         field("plmnIdNid", Inherited, Inherited, Plmn),
-        // TS 29.510: who asks, and whom.
+        // TS 29.510: the requester and the target.
         field("requesterPlmn", Sender, Either, Plmn),
         field("requesterPlmnId", Sender, Either, Plmn),
         field("requesterPlmnList", Sender, Either, Plmn),
@@ -108,25 +108,25 @@ pub(super) static FIELDS: &[Field] = {
         field("plmnList", Sender, Found, Plmn),
         field("snpnList", Sender, Found, Plmn),
         field("accessToken", Sender, Sender, Token),
-        // TS 29.518: an AMF. An NRF is asked for that of a GUAMI.
+        // TS 29.518: an AMF. NRF queries ask for the AMF of a GUAMI.
         field("guami", Sought, Found, Plain),
         field("guamiList", Sought, Found, Plain),
         field("newGuami", Anyone, Anyone, Plain),
         field("oldGuami", Anyone, Anyone, Plain),
-        // Where a subscriber is, with cells of a shared radio network.
+        // The subscriber's location, including cells of a shared radio network.
         field("tai", Either, Anyone, Plain),
         field("taiList", Either, Anyone, Plain),
         field("ncgi", Either, Anyone, Plain),
         field("ecgi", Either, Anyone, Plain),
         field("globalRanNodeId", Either, Anyone, Plain),
         field("lastVisitedTai", Anyone, Anyone, Plain),
-        // Whose subscriber it is.
+        // The subscriber's home network.
         field("3GPPIMSIMCCMNC", Either, Anyone, Plmn),
         field("homePlmnId", Either, Anyone, Plmn),
         field("homePlmn", Either, Anyone, Plmn),
         field("hplmnId", Either, Anyone, Plmn),
         field("hplmn", Either, Anyone, Plmn),
-        // Lists of networks in subscriptions, policies and profiles, which are about third ones.
+        // Lists of networks in subscriptions, policies and profiles, which concern third networks.
         field("allowedPlmns", Anyone, Anyone, Plain),
         field("allowedSnpns", Anyone, Anyone, Plain),
         field("equivalentPlmnList", Anyone, Anyone, Plain),
@@ -140,19 +140,19 @@ pub(super) static FIELDS: &[Field] = {
         field("requesterFqdn", Sender, Either, Name),
         field("targetNfFqdn", Receiver, Either, Name),
         field("hnrfUri", Receiver, Either, Uri),
-        // Names of gateways, servers and peers of other protocols, to which no function speaks HTTP.
+        // Names of gateways, servers and peers of other protocols; no function contacts them over HTTP.
         field("pgwFqdn", Either, Anyone, Plain),
         field("pgwFqdnList", Either, Anyone, Plain),
         field("ecsFqdnList", Either, Anyone, Plain),
         field("fqdnList", Either, Anyone, Plain),
-        // Who serves, in other APIs.
+        // The serving network in other APIs.
         field("newServingPlmn", Anyone, Anyone, Plmn),
         field("selectedPlmnId", Either, Anyone, Plmn),
         field("servingCNPlmnId", Serving, Anyone, Plmn),
         field("servingNetworkId", Serving, Anyone, Plmn),
         field("smContextSmfPlmnId", Either, Anyone, Plmn),
         field("requestedPLMNIdentifier", Either, Anyone, Plmn),
-        // Who subscribes at an NRF (TS 29.510 §6.1.6.2.16), and who charges (TS 32.291).
+        // The subscribing function at an NRF (TS 29.510 §6.1.6.2.16), and the charging function (TS 32.291).
         field("reqPlmnList", Sender, Either, Plmn),
         field("reqPerPlmnSnssais", Sender, Either, Plmn),
         field("reqSnpnList", Sender, Either, Plmn),
@@ -162,7 +162,7 @@ pub(super) static FIELDS: &[Field] = {
         field("reqNfFqdn", Sender, Either, Name),
         field("requesterNfInstanceFqdn", Sender, Either, Name),
         field("sNPNID", Either, Anyone, Plmn),
-        // Third networks: in subscriptions, policies, ranges, and of devices near a subscriber's.
+        // Third networks: in subscriptions, policies and ranges, and of devices near the subscriber's.
         field("adjacentPlmns", Anyone, Anyone, Plmn),
         field("announcingPlmnID", Anyone, Anyone, Plmn),
         field("announcingUeHplmnIdentifier", Anyone, Anyone, Plmn),
@@ -199,22 +199,22 @@ pub(super) static FIELDS: &[Field] = {
     ]
 };
 
-/// What a message is, as far as names depend on it.
+/// The properties of a message on which the meaning of names depends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub(super) is_request: bool,
     pub(super) service: Service,
-    /// Whether it is a query, where an NRF is asked for something.
+    /// Whether it is a query to an NRF.
     pub(super) is_query: bool,
 }
 
 impl Kind {
-    /// Who may be named where nothing is known of the place.
+    /// Returns who may be named in a place about which nothing is known.
     pub(super) fn anywhere(self) -> Side {
         if self.is_request { Side::Either } else { Side::Anyone }
     }
 
-    /// Whom a member may name that has this in the table, below what it stands in.
+    /// Returns who may be named by a member with this table entry, given the enclosing one.
     pub(super) fn side(self, whose: Option<[Whose; 2]>, around: Option<Side>) -> Option<Side> {
         let serving = || match (self.is_request, self.service.is_asked_of_home()) {
             (true, true) => Side::Sender,
@@ -236,13 +236,13 @@ impl Kind {
         })
     }
 
-    /// Whose function a URI may lead to.
+    /// Returns to whose function a URI may lead.
     pub(super) fn uri(self, text: Text) -> Side {
         match (self.is_request, text) {
             (true, Text::Callback) => Side::Sender,
             (false, Text::Callback) if self.service.finds_profiles() => Side::Sender,
-            // An answer has the URIs of the one that gives it. A subscriber that moves between networks brings those
-            // of both (TS 29.518 §5.2.2.2).
+            // An answer has URIs of the responder. A subscriber that moves between networks brings those of both
+            // (TS 29.518 §5.2.2.2).
             (false, Text::Uri | Text::Reference) if !self.service.may_be_about_anyone() => {
                 Side::Sender
             }
@@ -250,13 +250,13 @@ impl Kind {
         }
     }
 
-    /// Who may be the home of a subscriber.
+    /// Returns who may be the subscriber's home network.
     pub(super) fn home(self) -> Side {
         match self.is_request {
             true if self.service.may_be_about_anyone() => Side::Anyone,
             true if self.service.is_about_own_subscribers() => Side::Receiver,
             true => Side::Either,
-            // The home network says whose the subscriber is that it authenticated (TS 33.501 §6.1.3.2).
+            // The home network reports whose subscriber it authenticated (TS 33.501 §6.1.3.2).
             false if self.service.is_about_own_subscribers() => Side::Sender,
             false => Side::Anyone,
         }

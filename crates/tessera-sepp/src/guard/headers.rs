@@ -15,8 +15,8 @@ use super::judge::{Judge, Scope};
 use super::network::{Named, Side};
 use super::{Refusal, Rule, percent, query};
 
-/// Whether the service-based interface has this header of HTTP's (TS 29.500 §5.2.2.2). A peer's other headers don't go on:
-/// servers believe some of a proxy in front of them, and no peer is one.
+/// Returns whether the service-based interface uses this HTTP header (TS 29.500 §5.2.2.2). A peer's other headers are
+/// removed: servers trust some of those that a reverse proxy sets, and a peer is none.
 fn is_standard(name: &str) -> bool {
     // RFC 8470 §5.1: this SEPP's server adds `early-data`.
     name.starts_with("3gpp-sbi-")
@@ -58,7 +58,7 @@ fn is_standard(name: &str) -> bool {
         )
 }
 
-/// What is only for people to read.
+/// Returns whether the header is only for people to read.
 fn is_talk(name: &HeaderName) -> bool {
     [USER_AGENT, SERVER, VIA, WARNING].contains(name)
 }
@@ -67,10 +67,10 @@ const fn scope(name: &'static str, side: Side) -> Scope {
     Scope { name, side: Some(side), text: Text::Plain, maps: 0 }
 }
 
-/// Takes out what doesn't go on, and refuses what some servers read as a header that is judged.
+/// Removes headers that aren't forwarded, and refuses those that some servers take for a judged header.
 fn tidy(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> Result<(), Refusal> {
     headers.remove(ALT_SVC);
-    // CGI and what comes after it have `_` for `-`.
+    // CGI and its successors read `_` as `-`.
     let is_folded = |name: &&HeaderName| {
         name.as_str().contains('_') && is_standard(&name.as_str().replace('_', "-"))
     };
@@ -96,7 +96,7 @@ pub(super) fn judge_request(judge: &mut Judge<'_>, headers: &mut HeaderMap) -> R
         } else if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
             let text = text(judge, name, value)?;
             of_3gpp(judge, rest, text)?;
-            // Where it goes has rules of its own.
+            // The target has its own rules.
             if *name != TARGET && !rest.starts_with("discovery-") {
                 uris(judge, "header", Side::Sender, text)?;
             }
@@ -150,8 +150,8 @@ pub(super) fn judge_response(
     Ok(())
 }
 
-/// Judges where a peer sends an own function on to, or what it made for it: in its own network. Another place could be
-/// one of the inside, which the peer itself may not reach.
+/// Judges where a peer redirects an own function, or where it created a resource for it: only in the peer's network.
+/// Any other place could be an internal one that the peer itself may not reach.
 fn places(
     judge: &mut Judge<'_>,
     headers: &HeaderMap,
@@ -167,9 +167,9 @@ fn places(
 
 fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal> {
     if let Some(parameter) = name.strip_prefix("discovery-") {
-        // The parameters of a discovery, for a proxy that makes it (TS 29.500 §6.10.3.2).
+        // Discovery parameters for a proxy that performs the query (TS 29.500 §6.10.3.2).
         let is_query = std::mem::replace(&mut judge.kind.is_query, true);
-        // As it stands there, and decoded.
+        // Verbatim and decoded.
         let judged = query::parameter(judge, parameter, Cow::Borrowed(value)).map(|_| ());
         judge.kind.is_query = is_query;
         return judged;
@@ -202,7 +202,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
             nrf_uri(judge, "3gpp-sbi-nrf-uri", value)?;
             judge.names(scope("3gpp-sbi-nrf-uri", Side::Either), value)
         }
-        // It has rules of its own. In the rest, sets of functions have the names of networks (TS 23.003 §28.12).
+        // The target has its own rules. Otherwise NF sets contain network names (TS 23.003 §28.12).
         "target-apiroot" => Ok(()),
         _ => judge.names(scope("3gpp-sbi header", Side::Either), value),
     }
@@ -246,7 +246,7 @@ fn bearer(judge: &mut Judge<'_>, value: &str) -> Result<(), Refusal> {
     judge.against(Rule::Malformed, "authorization", "is no bearer token")
 }
 
-/// The text of a header; what isn't ASCII can't be judged.
+/// Returns the text of a header; a value that isn't ASCII can't be judged.
 fn text<'v>(
     judge: &mut Judge<'_>,
     name: &HeaderName,

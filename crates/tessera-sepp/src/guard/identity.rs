@@ -1,25 +1,25 @@
-//! Subscribers, who belong to networks (TS 29.571 §5.3.2, TS 23.003 §2.2).
+//! Subscribers and the networks that they belong to (TS 29.571 §5.3.2, TS 23.003 §2.2).
 
 use super::network::{self, Named};
 use crate::names::PlmnId;
 
-/// What a text says of a subscriber.
+/// What a text reveals about a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Identity<'a> {
     /// `imsi-001010000000001`: the digits begin with the codes of the home network.
     Imsi(&'a str),
-    /// Of this home network.
+    /// The home network, named by its codes or realm.
     Home(Named),
-    /// A GUTI: of the network that served last.
+    /// A GUTI: the network that served last.
     Served(Named),
-    /// It begins like one, and isn't.
+    /// It starts like a subscriber identity but isn't a valid one.
     Unclear,
 }
 
 impl<'a> Identity<'a> {
-    /// None if the text is about something else.
+    /// Reads a text; returns `None` if it isn't about a subscriber.
     pub(super) fn of(text: &'a str) -> Option<Self> {
-        // Most texts are about something else: none of these has its first hyphen here.
+        // Fast path: most texts have no hyphen at any of these offsets.
         let hyphen = |at: usize| text.as_bytes().get(at) == Some(&b'-');
         if !(hyphen(3) || hyphen(4) || hyphen(7)) {
             return None;
@@ -44,7 +44,7 @@ impl<'a> Identity<'a> {
             .find_map(|start| after(start))
             .and_then(|name| name.rsplit_once('@'))
             .map(|(_, realm)| realm)?;
-        // Of two networks, which one would count?
+        // With two networks, receivers may take either.
         let mut named = network::all_in(realm);
         let first = named.next()?;
         Some(if named.next().is_some() { Self::Unclear } else { Self::Home(first) })
@@ -52,7 +52,7 @@ impl<'a> Identity<'a> {
 }
 
 impl Identity<'_> {
-    /// The text without what tells one subscriber from another.
+    /// Returns the text without what distinguishes one subscriber from another.
     pub(super) fn masked(text: &str) -> String {
         let kept = match Identity::of(text) {
             Some(Identity::Imsi(_)) => "imsi-".len() + 6,
@@ -82,7 +82,7 @@ fn suci(rest: &str) -> Option<Identity<'static>> {
             let id = PlmnId::new(parts.next()?, parts.next()?).ok()?;
             Some(Identity::Home(Named::Exactly(id)))
         }
-        // A realm has hyphens of its own, and what follows it may have anything (TS 23.003 §2.2B).
+        // A realm may contain hyphens, and what follows it may be anything (TS 23.003 §2.2B).
         kind if matches!(kind.as_bytes(), [b'1'..=b'7']) => {
             const END: &str = ".3gppnetwork.org-";
             let realm = rest.get(2..rest.to_ascii_lowercase().find(END)?)?;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::context::{SERVICES, Service};
 use super::members::lines;
 
-/// A media type that bodies on N32-f have.
+/// A media type of bodies on N32-f.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Media {
     Json,
@@ -28,7 +28,7 @@ impl Media {
         Self::Multipart,
     ];
 
-    /// As in a `content-type`.
+    /// Returns it as in a `content-type`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -41,8 +41,8 @@ impl Media {
         }
     }
 
-    /// Of a `content-type`, whatever its parameters. JSON is UTF-8 (RFC 8259 §8.1): what claims another charset is none
-    /// of these.
+    /// Reads a `content-type`, ignoring its parameters. JSON is UTF-8 (RFC 8259 §8.1), so a type with another charset
+    /// is none of these.
     pub(super) fn of(content_type: &str) -> Option<Self> {
         let (kind, parameters) = content_type.split_once(';').unwrap_or((content_type, ""));
         let is_utf8 = parameters.split(';').all(|parameter| {
@@ -60,7 +60,7 @@ impl Media {
     }
 }
 
-/// Of each service, the types of its requests and of its responses.
+/// For each service, the types of its requests and of its responses.
 static BY_SERVICE: LazyLock<[[u8; 2]; SERVICES.len()]> = LazyLock::new(|| {
     let mut found = [[0; 2]; SERVICES.len()];
     for line in lines("api ") {
@@ -75,19 +75,19 @@ static BY_SERVICE: LazyLock<[[u8; 2]; SERVICES.len()]> = LazyLock::new(|| {
     found
 });
 
-/// Whether a message of this service may have such a body.
+/// Returns whether a message of this service may have such a body.
 pub(super) fn allows(service: Service, is_request: bool, media: Media) -> bool {
     // Any answer may be a problem or a redirection (TS 29.500 §5.2.7.2, §6.10.9).
     let is_answer = !is_request && matches!(media, Media::Json | Media::Problem);
     let by_table = match BY_SERVICE.get(service.index()).filter(|sides| **sides != [0; 2]) {
         Some(sides) => sides[usize::from(!is_request)] & media.bit() != 0,
-        // Callbacks have the types of notifications; an API that an operator added has those of all others.
+        // Callbacks have the types of notifications; an API added by the operator may have those of all others.
         None => media != Media::Form,
     };
     is_answer || by_table
 }
 
-/// Whether a part of a multipart body may have this type; JSON is not among them.
+/// Returns whether a part of a multipart body may have this type; JSON is not among them.
 pub(super) fn is_binary_part(content_type: &str) -> bool {
     let is_part =
         |known: &str| known != Media::Json.name() && known.eq_ignore_ascii_case(content_type);

@@ -1,8 +1,8 @@
-//! Which names of members and parameters the APIs of roaming have, and what each holds.
+//! The names of members and parameters in the APIs of roaming, and what each holds.
 //!
-//! `members.txt` is made by `scripts/sepp-members` from the OpenAPI files of 3GPP's TS 29.5xx. Names are compared
-//! without case, `-` and `_`: `requesterPlmnList` of JSON is `requester-plmn-list` of a query, and some network
-//! functions read JSON without case.
+//! `scripts/sepp-members` generates `members.txt` from the OpenAPI files of 3GPP's TS 29.5xx. Names are compared
+//! without case, `-` and `_`: `requesterPlmnList` in JSON is `requester-plmn-list` in a query, and some network
+//! functions ignore case in JSON.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::fields::{self, Field, Text, Whose};
 
-/// The table as the script makes it.
+/// The table as the script generates it.
 pub(super) const TABLE: &str = include_str!("members.txt");
 
 /// What a name means.
@@ -26,7 +26,7 @@ pub(super) enum Key {
     /// Addresses of a network function.
     Addresses,
     Known(&'static Member),
-    /// No API of roaming has it. It may be a URI to call back, by its end: `amfStatusUri`.
+    /// No API of roaming has it. By its suffix it may be a callback URI: `amfStatusUri`.
     Unknown {
         is_callback: bool,
     },
@@ -37,14 +37,14 @@ pub(super) enum Key {
 pub(super) struct Member {
     pub(super) name: &'static str,
     pub(super) text: Text,
-    /// In requests and in responses; none if it has what is around it.
+    /// In requests and in responses; `None` if it inherits from the enclosing member.
     pub(super) whose: Option<[Whose; 2]>,
-    /// In how many levels of its value names are data.
+    /// The number of levels of its value at which names are data.
     pub(super) maps: u8,
 }
 
-/// What is known by the hash of a folded name, which is believed: a peer could make another name with the hash of a known
-/// one, and its receiver would not know it.
+/// Known names by the hash of the folded name. Hashes are not verified: a peer could construct another name with the
+/// hash of a known one, but its receiver would not know that name.
 static INDEX: LazyLock<HashMap<u64, Known, BuildHasherDefault<Hashed>>> = LazyLock::new(|| {
     let mut index = HashMap::default();
     for (name, known) in SPECIAL {
@@ -92,7 +92,7 @@ enum Known {
     Member(Member),
 }
 
-/// The lines of the table that begin so, without that.
+/// Returns the table's lines with this prefix, without it.
 pub(super) fn lines(start: &'static str) -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter_map(move |line| line.strip_prefix(start))
 }
@@ -103,7 +103,7 @@ impl Member {
         let mut words = line.split(' ');
         let name = words.next()?;
         let (text, whose) = match words.next()? {
-            // Whose network it is, `fields.rs` has: a test holds that it has all.
+            // `fields.rs` has whose network it is; a test checks that it has every name.
             "network" => (Text::Plmn, None),
             "amf" => (Text::Plain, Some([Whose::Sought, Whose::Found])),
             "area" => (Text::Plain, Some([Whose::Either, Whose::Anyone])),
@@ -121,7 +121,7 @@ impl Member {
         Some(Self { name, text, whose, maps })
     }
 
-    /// Takes up what the same name is in another API. What was put first counts, unless it was nothing.
+    /// Merges the same name of another API. The first entry wins, unless it was empty.
     fn merge(&mut self, other: Self) {
         self.maps = self.maps.max(other.maps);
         if self.text == Text::Plain && self.whose.is_none() {
@@ -163,15 +163,15 @@ impl Key {
     }
 }
 
-/// A name as it is compared.
+/// A name in the form in which it is compared.
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
     known: Option<&'static Known>,
-    /// The hash of all of the name, without case alone.
+    /// The hash of the whole name, folded only by case.
     pub(super) whole: u64,
 }
 
-/// The names of the index as the OpenAPI files spell them, which nearly all messages do.
+/// The names of the index as the OpenAPI files spell them: nearly all messages do too.
 static SPELLED: LazyLock<HashMap<&'static str, Folded, BuildHasherDefault<Hashed>>> =
     LazyLock::new(|| {
         let of_table = lines("member ").filter_map(|line| line.split(' ').next());
@@ -190,12 +190,12 @@ impl Folded {
     }
 }
 
-/// The hash of a name's letters without case, `-` and `_`, and that of the whole without case alone.
+/// Returns the hash of a name without case, `-` and `_`, and that of the whole name without case.
 fn hashes(name: &str) -> (u64, u64) {
     let (mut hash, mut between) = (0, 0);
     let mut push = |byte: u8| {
         if matches!(byte, b'-' | b'_') {
-            // Which it is, and where it stands.
+            // Which separator it is, and where.
             between = mix(mix(between, u64::from(byte)), hash & 0xff);
         } else {
             hash = mix(hash, u64::from(byte));
@@ -211,17 +211,18 @@ fn hashes(name: &str) -> (u64, u64) {
     (hash, hash ^ between)
 }
 
-/// Two names with one hash are taken for the same name twice: a peer that makes such names has its own message refused.
+/// Two names with the same hash count as a duplicate: a peer that constructs such names only gets its own message
+/// refused.
 fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }
 
-/// Of a text, eight bytes at a time; of what is a hash already, nothing.
+/// Hashes text eight bytes at a time, and passes an existing hash through.
 #[derive(Default)]
 struct Hashed(u64);
 
 impl Hasher for Hashed {
-    /// The low bits, which a table takes, come from high ones, on which every letter has its effect.
+    /// The low bits, which hash tables use, come from high ones, which depend on every letter.
     fn finish(&self) -> u64 {
         self.0.rotate_left(26)
     }
@@ -241,8 +242,7 @@ impl Hasher for Hashed {
     }
 }
 
-/// Without case, as lenient readers compare: Go's encoding/json folds by Unicode, so that U+017F is an `s` and
-/// U+212A a `k`.
+/// Folds case as lenient readers do: Go's encoding/json uses Unicode folding, so U+017F is an `s` and U+212A a `k`.
 fn fold_case(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().map(|letter| match letter {
         '\u{17f}' => 's',
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(after(&["x uri", "x callback"]), (Text::Callback, false, 0));
         assert_eq!(after(&["x uri", "x subscriber"]), (Text::Uri, false, 0));
         assert_eq!(after(&["x subscriber", "x callback"]), (Text::Subscriber, false, 0));
-        // Of an area: what it names counts, though it is any text.
+        // Of an area: the network it names counts, though it may be any text.
         assert_eq!(after(&["x area", "x subscriber"]), (Text::Plain, true, 0));
         assert_eq!(after(&["x - map", "x uri map map", "x -"]), (Text::Uri, false, 2));
     }

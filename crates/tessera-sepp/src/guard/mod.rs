@@ -1,40 +1,42 @@
-//! What may pass between networks: the rules about each message (TS 33.501 §5.9.3.2, §13.1; GSMA's categories 1
-//! and 2).
+//! The rules that decide which messages may pass between networks (TS 33.501 §5.9.3.2, §13.1; GSMA's categories 1 and
+//! 2).
 //!
-//! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it asks no other
-//! part, and waits for nothing. Who the peer is it takes from a [`Context`], never from the message.
+//! A [`Guard`] judges requests and responses in both directions, by their heads and bodies alone: it calls no other
+//! part of the SEPP and never waits. The peer's identity comes from a [`Context`], never from the message.
 //!
-//! Whose network a message may name depends on the place. In a request of a visited network to a home network, which
-//! is most of roaming:
+//! Which network a message may name depends on the place. In a request of a visited network to a home network, which is
+//! most of roaming:
 //!
-//! | place | whose |
+//! | place | may name |
 //! |---|---|
 //! | `3gpp-Sbi-Originating-Network-Id`, `3gpp-Sbi-Asserted-Plmn-Id`, `src..` of `3gpp-Sbi-NF-Peer-Info` | the sender's |
 //! | `requester-plmn-list`, `requesterPlmn`, `consumerPlmnId` of a token | the sender's |
 //! | `servingNetworkName`, `servingNetwork`, `plmnId`, `visitedPlmn`, `guami` | the sender's |
-//! | URIs to call back: members ending in `Uri`, `callbackReference` | the sender's |
+//! | callback URIs: members ending in `Uri`, `callbackReference` | the sender's |
 //! | `target-plmn-list`, `targetPlmn`, `producerPlmnId` of a token, `guami` of a query to an NRF | the receiver's |
 //! | `3gpp-Sbi-Target-apiRoot` | the receiver's |
 //! | SUPI and SUCI at `nudm-*` and `nausf-*` | the receiver's |
-//! | GUTI, `tai`, `homePlmnId`, URIs of sessions, networks in unknown members, SUPI elsewhere | one of both |
-//! | `allowedPlmns`, `equivalentPlmns`, steering of roaming, SUPI at `namf-comm` | anyone's |
+//! | GUTI, `tai`, `homePlmnId`, URIs of sessions, networks in unknown members, SUPI elsewhere | either's |
+//! | `allowedPlmns`, `equivalentPlmns`, steering of roaming, SUPI at `namf-comm` | any |
 //!
-//! In other requests (a home network calls back) the third line is one of both. In responses an NRF's answers name the
-//! sender's functions and tokens both ends; subscriptions are about anyone. The whole table is in `fields.rs`.
+//! In other requests (callbacks of a home network) the third row is either's. In responses, an NRF's answers name the
+//! sender's functions, tokens name both ends, and subscriptions may be about any network. `fields.rs` has the whole
+//! table.
 //!
-//! What a member holds (a network, a subscriber, a URI) is known of every name that the OpenAPI files of 3GPP have
-//! (`members.txt`); a name that they don't have is against a rule in what a peer sends to and from their services, errors and tokens aside.
+//! The guard knows what a member holds (a network, a subscriber, a URI) for every name in 3GPP's OpenAPI files
+//! (`members.txt`). Any other name in a peer's requests and responses offends against a rule, except in errors and
+//! tokens.
 //!
-//! A message goes on in the form in which it was read, so that its receiver reads what was judged: JSON, forms, bodies
-//! of several parts and the request line are written again, and a peer's headers that no API has are left out. What
-//! only some servers would read is malformed: members twice, texts with NUL, paths with dots or encoded slashes, values
-//! encoded again and again, multipart bodies with something around the parts, tokens in tokens. A prefix in a peer's
-//! `3gpp-Sbi-Target-apiRoot`, which comes before the API's path, is one that the configuration has.
+//! A message is forwarded in the form in which it was read, so that its receiver reads what was judged: JSON, forms,
+//! multipart bodies and the request line are rewritten, and a peer's headers that no API has are removed. Constructs
+//! that only some servers understand are malformed: duplicate members, text with NUL, paths with dot segments or
+//! encoded slashes, values encoded repeatedly, multipart bodies with anything around the parts, tokens within tokens.
+//! The prefix in a peer's `3gpp-Sbi-Target-apiRoot`, which precedes the API's path, must be in the configuration.
 //!
-//! Not looked into: NAS and NGAP messages within multipart bodies, and values of PLMN IDs as names of members. A peer's
-//! trailers don't go on. Instance identifiers, paths and host names outside of URIs, of profiles and of the
-//! headers named in `hiding/headers.rs` are not hidden. Subscribers in ranges and in identifiers of groups, and addresses of
-//! nodes to which functions speak other protocols (Diameter, DNS, GTP, trace collection), are not judged.
+//! Not inspected: NAS and NGAP messages within multipart bodies, and PLMN IDs used as names of members. A peer's
+//! trailers are dropped. Instance identifiers, paths, and host names outside of URIs, profiles and the headers named in
+//! `hiding/headers.rs` are not hidden. Subscribers in ranges and in group identifiers, and addresses of nodes that are
+//! reached over other protocols (Diameter, DNS, GTP, trace collection), are not judged.
 
 mod body;
 mod context;
@@ -99,28 +101,28 @@ struct OfPeer {
     hides_topology: bool,
 }
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Incoming,
     Outgoing,
 }
 
-/// Why there is no guard.
+/// Why a guard could not be built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoGuard {
-    /// `log-only` names an unknown rule.
+    /// `log-only` contains an unknown rule.
     Rule(UnknownRule),
-    /// The secret makes no key.
+    /// The secret is too short to derive a key.
     Secret,
 }
 
 impl Guard {
-    /// The rules of a configuration. Hidden names are made with the secret: at least 16 bytes that nobody else knows, the
-    /// same in all instances of this SEPP and after a restart.
+    /// Builds the rules of a configuration. Hidden names are derived from the secret: at least 16 bytes that no other
+    /// party knows, the same in all instances of this SEPP and after a restart.
     ///
     /// # Errors
-    /// If `log-only` names an unknown rule, or the secret is too short.
+    /// If `log-only` contains an unknown rule, or the secret is too short.
     pub fn new(configuration: &Configuration, secret: &[u8]) -> Result<Self, NoGuard> {
         let guard = &configuration.guard;
         let local = &configuration.local;
@@ -146,14 +148,14 @@ impl Guard {
         })
     }
 
-    /// Judges a request of an own network function, before it goes to the peer, and hides names of the inside in it.
-    /// Telescopic names must be real ones already.
+    /// Judges a request of an own network function before it goes to the peer, and hides internal names in it. The
+    /// caller has already resolved telescopic names.
     ///
-    /// The body is whole; none stands for no body, and for one that [isn't looked into](Self::inspects). If it changes,
-    /// so does a `content-length`.
+    /// The body is complete. Pass `None` if there is none, or if it is [not inspected](Self::inspects). If it changes,
+    /// so does `content-length`.
     ///
     /// # Errors
-    /// If it doesn't go.
+    /// If the request must not be forwarded.
     pub fn outgoing_request(
         &self,
         context: &Context<'_>,
@@ -172,10 +174,10 @@ impl Guard {
         finish(judge, &mut parts.headers, body, false)
     }
 
-    /// Takes a request of the peer from its rate, before anything of it is read.
+    /// Charges a request of the peer to its rate limit, before any of it is read.
     ///
     /// # Errors
-    /// If it is one too many.
+    /// If it exceeds the limit.
     pub fn admit(&self, context: &Context<'_>, asked: Asked) -> Result<Verdict, Refusal> {
         let rates = &self.of_peer(context)?.rates;
         let mut judge = self.judge(context, Direction::Incoming, asked.service, true);
@@ -185,13 +187,13 @@ impl Guard {
     }
 
     /// Judges a request of the peer that was [admitted](Self::admit), before it goes to an own network function.
-    /// `3gpp-Sbi-Target-apiRoot` must name a function of the own network that may be reached. A hidden name there becomes
-    /// the real one, and is right whatever it is: then the request has the extension [`RevealedTarget`].
+    /// `3gpp-Sbi-Target-apiRoot` must name a reachable function of the own network. A hidden name there is replaced by
+    /// the real one, which is always accepted: the request then carries the extension [`RevealedTarget`].
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it doesn't go.
+    /// If the request must not be forwarded.
     pub fn incoming_request(
         &self,
         context: &Context<'_>,
@@ -206,7 +208,7 @@ impl Guard {
         judge.targets = self.targets.names.as_deref();
         let path = self.request(&mut judge, parts)?;
         if !of_peer.apis.iter().any(|api| api.allows(&parts.method, &path)) {
-            // With what there is to allow: the operator needs it to tune `apis`.
+            // The operator needs method and path to tune `apis`.
             let claimed = format!("{} {}", parts.method, path::first_segment(&path));
             judge.against(Rule::Api, "path", &claimed)?;
         }
@@ -217,12 +219,12 @@ impl Guard {
         finish(judge, &mut parts.headers, body, false)
     }
 
-    /// Judges the answer of an own network function to a request of the peer, and hides names of the inside in it.
+    /// Judges the answer of an own network function to a request of the peer, and hides internal names in it.
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it doesn't go.
+    /// If the answer must not be forwarded.
     pub fn outgoing_response(
         &self,
         context: &Context<'_>,
@@ -244,7 +246,7 @@ impl Guard {
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
     /// # Errors
-    /// If it doesn't go.
+    /// If the answer must not be forwarded.
     pub fn incoming_response(
         &self,
         context: &Context<'_>,
@@ -305,8 +307,7 @@ impl Guard {
         }
     }
 
-    /// Judges the head of a request, and gives its path as it is to be understood. The request line goes on as it was
-    /// understood.
+    /// Judges the head of a request and returns its canonical path, with which the request line is rewritten.
     fn request(
         &self,
         judge: &mut Judge<'_>,
@@ -316,7 +317,7 @@ impl Guard {
             return Err(Refusal::new(Rule::Api, "method", parts.method.as_str()));
         }
         judge.is_patch = parts.method == Method::PATCH;
-        // What is compressed isn't looked into, so it isn't asked for.
+        // Compressed bodies can't be inspected, so don't ask for them.
         parts.headers.remove(ACCEPT_ENCODING);
         headers::judge_request(judge, &mut parts.headers)?;
         let malformed = || Refusal::new(Rule::Malformed, "path", "");
@@ -350,18 +351,18 @@ impl Guard {
         Ok(path)
     }
 
-    /// Whether a body with these headers is looked into: then it is collected, up to
-    /// [`inspected_body`](Self::inspected_body). Others stream through.
+    /// Returns whether a body with these headers is inspected. Inspected bodies are collected, up to
+    /// [`inspected_body`](Self::inspected_body); others stream through.
     pub fn inspects(&self, headers: &HeaderMap) -> bool {
         body::is_inspected(headers, self.log_only.contains(Rule::ContentType))
     }
 
-    /// Up to which length bodies are looked into, in bytes.
+    /// Returns the maximum length of an inspected body, in bytes.
     pub fn inspected_body(&self) -> usize {
         self.inspected_body
     }
 
-    /// What becomes of a body that is looked into and longer than that: refused, or it passes unseen where the rule
+    /// Decides what happens to an inspected body above that length: it is refused, or passes uninspected if the rule
     /// only logs.
     ///
     /// # Errors
@@ -378,7 +379,7 @@ impl Guard {
         Err(refusal)
     }
 
-    /// The rates of a peer, by its configured name: for new connections.
+    /// Returns the rate limits of a peer, by its configured name; callers use them for new connections.
     pub fn rates(&self, peer: &Fqdn) -> Option<&RateLimits> {
         self.peers.get(peer).map(|of_peer| &of_peer.rates)
     }
@@ -413,7 +414,7 @@ fn response(
     finish(judge, &mut parts.headers, body, is_error)
 }
 
-/// Judges the body, which goes on as it was read.
+/// Judges the body, which is forwarded as it was read.
 fn finish(
     mut judge: Judge<'_>,
     headers: &mut HeaderMap,

@@ -1,4 +1,4 @@
-//! Networks as messages name them, and who may be named.
+//! Networks as messages name them, and which of them may be named.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use crate::names::{NetworkDomain, PlmnId, PlmnSet};
 pub(super) enum Named {
     /// By its codes.
     Exactly(PlmnId),
-    /// By a name, which has three digits of network code always: `70` isn't told from `070`.
+    /// By a domain name, which always has three digits of network code: `70` and `070` can't be distinguished.
     Padded { mcc: [u8; 3], mnc: [u8; 3] },
 }
 
 /// Whose network may be named in a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// That of the one that sends the message.
+    /// The sender's.
     Sender,
-    /// That of the one that gets it.
+    /// The receiver's.
     Receiver,
-    /// One of both, and no third.
+    /// Either's, but no third.
     Either,
-    /// Any.
+    /// Any network.
     Anyone,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Whether this side may be named so.
+    /// Returns whether this network may be named as this side's.
     pub(super) fn allow(&self, side: Side, named: &Named) -> bool {
         self.any(side, |set| named.is_in(set))
     }
 
-    /// Whether a subscriber is of this side: their number begins with the codes of one of its networks.
+    /// Returns whether a subscriber belongs to this side: the number begins with the codes of one of its networks.
     pub(super) fn allow_digits(&self, side: Side, digits: &str) -> bool {
         let begins = |len: usize| {
             let (mcc, mnc) = digits.get(..len)?.split_at_checked(3)?;
@@ -58,7 +58,7 @@ impl Sides<'_> {
         }
     }
 
-    /// Who may be named, for a security event.
+    /// Returns the networks that may be named, for a security event.
     pub(super) fn of(&self, side: Side) -> PlmnSet {
         match side {
             Side::Sender => self.sender.clone(),
@@ -70,8 +70,8 @@ impl Sides<'_> {
 }
 
 impl Named {
-    /// From the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
-    /// (TS 24.501 §9.12.1), or a domain name with `mnc001.mcc001` in it.
+    /// Reads the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
+    /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let codes = |mcc: &str, mnc: &str| PlmnId::new(mcc, mnc).ok().map(Self::Exactly);
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,15 +94,15 @@ impl Named {
         name.bytes().all(is_host).then(|| Self::in_name(name)).flatten()
     }
 
-    /// From a name with `mnc001.mcc001` in it (TS 23.003 §28), whatever stands around. Of several, none: which one
-    /// would count? A country without three digits of network code counts too.
+    /// Reads a name containing `mnc001.mcc001` (TS 23.003 §28), whatever surrounds it. Returns `None` if there are
+    /// several, since receivers may take any. A `.mcc` that doesn't follow a three-digit network code counts too.
     pub(super) fn in_name(text: &str) -> Option<Self> {
         let countries =
             text.as_bytes().windows(4).filter(|four| four.eq_ignore_ascii_case(b".mcc")).count();
         all_in(text).next().filter(|_| countries == 1)
     }
 
-    /// The network in whose home domain a host is.
+    /// Returns the network in whose home domain a host is.
     pub(super) fn of_domain(host: &str) -> Option<Self> {
         NetworkDomain::of_name(host)?;
         all_in(host).last()
@@ -123,7 +123,8 @@ impl Named {
     }
 }
 
-/// `mnc001.mcc001` of a serving network name behind its `5G:`: `mnc001.mcc001.3gppnetwork.org`, or with a NID.
+/// Returns `mnc001.mcc001` from a serving network name after its `5G:`: `mnc001.mcc001.3gppnetwork.org`, possibly with
+/// a NID.
 fn serving(text: &str) -> Option<&str> {
     let (codes, rest) = text.split_at_checked("mnc001.mcc001".len())?;
     let (domain, nid) = rest.split_at_checked(".3gppnetwork.org".len())?;
@@ -133,7 +134,7 @@ fn serving(text: &str) -> Option<&str> {
     is_whole.then_some(codes)
 }
 
-/// Each `mnc001.mcc001` in a text.
+/// Returns each `mnc001.mcc001` in a text.
 pub(super) fn all_in(text: &str) -> impl Iterator<Item = Named> + '_ {
     const LEN: usize = "mnc001.mcc001".len();
     let bytes = text.as_bytes();
@@ -151,7 +152,7 @@ pub(super) fn all_in(text: &str) -> impl Iterator<Item = Named> + '_ {
     })
 }
 
-/// Where an `m` stands, small or capital.
+/// Returns the offsets of `m` and `M`.
 fn memchr_both(bytes: &[u8]) -> impl Iterator<Item = usize> + '_ {
     bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'm' | b'M')).map(|(at, _)| at)
 }
@@ -219,7 +220,7 @@ mod tests {
         assert!(Named::parse("mnc001.mcc001").unwrap().is_in(&long), "a name can't tell");
     }
 
-    /// TS 23.003 §28.2: the home domain is the end of a name; an operator may name its hosts as it likes.
+    /// TS 23.003 §28.2: the home domain is the end of a name; an operator may choose the labels before it.
     #[test]
     fn of_several_networks_in_a_host_the_last_is_its_domain() {
         let named =

@@ -1,22 +1,22 @@
-//! Paths, which every server must read in the same way.
+//! Paths, in the one form that every server reads alike.
 
 use std::borrow::Cow;
 
 use super::percent::{self, Letters};
 
-/// What stands between the first slash and the second.
+/// Returns the text between the first slash and the second.
 pub(super) fn first_segment(path: &str) -> &str {
     path.strip_prefix('/').and_then(|path| path.split('/').next()).unwrap_or_default()
 }
 
-/// The path as it is to be judged: letters and digits that needn't be percent-encoded are decoded. None if servers
-/// could read it in two ways: with dot segments, empty segments, encoded slashes, backslashes or control characters
+/// Returns the path as it is judged: percent-encoded letters and digits are decoded. Returns `None` if servers could
+/// read it in two ways: with dot segments, empty segments, encoded slashes, backslashes or control characters
 /// (RFC 3986 §6.2.2).
 pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     let decoded = percent::decode(path)?;
     let is_clear = |segment: &str| !matches!(segment, "" | "." | "..");
     let inner = decoded.strip_prefix('/')?;
-    // A slash at the end is another resource in some servers and the same one in others.
+    // Some servers treat a trailing slash as another resource, others as the same one.
     let segments_are_clear = inner.split('/').all(is_clear);
     let is_ambiguous = |byte: u8| matches!(byte, b'\\' | b'%' | b';') || byte.is_ascii_control();
     let slashes = |text: &str| text.bytes().filter(|byte| *byte == b'/').count();
@@ -26,13 +26,13 @@ pub(super) fn canonical(path: &str) -> Option<Cow<'_, str>> {
     is_one.then_some(decoded)
 }
 
-/// Whether a text is a plain path that may stand in front of an API's (TS 29.501 §4.4.1): a query would take up the path
-/// behind it.
+/// Returns whether a text is a plain path that may precede an API's (TS 29.501 §4.4.1): a query would swallow the path
+/// after it.
 pub(super) fn is_prefix(text: &str) -> bool {
     !text.contains(['?', '#']) && canonical(text).is_some()
 }
 
-/// A canonical path, as it goes on: what has no meaning of its own in a path is encoded (RFC 3986 §3.3).
+/// Writes a canonical path as it is forwarded, encoding characters that need it (RFC 3986 §3.3).
 pub(super) fn write(out: &mut String, canonical: &str) {
     const PLAIN: Letters = Letters::UNRESERVED.and(b"/:@!$&()*+,=");
     percent::encode(out, canonical, PLAIN);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The text behind `%20`. None if a `%` stands without its two digits, or if what comes out is no UTF-8.
+/// Decodes `%20`. Returns `None` if a `%` lacks its two digits, or the result is not UTF-8.
 pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
     let Some(first) = text.bytes().position(|byte| byte == b'%') else {
         return Some(Cow::Borrowed(text));
@@ -21,8 +21,8 @@ pub(super) fn decode(text: &str) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// The text of a name or value in a query or form, where `+` is a space (the URL standard's
-/// application/x-www-form-urlencoded).
+/// Decodes a name or value of a query or form, where `+` is a space (application/x-www-form-urlencoded of the URL
+/// standard).
 pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('+') {
         return decode(text);
@@ -30,12 +30,12 @@ pub(super) fn decode_form(text: &str) -> Option<Cow<'_, str>> {
     decode(&text.replace('+', " ")).map(|text| Cow::Owned(text.into_owned()))
 }
 
-/// Letters of ASCII, a bit each.
+/// A set of ASCII characters, one bit each.
 #[derive(Clone, Copy)]
 pub(super) struct Letters([u64; 4]);
 
 impl Letters {
-    /// Those that stand for themselves everywhere in a path, a query or a form (RFC 3986 §2.3).
+    /// The characters that need no encoding in a path, a query or a form (RFC 3986 §2.3).
     pub(super) const UNRESERVED: Self =
         Self([0; 4]).and(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~");
 
@@ -53,7 +53,7 @@ impl Letters {
     }
 }
 
-/// Writes a text, of which these letters stand for themselves.
+/// Writes a text percent-encoded, except for these characters.
 pub(super) fn encode(out: &mut String, text: &str, plain: Letters) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut rest = text;
@@ -70,8 +70,8 @@ pub(super) fn encode(out: &mut String, text: &str, plain: Letters) {
     out.push_str(rest);
 }
 
-/// Whether an encoded text may be a URI as it stands too: `http://a%2F@b/` leads to `b`, and decoded to `a`. A URI that
-/// is encoded as a whole has none of these letters.
+/// Returns whether an encoded text may also be a URI undecoded: `http://a%2F@b/` leads to `b`, and decoded to `a`. A
+/// URI encoded as a whole contains none of these characters.
 pub(super) fn is_read_as_it_is(text: &str) -> bool {
     text.contains([':', '/', '@', '\\'])
 }

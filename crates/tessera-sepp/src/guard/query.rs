@@ -10,13 +10,13 @@ use super::members::{Folded, Key};
 use super::percent::{self, Letters};
 use super::{Refusal, Rule};
 
-/// A scope for parameters that aren't known.
+/// The scope of unknown parameters.
 const PARAMETER: Scope = Scope { name: "query", side: None, text: Text::Plain, maps: 0 };
 
-/// How often a value may be encoded: by the network function, and by a proxy on the way.
+/// How many times a value may be encoded: by the network function, and by a proxy on the path.
 const LAYERS: u32 = 3;
 
-/// Judges `a=b&c=d`, of a query or of a form, and gives it as it goes on: decoded and encoded once.
+/// Judges `a=b&c=d` of a query or form, and returns it as it is forwarded: decoded, and encoded once.
 pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal> {
     let mut out = String::with_capacity(text.len() + 16);
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -32,8 +32,8 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
         }
         percent::encode(&mut out, &name, Letters::UNRESERVED);
         out.push('=');
-        // A comma between the values of a list is none in one of them (TS 29.501 §5.3.13). Of the other letters that need
-        // not be encoded (RFC 3986 §3.4), those stay that were not.
+        // A comma between values of a list differs from one inside a value (TS 29.501 §5.3.13). Other characters that
+        // need no encoding (RFC 3986 §3.4) stay as they were.
         let mut plain = Letters::UNRESERVED;
         for letter in raw.bytes().filter(|byte| matches!(byte, b',' | b':')) {
             plain = plain.and(&[letter]);
@@ -43,7 +43,7 @@ pub(super) fn judge(judge: &mut Judge<'_>, text: &str) -> Result<String, Refusal
     Ok(out)
 }
 
-/// Judges one parameter, decoded once, and as often more as it is encoded. Gives its value as it goes on.
+/// Judges a parameter that was decoded once, and every further decoding of it. Returns its value as it is forwarded.
 pub(super) fn parameter<'v>(
     judge: &mut Judge<'_>,
     name: &str,
@@ -62,8 +62,8 @@ pub(super) fn parameter<'v>(
     Ok(first.map_or(value, Cow::Owned))
 }
 
-/// Both decoded once more. None if they aren't encoded: a `%` that stands for itself is fine, unless there is something
-/// else that a lenient reader would decode.
+/// Decodes both once more. Returns `None` if they aren't encoded: a literal `%` is fine, unless a lenient reader would
+/// decode something else.
 fn again(
     judge: &mut Judge<'_>,
     name: &str,
@@ -86,25 +86,25 @@ fn has_escape(text: &str) -> bool {
     text.as_bytes().windows(3).any(is_escape)
 }
 
-/// Judges a parameter as it stands; `is_last`: it isn't encoded once more.
+/// Judges a parameter as it is; `is_last`: it isn't encoded any further.
 fn once(
     judge: &mut Judge<'_>,
     name: &str,
     value: &str,
     is_last: bool,
 ) -> Result<Option<String>, Refusal> {
-    // Some readers decode a query before they take it apart.
+    // Some readers decode a query before splitting it.
     if name.contains(['&', '=']) || value.split('&').skip(1).any(|pair| pair.contains('=')) {
         judge.against(Rule::Malformed, PARAMETER.name, "a parameter in a parameter")?;
     }
     if name.contains('\0') || value.contains('\0') {
-        // Readers in C end a text there.
+        // C programs end a string at NUL.
         judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
     }
     let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
         Key::Known(member) => judge.below(PARAMETER, member),
         Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..PARAMETER },
-        // Half a PLMN ID of its own is in no API.
+        // No API has half a PLMN ID as a parameter.
         Key::Mcc | Key::Mnc | Key::Mncs => {
             return judge.against(Rule::Malformed, PARAMETER.name, name).map(|()| None);
         }
@@ -113,7 +113,7 @@ fn once(
         }
         Key::Addresses | Key::Unknown { .. } => PARAMETER,
     };
-    // Some readers skip more in front of JSON than white space (RFC 8259 §2).
+    // Some readers skip more than white space before JSON (RFC 8259 §2).
     let is_json = |text: &str| text.starts_with(['{', '[', '"']);
     let text = value.trim_start_matches([' ', '\t', '\n', '\r']);
     let skipped = value.trim_start_matches(|letter: char| !letter.is_ascii_graphic());
@@ -141,8 +141,8 @@ fn once(
     }
 }
 
-/// Judges a complex query (TS 29.571 §5.2.4.11) as it goes on. No atom is a complex query: one within another would
-/// double the work with each level.
+/// Judges a complex query (TS 29.571 §5.2.4.11) as it is forwarded. No atom may be a complex query: nesting would
+/// double the work at each level.
 fn complex_query(judge: &mut Judge<'_>, read: &str) -> Result<(), Refusal> {
     if judge.is_in_complex_query {
         return judge.against(Rule::Malformed, PARAMETER.name, "a complex query in another");
@@ -157,7 +157,7 @@ fn complex_query(judge: &mut Judge<'_>, read: &str) -> Result<(), Refusal> {
     judged
 }
 
-/// Judges the atoms of a complex query: each is a parameter, and some readers take a text of JSON for its value.
+/// Judges the atoms of a complex query: each is a parameter, and some readers parse its value as JSON text.
 fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
     match query {
         Value::Array(items) => items.iter().try_for_each(|item| atoms(judge, item)),
@@ -177,7 +177,7 @@ fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// One value, or several with commas between them (TS 29.501 §5.3.13).
+/// Judges one value, or several separated by commas (TS 29.501 §5.3.13).
 fn list(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<Option<String>, Refusal> {
     let mut is_new = false;
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! How often a peer asks.
+//! Rate limits of peers.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use crate::config;
 
 type Bucket<C> = RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
-/// The limits of one peer: requests, requests for each service, new connections. Each is so many a second, and as
-/// many at once.
+/// The limits of one peer: requests, requests for each service, new connections. Each limit is a rate per second, and
+/// also the burst.
 pub struct RateLimits<C: Clock = DefaultClock> {
     clock: C,
     requests: Option<Bucket<C>>,
-    /// By the number of the service; empty without a limit.
+    /// Indexed by service; empty if there is no limit.
     services: Box<[Bucket<C>]>,
     connections: Option<Bucket<C>>,
 }
 
 impl RateLimits {
-    /// With full buckets.
+    /// Starts with full buckets.
     pub fn new(rate: &config::Rate) -> Self {
         Self::with_clock(rate, DefaultClock::default())
     }
@@ -51,29 +51,30 @@ impl<C: Clock + Clone> RateLimits<C> {
         }
     }
 
-    /// Takes one request from the limit of its service. It comes first: what it refuses doesn't use up the peer's.
+    /// Charges one request to the limit of its service. Checked first: a request refused here doesn't count towards the
+    /// peer's limit.
     ///
     /// # Errors
-    /// If it is one too many.
+    /// If it exceeds the limit.
     pub(super) fn of_service(&self, service: Service) -> Result<(), Refusal> {
         let bucket = self.services.get(service.index());
         let taken = bucket.map_or(Ok(()), |bucket| self.take(bucket));
         taken.map_err(|wait| too_many(Rule::RateOfService, service, wait))
     }
 
-    /// Takes one request from the limit of the peer.
+    /// Charges one request to the limit of the peer.
     ///
     /// # Errors
-    /// If it is one too many.
+    /// If it exceeds the limit.
     pub(super) fn of_peer(&self, service: Service) -> Result<(), Refusal> {
         let taken = self.requests.as_ref().map_or(Ok(()), |bucket| self.take(bucket));
         taken.map_err(|wait| too_many(Rule::Rate, service, wait))
     }
 
-    /// Takes one new connection; else says how long to wait.
+    /// Charges one new connection.
     ///
     /// # Errors
-    /// If it is one too many.
+    /// If it exceeds the limit: how long to wait.
     pub fn connection(&self) -> Result<(), Duration> {
         self.connections.as_ref().map_or(Ok(()), |bucket| self.take(bucket))
     }

@@ -1,4 +1,4 @@
-//! What comes out of a judgement.
+//! The results of judging.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,19 +9,19 @@ use super::Rule;
 use super::identity::Identity;
 use crate::names::PlmnSet;
 
-/// A message that goes on.
+/// A message that may be forwarded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
 pub struct Verdict {
-    /// What rules that only log would have refused, 16 at most; mostly nothing.
+    /// What log-only rules would have refused, 16 at most; usually empty.
     pub logged: Vec<Refusal>,
 }
 
-/// A message that doesn't. It says all that a security event has; what the other end is told is
-/// [`status`](Self::status), [`cause`](Self::cause) and [`Rule::detail`] alone.
+/// A message that must not be forwarded. It has everything that a security event reports; the other end only sees
+/// [`status`](Self::status), [`cause`](Self::cause) and [`Rule::detail`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it offends against.
+    /// The rule that was broken.
     pub rule: Rule,
     /// The status of the answer.
     pub status: StatusCode,
@@ -29,16 +29,17 @@ pub struct Refusal {
     pub cause: &'static str,
     /// Where it was found: the name of a header, parameter or member.
     pub field: &'static str,
-    /// What was claimed there, at most 120 characters; of a subscriber only the network.
+    /// The value found there, at most 120 characters; of a subscriber only the network.
     pub claimed: Box<str>,
-    /// The networks that may be named there; none where the rule isn't about networks.
+    /// The networks that may be named there; empty if the rule isn't about networks.
     pub allowed: PlmnSet,
-    /// When to come again, for the header `retry-after`.
+    /// When to retry, for the header `retry-after`.
     pub retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// For what stands in this field. Letters that nothing shows, or that turn a line of a log round, are left out.
+    /// Refuses the value of this field. Invisible characters, and those that change the direction of a log line, are
+    /// removed.
     pub(super) fn new(rule: Rule, field: &'static str, claimed: &str) -> Self {
         let shown: String = claimed.chars().filter(|c| is_shown(*c)).take(2 * LONGEST).collect();
         let shown: String = masked(&shown).chars().take(LONGEST).collect();
@@ -53,7 +54,7 @@ impl Refusal {
         }
     }
 
-    /// The `retry-after` in whole seconds, at least one (RFC 9110 §10.2.3).
+    /// Returns `retry-after` in whole seconds, at least one (RFC 9110 §10.2.3).
     pub fn retry_after_seconds(&self) -> Option<u64> {
         self.retry_after
             .map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0))
@@ -61,15 +62,15 @@ impl Refusal {
     }
 }
 
-/// How many characters of a claim are shown.
+/// The number of characters of a claim that are kept.
 const LONGEST: usize = 120;
 
-/// The text without what tells one subscriber from another.
+/// Returns the text without what distinguishes one subscriber from another.
 fn masked(text: &str) -> String {
     const BETWEEN: [char; 9] = ['/', '?', '&', '=', ',', ';', '"', ' ', '#'];
     let mask = |part: &str| {
         let piece = part.trim_end_matches(BETWEEN);
-        // What ends so is masked already.
+        // A text with this ending is masked already.
         let is_one = Identity::of(piece).is_some() && !piece.ends_with("..");
         let shown = if is_one { Identity::masked(piece) } else { piece.to_owned() };
         shown + &part[piece.len()..]
@@ -77,7 +78,7 @@ fn masked(text: &str) -> String {
     text.split_inclusive(BETWEEN).map(mask).collect()
 }
 
-/// Whether a letter is shown as itself: no control or format character, no line separator.
+/// Returns whether a character is visible: no control or format character, no line separator.
 pub(crate) fn is_shown(letter: char) -> bool {
     let is_unseen = matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -1,4 +1,4 @@
-//! The rules, by the names that configurations, logs and metrics have for them.
+//! The rules, by their names in configurations, logs and metrics.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,31 +15,31 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// Each.
+            /// All rules.
             pub const ALL: &'static [Self] = &[$(Self::$rule,)+];
 
-            /// Its name: `plmn-in-json`.
+            /// Returns its name: `plmn-in-json`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$rule => $name,)+
                 }
             }
 
-            /// The status of the answer.
+            /// Returns the status of the answer.
             pub const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$rule => StatusCode::$status,)+
                 }
             }
 
-            /// The `cause` of the answer's ProblemDetails (TS 29.500 table 5.2.7.2-1).
+            /// Returns the `cause` of the answer's ProblemDetails (TS 29.500 table 5.2.7.2-1).
             pub const fn cause(self) -> &'static str {
                 match self {
                     $(Self::$rule => $cause,)+
                 }
             }
 
-            /// A sentence for the answer's ProblemDetails. It says nothing of what is inside.
+            /// Returns a sentence for the answer's ProblemDetails. It reveals nothing internal.
             pub const fn detail(self) -> &'static str {
                 match self {
                     $(Self::$rule => $detail,)+
@@ -50,46 +50,45 @@ macro_rules! rules {
 }
 
 rules! {
-    /// The peer may not ask this service, method or path (GSMA's category 1).
+    /// The peer may not use this service, method or path (GSMA's category 1).
     Api = "api", FORBIDDEN, "INVALID_API", "this request is not allowed between these networks";
-    /// The target is no name of a network behind the receiving SEPP, or not one that may be reached (TS 33.501
-    /// §5.9.3.2).
+    /// The target is not a name of a network behind the receiving SEPP, or not a reachable one (TS 33.501 §5.9.3.2).
     Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target is not one of the receiving network";
-    /// A header names a network that its sender may not stand for (category 2).
+    /// A header names a network that its sender may not represent (category 2).
     PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header or the path names another network";
-    /// A query parameter does.
+    /// A query parameter names such a network.
     PlmnInQuery = "plmn-in-query", FORBIDDEN, "PLMNID_MISMATCH", "a query parameter names another network";
-    /// A member of JSON does.
+    /// A member of JSON names such a network.
     PlmnInJson = "plmn-in-json", FORBIDDEN, "PLMNID_MISMATCH", "the content names another network";
-    /// A claim of an access token does (TS 33.501 §13.4.1.2).
+    /// A claim of an access token names such a network (TS 33.501 §13.4.1.2).
     PlmnInToken = "plmn-in-token", FORBIDDEN, "PLMNID_MISMATCH", "the access token names another network";
-    /// A request for an access token does.
+    /// A request for an access token names such a network.
     PlmnInTokenRequest = "plmn-in-token-request", FORBIDDEN, "PLMNID_MISMATCH", "the request for an access token names another network";
     /// A member or parameter is in no API of roaming (`members.txt`).
     UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that no API has";
-    /// A SUPI, SUCI or GUTI is of neither network.
+    /// A SUPI, SUCI or GUTI belongs to neither network.
     UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber is of another network";
-    /// A URI to call back is not in the sender's network.
+    /// A callback URI is not in the sender's network.
     CallbackUri = "callback-uri", FORBIDDEN, "OPTIONAL_IE_INCORRECT", "a URI is not one of the sending network";
-    /// Path, query, JSON, form, multipart or token can't be read, or could be read in two ways.
+    /// Path, query, JSON, form, multipart or token can't be read, or can be read in two ways.
     Malformed = "malformed", BAD_REQUEST, "INVALID_MSG_FORMAT", "the message is malformed";
     /// JSON is nested too deeply.
     JsonDepth = "json-depth", BAD_REQUEST, "INVALID_MSG_FORMAT", "the content is nested too deeply";
-    /// The body is longer than what is looked into.
+    /// The body is too long to inspect.
     BodyLength = "body-length", PAYLOAD_TOO_LARGE, "INVALID_MSG_FORMAT", "the content is too long";
-    /// The body is compressed, so that nobody can look into it.
+    /// The body is compressed, so it can't be inspected.
     ContentCoding = "content-coding", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content must not be compressed";
-    /// The body of a request is none of JSON, form or multipart.
+    /// The body of a request is not JSON, a form or multipart.
     ContentType = "content-type", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content is of an unknown type";
-    /// JSON has `encBlockIndex`, which is PRINS' own (TS 33.501 §13.2.2.4).
+    /// JSON has `encBlockIndex`, which is reserved for PRINS (TS 33.501 §13.2.2.4).
     EncBlockIndex = "enc-block-index", BAD_REQUEST, "INVALID_MSG_FORMAT", "encBlockIndex is misplaced";
-    /// A hidden name wasn't made here, or a name can't be hidden (TS 33.501 §5.9.3.2).
+    /// A hidden name was not created by this SEPP, or a name can't be hidden (TS 33.501 §5.9.3.2).
     Topology = "topology", FORBIDDEN, "MANDATORY_IE_INCORRECT", "a name is not known";
-    /// The peer asks too often.
+    /// The peer exceeds its rate.
     Rate = "rate", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests";
-    /// The peer asks one service too often.
+    /// The peer exceeds its rate for one service.
     RateOfService = "rate-of-service", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests for this service";
-    /// Too much is under way, and the message is less important than others (TS 29.500 §6.8).
+    /// The SEPP is overloaded, and the message has a low priority (TS 29.500 §6.8).
     Load = "load", SERVICE_UNAVAILABLE, "NF_CONGESTION", "too much is under way";
 }
 
@@ -124,12 +123,12 @@ impl fmt::Display for UnknownRule {
 
 impl std::error::Error for UnknownRule {}
 
-/// Some of the rules.
+/// A set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RuleSet(u32);
 
 impl RuleSet {
-    /// Whether it has this one.
+    /// Returns whether it contains this rule.
     pub const fn contains(self, rule: Rule) -> bool {
         self.0 & 1 << rule as u8 != 0
     }

@@ -1,4 +1,4 @@
-//! Who waits when there is too much to do.
+//! Load shedding.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,34 +8,34 @@ use http::HeaderMap;
 
 use super::{Refusal, Rule};
 
-/// Counts requests under way, and turns away the less important ones when there are many: below three quarters of the
-/// limit all pass, then fewer and fewer priorities (TS 29.500 §6.8.4), at the limit none.
+/// Counts requests in progress and refuses those of low priority under load: below three quarters of the limit all
+/// pass, above that fewer and fewer priorities (TS 29.500 §6.8.4), at the limit none.
 #[derive(Debug, Clone)]
 pub struct LoadShed {
     under_way: Arc<AtomicU32>,
     limit: u32,
 }
 
-/// A request under way, until it is dropped.
+/// A request in progress, until it is dropped.
 #[derive(Debug)]
 pub struct UnderWay(Arc<AtomicU32>);
 
 /// `3gpp-Sbi-Message-Priority` (TS 29.500 §5.2.3.2.2): 0 is the most important, 31 the least.
 const PRIORITY: &str = "3gpp-sbi-message-priority";
 
-/// Of a message without one, or with a bad one: in the lower half (TS 29.500 §6.8.3 leaves it to the operator).
+/// The priority of a message without a valid one: in the lower half (TS 29.500 §6.8.3 leaves it to the operator).
 const WITHOUT: u32 = 24;
 
 const LEAST: u32 = 31;
 
 impl LoadShed {
-    /// For so many requests at once.
+    /// Allows this number of requests at once.
     pub fn new(limit: u32) -> Self {
         Self { under_way: Arc::default(), limit }
     }
 
-    /// Lets a request in, if its priority is high enough for how much is under way. `relief` is what others are told
-    /// to wait.
+    /// Admits a request if its priority is high enough for the current load. `relief` is the time that refused clients
+    /// should wait.
     ///
     /// # Errors
     /// If it isn't: 503, with `retry-after`.
@@ -47,8 +47,7 @@ impl LoadShed {
             return Ok(permit);
         }
         let priority = priority(headers);
-        // The last quarter is divided among the priorities: the least important has none of it, the most important
-        // all.
+        // The last quarter is divided among the priorities: the lowest gets none of it, the highest all.
         let share = u64::from(self.limit - free_for_all) * u64::from(LEAST - priority);
         let allowed = u64::from(free_for_all) + share.div_ceil(u64::from(LEAST));
         if u64::from(under_way) < allowed {
@@ -58,14 +57,14 @@ impl LoadShed {
         Err(Refusal { retry_after: Some(relief), ..refusal })
     }
 
-    /// How many are under way.
+    /// Returns the number of requests in progress.
     pub fn under_way(&self) -> u32 {
         self.under_way.load(Ordering::Relaxed)
     }
 }
 
 impl Refusal {
-    /// A peer that has its share of all requests under way: 503, with `retry-after`.
+    /// Refuses a peer that has its full share of requests in progress: 503, with `retry-after`.
     pub(crate) fn share(relief: Duration) -> Self {
         Self { retry_after: Some(relief), ..Self::new(Rule::Load, "request", "the peer's share") }
     }

@@ -1,4 +1,4 @@
-//! `3gpp-Sbi-Target-apiRoot` (TS 29.500 §5.2.3.2.4): a SEPP is no open relay.
+//! `3gpp-Sbi-Target-apiRoot` (TS 29.500 §5.2.3.2.4): keeps the SEPP from being an open relay.
 
 use http::{HeaderMap, HeaderValue};
 
@@ -14,14 +14,14 @@ use crate::names::Fqdn;
 /// What peers may reach.
 #[derive(Default)]
 pub(super) struct Targets {
-    /// Names; none stands for all of the own networks.
+    /// Names; `None` allows all of the own networks.
     pub(super) names: Option<Box<[TargetPattern]>>,
-    /// What may stand in front of the path (TS 29.501 §4.4.1).
+    /// Prefixes that may precede the path (TS 29.501 §4.4.1).
     pub(super) prefixes: Box<[String]>,
 }
 
-/// Judges where a request goes: to a name of the receiving network, and to one of `targets` if it comes from a peer. A
-/// hidden name becomes the real one: then it returns true. Without the header there is nothing to judge.
+/// Judges the destination of a request: a name of the receiving network, and one of `targets` if the request comes from
+/// a peer. Returns true if a hidden name was replaced by the real one. Without the header there is nothing to judge.
 pub(super) fn judge(
     judge: &mut Judge<'_>,
     headers: &mut HeaderMap,
@@ -39,7 +39,7 @@ pub(super) fn judge(
     if !prefix.is_empty() && !path::is_prefix(&prefix) {
         return Err(Refusal::new(Rule::Malformed, TARGET, &text));
     }
-    // Another one would lead the rules about APIs to look at the rest of a path that begins elsewhere.
+    // Any other prefix would make the API rules match the wrong part of the path.
     let is_known = |targets: &Targets| prefix.is_empty() || targets.prefixes.contains(&prefix);
     if !targets.is_none_or(is_known) {
         judge.against(Rule::Target, TARGET, path::first_segment(&prefix))?;
@@ -47,7 +47,7 @@ pub(super) fn judge(
     let revealed = translation.map_or(Ok(None), |translation| translation.authority(&uri));
     match revealed {
         Ok(None) => {}
-        // What was hidden here is right, whatever it is: nobody else can make such a name.
+        // A name that this SEPP hid is always valid: no other party can create one.
         Ok(Some(authority)) => {
             let real = format!("{}{authority}{prefix}", uri.scheme);
             let Ok(real) = HeaderValue::from_str(&real) else {

@@ -1,8 +1,8 @@
 //! Absolute URIs in messages.
 //!
-//! Receivers read URIs by RFC 3986 or by WHATWG's URL standard, and strangely by neither. What counts as a URI here is
-//! the part of both grammars that both read as the same scheme, host, port, path, query and fragment, letter by letter;
-//! a test holds that against an implementation of the URL standard.
+//! Receivers parse URIs by RFC 3986 or by WHATWG's URL standard, and often by neither exactly. A URI here is what both
+//! grammars read as the same scheme, host, port, path, query and fragment, letter by letter; a test checks this against
+//! an implementation of the URL standard.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -25,17 +25,17 @@ pub(super) enum Host<'a> {
     Address(IpAddr),
 }
 
-/// What a text is that may be a URI.
+/// The result of looking for a URI in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look<'a> {
     NoUri,
-    /// Some readers take it for an `http` URI, and would read different ones.
+    /// Some readers take it for an `http` URI, and would disagree about its parts.
     Unclear,
     Uri(HttpUri<'a>),
 }
 
 impl<'a> HttpUri<'a> {
-    /// Reads a text that is a URI, and nothing around it.
+    /// Parses a text that is a URI with nothing around it.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let (scheme, rest) = text.split_at(scheme_len(text)?);
         let end = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
@@ -44,9 +44,9 @@ impl<'a> HttpUri<'a> {
         is_rest(rest).then_some(Self { scheme, host, port, rest })
     }
 
-    /// Looks at a text that may be anything.
+    /// Classifies an arbitrary text.
     pub(super) fn look(text: &'a str) -> Look<'a> {
-        // The URL standard leaves out controls and spaces in front, and tabs and line feeds everywhere.
+        // The URL standard strips leading controls and spaces, and tabs and line feeds everywhere.
         let mut letters = text
             .trim_start_matches(|letter| letter <= ' ')
             .bytes()
@@ -67,7 +67,7 @@ impl<'a> HttpUri<'a> {
     }
 }
 
-/// The length of `http://` or `https://` at the front, in any case.
+/// Returns the length of a leading `http://` or `https://`, in any case.
 fn scheme_len(text: &str) -> Option<usize> {
     ["http://", "https://"]
         .iter()
@@ -77,7 +77,7 @@ fn scheme_len(text: &str) -> Option<usize> {
         .map(|scheme| scheme.len())
 }
 
-/// Host and port of an authority without user information.
+/// Returns host and port of an authority without user information.
 pub(super) fn split(authority: &str) -> Option<(Host<'_>, Option<u16>)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(inner) => {
@@ -90,7 +90,7 @@ pub(super) fn split(authority: &str) -> Option<(Host<'_>, Option<u16>)> {
         }
     };
     let port = match port.strip_prefix(':') {
-        // `:080` and `:` are ports to some readers alone.
+        // Only some readers accept `:080` and `:` as ports.
         Some(digits) => {
             let is_port = digits.bytes().all(|byte| byte.is_ascii_digit())
                 && !digits.starts_with('0')
@@ -105,11 +105,11 @@ pub(super) fn split(authority: &str) -> Option<(Host<'_>, Option<u16>)> {
 
 fn host(name: &str) -> Option<Host<'_>> {
     if is_number(name) {
-        // The URL standard also reads `127.1` and `0x7f.1`.
+        // The URL standard also accepts `127.1` and `0x7f.1`.
         let address: Ipv4Addr = name.parse().ok()?;
         return Some(Host::Address(IpAddr::V4(address)));
     }
-    // A label `xn--` that is no IDNA is an error to some readers.
+    // Some readers reject an `xn--` label that isn't valid IDNA.
     let is_label = |label: &str| {
         !label.is_empty()
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
@@ -119,7 +119,7 @@ fn host(name: &str) -> Option<Host<'_>> {
     plain.split('.').all(is_label).then_some(Host::Name(name))
 }
 
-/// Whether the URL standard takes a host for an IPv4 address: its last label is a number, decimal or `0x`.
+/// Returns whether the URL standard parses a host as an IPv4 address: its last label is a number, decimal or `0x`.
 pub(super) fn is_number(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     let last = host.rsplit('.').next().unwrap_or_default();
@@ -128,8 +128,8 @@ pub(super) fn is_number(host: &str) -> bool {
         || hex.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether path, query and fragment are what both standards read in the same way: letters of RFC 3986 alone, without
-/// `'`, which the URL standard encodes in a query, and without dot segments.
+/// Returns whether both standards read path, query and fragment alike: only characters of RFC 3986, without `'`, which
+/// the URL standard encodes in a query, and without dot segments.
 fn is_rest(rest: &str) -> bool {
     const LETTERS: Letters = Letters::UNRESERVED.and(b"/!$&()*+,;=:@?");
     let mut bytes = rest.bytes();
@@ -229,7 +229,7 @@ mod tests {
         }
     }
 
-    /// Texts from pieces at which readers differ.
+    /// Builds texts from pieces about which readers disagree.
     fn texts() -> impl Iterator<Item = String> {
         const SCHEMES: [&str; 8] =
             ["http://", "HTTPS://", "http:/", "http:", "ht\ttp://", " http://", "//", "ftp://"];
@@ -292,7 +292,7 @@ mod tests {
         })
     }
 
-    /// RFC 3986 appendix B, as a reader that takes apart and checks nothing.
+    /// RFC 3986 appendix B, as a reader that splits and checks nothing.
     fn rfc(text: &str) -> (String, String, String) {
         let (scheme, rest) = text.split_once("://").unwrap();
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -306,7 +306,7 @@ mod tests {
         for text in texts() {
             let whatwg = url::Url::parse(&text);
             let Some(uri) = HttpUri::parse(&text) else {
-                // What a reader of the URL standard takes for such a URI is not passed over.
+                // A text that the URL standard parses as such a URI is never classified as no URI.
                 let is_http = whatwg.is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
                 assert!(!is_http || HttpUri::look(&text) == Look::Unclear, "{text:?}");
                 continue;
@@ -323,7 +323,7 @@ mod tests {
                 Host::Address(IpAddr::V6(address)) => format!("[{address}]"),
             };
             let read = match uri.host {
-                // The same address may be written in several ways.
+                // An address may be written in several ways.
                 Host::Address(_) => url.host_str().unwrap().parse::<Ipv4Addr>().map_or_else(
                     |_| {
                         let inner = url.host_str().unwrap().trim_matches(['[', ']']);
@@ -340,7 +340,7 @@ mod tests {
             let default = if scheme == "https" { 443 } else { 80 };
             assert_eq!(url.port_or_known_default(), Some(uri.port.unwrap_or(default)), "{text:?}");
             assert_eq!(uri.rest, rest, "{text:?}");
-            // Without a path there is the root.
+            // An empty path is the root.
             let rest = if rest.starts_with('/') { rest } else { format!("/{rest}") };
             assert_eq!(&url[url::Position::BeforePath..], rest, "{text:?}");
         }

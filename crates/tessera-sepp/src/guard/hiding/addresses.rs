@@ -1,4 +1,4 @@
-//! Lists of addresses in profiles of functions, which a peer doesn't see.
+//! Address lists in profiles of functions, which peers don't see.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::super::uri::Host;
 use super::{NotOurs, Translation};
 
-/// What one object had of them.
+/// The address lists of one object.
 #[derive(Default)]
 pub(in super::super) struct Addresses {
     first: Option<(IpAddr, Option<u16>)>,
@@ -19,7 +19,7 @@ pub(in super::super) struct Addresses {
 pub(in super::super) const PUBLIC: &str = "interPlmnFqdn";
 
 impl Addresses {
-    /// Takes the addresses out of `ipv4Addresses`, `ipv6Addresses` or `ipEndPoints`. None if nothing is left.
+    /// Removes the addresses from `ipv4Addresses`, `ipv6Addresses` or `ipEndPoints`. Returns `None` if nothing remains.
     pub(in super::super) fn take(&mut self, value: Value) -> Option<Value> {
         let Value::Array(mut items) = value else { return None };
         for item in &mut items {
@@ -33,7 +33,7 @@ impl Addresses {
         (!items.is_empty()).then_some(Value::Array(items))
     }
 
-    /// Leaves the port and its protocol; readers without case know an address by more names than one.
+    /// Keeps the port and its protocol; readers that ignore case accept several spellings of an address member.
     fn take_end(&mut self, end: &mut Map<String, Value>) {
         let port = end.get("port").and_then(Value::as_u64);
         let port = port.and_then(|port| u16::try_from(port).ok());
@@ -51,7 +51,7 @@ impl Addresses {
         self.first = self.first.or_else(|| Some((text?.parse().ok()?, port)));
     }
 
-    /// The name that stands for the first address, if the object has no name.
+    /// Returns a name for the first address, if the object has no name.
     pub(in super::super) fn name(
         &self,
         translation: &Translation<'_>,

@@ -1,4 +1,4 @@
-//! Headers that tell of the inside.
+//! Headers that reveal the internal topology.
 
 use http::header::{
     ACCEPT_ENCODING, CONTENT_LOCATION, FORWARDED, LOCATION, SERVER, USER_AGENT, VIA, WARNING,
@@ -9,7 +9,7 @@ use super::super::fields::TARGET;
 use super::super::uri::{HttpUri, Look};
 use super::{NotOurs, Translation};
 
-/// Of proxies on the way, and of who is behind (TS 29.500 §5.2.3.2.21).
+/// Headers of proxies on the path, and of the functions behind them (TS 29.500 §5.2.3.2.21).
 const TELLING: [HeaderName; 10] = [
     VIA,
     WARNING,
@@ -23,7 +23,7 @@ const TELLING: [HeaderName; 10] = [
     HeaderName::from_static("3gpp-sbi-nf-peer-info"),
 ];
 
-/// Takes them out of a request; of `user-agent` the type of the function stays (TS 29.500 §5.2.2.2).
+/// Removes them from a request; `user-agent` keeps the type of the function (TS 29.500 §5.2.2.2).
 pub(in super::super) fn hide_request(headers: &mut HeaderMap) {
     take_out(headers);
     headers.remove(ACCEPT_ENCODING);
@@ -37,10 +37,10 @@ pub(in super::super) fn hide_request(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes them out of a response.
+/// Removes them from a response.
 pub(in super::super) fn hide_response(headers: &mut HeaderMap) {
     take_out(headers);
-    // Where a proxy led the request to.
+    // The server that a proxy chose for the request.
     headers.remove(TARGET);
 }
 

@@ -1,8 +1,8 @@
-//! Topology hiding (TS 33.501 §5.9.3.2): what a peer sees of addresses and names of own functions, and how it comes
-//! back to them.
+//! Topology hiding (TS 33.501 §5.9.3.2): replaces addresses and names of own functions for a peer, and restores them.
 //!
-//! In place of a host stands a name that is the host and port, encrypted and authenticated for that peer. So nothing is
-//! remembered, every instance and a restarted one can read it, and a peer can make none itself or use another's.
+//! A host is replaced by a name that contains host and port, encrypted and authenticated for that peer. So the SEPP
+//! stores nothing, every instance and a restarted one can decode it, and a peer can neither forge one nor use another
+//! peer's.
 
 mod addresses;
 mod headers;
@@ -15,7 +15,7 @@ pub(super) use self::addresses::{Addresses, PUBLIC};
 pub(super) use self::headers::{hide_request, hide_response, translate_places};
 pub(super) use self::pseudonym::{NotOurs, Pseudonyms};
 
-/// What is done with names in a message, for one peer.
+/// Translates the names in a message, for one peer.
 #[derive(Clone, Copy)]
 pub(super) struct Translation<'a> {
     pub(super) way: Way,
@@ -23,7 +23,7 @@ pub(super) struct Translation<'a> {
     pub(super) peer: &'a Fqdn,
     /// The domains of the own networks.
     pub(super) own: &'a [NetworkDomain],
-    /// Names that peers know anyway: this SEPP's, and where telescopic names stand.
+    /// Names that peers know anyway: this SEPP's, and the telescopic domain.
     pub(super) public: &'a [Fqdn],
 }
 
@@ -36,7 +36,7 @@ pub(super) enum Way {
 }
 
 impl Translation<'_> {
-    /// What stands in place of host and port; none if they stay.
+    /// Returns the replacement for host and port; `None` if they stay.
     pub(super) fn authority(&self, uri: &HttpUri<'_>) -> Result<Option<String>, NotOurs> {
         match (self.way, uri.host) {
             (Way::Reveal, Host::Name(name)) => self.revealed(name, uri.port),
@@ -46,7 +46,7 @@ impl Translation<'_> {
         }
     }
 
-    /// What stands in place of a domain name of its own.
+    /// Returns the replacement for a bare domain name.
     pub(super) fn name(&self, name: &str) -> Result<Option<String>, NotOurs> {
         match self.way {
             Way::Reveal => self.revealed(name, None),
@@ -62,8 +62,8 @@ impl Translation<'_> {
         self.pseudonyms.reveal(self.peer, name, port).map(Some)
     }
 
-    /// Whether a name tells nothing: it is another network's, public, hidden already, or the well-known one of an NRF or
-    /// NSSF (TS 23.003 §28.3.2.3).
+    /// Returns whether a name reveals nothing: it is another network's, public, hidden already, or the well-known one
+    /// of an NRF or NSSF (TS 23.003 §28.3.2.3).
     fn is_open(&self, name: &str) -> bool {
         let Some(domain) = NetworkDomain::of_name(name) else { return false };
         if !self.own.contains(&domain) {

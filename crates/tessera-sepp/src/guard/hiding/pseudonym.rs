@@ -9,15 +9,15 @@ use zeroize::Zeroizing;
 use super::super::uri::Host;
 use crate::names::{Fqdn, NetworkDomain};
 
-/// Makes names that only it can read, by AES-256-GCM-SIV (RFC 8452): the same host has the same name at the same peer,
-/// which is all that a name tells. That is why the nonce can be fixed.
+/// Creates names that only this SEPP can read, by AES-256-GCM-SIV (RFC 8452). At a given peer the same host always gets
+/// the same name, which is all that a name reveals, so the nonce can be fixed.
 pub(in super::super) struct Pseudonyms {
     key: LessSafeKey,
     /// `.hidden.5gc.mnc070.mcc999.3gppnetwork.org`
     suffix: String,
 }
 
-/// The name wasn't made here for this peer, or the host is too long for one.
+/// The name was not created by this SEPP for this peer, or the host is too long to hide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct NotOurs;
 
@@ -33,7 +33,7 @@ const IPV6: u8 = 6;
 const NAME: u8 = 1;
 
 impl Pseudonyms {
-    /// Names in this domain, by a key from this secret.
+    /// Creates names in this domain, with a key derived from this secret.
     pub(in super::super) fn new(secret: &[u8], domain: &NetworkDomain) -> Result<Self, NotOurs> {
         let derived = Salt::new(HKDF_SHA256, b"tessera sepp").extract(secret);
         let mut key = Zeroizing::new([0; 32]);
@@ -43,7 +43,7 @@ impl Pseudonyms {
         Ok(Self { key: LessSafeKey::new(key), suffix: format!(".hidden.{domain}") })
     }
 
-    /// Whether it looks like one.
+    /// Returns whether a name looks like a hidden one.
     pub(in super::super) fn is_one(&self, name: &str) -> bool {
         self.digits(name).is_some()
     }
@@ -54,7 +54,7 @@ impl Pseudonyms {
         suffix.eq_ignore_ascii_case(&self.suffix).then_some(digits)
     }
 
-    /// The name that stands for this host and port.
+    /// Returns the name for this host and port.
     pub(in super::super) fn hide(
         &self,
         peer: &Fqdn,
@@ -90,7 +90,7 @@ impl Pseudonyms {
         (name.len() <= LONGEST_NAME).then_some(name).ok_or(NotOurs)
     }
 
-    /// Host and port behind a name; the port of the URI counts if none is hidden.
+    /// Returns host and port of a hidden name; the port of the URI counts if none is hidden.
     pub(in super::super) fn reveal(
         &self,
         peer: &Fqdn,

@@ -1,4 +1,4 @@
-//! One message under judgement.
+//! Judging a single message.
 
 pub(super) mod json;
 pub(super) mod places;
@@ -18,7 +18,7 @@ use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent, uri};
 use crate::config::TargetPattern;
 use crate::names::{Fqdn, is_within};
 
-/// What is known of a message, and what was found.
+/// What is known about a message, and what was found in it.
 pub(super) struct Judge<'a> {
     pub(super) sides: Sides<'a>,
     pub(super) kind: Kind,
@@ -26,45 +26,45 @@ pub(super) struct Judge<'a> {
     pub(super) is_incoming: bool,
     pub(super) json_depth: u32,
     pub(super) log_only: RuleSet,
-    /// What a network of the wrong side offends against, where the judge looks now.
+    /// The rule that a network of the wrong side breaks at the current position.
     pub(super) rule: Rule,
     pub(super) translation: Option<Translation<'a>>,
-    /// This SEPP's names. What stands below them is telescopic, and stands for a function of any network.
+    /// This SEPP's names. Names below them are telescopic: they stand for a function of any network.
     pub(super) own_names: &'a [Fqdn],
-    /// What a peer may reach of the own network, if that isn't all: an own function that repeats another name would have
-    /// it hidden, and hidden names are reached whatever they are.
+    /// What a peer may reach of the own network, unless that is all. If a peer could name anything else and an own
+    /// function repeated it, the name would be hidden, and hidden names are always reachable.
     pub(super) targets: Option<&'a [TargetPattern]>,
-    /// Whether names that no API of roaming has are against a rule here.
+    /// Whether names that no API of roaming has break a rule here.
     pub(super) knows_members: bool,
-    /// What the patch that is judged now has put somewhere.
+    /// The values placed by the patch under judgement.
     pub(super) placed: Vec<Placed>,
-    /// How many bytes all patches of the message have put.
+    /// The total bytes placed by all patches of the message.
     pub(super) placed_len: usize,
-    /// How often they have copied or moved.
+    /// The number of their copies and moves.
     pub(super) copies: usize,
-    /// Where it is in a list of changes.
+    /// The position in a list of changes.
     pub(super) changes: Changes,
-    /// Whether it is a PATCH: open5gs sends changes as `application/json`, and reads them whatever their type.
+    /// Whether it is a PATCH: open5gs sends changes as `application/json`, and accepts them under any type.
     pub(super) is_patch: bool,
-    /// Whether it is within a complex query, in which there is no other.
+    /// Whether the position is within a complex query; these must not nest.
     pub(super) is_in_complex_query: bool,
     pub(super) logged: Vec<Refusal>,
 }
 
-/// What is known of a place in a message.
+/// What is known about a position in a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope {
     /// Its name, for security events.
     pub(super) name: &'static str,
-    /// Whose network may be named, as far as the names around it tell.
+    /// Which side's networks may be named, as far as the enclosing names determine it.
     pub(super) side: Option<Side>,
-    /// What strings are.
+    /// What strings are here.
     pub(super) text: Text,
-    /// In how many levels below it names are data.
+    /// The number of levels below at which names are data.
     pub(super) maps: u8,
 }
 
-/// A place within changes, in which there are no others.
+/// A position within changes; these must not nest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changes {
     Outside,
@@ -73,13 +73,13 @@ pub(super) enum Changes {
 }
 
 impl Scope {
-    /// What holds below a name that isn't known, or is data.
+    /// Returns what applies below a name that isn't known, or is data.
     fn below_a_name(self) -> Self {
         Self { text: Text::Plain, maps: self.maps.saturating_sub(1), ..self }
     }
 }
 
-/// As many messages of rules that only log are kept of one message.
+/// The number of log-only refusals kept for one message.
 const MOST_LOGGED: usize = 16;
 
 impl Judge<'_> {
@@ -107,12 +107,12 @@ impl Judge<'_> {
         Verdict { logged: self.logged }
     }
 
-    /// Who may be named here.
+    /// Returns who may be named here.
     pub(super) fn side(&self, scope: Scope) -> Side {
         scope.side.unwrap_or_else(|| self.kind.anywhere())
     }
 
-    /// A network is named.
+    /// Judges a network that is named here.
     pub(super) fn network(&mut self, scope: Scope, named: &Named) -> Result<(), Refusal> {
         let side = self.side(scope);
         if self.sides.allow(side, named) {
@@ -132,7 +132,8 @@ impl Judge<'_> {
         self.offence(Refusal { allowed, ..Refusal::new(rule, scope.name, claimed) })
     }
 
-    /// What holds below a known member. In a map its name is data, and can't change whom its value may name.
+    /// Returns the scope below a known member. In a map the member's name is data, and can't change which networks its
+    /// value may name.
     pub(super) fn below(&self, around: Scope, member: &Member) -> Scope {
         let side = self.kind.side(member.whose, around.side);
         let is_data = around.maps > 0 && (around.side.is_some() || side == Some(Side::Anyone));
@@ -141,7 +142,7 @@ impl Judge<'_> {
         Scope { name: member.name, side, text: member.text, maps }
     }
 
-    /// The name of a member, or a token of a pointer to one.
+    /// Judges the name of a member, or a token of a pointer to one.
     pub(super) fn name_of_member(
         &mut self,
         around: Scope,
@@ -160,7 +161,7 @@ impl Judge<'_> {
         Ok(key)
     }
 
-    /// A text, whatever it is. Gives the text that goes on in its place, if another one does.
+    /// Judges an arbitrary text. Returns its replacement, if there is one.
     pub(super) fn text(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         match scope.text {
             Text::Plmn => self.plmn(scope, text).map(|()| None),
@@ -189,7 +190,7 @@ impl Judge<'_> {
         match text.as_bytes().first() {
             Some(b'h' | b'H' | ..=b' ') => match HttpUri::look(text) {
                 Look::NoUri => {}
-                // What is only a sentence to read begins like one too.
+                // Text for people may begin like one too.
                 Look::Unclear if self.is_incoming && self.kind.is_request => {
                     return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
                 }
@@ -209,7 +210,7 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// A text that is a PLMN ID.
+    /// Judges a text that is a PLMN ID.
     fn plmn(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
         if let Some(named) = Named::parse(text) {
             return self.network(scope, &named);
@@ -221,7 +222,7 @@ impl Judge<'_> {
         self.against(Rule::Malformed, scope.name, text)
     }
 
-    /// A text that is a SUPI or SUCI (TS 29.571 §5.3.2).
+    /// Judges a text that is a SUPI or SUCI (TS 29.571 §5.3.2).
     fn subscriber(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
         const OTHER: [&str; 3] = ["nai-", "gci-", "gli-"];
         if let Some(identity) = Identity::of(text) {
@@ -236,13 +237,13 @@ impl Judge<'_> {
         self.against(Rule::UeIdentity, scope.name, &Identity::masked(text))
     }
 
-    /// Names of networks somewhere in a text.
+    /// Judges names of networks anywhere in a text.
     pub(super) fn names(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
         network::all_in(text).try_for_each(|named| self.network(scope, &named))
     }
 
-    /// A domain name of a network function. A peer's is in the home domain of its network (TS 23.003 §28.2): an own
-    /// function would connect to whatever else stands there.
+    /// Judges a domain name of a network function. A peer's must be in the home domain of its network
+    /// (TS 23.003 §28.2): an own function would connect to whatever name is there.
     fn name(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         let mut hidden = None;
         if let Some(translation) = self.translation
@@ -259,7 +260,7 @@ impl Judge<'_> {
         }
         let side = self.side(scope);
         if hidden.is_some() {
-            // It is of an own function, as a clear name of the own network would be.
+            // It belongs to an own function, like a clear name of the own network.
             let is_fine = matches!(side, Side::Either | Side::Receiver);
             return match is_fine {
                 true => Ok(hidden),
@@ -278,7 +279,7 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// A path in front of an API's (TS 29.501 §4.4.1), which stands behind a host in a URI that the receiver makes.
+    /// Judges a path that precedes an API's (TS 29.501 §4.4.1); the receiver builds a URI of a host and this path.
     fn path(&mut self, scope: Scope, text: &str) -> Result<(), Refusal> {
         if text.is_empty() || path::is_prefix(text) || !self.is_incoming {
             return Ok(());
@@ -286,8 +287,8 @@ impl Judge<'_> {
         self.against(Rule::Target, scope.name, text)
     }
 
-    /// A URI: to call back it is of the sender; any that a function may follow leads to one of both ends, not to an
-    /// address of the inside or to a third.
+    /// Judges a URI: a callback URI belongs to the sender; any URI that a function may follow leads to either end, not
+    /// to an internal address or a third network.
     fn uri(
         &mut self,
         scope: Scope,
@@ -298,14 +299,14 @@ impl Judge<'_> {
         let side = self.kind.uri(scope.text);
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
-                // A peer that has an own function called back by another own one.
+                // A peer that makes one own function call back another.
                 Ok(Some(_))
                     if self.is_incoming && self.kind.is_request && scope.text == Text::Callback =>
                 {
                     self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
                     return Ok(None);
                 }
-                // It is of an own function, as a clear name of the own network would be.
+                // It belongs to an own function, like a clear name of the own network.
                 Ok(Some(_))
                     if self.is_incoming && side == Side::Sender && !self.may_come_back(scope) =>
                 {
@@ -334,11 +335,11 @@ impl Judge<'_> {
         };
         let is_fine = match named {
             Some(named) => self.sides.allow(side, &named),
-            // An address or another name: an own function may have it. A peer that asks for calls to one, or answers
-            // with one, could reach into this network. What a function gave itself comes back in answers, and there
-            // are sentences that have a URI.
+            // An address or another name may belong to an own function. A peer that asks for calls to it, or answers
+            // with it, could reach into this network. But answers repeat what a function sent itself, and text may
+            // contain a URI.
             None if self.kind.is_request => !self.is_incoming,
-            // Nor does an address come back where own ones are hidden.
+            // Nor does an address come back if own addresses are hidden.
             None => {
                 !self.is_incoming
                     || scope.text == Text::Plain
@@ -351,7 +352,7 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Whether a name is a telescopic one of this SEPP, which only own functions use.
+    /// Returns whether a name is a telescopic one of this SEPP, which only own functions use.
     pub(super) fn is_telescopic(&self, name: &str) -> bool {
         let is_below = |own: &Fqdn| {
             let name = name.strip_suffix('.').unwrap_or(name);
@@ -360,7 +361,7 @@ impl Judge<'_> {
         self.own_names.iter().any(is_below)
     }
 
-    /// A name in a request of the peer is its own, or one that it may reach.
+    /// Judges a name in a peer's request: it must be the peer's own, or one that it may reach.
     fn reaches(&mut self, scope: Scope, name: &str, named: &Named) -> Result<(), Refusal> {
         let Some(targets) = self.targets else { return Ok(()) };
         let allows = |pattern: &TargetPattern| name.parse().is_ok_and(|name| pattern.allows(&name));
@@ -370,26 +371,26 @@ impl Judge<'_> {
         self.against(Rule::Target, scope.name, name)
     }
 
-    /// Whether an answer has here what an own function gave itself: where it is called back. In the profiles that an NRF
-    /// finds it is the peer's.
+    /// Returns whether an answer repeats here what an own function sent itself: its callback URI. In profiles that an
+    /// NRF finds it is the peer's.
     fn may_come_back(&self, scope: Scope) -> bool {
         scope.text == Text::Callback && !self.kind.is_request && !self.kind.service.finds_profiles()
     }
 
-    /// A reference: a URI, or something that no function follows.
+    /// Judges a reference: a URI, or something that no function follows.
     fn reference(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         const SCHEMES: [&str; 5] = ["about:", "sip:", "sips:", "tel:", "urn:"];
         if let Some(uri) = HttpUri::parse(text) {
             return self.uri(scope, text, uri);
         }
-        // Behind `//` readers find a host, whatever the scheme.
+        // Readers take what follows `//` for a host, whatever the scheme.
         let is_other = SCHEMES.iter().any(|scheme| {
             text.split_at_checked(scheme.len()).is_some_and(|(start, rest)| {
                 start.eq_ignore_ascii_case(scheme) && !rest.starts_with("//")
             })
         });
         self.segments(scope, text)?;
-        // Some readers decode it, and some find a host without a scheme.
+        // Some readers decode it, and some accept a host without a scheme.
         let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
         if is_other || is_relative(text) && is_relative(&decoded) {
             let side = self.kind.uri(scope.text);
@@ -403,7 +404,7 @@ impl Judge<'_> {
         self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
     }
 
-    /// Subscribers in the path of a URI.
+    /// Judges subscribers in the path of a URI.
     fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
         for segment in path.split(['/', '?', '#']) {
             let segment = percent::decode(segment).unwrap_or(Cow::Borrowed(segment));
@@ -414,13 +415,13 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Whether lists of addresses of functions don't go on: an own one's because they are hidden, a peer's because they
-    /// are of its inside, and the same addresses here are of other machines.
+    /// Returns whether address lists of functions are removed: an own function's because they are hidden, a peer's
+    /// because they are internal to it, and the same addresses belong to other machines here.
     pub(super) fn leaves_out_addresses(&self) -> bool {
         self.is_incoming || self.translation.is_some_and(|translation| translation.way == Way::Hide)
     }
 
-    /// A subscriber.
+    /// Judges a subscriber.
     pub(super) fn identity(
         &mut self,
         scope: Scope,
@@ -447,11 +448,11 @@ impl Judge<'_> {
     }
 }
 
-/// A reference without scheme and host.
+/// Returns whether a reference has neither scheme nor host.
 fn is_relative(text: &str) -> bool {
     let is_path =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#:".contains(&byte);
-    // Readers that want a host find one in front. A number alone is an identifier.
+    // Readers that expect a host take the first segment for one. A number alone is an identifier.
     let first = text.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host_of(text);
     let is_identifier = host == text && !host.contains('.');
@@ -465,12 +466,12 @@ fn is_relative(text: &str) -> bool {
     !text.starts_with("//") && !has_scheme && !is_host && text.bytes().all(is_path)
 }
 
-/// What stands in front where some readers find a host.
+/// Returns the start of the text, where some readers expect a host.
 fn host_of(text: &str) -> &str {
     text.split(['/', '?', '#', ':']).next().unwrap_or_default()
 }
 
-/// Whether a text may have the name of a network in it: `5G:mnc001.mcc001.3gppnetwork.org`,
+/// Returns whether a text may contain the name of a network: `5G:mnc001.mcc001.3gppnetwork.org`,
 /// `set1.udmset.5gc.mnc001.mcc001`.
 fn has_network_name(text: &str) -> bool {
     let mut dots = text.bytes().enumerate().filter(|(_, byte)| *byte == b'.');

@@ -1,4 +1,4 @@
-//! Where a function is led to.
+//! Places that a function is directed to.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::guard::percent;
 use crate::guard::uri::{Host, HttpUri, Look};
 use crate::guard::{Refusal, Rule};
 
-/// Judges a URI, or a path, to which a function goes.
+/// Judges a URI or path that a function goes to.
 pub(in crate::guard) fn place(
     judge: &mut Judge<'_>,
     field: &'static str,
@@ -17,7 +17,7 @@ pub(in crate::guard) fn place(
 ) -> Result<(), Refusal> {
     let is_fine = match HttpUri::parse(text) {
         Some(uri) => is_of(judge, side, &uri),
-        // A path of the function that was asked; `//host` is another (RFC 3986 §4.2).
+        // A path at the responding function; `//host` is another host (RFC 3986 §4.2).
         None => HttpUri::parse(&format!("http://host{text}")).is_some_and(|uri| {
             uri.rest == text && text.starts_with('/') && !text.starts_with("//")
         }),
@@ -25,7 +25,7 @@ pub(in crate::guard) fn place(
     if is_fine { Ok(()) } else { elsewhere(judge, field, side, text) }
 }
 
-/// The parameters of a binding that are URIs by their names: `callback-uri-prefix` (TS 29.500 §5.2.3.2.5).
+/// Judges the parameters of a binding that are URIs by their names: `callback-uri-prefix` (TS 29.500 §5.2.3.2.5).
 pub(in crate::guard) fn binding(
     judge: &mut Judge<'_>,
     side: Side,
@@ -46,8 +46,8 @@ pub(in crate::guard) fn binding(
     Ok(())
 }
 
-/// `nnrf-disc: https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/nnrf-disc/v1; oauth2: ..` (TS 29.500 §5.2.3.2.12): what an
-/// NRF's service is at is a URI.
+/// Judges `nnrf-disc: https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/nnrf-disc/v1; oauth2: ..` (TS 29.500 §5.2.3.2.12):
+/// each service of an NRF has a URI.
 pub(in crate::guard) fn nrf_uri(
     judge: &mut Judge<'_>,
     field: &'static str,
@@ -65,7 +65,7 @@ pub(in crate::guard) fn nrf_uri(
     Ok(())
 }
 
-/// Judges URIs anywhere in a text, as it stands there and decoded once: in a peer's message.
+/// Judges URIs anywhere in a text of a peer's message, verbatim and decoded once.
 pub(in crate::guard) fn uris(
     judge: &mut Judge<'_>,
     field: &'static str,
@@ -80,7 +80,7 @@ pub(in crate::guard) fn uris(
         _ => String::new(),
     };
     for text in [value, &decoded] {
-        // The host is behind the `@`, and what stands in front of it may have commas (RFC 3986 §3.2.1).
+        // The host follows the `@`, and the user information before it may contain commas (RFC 3986 §3.2.1).
         let authorities =
             text.split("://").skip(1).filter_map(|rest| rest.split(['/', '?', '#']).next());
         if let Some(authority) = authorities.into_iter().find(|authority| authority.contains('@')) {
@@ -90,7 +90,7 @@ pub(in crate::guard) fn uris(
             matches!(letter, ' ' | '\t' | ',' | ';' | '"' | '\'' | '<' | '>' | '(' | ')' | '=')
         };
         let tokens = text.split(is_between).flat_map(|token| {
-            // A URI may stand behind something else.
+            // Text may precede a URI.
             let within = token.match_indices(':').filter_map(|(at, _)| {
                 let start = ["http", "https"].iter().find_map(|scheme| {
                     let start = at.checked_sub(scheme.len())?;
@@ -102,7 +102,7 @@ pub(in crate::guard) fn uris(
         });
         for token in tokens {
             let is_fine = match HttpUri::look(token) {
-                // No API has URIs of other schemes there.
+                // No API has URIs of other schemes here.
                 Look::NoUri => !token.contains("://") && !token.starts_with("//"),
                 Look::Unclear => false,
                 Look::Uri(uri) => is_of(judge, side, &uri),
@@ -115,7 +115,8 @@ pub(in crate::guard) fn uris(
     Ok(())
 }
 
-/// Whether there may be the end of a URI's scheme or the front of a host, as it stands there or encoded. Most headers with a colon have a time.
+/// Returns whether a text may contain the end of a URI's scheme or the start of a host, verbatim or encoded. Most
+/// headers with a colon contain a time.
 fn may_have_uri(value: &str) -> bool {
     let bytes = value.as_bytes();
     bytes.iter().enumerate().any(|(at, byte)| match byte {
@@ -129,13 +130,13 @@ fn may_have_uri(value: &str) -> bool {
     })
 }
 
-/// Whether a URI leads into a network of this side.
+/// Returns whether a URI leads into a network of this side.
 pub(super) fn is_of(judge: &Judge<'_>, side: Side, uri: &HttpUri<'_>) -> bool {
     let Host::Name(name) = uri.host else { return false };
     Named::of_domain(name).is_some_and(|named| judge.sides.allow(side, &named))
 }
 
-/// Something leads elsewhere than to this side.
+/// Refuses a place outside of this side.
 pub(super) fn elsewhere(
     judge: &mut Judge<'_>,
     field: &'static str,

@@ -1,5 +1,5 @@
-//! Access tokens (TS 29.510 §6.3.5.2.4): what they claim is compared, before their signature is checked.
-//! That is for the function that is asked (TS 33.501 §13.4.1.2).
+//! Access tokens (TS 29.510 §6.3.5.2.4): compares their claims without verifying the signature, which the responding
+//! function does (TS 33.501 §13.4.1.2).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plai
 
 /// Judges a JWS in compact form.
 pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
-    // No claim is a token: one within another would lead down without end.
+    // No claim may be a token: nesting would be unbounded.
     if judge.rule == Rule::PlmnInToken {
         return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
     }
@@ -26,9 +26,9 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     };
     places_of_keys(judge, &header)?;
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);
-    // An issuer adds claims of its own (RFC 7519 §4.3).
+    // An issuer may add its own claims (RFC 7519 §4.3).
     let knows_members = std::mem::take(&mut judge.knows_members);
-    // Of a member that stands twice in the header, which one would count?
+    // If the header has a duplicate member, receivers may take either.
     let judged = json::judge(judge, Scope { name: "JOSE header", ..CLAIMS }, &header)
         .and_then(|_| json::judge(judge, CLAIMS, &claims))
         .map(|_| ());
@@ -36,7 +36,8 @@ pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), 
     judged
 }
 
-/// Where the header says that keys and certificates are (RFC 7515 §4.1): a function that follows it fetches from there.
+/// Judges where the header locates keys and certificates (RFC 7515 §4.1): a function that follows it fetches from
+/// there.
 fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
     match serde_json::from_str(header) {
         Ok(Value::Object(members)) => places_in(judge, &members),
@@ -44,7 +45,7 @@ fn places_of_keys(judge: &mut Judge<'_>, header: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Also in a key that stands in the header (RFC 7517 §4.6).
+/// Also judges a key within the header (RFC 7517 §4.6).
 fn places_in(judge: &mut Judge<'_>, members: &Map<String, Value>) -> Result<(), Refusal> {
     for (name, value) in members {
         if let Value::Object(members) = value {
@@ -63,7 +64,7 @@ fn places_in(judge: &mut Judge<'_>, members: &Map<String, Value>) -> Result<(), 
     Ok(())
 }
 
-/// Header and claims of three parts.
+/// Returns header and claims of a token with three parts.
 fn parts(token: &str) -> Option<[String; 2]> {
     let mut parts = token.split('.');
     let [header, claims, _] = [parts.next()?, parts.next()?, parts.next()?];

@@ -1,4 +1,4 @@
-//! `mcc` and `mnc` of one object, which are a PLMN ID together (TS 29.571 §5.4.4.3).
+//! `mcc` and `mnc` of one object, which together are a PLMN ID (TS 29.571 §5.4.4.3).
 
 use std::fmt;
 
@@ -11,12 +11,12 @@ use crate::guard::network::{Named, Side};
 use crate::guard::{Refusal, Rule};
 use crate::names::PlmnId;
 
-/// What an object has of a PLMN ID.
+/// The parts of a PLMN ID found in an object.
 #[derive(Default)]
 pub(super) struct Codes {
     mcc: Code,
     mnc: Code,
-    /// `mncs`, each of which is a PLMN ID with the `mcc`.
+    /// `mncs`: each forms a PLMN ID with the `mcc`.
     listed: Option<Vec<Code>>,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum Code {
     #[default]
     Absent,
     Digits([u8; 3], u8),
-    /// It is no text of two or three digits, or stands there twice: `mcc` and `m-cc`.
+    /// Not a text of two or three digits, or a duplicate: `mcc` and `m-cc`.
     Unclear,
 }
 
@@ -47,7 +47,7 @@ impl Codes {
         *code = if matches!(code, Code::Absent) { found } else { Code::Unclear };
     }
 
-    /// The value of `mncs`: the codes of a list, none if it is something else.
+    /// Stores the value of `mncs`: the codes of a list, empty for anything else.
     pub(super) fn put_list(&mut self, codes: Vec<Code>) {
         let is_list = !codes.is_empty() && self.listed.is_none();
         self.listed = Some(if is_list { codes } else { vec![Code::Unclear] });
@@ -67,7 +67,7 @@ impl Codes {
             (Code::Digits(mcc, 3), Code::Digits(mnc, len)) => {
                 plmn(&mcc, &mnc[..usize::from(len)]).map(Named::Exactly)
             }
-            // Of half a network nobody knows the other half.
+            // Half a network can't be judged.
             _ => None,
         };
         match named {
@@ -82,7 +82,7 @@ fn plmn(mcc: &[u8], mnc: &[u8]) -> Option<PlmnId> {
     PlmnId::new(std::str::from_utf8(mcc).ok()?, std::str::from_utf8(mnc).ok()?).ok()
 }
 
-/// The value of `mcc` or `mnc`, a string; with `list` that of `mncs`, a list of them.
+/// Reads the value of `mcc` or `mnc`, a string; with `list` that of `mncs`, a list of strings.
 pub(super) struct CodeOf<'k, 'w, 'j> {
     pub(super) walk: &'k mut Walk<'w, 'j>,
     pub(super) list: Option<&'k mut Vec<Code>>,
@@ -97,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
 }
 
 impl<'j> CodeOf<'_, '_, 'j> {
-    /// Anything else is read, and is no code.
+    /// Anything else is walked, and isn't a code.
     fn other(&mut self) -> Walk<'_, 'j> {
         let plain = Scope { text: Text::Plain, ..self.walk.scope };
         self.walk.within(plain)

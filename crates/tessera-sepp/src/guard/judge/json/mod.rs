@@ -1,5 +1,5 @@
-//! JSON, in one pass and without a tree. serde_json reads it: what it doesn't take is malformed. What was read is
-//! written again, so that every receiver reads the same.
+//! JSON, in one pass and without a tree. Text that serde_json rejects is malformed. Everything is rewritten as it was
+//! read, so that every receiver reads the same.
 
 mod codes;
 pub(in crate::guard) mod patch;
@@ -17,14 +17,14 @@ use crate::guard::hiding::{Addresses, Way};
 use crate::guard::members::{Folded, Key};
 use crate::guard::{Refusal, Rule};
 
-/// A scope for what is not in any member yet.
+/// The scope outside of any member.
 pub(in crate::guard) const OUTSIDE: Scope =
     Scope { name: "content", side: None, text: Text::Plain, maps: 0 };
 
-/// How deep serde_json goes.
+/// The nesting limit of serde_json.
 const DEEPEST: u32 = 120;
 
-/// Judges a whole text of JSON, and gives it as it goes on.
+/// Judges a whole JSON text, and returns it as it is forwarded.
 pub(in crate::guard) fn judge(
     judge: &mut Judge<'_>,
     scope: Scope,
@@ -36,8 +36,8 @@ pub(in crate::guard) fn judge(
     Ok(out)
 }
 
-/// Judges a text of JSON that has this many levels at most, and writes it. Where rules only log what is no JSON, it
-/// stays as it is.
+/// Judges a JSON text with at most this number of levels, and writes it. If the rules only log invalid JSON, the text
+/// stays unchanged.
 pub(in crate::guard) fn judge_into(
     judge: &mut Judge<'_>,
     scope: Scope,
@@ -54,7 +54,7 @@ pub(in crate::guard) fn judge_into(
         (Some(refusal), _) => Err(refusal),
         (None, Ok(())) => Ok(()),
         (None, Err(error)) => {
-            // What serde_json says has a place, and nothing of the text.
+            // serde_json's message has the position, and nothing of the text.
             let kind = if error.is_eof() { "is cut off" } else { "is no JSON" };
             let why = format!("{kind} at column {}", error.column());
             judge.against(Rule::Malformed, scope.name, &why)?;
@@ -73,13 +73,13 @@ pub(in crate::guard) fn write_string(out: &mut String, text: &str) {
     }
 }
 
-/// Goes through one value.
+/// Walks one value.
 pub(in crate::guard) struct Walk<'w, 'j> {
     pub(in crate::guard) judge: &'w mut Judge<'j>,
     refused: &'w mut Option<Refusal>,
     pub(in crate::guard) out: &'w mut String,
     pub(in crate::guard) scope: Scope,
-    /// How many levels may follow.
+    /// The number of further levels allowed.
     pub(in crate::guard) left: u32,
 }
 
@@ -88,7 +88,7 @@ impl<'j> Walk<'_, 'j> {
         Walk { judge: self.judge, refused: self.refused, out: self.out, scope, left: self.left }
     }
 
-    /// Ends the pass if it is refused.
+    /// Ends the pass on a refusal.
     pub(in crate::guard) fn settle<E: Error, T>(
         &mut self,
         judged: Result<T, Refusal>,
@@ -99,7 +99,7 @@ impl<'j> Walk<'_, 'j> {
         })
     }
 
-    /// Goes on within changes, from one place to the next.
+    /// Enters the next position within changes.
     fn enter<E: Error>(&mut self, from: Changes, to: Changes) -> Result<(), E> {
         if self.judge.changes == from {
             self.judge.changes = to;
@@ -115,11 +115,11 @@ impl<'j> Walk<'_, 'j> {
             return Ok(());
         }
         let refusal = Refusal::new(Rule::JsonDepth, self.scope.name, "too deep");
-        // Where the rule only logs, the rest can't be looked at either: nothing passes unseen.
+        // Even if the rule only logs, stop: the rest can't be judged, and nothing passes unseen.
         self.settle(Err(refusal))
     }
 
-    /// A string; `is_plain` says that it stands in JSON as it is.
+    /// Judges a string; `is_plain`: JSON needs no escapes in it.
     fn string<E: Error>(&mut self, text: &str, is_plain: bool) -> Result<(), E> {
         let judged = self.judge.text(self.scope, text);
         match self.settle(judged)? {
@@ -130,7 +130,7 @@ impl<'j> Walk<'_, 'j> {
         Ok(())
     }
 
-    /// What can't be a PLMN ID, a subscriber or a URI.
+    /// Writes a value that can't be a PLMN ID, a subscriber or a URI.
     fn scalar<E: Error>(&mut self, text: fmt::Arguments<'_>) -> Result<(), E> {
         if self.scope.text.is_string() || self.scope.text == Text::Change {
             let judged =
@@ -142,7 +142,7 @@ impl<'j> Walk<'_, 'j> {
     }
 }
 
-/// Writes a string that stands in JSON as it is.
+/// Writes a string that needs no escapes in JSON.
 fn quote(out: &mut String, text: &str) {
     out.reserve(text.len() + "\"\":".len());
     out.push('"');
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         self.scalar(format_args!("{value}"))
     }
 
-    /// A change deletes with it (RFC 7396), and members may be nullable.
+    /// In a merge patch it deletes (RFC 7396), and members may be nullable.
     fn visit_unit<E: Error>(self) -> Result<(), E> {
         self.out.push_str("null");
         Ok(())
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
-        // Readers in C end a text there.
+        // C programs end a string at NUL.
         if text.contains('\0') {
             let judged = self.judge.against(Rule::Malformed, self.scope.name, "has a NUL");
             self.settle(judged)?;
@@ -228,7 +228,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
             self.judge.changes = Changes::InList;
             return Ok(());
         }
-        // Members inherit whose network it is, not that each string is one.
+        // Members inherit whose network it is, but not that every string is one.
         let plain = self.scope.below_a_name();
         let mut names = Names::default();
         let mut codes = Codes::default();
@@ -314,20 +314,20 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     }
 }
 
-/// The names of one object, by their hashes without case: readers take the first or the last of two, and some have no
-/// case.
+/// The names of one object, by their case-folded hashes: of two equal names readers take the first or the last, and
+/// some ignore case.
 #[derive(Default)]
 pub(in crate::guard) struct Names {
     few: [u64; Self::FEW],
     len: usize,
-    /// None until there are more.
+    /// `None` until there are more names.
     many: Option<HashSet<u64>>,
 }
 
 impl Names {
     const FEW: usize = 16;
 
-    /// Whether a name is new.
+    /// Adds a name, and returns whether it is new.
     pub(in crate::guard) fn insert(&mut self, name: u64) -> bool {
         if self.few[..self.len].contains(&name) {
             return false;
@@ -343,7 +343,7 @@ impl Names {
     }
 }
 
-/// What the name of a member means. Some maps have subscribers as names.
+/// Reads what the name of a member means. Some maps have subscribers as names.
 struct KeyOf<'k, 'w, 'j>(&'k mut Walk<'w, 'j>, &'k mut Names);
 
 impl KeyOf<'_, '_, '_> {

@@ -1,8 +1,8 @@
-//! JSON Patch (RFC 6902), and the changes that notifications report (TS 29.571 §5.2.4.1): where a value goes to is in
-//! another member than the value.
+//! JSON Patch (RFC 6902), and the changes that notifications report (TS 29.571 §5.2.4.1): the destination of a value is
+//! in a different member than the value.
 //!
-//! Each value is judged where it ends. What one operation puts somewhere and a later one copies or moves is judged at
-//! its last place too; what comes from a place that isn't in the message goes into no member of the table.
+//! Each value is judged at its destination. A value that one operation places and a later one copies or moves is also
+//! judged at its last destination; a value from a place outside of the message must not go to any member of the table.
 
 use std::borrow::Cow;
 
@@ -20,46 +20,46 @@ use crate::guard::{Refusal, Rule};
 /// The scope of a whole patch.
 pub(in crate::guard) const PATCH: Scope = Scope { text: Text::Change, ..OUTSIDE };
 
-/// More values than any patch puts somewhere: each is compared with each copy.
+/// More values than any patch places: each is compared with each copy.
 const MOST_PLACED: usize = 256;
 
-/// The most bytes of JSON that all values of a message's patches have together: copies of copies would make a short one
-/// long to judge.
+/// The limit for the JSON bytes of all values in a message's patches: copies of copies would make a short patch long to
+/// judge.
 const LONGEST_PLACED: usize = 512 << 10;
 
-/// Longer than any pointer, in bytes: each is compared with the names of members.
+/// Longer than any pointer, in bytes: each is compared with names of members.
 const LONGEST_POINTER: usize = 1024;
 
 /// More tokens than any pointer has.
 const MOST_TOKENS: usize = 32;
 
-/// More copies than the patches of any message have: each walks through all that was put.
+/// More copies than the patches of any message have: each walks all placed values.
 const MOST_COPIES: usize = 64;
 
-/// A value that an operation put somewhere.
+/// A value that an operation placed.
 pub(in crate::guard) struct Placed {
     place: Vec<String>,
-    /// None if it comes from a place that isn't in the message.
+    /// `None` if it comes from a place outside of the message.
     value: Option<Value>,
     /// In bytes.
     len: usize,
 }
 
 impl Placed {
-    /// With its place, in bytes.
+    /// Returns the length including its path, in bytes.
     fn len(&self) -> usize {
         self.place.iter().map(String::len).sum::<usize>() + self.len
     }
 }
 
-/// How the names begin under which serde_json hands over values that it doesn't read.
+/// The prefix of names under which serde_json passes unparsed values.
 const RAW_VALUE: &str = "$serde_json::private::";
 
-/// The members of an operation, in the order in which they go on; the last two are those of a change.
+/// The members of an operation in the order in which they are written; the last two belong to a change.
 const MEMBERS: [&str; 6] = ["op", "path", "from", "value", "origValue", "newValue"];
 const OPERATIONS: [&str; 6] = ["add", "remove", "replace", "move", "copy", "test"];
 
-/// Judges one operation, and writes it: what RFC 6902 has first.
+/// Judges one operation and writes it, with the members of RFC 6902 first.
 pub(super) fn operation<'de, A: MapAccess<'de>>(
     mut walk: Walk<'_, '_>,
     mut members: A,
@@ -75,8 +75,8 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
         }
         match MEMBERS.iter().position(|known| *known == name) {
             Some(at) => found[at] = Some(value),
-            // An API may add some (TS 29.518, `AmfUpdateEventSubscriptionItem`). RFC 6902 §4: the rest is ignored, so it
-            // doesn't go on.
+            // An API may add members (TS 29.518, `AmfUpdateEventSubscriptionItem`). RFC 6902 §4: others are ignored, so
+            // they are dropped.
             None => match Key::of_folded(&name, &Folded::of(&name)) {
                 Key::Known(member) => others.push((name, member, value)),
                 _ if !walk.judge.knows_members => {}
@@ -127,7 +127,7 @@ fn write(
         walk.out.push_str(",\"from\":");
         write_string(walk.out, &from);
     }
-    // What the others have is only compared.
+    // The other operations only compare the value.
     let puts = ["add", "replace"].iter().any(|known| op.eq_ignore_ascii_case(known));
     for (name, value) in [("value", value), ("origValue", original), ("newValue", new)] {
         let Some(value) = value else { continue };
@@ -139,7 +139,7 @@ fn write(
         if puts && name != "origValue" {
             let len = walk.out.len() - before;
             let text = &walk.out[before..];
-            // serde_json takes an object with this name for the text that is in it.
+            // serde_json replaces an object with this name by the text in it.
             let value = serde_json::from_str(text).ok().filter(|_| !text.contains(RAW_VALUE));
             let value = Some(value.ok_or_else(|| malformed("has a value that can't be followed"))?);
             put(walk.judge, Placed { place: pointer.clone(), value, len })?;
@@ -148,7 +148,7 @@ fn write(
     Ok(())
 }
 
-/// The tokens of a JSON Pointer (RFC 6901 §4).
+/// Splits a JSON Pointer into its tokens (RFC 6901 §4).
 fn pointer(text: &str) -> Option<Vec<String>> {
     if text.is_empty() {
         return Some(Vec::new());
@@ -166,7 +166,7 @@ fn pointer(text: &str) -> Option<Vec<String>> {
                     '1' => '/',
                     _ => return None,
                 },
-                // Readers in C end a text there.
+                // C programs end a string at NUL.
                 '\0' => return None,
                 letter => letter,
             });
@@ -177,13 +177,13 @@ fn pointer(text: &str) -> Option<Vec<String>> {
     tokens.filter(|tokens| tokens.len() <= MOST_TOKENS)
 }
 
-/// `-1`: some readers count items from the end of a list, or read `+0` as 0.
+/// Returns whether a token has a sign. `-1`: some readers count from the end of a list, or read `+0` as 0.
 fn is_signed(token: &str) -> bool {
     let digits = token.strip_prefix(['-', '+']).unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// An item of a list: which one, earlier operations may have changed.
+/// Returns whether a token is an index; earlier operations may have changed which item it refers to.
 fn is_index(token: &str) -> bool {
     token == "-" || token.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -196,7 +196,7 @@ enum Place {
 }
 
 impl Place {
-    /// Whether something is known of the place: then nothing unseen goes there.
+    /// Returns whether the place is known; then nothing unseen may go there.
     fn is_known(self) -> bool {
         match self {
             Self::In(scope) => scope.text != Text::Plain || scope.side.is_some(),
@@ -205,11 +205,11 @@ impl Place {
     }
 }
 
-/// The scope behind a pointer.
+/// Returns the scope that a pointer leads to.
 fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
     let mut scope = OUTSIDE;
     for token in pointer {
-        // An item of a list is what the list is. In a map it is a name.
+        // An item of a list has the list's scope. In a map it is a name.
         if is_index(token) && scope.maps == 0 {
             continue;
         }
@@ -222,7 +222,7 @@ fn follow(judge: &mut Judge<'_>, pointer: &[String]) -> Result<Place, Refusal> {
             }
             Key::Known(member) => judge.below(scope, member),
             Key::Unknown { is_callback: true } => Scope { text: Text::Callback, ..plain },
-            // They would be left out elsewhere.
+            // Elsewhere they would be removed.
             Key::Addresses if judge.leaves_out_addresses() => {
                 judge.against(Rule::Target, "patch", token)?;
                 plain
@@ -246,7 +246,7 @@ fn value_at(
     };
     let code = serde_json::from_str::<String>(value).unwrap_or_default();
     write_string(out, &code);
-    // The other half, which the message doesn't have, would make a third network of it.
+    // The other half, which isn't in the message, could make it a third network.
     if judge.side(scope) == Side::Anyone {
         return Ok(());
     }
@@ -262,7 +262,7 @@ fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Judges what is copied or moved from `from`, at the place where it ends.
+/// Judges a value copied or moved from `from` at its destination.
 fn moved(
     walk: &mut Walk<'_, '_>,
     from: &[String],
@@ -286,7 +286,7 @@ fn moved(
         };
         if placed.place.len() <= from.len() {
             let inner = values(value, &from[shared..]);
-            // The source is in what was put there, whole unless other items stand around it. Most readers know case: to
+            // The source is within a placed value, and complete unless list items shift. Most readers respect case: to
             // them another spelling is another place.
             let is_whole = !from[..shared].iter().any(|token| is_index(token));
             let is_spelled = placed.place[..] == from[..shared];
@@ -317,18 +317,19 @@ fn moved(
     put(walk.judge, Placed { place: to.to_vec(), value: None, len: 0 })
 }
 
-/// Whether two pointers may be the same place.
+/// Returns whether two pointers may be the same place.
 fn fits(one: &[String], other: &[String]) -> bool {
     let is_one = |one: &str, other: &str| is_same(one, other) || is_index(one) && is_index(other);
     one.iter().zip(other).all(|(one, other)| is_one(one, other))
 }
 
-/// Whether two names may be the same member: cJSON's patches know no case.
+/// Returns whether two names may be the same member: cJSON's patches ignore case.
 fn is_same(one: &str, other: &str) -> bool {
     one == other || Folded::of(one).whole == Folded::of(other).whole
 }
 
-/// The values behind a pointer within a value: of a list all items, of an object all members with that name in any case.
+/// Returns the values that a pointer selects within a value: all items of a list, all members of an object with that
+/// name in any case.
 fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
     let Some((token, rest)) = pointer.split_first() else { return vec![value] };
     match value {
@@ -346,7 +347,7 @@ fn values<'v>(value: &'v Value, pointer: &[String]) -> Vec<&'v Value> {
     }
 }
 
-/// Whether a value has something behind a pointer, spelled as it is there.
+/// Returns whether a pointer selects something in a value, with exact spelling.
 fn has(value: &Value, pointer: &[String]) -> bool {
     let Some((token, rest)) = pointer.split_first() else { return true };
     match value {
