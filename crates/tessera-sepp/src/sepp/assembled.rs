@@ -1,4 +1,4 @@
-//! A SEPP with its TLS, made from a configuration and loaded again.
+//! A SEPP with its TLS, built from a configuration and reloaded.
 
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
@@ -20,9 +20,9 @@ use crate::sbi::api_root::Scheme;
 use crate::sbi::tls;
 use crate::tls::N32Tls;
 
-/// A SEPP, and what it stands on.
+/// A SEPP and its TLS.
 pub struct Assembled {
-    /// What answers requests.
+    /// Answers requests.
     pub sepp: Arc<Sepp>,
     /// TLS of its listeners, and to its peers.
     pub tls: Arc<N32Tls>,
@@ -31,10 +31,11 @@ pub struct Assembled {
 }
 
 impl Assembled {
-    /// Loads what a checked configuration names. Where this SEPP begins, exchanges of N32-c begin at once.
+    /// Loads the files that a checked configuration names. Where this SEPP initiates, it starts N32-c exchanges
+    /// immediately.
     ///
     /// # Errors
-    /// If a file can't be read or isn't what it should be, or what they hold can't be used together.
+    /// If a file can't be read or is invalid, or the files don't fit together.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -46,7 +47,7 @@ impl Assembled {
         of_n32c: Arc<dyn n32c::Observer>,
     ) -> Result<Self, ProgramError> {
         let associations = Arc::new(Associations::new(&Settings::of(config), of_n32c));
-        // Weak: they reach peers by what asks for them.
+        // Weak: the associations reach peers through the TLS that queries them.
         let known = Arc::new(Known(Arc::downgrade(&associations)));
         let tls = Arc::new(N32Tls::open(config, stores, known)?);
         let functions = tls::connector(&config.sbi)?;
@@ -54,17 +55,17 @@ impl Assembled {
         let connects = Arc::new(OverTls { tls: tls.clone(), functions });
         let transport = Arc::new(OverHttp::new(config, connects.clone()));
         let sepp = Sepp::new(config, guard, associations.clone(), connects.clone(), observer)?;
-        // The last that can fail is over.
+        // Nothing after this can fail.
         associations.start(transport.clone());
         Ok(Self { sepp: Arc::new(sepp), tls, transport, connects })
     }
 
-    /// Loads the files of another checked configuration, and goes on with it. It blocks while it reads them, within a
-    /// tokio runtime. Gives the peers that came, left or changed: connections of theirs are closed, this SEPP's own
-    /// among them already.
+    /// Loads the files of another checked configuration, and applies it. It blocks while it reads them, within a tokio
+    /// runtime. Returns the peers that were added, removed or changed. Their connections end; those that this SEPP opened
+    /// are closed already.
     ///
     /// # Errors
-    /// If something can't be loaded. Nothing has changed then.
+    /// If anything can't be loaded; nothing has changed then.
     pub fn reload(
         &self,
         config: &Configuration,
@@ -98,7 +99,7 @@ impl AssociationsOf for Known {
     }
 }
 
-/// Connects with TLS to peers, and to own network functions as their URIs say.
+/// Connects to peers with TLS, and to own network functions as their URIs require.
 struct OverTls {
     tls: Arc<N32Tls>,
     functions: RwLock<Option<Connector>>,

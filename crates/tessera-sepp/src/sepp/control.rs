@@ -1,4 +1,4 @@
-//! N32-c, as far as it is HTTP.
+//! The HTTP side of N32-c.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::reconnection::Connected;
 use crate::sbi::errors::problems;
 
 impl Sepp {
-    /// Answers a request of a peer, on whichever listener of N32: N32-c, or what N32-f carries. `connected` is what was
-    /// verified of its connection.
+    /// Answers a request of a peer on any N32 listener: N32-c, or a request that N32-f carries. `connected` is what was
+    /// verified about its connection.
     pub async fn n32(&self, connected: &Connected, request: Request<Body>) -> Response<Body> {
         let is_n32c = request.uri().path().starts_with(N32C);
         if is_n32c && connected.carries_n32c() {
@@ -32,7 +32,7 @@ impl Sepp {
         let (parts, body) = request.into_parts();
         let body = match Deadline::after(BODY_TIME).limit(body.collect_up_to(MAX_BODY)).await {
             Ok(Ok(body)) => body.data,
-            // What is longer than it may be is too long, whatever stands there.
+            // A stand-in of excess length: the content doesn't matter.
             Ok(Err(BodyError::TooLong)) => Bytes::from_static(&[b' '; MAX_BODY + 1]),
             Ok(Err(_)) => return problems::CUT_BODY.to_peer(&self.live().policy.own.server),
             Err(_) => return problems::SLOW_BODY.to_peer(&self.live().policy.own.server),

@@ -1,4 +1,4 @@
-//! One request and its answer, as far as others are told of it.
+//! What is logged and counted about one relayed request.
 
 use std::time::Instant;
 
@@ -20,10 +20,10 @@ use crate::names::Fqdn;
 use crate::sbi::errors::Problem;
 use crate::sbi::headers;
 
-/// The answer of a network function, or of this SEPP.
+/// The answer of a network function, or a problem of this SEPP.
 pub(super) type Outcome = Result<Response<Body>, Problem>;
 
-/// What is known of a request until now.
+/// What is known about a request so far.
 pub(super) struct Exchange {
     direction: Direction,
     pub(super) asked: Asked,
@@ -40,7 +40,7 @@ impl Exchange {
         Self { direction, asked, begun, peer: None, was_early, resent, verdict: None }
     }
 
-    /// Its end.
+    /// Reports the end of the request.
     pub(super) fn relayed(&self, live: &Live, observer: &dyn Observer, status: StatusCode) {
         let peer = self.peer.and_then(|peer| live.policy.peer(peer));
         observer.relayed(&Relayed {
@@ -55,7 +55,7 @@ impl Exchange {
         });
     }
 
-    /// What rules that only log would have refused.
+    /// Reports what log-only rules would have refused.
     pub(super) fn logged(
         &self,
         observer: &dyn Observer,
@@ -76,7 +76,7 @@ impl Exchange {
         }
     }
 
-    /// A message that doesn't go on: an event if a rule is why.
+    /// Reports a message that was stopped, if a rule stopped it.
     pub(super) fn stopped(
         &self,
         observer: &dyn Observer,
@@ -97,7 +97,8 @@ impl Exchange {
         }
     }
 
-    /// A call without an answer: what is answered instead. A peer isn't told why, so that the log has to tell it.
+    /// Logs a failed call, and returns the problem to answer with. A peer isn't given the reason, so it must be in the
+    /// log.
     pub(super) fn failed(&mut self, live: &Live, error: &CallError) -> Problem {
         self.verdict = failure::verdict(error);
         let problem = failure::problem(error);
@@ -113,12 +114,12 @@ impl Exchange {
         problem
     }
 
-    /// Takes out of an answer what belongs to the connection that it came in.
+    /// Removes headers of an answer that belong to the connection it came in.
     pub(super) fn strip(&self, parts: &mut response::Parts) {
         if parts.version < Version::HTTP_2 {
             headers::remove_hop_by_hop(&mut parts.headers);
         }
-        // What it is sent on with is for the server to say.
+        // The server decides the version of the forwarded answer.
         parts.version = Version::HTTP_11;
     }
 }

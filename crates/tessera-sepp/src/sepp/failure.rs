@@ -1,4 +1,4 @@
-//! Calls without an answer.
+//! Calls that got no answer.
 
 use http::StatusCode;
 use tessera::resume::Verdict;
@@ -8,8 +8,8 @@ use tessera_proxy::http::client::{CallError, CallErrorKind, Sent};
 use super::look::of_body;
 use crate::sbi::errors::{Problem, problems};
 
-/// What is answered to a request whose call failed. The detail is for own network functions: it tells what was sent
-/// and what is known of it.
+/// Returns the answer to a request whose call failed. Its detail is for own network functions: what was sent, and what
+/// is known about it.
 pub(crate) fn problem(error: &CallError) -> Problem {
     let known = match error.kind {
         CallErrorKind::RequestBody => request_body(error),
@@ -24,7 +24,7 @@ pub(crate) fn problem(error: &CallError) -> Problem {
         },
         CallErrorKind::Unreachable => problems::UNREACHABLE,
         CallErrorKind::DeadlineExceeded => problems::TIMED_OUT,
-        // The other end was there, and refused it without executing it.
+        // The other end refused it without executing it.
         CallErrorKind::Reset(_) if error.sent == Sent::Nothing => problems::BAD_ANSWER,
         _ if error.sent == Sent::Nothing => problems::UNREACHABLE,
         _ => problems::PERHAPS_PROCESSED,
@@ -39,12 +39,12 @@ pub(crate) fn problem(error: &CallError) -> Problem {
     Problem { detail: error.to_string().into(), ..known }
 }
 
-/// What became of the early data that the call was in.
+/// Returns the outcome of the early data that carried the call.
 pub(crate) fn verdict(error: &CallError) -> Option<Verdict> {
     error.verdict.map(|known| known.verdict)
 }
 
-/// The client that sent the request didn't send its body.
+/// Returns the problem of a request body that its client didn't send.
 fn request_body(error: &CallError) -> Problem {
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -1,4 +1,4 @@
-//! A peer's SEPP that was restarted doesn't know what was agreed: its N32-f says so, and N32-c agrees anew.
+//! Peers that were restarted and lost the association: their N32-f reports it, and N32-c negotiates again.
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::n32c::Association;
 use crate::n32c::messages::{Cause, ProblemDetails, decode};
 use crate::sbi::errors::{Problem, problems};
 
-/// The longest problem of a SEPP, in octets. What is longer is a function's.
+/// The longest problem of a SEPP, in octets. Longer ones come from a function.
 const LIMIT: u64 = 4096;
 
 impl Sepp {
-    /// Looks whether the answer of a peer is that it knows of no association. It goes on as it came.
+    /// Checks whether a peer's answer reports that it has no association. Returns the answer unchanged.
     pub(super) async fn heed(
         &self,
         association: &Arc<Association>,
@@ -29,7 +29,7 @@ impl Sepp {
             return Ok(response);
         }
         let headers = response.headers();
-        // A function behind it doesn't end associations.
+        // Network functions behind the peer can't end associations.
         let is_its_own = headers.get(SERVER).is_some_and(|server| {
             server.as_bytes().strip_prefix(b"SEPP-") == Some(association.peer.as_str().as_bytes())
         });

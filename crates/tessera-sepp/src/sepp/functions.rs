@@ -15,8 +15,8 @@ use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
 use crate::sbi::errors::{Problem, problems};
 
-/// Pools of own network functions, made when they are needed: a bounded number, of which the one that was not used for
-/// the longest goes when another is needed.
+/// Connection pools of own network functions, created on demand: a bounded number; the least recently used one is
+/// evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,
     connects: Arc<dyn Connects>,
@@ -30,7 +30,7 @@ struct Function {
     used: AtomicU64,
 }
 
-/// How a function is reached.
+/// How to reach a function.
 #[derive(Clone)]
 pub(super) struct Reached {
     pub(super) pool: Pool,
@@ -47,14 +47,14 @@ impl Functions {
         Self { hosts, connects, options, pools: RwLock::default(), uses: AtomicU64::new(0) }
     }
 
-    /// Whether those of another configuration are in the same places.
+    /// Returns whether another configuration locates the functions at the same addresses.
     pub(super) fn are_at(&self, hosts: &BTreeMap<Fqdn, DialAddress>) -> bool {
         self.hosts == *hosts
     }
 
-    /// The connections to a target.
+    /// Returns the connections to a target.
     pub(super) fn of(&self, target: &ApiRoot<'_>) -> Result<Reached, Problem> {
-        // `http` and `https` differ in their length: no other target has the same key.
+        // `http` and `https` differ in length, so no two targets share a key.
         let mut key = format!("{}{}", target.scheme.as_str(), target.authority);
         key.make_ascii_lowercase();
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
@@ -80,7 +80,7 @@ impl Functions {
         let host = target.host.strip_suffix('.').unwrap_or(target.host).to_ascii_lowercase();
         let address = self.hosts.get(host.as_str()).cloned().unwrap_or_else(|| {
             let port = target.port.unwrap_or(target.scheme.default_port());
-            // A hidden name may have stood for an address.
+            // A hidden name may resolve to an address.
             match host.trim_matches(['[', ']']).parse::<IpAddr>() {
                 Ok(address) => DialAddress::Tcp((address, port).into()),
                 Err(_) => DialAddress::Name(HostPort { host: host.clone(), port }),
@@ -101,7 +101,7 @@ impl Functions {
     }
 }
 
-/// How many network functions there are connections to.
+/// The maximum number of network functions with a pool.
 const MAX_FUNCTIONS: usize = 1024;
 
 const NO_TLS: Problem = Problem::new(

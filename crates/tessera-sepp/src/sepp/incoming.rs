@@ -1,4 +1,4 @@
-//! Requests of peers, to own network functions.
+//! Requests of peers to own network functions.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,8 +29,8 @@ use crate::sbi::{headers, request as passing, time};
 const BEGINNING: Duration = Duration::from_secs(3);
 
 impl Sepp {
-    /// Answers a request of a peer on N32-f: what the own network function answers, or a problem that tells nothing of
-    /// the inside. `identity` is what was verified of the connection.
+    /// Answers a request of a peer on N32-f: with the own network function's answer, or with a problem that reveals
+    /// nothing internal. `identity` is what was verified about the connection.
     pub(super) async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
         let live = self.live();
@@ -51,7 +51,7 @@ impl Sepp {
         mut parts: request::Parts,
         body: Body,
     ) -> Outcome {
-        // TS 33.501 §13.1.2: nothing passes without N32-c, nor beyond what it showed.
+        // TS 33.501 §13.1.2: without N32-c, or beyond what N32-c proved, nothing passes.
         let reject = |association: Option<&Association>, offence| {
             self.observer().rejected(&Rejected {
                 peer: &identity.peer,
@@ -73,7 +73,8 @@ impl Sepp {
             reject(None, Offence::Association);
             return Err(problems::NO_CONTEXT);
         };
-        // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2): it speaks for no others.
+        // N32-f's certificate may have fewer networks than N32-c's (TS 33.501 §13.1.2); it doesn't represent the
+        // others.
         let plmns = association.plmns.common_with(&identity.certificate.plmns);
         let context = Context { peer: &identity.peer, plmns: &plmns };
         self.admit(live, exchange, &association, &context)?;
@@ -106,7 +107,7 @@ impl Sepp {
             deadline,
         );
         let body = body.await?;
-        // Read again: the guard puts the real name in the place of a hidden one, which is right whatever it is.
+        // Read it again: the guard may have replaced a hidden name by the real one, which is always valid.
         let was_hidden = parts.extensions.get::<RevealedTarget>().is_some();
         let target = match was_hidden {
             true => ApiRoot::of_revealed(&parts.headers),
@@ -127,7 +128,7 @@ impl Sepp {
         self.judge_own_response(live, exchange, &association, &context, response, deadline).await
     }
 
-    /// Takes a request from its peer's rate, before its body is waited for.
+    /// Charges a request to its peer's rate limit, before waiting for its body.
     fn admit(
         &self,
         live: &Live,
@@ -171,7 +172,7 @@ impl Sepp {
             body.drop_trailers();
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
-            // Callbacks lead through this SEPP: own functions that know nothing of it can call them.
+            // Callbacks pass this SEPP, so that own functions that know nothing of it can send them.
             if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
                 body.rewrite(&Rewriting::inwards(domain, &is_foreign), &parts.headers);
@@ -227,5 +228,5 @@ impl Sepp {
     }
 }
 
-/// Where PRINS has its messages (TS 29.573 §6.2).
+/// The path of PRINS messages (TS 29.573 §6.2).
 const PRINS: &str = "/n32f-forward/";

@@ -14,16 +14,16 @@ use crate::n32c::{Association, AssociationId, Associations};
 use crate::n32f::reach::Reachability;
 use crate::names::Fqdn;
 
-/// The connections of N32-f to a peer, as long as one association holds: under the next one others are opened, so that
-/// each is judged by the association that it carries requests for.
+/// The connections of N32-f to a peer under one association. The next association gets new ones, so that each
+/// connection is judged by the association whose requests it carries.
 pub(super) struct Link {
     association: AssociationId,
     pub(super) pool: Pool,
-    /// What stands in `:authority`.
+    /// The value of `:authority`.
     pub(super) authority: Authority,
 }
 
-/// The link to a peer, made when it is needed.
+/// The link to a peer, created on demand.
 pub(super) struct Slot {
     peer: Peer,
     options: PoolOptions,
@@ -31,9 +31,10 @@ pub(super) struct Slot {
     reach: Mutex<Reachability>,
 }
 
-/// The longest time for which an address that failed isn't tried, the longest time between two questions whether a quiet
-/// connection still leads to its peer, of which three make one, and the longest time for the answer: a peer whose process
-/// ends is seen gone within 15 s, one whose machine falls silent within 25, and either is seen back within 5.
+/// `BACK_OFF`: the longest time for which a failed address isn't tried. `KEEP_ALIVE`: the longest interval of
+/// keep-alive checks; a quiet connection is checked at every third. `KEEP_ALIVE_ANSWER`: the longest wait for the
+/// answer. A peer whose process ends is noticed within 15 s, one whose machine falls silent within 25, and the return
+/// of either within 5.
 const BACK_OFF: Duration = Duration::from_secs(2);
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
 const KEEP_ALIVE_ANSWER: Duration = Duration::from_secs(3);
@@ -44,29 +45,29 @@ impl Slot {
         Self { peer: peer.clone(), options, link: RwLock::new(None), reach }
     }
 
-    /// What is known of the way to the peer.
+    /// Returns what is known about the path to the peer.
     pub(super) fn reach(&self) -> MutexGuard<'_, Reachability> {
         self.reach.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a peer of another configuration is reached in the same way.
+    /// Returns whether another configuration reaches the peer in the same way.
     pub(super) fn is_for(&self, peer: &Peer) -> bool {
         let places =
             |peer: &Peer| (peer.address.clone(), peer.srv.clone(), peer.n32f_address.clone());
         self.peer.fqdn == peer.fqdn && places(&self.peer) == places(peer)
     }
 
-    /// Whether this SEPP dials the peer under this association: without an address the peer connects itself.
+    /// Returns whether this SEPP dials the peer under this association: a peer without an address connects itself.
     pub(super) fn is_dialled(&self, association: &Association) -> bool {
         places::has_n32f(&self.peer, &association.n32f_fqdn, &association.n32f_ports)
     }
 
-    /// The peer that it was made for.
+    /// Returns the peer's name.
     pub(super) fn fqdn(&self) -> &Fqdn {
         &self.peer.fqdn
     }
 
-    /// The link under this association; `None` if it can't be made.
+    /// Returns the link under this association; `None` if it can't be created.
     pub(super) fn link(
         &self,
         association: &Association,
@@ -83,7 +84,7 @@ impl Slot {
             return Some(link.clone());
         }
         let made = Arc::new(self.make(association, connects)?);
-        // The earlier one's requests under way end in its connections.
+        // Requests in progress on the earlier link finish on its connections.
         *known = Some(made.clone());
         Some(made)
     }
@@ -94,7 +95,8 @@ impl Slot {
         let addresses =
             addresses.inspect_err(|error| tracing::warn!(peer = %name, %error, "N32-f"));
         let connect = connects.n32f(&self.peer.fqdn, name)?;
-        // A quiet connection is asked three times as seldom as one with calls: still as often as both agreed.
+        // A quiet connection is checked at a third of the rate of one with calls, so it still is as often as both sides
+        // agreed.
         let mut options = self.options.clone();
         options.keep_alive = KEEP_ALIVE.min(association.keep_alive / 3);
         options.keep_alive_answer = KEEP_ALIVE_ANSWER;
@@ -106,7 +108,7 @@ impl Slot {
         })
     }
 
-    /// Ends its connections if their association holds no more.
+    /// Closes the connections if their association is no longer valid.
     pub(super) fn close_unless(&self, associations: &Associations) {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
         let now = associations.established(&self.peer.fqdn).map(|association| association.id);
@@ -115,7 +117,7 @@ impl Slot {
         }
     }
 
-    /// Ends its connections.
+    /// Closes the connections.
     pub(super) fn close(&self) {
         self.link.write().unwrap_or_else(PoisonError::into_inner).take();
     }

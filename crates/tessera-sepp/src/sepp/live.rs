@@ -1,4 +1,4 @@
-//! What a request is handled by, from its beginning to its end.
+//! The state that handles a request from beginning to end.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::config::{Configuration, Limits};
 use crate::guard::Guard;
 use crate::n32c::{Association, Associations};
 
-/// A configuration in use. A reload puts another one in its place; requests that began with it end with it.
+/// A configuration in use. A reload replaces it; requests that began with it finish with it.
 pub(super) struct Live {
     pub(super) policy: Policy,
     pub(super) guard: Arc<Guard>,
@@ -24,7 +24,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Of a checked configuration. Connections of an earlier one go on where nothing of their places changed.
+    /// Prepares a checked configuration. Keeps connections of an earlier one whose destinations are unchanged.
     pub(super) fn new(
         config: &Configuration,
         guard: Arc<Guard>,
@@ -48,27 +48,27 @@ impl Live {
         Ok(Self { policy, guard, functions, slots, connects })
     }
 
-    /// N32-f to a peer under this association.
+    /// Returns N32-f to a peer under this association.
     pub(super) fn link(&self, peer: PeerIndex, association: &Association) -> Option<Arc<Link>> {
         self.slots.get(peer.get())?.link(association, &*self.connects)
     }
 
-    /// The slot of a peer.
+    /// Returns the slot of a peer.
     pub(super) fn slot(&self, peer: PeerIndex) -> Option<&Arc<Slot>> {
         self.slots.get(peer.get())
     }
 
-    /// The slots of all peers.
+    /// Returns the slots of all peers.
     pub(super) fn slots(&self) -> impl Iterator<Item = &Arc<Slot>> {
         self.slots.iter()
     }
 
-    /// Ends the connections of N32-f whose association holds no more.
+    /// Closes N32-f connections whose association is no longer valid.
     pub(super) fn close_ended(&self, associations: &Associations) {
         self.slots.iter().for_each(|slot| slot.close_unless(associations));
     }
 
-    /// Ends the connections of N32-f to a peer.
+    /// Closes the N32-f connections to a peer.
     pub(super) fn close(&self, peer: PeerIndex) {
         if let Some(slot) = self.slots.get(peer.get()) {
             slot.close();

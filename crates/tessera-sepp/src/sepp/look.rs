@@ -1,4 +1,4 @@
-//! Bodies that have to be looked into, and those that stream through.
+//! Bodies that must be inspected, and those that stream through.
 
 use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
@@ -12,15 +12,15 @@ use crate::sbi::errors::{Problem, problems};
 use crate::sbi::headers::remove_claims;
 use crate::sbi::telescopic::{self, Rewriting, is_json};
 
-/// A body, as far as it has come.
+/// A body, as far as it was received.
 pub(crate) enum Looked {
-    /// All of it.
+    /// The whole body.
     Whole(Collected),
-    /// Nobody looks into it.
+    /// A body that isn't inspected.
     Passing(Body),
 }
 
-/// Why a message doesn't go on.
+/// Why a message is stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// A rule of the guard.
@@ -30,8 +30,8 @@ pub(crate) enum Stop {
 }
 
 impl Looked {
-    /// Collects the body if a rule looks into it, or names in it are exchanged. `logged`: what a rule would have
-    /// refused that only logs.
+    /// Collects the body if a rule inspects it, or names in it are translated. `logged`: what a log-only rule would
+    /// have refused.
     pub(crate) async fn at(
         guard: &Guard,
         headers: &HeaderMap,
@@ -56,7 +56,8 @@ impl Looked {
                 whole.trailers.as_mut().map(remove_claims);
                 Ok(Self::Whole(whole))
             }
-            // What was read of it is gone. Who only logs this rule lets bodies pass whose length is announced.
+            // The bytes read so far are lost, so it can't pass any more. A log-only rule lets bodies with an announced
+            // length pass.
             Ok(Err(BodyError::TooLong)) => Err(match too_long() {
                 Err(stop) => stop,
                 Ok(_) => problems::TOO_LONG.into(),
@@ -66,7 +67,7 @@ impl Looked {
         }
     }
 
-    /// Exchanges the names in it, as its headers say what it is.
+    /// Translates the names in it, if its headers declare a suitable type.
     pub(crate) fn rewrite(&mut self, rewriting: &Rewriting<'_>, headers: &HeaderMap) {
         if let Some(data) = self.data()
             && let Some(new) = telescopic::rewrite(rewriting, headers, data)
@@ -82,7 +83,7 @@ impl Looked {
         }
     }
 
-    /// The bytes, if somebody looks into them.
+    /// Returns the bytes of an inspected body.
     pub(crate) fn data(&mut self) -> Option<&mut Bytes> {
         match self {
             Self::Whole(whole) => Some(&mut whole.data),
@@ -90,7 +91,7 @@ impl Looked {
         }
     }
 
-    /// To be passed on. The length that was announced is put right, if what is passed on has another one.
+    /// Returns the body to forward, and corrects an announced length if the body has changed.
     pub(crate) fn into_body(self, headers: &mut HeaderMap) -> Body {
         match self {
             Self::Passing(body) => body,
@@ -104,7 +105,7 @@ impl Looked {
     }
 }
 
-/// Why the body of a request didn't come.
+/// Returns why the body of a request didn't arrive.
 pub(crate) fn of_body(error: &BodyError) -> Problem {
     match error {
         BodyError::TooLong => problems::TOO_LONG,
@@ -126,7 +127,7 @@ impl From<Refusal> for Stop {
 }
 
 impl Stop {
-    /// The answer to a request that doesn't go on.
+    /// Returns the answer to a stopped request.
     pub(crate) fn to_request(&self) -> Problem {
         match self {
             Self::Problem(problem) => problem.clone(),
@@ -139,7 +140,7 @@ impl Stop {
         }
     }
 
-    /// The answer to a request whose answer doesn't go on: whoever asked isn't at fault.
+    /// Returns the answer to a request whose answer was stopped: the client isn't at fault.
     pub(crate) fn to_response(&self) -> Problem {
         match self {
             Self::Problem(problem) if *problem == problems::SLOW_BODY => problems::TIMED_OUT,

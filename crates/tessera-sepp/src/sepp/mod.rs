@@ -1,20 +1,20 @@
 //! The composition: what the listeners of a SEPP answer.
 //!
-//! | module | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`policy`] | the configuration, made ready to be asked for each request |
-//! | `live` | all that a request is handled by, exchanged at a reload |
+//! | [`policy`] | the configuration, prepared for lookups on each request |
+//! | `live` | everything that handles a request, replaced on reload |
 //! | `control` | N32-c |
-//! | `outgoing`, `incoming` | the way of a request, in both directions |
+//! | `outgoing`, `incoming` | the path of a request, in both directions |
 //! | `route` | which peer a request is for |
 //! | `forgotten` | peers that were restarted |
-//! | `look` | bodies that are looked into, and those that stream through |
+//! | `look` | inspected bodies, and those that stream through |
 //! | `link`, `functions`, `places` | connections to peers and to own network functions |
 //! | `reaching` | whether peers can be reached on N32-f |
-//! | [`connects`] | makes them: with TLS in a program, as they like in tests |
-//! | [`observer`] | is told what happens, for metrics and security events |
+//! | [`connects`] | opens connections: with TLS in a program, as they like in tests |
+//! | [`observer`] | receives events, for metrics and the security log |
 //! | [`transport`] | carries N32-c to peers |
-//! | [`assembled`] | all of it with TLS, at the start and at a reload |
+//! | [`assembled`] | all of it with TLS, at startup and on reload |
 
 pub mod assembled;
 pub mod connects;
@@ -61,12 +61,12 @@ pub struct Sepp {
     associations: Arc<Associations>,
     connects: Arc<dyn Connects>,
     observer: Arc<dyn Observer>,
-    /// Told when a peer can be reached, or can't any more.
+    /// Notified when a peer becomes reachable or unreachable.
     ways: watch::Sender<()>,
 }
 
 impl Sepp {
-    /// Of a checked configuration.
+    /// Creates a SEPP from a checked configuration.
     ///
     /// # Errors
     /// If the configuration contradicts itself.
@@ -82,10 +82,10 @@ impl Sepp {
         Ok(Self { live, associations, connects, observer, ways })
     }
 
-    /// Goes on with another configuration: requests that begin from now on. Associations aren't touched.
+    /// Applies another configuration to requests that begin from now on. Associations aren't touched.
     ///
     /// # Errors
-    /// If it contradicts itself. Nothing has changed then.
+    /// If it contradicts itself; nothing has changed then.
     pub fn reload(&self, config: &Configuration, guard: Arc<Guard>) -> Result<(), ProgramError> {
         let earlier = self.live();
         let live = Live::new(config, guard, self.connects.clone(), Some(&earlier))?;
@@ -94,7 +94,7 @@ impl Sepp {
         Ok(())
     }
 
-    /// Sends a request of this SEPP itself to an own network function; its URI is a path alone.
+    /// Sends a request of this SEPP itself to an own network function; its URI is only a path.
     ///
     /// # Errors
     /// If there is no answer: why.
@@ -114,8 +114,8 @@ impl Sepp {
         answer.map(|answer| answer.response).map_err(|error| error.to_string())
     }
 
-    /// Ends this SEPP's connections of N32-f to a peer, which is known by this name; requests under way end first. The
-    /// next request makes another one.
+    /// Closes this SEPP's N32-f connections to the peer with this name; requests in progress finish first. The next
+    /// request opens a new connection.
     pub fn close(&self, peer: &Fqdn) {
         let live = self.live();
         if let Some(peer) = live.policy.named(peer) {
@@ -123,18 +123,18 @@ impl Sepp {
         }
     }
 
-    /// Ends this SEPP's connections of N32-f whose association holds no more: to be called when one has changed
-    /// ([`Associations::watch`]).
+    /// Closes this SEPP's N32-f connections whose association is no longer valid. Call it when an association has
+    /// changed ([`Associations::watch`]).
     pub fn close_ended(&self) {
         self.live().close_ended(&self.associations);
     }
 
-    /// What was agreed with peers.
+    /// Returns the associations with peers.
     pub fn associations(&self) -> &Arc<Associations> {
         &self.associations
     }
 
-    /// What is in use now.
+    /// Returns the current state.
     fn live(&self) -> Arc<Live> {
         self.live.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

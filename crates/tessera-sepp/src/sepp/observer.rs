@@ -1,4 +1,4 @@
-//! What a relay tells of its work: for metrics and security events.
+//! What a relay reports, for metrics and security events.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::n32c::AssociationId;
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 
-/// Is told what happens. It is asked in the middle of requests: it waits for nothing.
+/// Receives events. Called while requests are being handled, so it must not block.
 pub trait Observer: Send + Sync {
-    /// A request was answered, by whomever.
+    /// A request was answered, by a network function or by a SEPP.
     fn relayed(&self, relayed: &Relayed<'_>) {
         let _ = relayed;
     }
 
-    /// A request or a response was refused, or would have been by a rule that only logs.
+    /// A request or a response was refused, or would have been by a log-only rule.
     fn rejected(&self, rejected: &Rejected<'_>) {
         let _ = rejected;
     }
 
-    /// A peer can be reached on N32-f, or can't any more.
+    /// A peer became reachable or unreachable on N32-f.
     fn reaches(&self, peer: &Fqdn, reach: &Reach) {
         let _ = (peer, reach);
     }
 }
 
-/// Nobody is told.
+/// Ignores all events.
 impl Observer for () {}
 
 /// A request that was answered.
@@ -36,23 +36,23 @@ impl Observer for () {}
 pub struct Relayed<'r> {
     /// The peer; `None` if the request names none that is configured.
     pub peer: Option<&'r Fqdn>,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// The service: one of a few names, else `other`.
+    /// The service: a known name, or `other`.
     pub service: &'static str,
     /// The status of the answer.
     pub status: StatusCode,
     /// From the request's head to the answer's.
     pub elapsed: Duration,
-    /// It travelled as early data, and was taken.
+    /// It travelled as early data, and was accepted.
     pub was_early: bool,
     /// This SEPP sent it a second time, because the first may have been executed.
     pub resent: bool,
-    /// What became of the early data that it was in, if that is why it has no answer of a network function.
+    /// The outcome of the early data that carried it, if that is why no network function answered.
     pub verdict: Option<Verdict>,
 }
 
-/// Which way a request goes.
+/// The direction of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// From an own network function to a peer.
@@ -62,7 +62,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Its name in logs and metrics.
+    /// Returns its name in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Outgoing => "outgoing",
@@ -71,20 +71,20 @@ impl Direction {
     }
 }
 
-/// A message that was refused.
+/// A message that was refused, or would have been.
 #[derive(Debug, Clone, Copy)]
 pub struct Rejected<'r> {
-    /// The peer, by the name that was verified.
+    /// The peer, by its verified name.
     pub peer: &'r Fqdn,
     /// The association, if there is one.
     pub association: Option<AssociationId>,
-    /// Which way its request goes.
+    /// The direction of its request.
     pub direction: Direction,
     /// Whether it is the answer to that request.
     pub is_response: bool,
-    /// Against what.
+    /// The offence.
     pub offence: Offence<'r>,
-    /// It was refused; else a rule that only logs let it pass.
+    /// Whether it was refused; otherwise a log-only rule let it pass.
     pub is_enforced: bool,
 }
 
@@ -93,14 +93,14 @@ pub struct Rejected<'r> {
 pub enum Offence<'r> {
     /// A rule of the guard.
     Guard(&'r Refusal),
-    /// N32-f of a peer without an established association, or beyond what its certificate showed on N32-c.
+    /// N32-f of a peer without an established association, or beyond what its certificate proved on N32-c.
     Association,
-    /// The target is an address, of another network, or not open to peers.
+    /// The target is an address, belongs to another network, or isn't open to peers.
     Target,
 }
 
 impl Offence<'_> {
-    /// Its name in logs and metrics.
+    /// Returns its name in logs and metrics.
     pub fn rule(&self) -> &'static str {
         match self {
             Self::Guard(refusal) => refusal.rule.name(),

@@ -1,4 +1,4 @@
-//! Where peers and own network functions are.
+//! Addresses of peers and own network functions.
 
 use http::uri::Authority;
 use tessera_kit::ProgramError;
@@ -9,8 +9,8 @@ use crate::config::{DialAddress, Peer};
 use crate::names::Fqdn;
 use crate::sbi::api_root::Scheme;
 
-/// Where the N32-c of a peer is: its addresses, each used while those before it fail, or what DNS says. Where DNS has the
-/// name, if that isn't the peer's own.
+/// Returns the addresses of a peer's N32-c: the configured ones, each used if those before it fail, or those from DNS.
+/// If the name isn't the peer's own, DNS resolves it.
 ///
 /// # Errors
 /// If the system has no name servers.
@@ -30,10 +30,11 @@ pub(super) fn n32c(peer: &Peer, name: &Fqdn, port: Option<u16>) -> Result<Addres
     }
 }
 
-/// Where the N32-f of a peer is: as the configuration says, else as its N32-c said, else where its N32-c is.
+/// Returns the addresses of a peer's N32-f: those in the configuration, else as announced over N32-c, else those of its
+/// N32-c.
 ///
 /// # Errors
-/// As of [`n32c`].
+/// As for [`n32c`].
 pub(super) fn n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Result<Addresses, ProgramError> {
     if !peer.n32f_address.is_empty() {
         return Ok(in_order(peer.n32f_address.iter().cloned()));
@@ -48,14 +49,14 @@ pub(super) fn n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Result<Addresses,
     }
 }
 
-/// Whether anything says where the N32-f of a peer is. If not, the peer connects, and nothing is dialled.
+/// Returns whether any address of the peer's N32-f is known. If not, this SEPP doesn't dial; the peer connects.
 pub(super) fn has_n32f(peer: &Peer, name: &Fqdn, ports: &[u16]) -> bool {
     let is_configured =
         !peer.address.is_empty() || !peer.n32f_address.is_empty() || peer.srv.is_some();
     is_configured || *name != peer.fqdn || !ports.is_empty()
 }
 
-/// What stands in `:authority` on N32-f: the receiving SEPP, with its port if that isn't the usual one.
+/// Returns `:authority` on N32-f: the receiving SEPP, with its port unless that is the default.
 pub(super) fn n32f_authority(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Option<Authority> {
     match peer.n32f_address.first() {
         Some(configured) => authority(name, port_of(configured)),
@@ -63,7 +64,7 @@ pub(super) fn n32f_authority(peer: &Peer, name: &Fqdn, ports: &[u16]) -> Option<
     }
 }
 
-/// The same on N32-c.
+/// Returns `:authority` on N32-c.
 pub(super) fn n32c_authority(peer: &Peer, name: &Fqdn, port: Option<u16>) -> Option<Authority> {
     let configured = peer.address.first().filter(|_| *name == peer.fqdn);
     authority(name, port.or(configured.and_then(port_of)))
@@ -84,7 +85,7 @@ fn port_of(address: &DialAddress) -> Option<u16> {
     }
 }
 
-/// The same host at another port.
+/// Returns the same host at another port.
 fn at(address: &DialAddress, port: u16) -> DialAddress {
     let mut address = address.clone();
     match &mut address {
@@ -100,7 +101,7 @@ fn at_name(name: &Fqdn, ports: &[u16]) -> Addresses {
     in_order(ports.iter().map(at))
 }
 
-/// Each is used while those before it fail.
+/// Returns addresses of which each is used if those before it fail.
 fn in_order(addresses: impl Iterator<Item = DialAddress>) -> Addresses {
     let target = |(index, address)| {
         let priority = u16::try_from(index).unwrap_or(u16::MAX);

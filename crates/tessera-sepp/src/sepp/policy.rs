@@ -1,4 +1,4 @@
-//! What the configuration says of a relay, made ready to be asked for each request.
+//! The configuration of a relay, prepared for lookups on each request.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::sbi::api_root::Scheme;
 use crate::sbi::origin;
 use crate::sbi::telescopic::TelescopicDomain;
 
-/// All that decides where requests go. It doesn't change: a reload makes another one.
+/// Everything that decides where requests go. Immutable: a reload creates another one.
 #[derive(Debug)]
 pub struct Policy {
     /// This SEPP.
@@ -22,13 +22,13 @@ pub struct Policy {
     /// The peers, by their index.
     pub peers: Vec<PeerPolicy>,
     by_name: HashMap<Fqdn, PeerIndex>,
-    /// Which peer stands for a network.
+    /// Which peer represents a network.
     pub routes: Routes<PeerIndex>,
     /// What peers may reach.
     pub targets: Targets,
-    /// How own functions name foreign ones, if they do.
+    /// How own functions name foreign ones, if telescopic names are configured.
     pub telescopic: Option<TelescopicDomain>,
-    /// How long a request may take at most.
+    /// The maximum time for a request.
     pub response_time: Duration,
 }
 
@@ -37,11 +37,11 @@ pub struct Policy {
 pub struct Own {
     /// Its name on N32.
     pub fqdn: Fqdn,
-    /// The networks that it stands for.
+    /// The networks that it represents.
     pub plmns: PlmnSet,
-    /// `3gpp-Sbi-Originating-Network-Id` of requests that have none.
+    /// `3gpp-Sbi-Originating-Network-Id`, added to requests without one.
     pub origin: HeaderValue,
-    /// `server` of what it answers itself.
+    /// `server` of answers that it generates itself.
     pub server: HeaderValue,
 }
 
@@ -50,11 +50,11 @@ pub struct Own {
 pub struct PeerPolicy {
     /// Its name on N32.
     pub fqdn: Fqdn,
-    /// The networks that it stands for.
+    /// The networks that it represents.
     pub plmns: PlmnSet,
-    /// The origin of its requests that name none: if it stands for one network alone.
+    /// The origin of its requests that name none, if it represents exactly one network.
     pub origin: Option<HeaderValue>,
-    /// What may be early, and what may be repeated.
+    /// Which requests may be early, and which may be repeated.
     pub reconnection: Reconnection,
 }
 
@@ -63,17 +63,17 @@ pub struct PeerPolicy {
 pub struct PeerIndex(usize);
 
 impl Policy {
-    /// Of a checked configuration. Telescopic names of an earlier one go on.
+    /// Prepares a checked configuration. Keeps the telescopic names of an earlier one.
     ///
     /// # Errors
-    /// If two peers stand for one network.
+    /// If two peers represent the same network.
     pub fn new(config: &Configuration, earlier: Option<&Self>) -> Result<Self, ProgramError> {
         let local = &config.local;
         let first = local.plmns.iter().next();
         let origin = first.and_then(|plmn| origin::value(plmn, &local.fqdn));
         let origin =
             origin.ok_or_else(|| ProgramError::settings("[local] plmns: none is there"))?;
-        // A name has no character that a header can't have.
+        // Every character of a name is valid in a header.
         let server = HeaderValue::from_str(&format!("SEPP-{}", local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));
         let own = Own { fqdn: local.fqdn.clone(), plmns: local.plmns.clone(), origin, server };
@@ -105,35 +105,36 @@ impl Policy {
         Ok(Self { own, peers, by_name, routes, targets, telescopic, response_time })
     }
 
-    /// The peer of this name.
+    /// Returns the peer with this name.
     pub fn named(&self, fqdn: &Fqdn) -> Option<PeerIndex> {
         self.by_name.get(fqdn).copied()
     }
 
-    /// What is said of a peer; `None` if the index is of another policy.
+    /// Returns the policy of a peer; `None` if the index belongs to another policy.
     pub fn peer(&self, index: PeerIndex) -> Option<&PeerPolicy> {
         self.peers.get(index.0)
     }
 
-    /// Each peer.
+    /// Returns each peer.
     pub fn all(&self) -> impl Iterator<Item = (PeerIndex, &PeerPolicy)> {
         self.peers.iter().enumerate().map(|(index, peer)| (PeerIndex(index), peer))
     }
 
-    /// Whether a network is this peer's.
+    /// Returns whether a network is this peer's.
     pub fn is_of(&self, index: PeerIndex, domain: &NetworkDomain) -> bool {
         self.routes.leads_to(domain, index)
     }
 }
 
 impl PeerIndex {
-    /// Its place among the peers.
+    /// Returns its position among the peers.
     pub fn get(self) -> usize {
         self.0
     }
 }
 
-/// Own functions reach this SEPP at its SBI listener, with TLS if that has a certificate.
+/// Returns the telescopic domain: own functions reach this SEPP at its SBI listener, with TLS if that has a
+/// certificate.
 fn telescopic(config: &Configuration) -> Option<TelescopicDomain> {
     let domain = config.sbi.telescopic_domain.clone()?;
     let scheme = if config.sbi.certificate.is_some() { Scheme::Https } else { Scheme::Http };
@@ -141,7 +142,7 @@ fn telescopic(config: &Configuration) -> Option<TelescopicDomain> {
         ListenAddress::Tcp(address) => address.port(),
         ListenAddress::Everywhere(port) => *port,
         ListenAddress::Name(name) => name.port,
-        // Whoever passes a socket in has it at the usual port.
+        // An inherited or Unix socket doesn't reveal its port: assume the default.
         ListenAddress::Unix(_) | ListenAddress::Inherited(_) => scheme.default_port(),
     };
     Some(TelescopicDomain::new(domain, scheme, port))

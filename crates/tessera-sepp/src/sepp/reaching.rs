@@ -1,4 +1,4 @@
-//! Whether peers can be reached on N32-f: by the connections that are open, by requests, and by probes where there are
+//! Whether peers can be reached on N32-f: observed from open connections and requests, and by probes where there are
 //! neither.
 
 use std::error::Error;
@@ -17,11 +17,11 @@ use super::policy::PeerIndex;
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 
-/// How long a probe takes at most: connecting to each address of a peer.
+/// The maximum time of a probe: connecting to each address of a peer.
 const PROBE: Duration = Duration::from_secs(5);
 
 impl Sepp {
-    /// Looks after the ways to all peers: to be called every second. A way without a connection is probed.
+    /// Updates the reachability of all peers, and probes those without a connection. Call it every second.
     pub fn look_at_ways(self: &Arc<Self>) {
         let live = self.live();
         let now = Instant::now();
@@ -56,11 +56,11 @@ impl Sepp {
         }
     }
 
-    /// Notes what a request to a peer that got no answer shows of the way to it.
+    /// Records what an unanswered request shows about the path to a peer.
     pub(super) fn note_call(&self, live: &Live, peer: PeerIndex, error: &CallError) {
         let is_way = match error.kind {
             CallErrorKind::Unreachable => true,
-            // An address failed. Otherwise it may be the deadline that was short, or the peer's function that is slow.
+            // An address failed. Without a source, the deadline may have been short, or the peer's function slow.
             CallErrorKind::DeadlineExceeded => {
                 error.sent == Sent::Nothing && error.source().is_some()
             }
@@ -71,7 +71,7 @@ impl Sepp {
         }
     }
 
-    /// Forgets the ways of an earlier configuration that this one doesn't have.
+    /// Resets the reachability of peers whose slot the new configuration doesn't keep.
     pub(super) fn forget_ways(&self, earlier: &Live) {
         for slot in earlier.slots().filter(|slot| !self.is_current(slot)) {
             self.note(slot, slot.fqdn(), Reach::Unknown);
@@ -85,19 +85,19 @@ impl Sepp {
     fn note(&self, slot: &Slot, peer: &Fqdn, reach: Reach) {
         let mut way = slot.reach();
         if way.set(reach.clone(), Instant::now()) {
-            // Under the lock, so that the observer sees the states in their order.
+            // Called with the lock held, so that the observer sees the states in order.
             self.observer().reaches(peer, &reach);
             drop(way);
             self.ways.send_replace(());
         }
     }
 
-    /// Is told when a peer can be reached, or can't any more.
+    /// Returns a receiver that is notified when a peer becomes reachable or unreachable.
     pub fn watch_ways(&self) -> watch::Receiver<()> {
         self.ways.subscribe()
     }
 
-    /// What is known of the way to a peer, and for how long.
+    /// Returns what is known about the path to a peer, and for how long.
     pub fn reach(&self, peer: &Fqdn) -> (Reach, Duration) {
         let live = self.live();
         let slot = live.policy.named(peer).and_then(|peer| live.slot(peer));

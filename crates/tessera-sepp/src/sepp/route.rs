@@ -10,11 +10,11 @@ use crate::sbi::api_root::{ApiRoot, split_authority};
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::headers::TARGET_API_ROOT;
 
-/// Finds out which peer a request of an own network function is for, by the network in the name of its target, and
-/// writes the target as that peer expects it: a telescopic name becomes what it stands for.
+/// Determines the peer for a request of an own network function from the network in its target's name, and writes the
+/// target as that peer expects it: telescopic names are resolved.
 ///
 /// # Errors
-/// With the answer, if it goes nowhere.
+/// If the request can't be routed: the answer to it.
 pub(super) fn route(policy: &Policy, parts: &mut Parts) -> Result<PeerIndex, Problem> {
     let to_peer = |host: &str| {
         let domain = NetworkDomain::of_name(host).ok_or(problems::NO_ROUTE)?;
@@ -23,7 +23,7 @@ pub(super) fn route(policy: &Policy, parts: &mut Parts) -> Result<PeerIndex, Pro
     let target = ApiRoot::of_headers(&parts.headers).map_err(|_| problems::BAD_TARGET)?;
     let host = match &target {
         Some(root) => root.host,
-        // TS 33.501 §13.1.1.2: a request to a telescopic name says by its authority where it goes.
+        // TS 33.501 §13.1.1.2: a request to a telescopic name carries its target in the authority.
         None => authority(parts).ok_or(problems::NO_TARGET)?,
     };
     if let Some(foreign) = policy.telescopic.as_ref().and_then(|domain| domain.original(host)) {
@@ -36,7 +36,7 @@ pub(super) fn route(policy: &Policy, parts: &mut Parts) -> Result<PeerIndex, Pro
     if target.is_none() { Err(problems::NO_TARGET) } else { to_peer(host) }
 }
 
-/// The name that a request was sent to.
+/// Returns the name that a request was sent to.
 fn authority(parts: &Parts) -> Option<&str> {
     let text = match parts.uri.authority() {
         Some(authority) => authority.as_str(),

@@ -1,4 +1,4 @@
-//! Requests of N32-c on their way to peers.
+//! Transports N32-c requests to peers.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -20,20 +20,20 @@ use crate::n32c::responder::MAX_BODY;
 use crate::n32c::{Reply, Target, Transport, TransportError};
 use crate::names::Fqdn;
 
-/// N32-c over HTTP. Each request has a connection of its own, which ends with its answer: where TLS is chosen, N32-c is
-/// torn down (TS 33.501 §13.1.2).
+/// N32-c over HTTP. Each request has its own connection, which is closed after its answer: where TLS is chosen, N32-c
+/// is torn down (TS 33.501 §13.1.2).
 pub struct OverHttp {
     peers: RwLock<HashMap<Fqdn, Peer>>,
     connects: Arc<dyn Connects>,
 }
 
 impl OverHttp {
-    /// To the peers of a configuration.
+    /// Creates a transport to the peers of a configuration.
     pub fn new(config: &Configuration, connects: Arc<dyn Connects>) -> Self {
         Self { peers: RwLock::new(peers(config)), connects }
     }
 
-    /// To the peers of another configuration from now on.
+    /// Replaces the configuration whose peers it reaches.
     pub fn set(&self, config: &Configuration) {
         *self.peers.write().unwrap_or_else(PoisonError::into_inner) = peers(config);
     }
