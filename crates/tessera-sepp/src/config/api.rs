@@ -1,4 +1,4 @@
-//! Requests, as operators name them.
+//! Rules about requests, in the notation of operators.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,13 +6,13 @@ use std::str::FromStr;
 use http::Method;
 use serde::Deserialize;
 
-/// What a peer may ask: `nudm-sdm`, `nudm-sdm: GET`, `nudm-sdm: GET, DELETE /nudm-sdm/v2/{supi}/*`.
+/// What a peer may request: `nudm-sdm`, `nudm-sdm: GET`, `nudm-sdm: GET, DELETE /nudm-sdm/v2/{supi}/*`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ApiRule {
     /// The service: the first segment of the path, without a prefix of the API root.
     pub service: String,
-    /// The methods; none stands for all.
+    /// The methods; empty allows all.
     pub methods: Vec<Method>,
     /// The path. Default: all of the service.
     pub path: Option<PathTemplate>,
@@ -28,7 +28,7 @@ pub struct Operation {
     pub path: PathTemplate,
 }
 
-/// Paths: segments, of which `{name}` stands for any one, and a last `*` for any number.
+/// A pattern for paths: segments, of which `{name}` matches any one, and a last `*` any number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathTemplate {
     segments: Vec<Segment>,
@@ -42,7 +42,7 @@ enum Segment {
 }
 
 impl PathTemplate {
-    /// Whether a path, without its query, is one of these.
+    /// Returns whether a path, without its query, matches.
     pub fn allows(&self, path: &str) -> bool {
         let Some(path) = path.strip_prefix('/') else { return false };
         let mut parts = path.split('/');
@@ -86,7 +86,7 @@ impl FromStr for PathTemplate {
             "" => Vec::new(),
             parts => parts.split('/').map(segment).collect::<Result<_, _>>()?,
         };
-        // `/nnrf-d*` would be half a segment.
+        // `/nnrf-d*` would match part of a segment.
         if is_open && inner != "*" && !inner.ends_with("/*") {
             return Err(wrong());
         }
@@ -107,7 +107,7 @@ impl fmt::Display for PathTemplate {
 }
 
 impl ApiRule {
-    /// The methods that APIs of 3GPP have (TS 29.501 §4.6.1), and that its servers answer.
+    /// The methods of 3GPP's APIs (TS 29.501 §4.6.1), which its servers answer.
     pub const METHODS: [Method; 7] = [
         Method::GET,
         Method::HEAD,
@@ -118,7 +118,7 @@ impl ApiRule {
         Method::OPTIONS,
     ];
 
-    /// Whether it allows this request; the path is without its query and without a prefix of the API root.
+    /// Returns whether it allows this request; the path is without its query and without a prefix of the API root.
     pub fn allows(&self, method: &Method, path: &str) -> bool {
         let behind = path.strip_prefix('/').and_then(|path| path.strip_prefix(&*self.service));
         behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -156,7 +156,7 @@ impl FromStr for ApiRule {
 const API_FORMS: &str = "it takes a service, methods and a path: \"nudm-sdm\", \"nudm-sdm: GET\", \
                          \"nudm-sdm: GET /nudm-sdm/v2/{supi}/am-data\"";
 
-/// A method in upper case.
+/// Parses a method in upper case.
 pub(super) fn method(name: &str) -> Result<Method, String> {
     ApiRule::METHODS.into_iter().find(|method| method.as_str() == name).ok_or_else(|| {
         format!("`{name}` is no method: GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS are")
@@ -164,7 +164,7 @@ pub(super) fn method(name: &str) -> Result<Method, String> {
 }
 
 impl Operation {
-    /// Whether it is this request; the path is without its query.
+    /// Returns whether it matches this request; the path is without its query.
     pub fn allows(&self, method: &Method, path: &str) -> bool {
         self.method == *method && self.path.allows(path)
     }

@@ -12,17 +12,16 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct Guard {
-        /// Rules that log what they would refuse, and let it through: `["plmn-in-json"]`. Default: none.
+        /// Rules that only log what they would refuse: `["plmn-in-json"]`. Default: none.
         pub log_only: Vec<String> = Vec::new(),
-        /// Up to which length bodies (JSON, forms, multipart) are looked into, in bytes or with a unit (`"256 KiB"`); longer ones
-        /// are refused. Default:
-        /// 256 KiB.
+        /// The maximum length of inspected bodies (JSON, forms, multipart), in bytes or with a unit (`"256 KiB"`);
+        /// longer ones are refused. Default: 256 KiB.
         #[serde(deserialize_with = "values::bytes")]
         pub inspected_body: u64 = 256 << 10,
-        /// How deep JSON may be nested. Default: 64.
+        /// The maximum nesting of JSON. Default: 64.
         pub json_depth: u32 = 64,
-        /// The key by which names of own network functions are hidden, the same in all instances of this SEPP. Default: a
-        /// random one, so that names which peers know are lost with the process.
+        /// The key with which names of own network functions are hidden, the same in all instances of this SEPP.
+        /// Default: a random one, so names that peers know become invalid when the process ends.
         #[serde(deserialize_with = "values::some_key")]
         pub hidden_names_key: Option<KeySource> = None,
     }
@@ -33,10 +32,10 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct PeerGuard {
-        /// What it may ask of own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of roaming
-        /// ([`PeerGuard::ROAMING`]).
+        /// What it may request from own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of
+        /// roaming ([`PeerGuard::ROAMING`]).
         pub apis: Vec<ApiRule> = PeerGuard::ROAMING.into_iter().filter_map(|rule| rule.parse().ok()).collect(),
-        /// How often.
+        /// Its rate limits.
         pub rate: Rate = Rate::default(),
         /// Whether addresses and names of own network functions are hidden from it. Default: yes.
         pub hide_topology: bool = true,
@@ -44,8 +43,8 @@ with_defaults! {
 }
 
 impl PeerGuard {
-    /// The services that a visited network asks of a home network and the other way about (TS 23.501 §4.2.4), and
-    /// `oauth2` for their access tokens.
+    /// The services that visited and home networks request from each other (TS 23.501 §4.2.4), and `oauth2` for their
+    /// access tokens.
     pub const ROAMING: [&str; 18] = [
         "nnrf-disc",
         // Networks subscribe to each other's profiles, and register none (TS 29.510 §5.2.2.5.3).
@@ -69,13 +68,13 @@ impl PeerGuard {
     ];
 }
 
-/// `rate = { requests = 2000, new-connections = 20 }`, in a second each, and as many at once.
+/// `rate = { requests = 2000, new-connections = 20 }`: per second, and also the burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Rate {
     /// Requests of the peer. Default: no limit.
     pub requests: Option<NonZeroU32>,
-    /// Requests of it for one service. Default: no limit.
+    /// Requests of the peer for each service. Default: no limit.
     pub requests_per_service: Option<NonZeroU32>,
     /// Its new connections, N32-c and N32-f together. Default: no limit but those of `[limits]`.
     pub new_connections: Option<NonZeroU32>,

@@ -12,12 +12,12 @@ pub struct Listen {
     pub sbi: ListenAddress,
     /// For N32-c: `:7443`.
     pub n32c: ListenAddress,
-    /// For N32-f: `:7444`. Written the same as `n32c`, both share a listener.
+    /// For N32-f: `:7444`. If it equals `n32c`, both share a listener.
     pub n32f: ListenAddress,
 }
 
 impl Listen {
-    /// Whether N32-c and N32-f share a listener.
+    /// Returns whether N32-c and N32-f share a listener.
     pub fn is_shared(&self) -> bool {
         self.n32c == self.n32f
     }

@@ -1,4 +1,4 @@
-//! What this SEPP is.
+//! The identity of this SEPP.
 
 use std::path::PathBuf;
 
@@ -11,18 +11,18 @@ use crate::names::{Fqdn, PlmnSet};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Local {
-    /// Its name on N32, which its certificate has: `sepp1.5gc.mnc070.mcc999.3gppnetwork.org`.
+    /// Its name on N32, which its certificate must contain: `sepp1.5gc.mnc070.mcc999.3gppnetwork.org`.
     pub fqdn: Fqdn,
-    /// The networks that it stands for: `["999-70"]`.
+    /// The networks that it represents: `["999-70"]`.
     #[serde(deserialize_with = "values::plmns")]
     pub plmns: PlmnSet,
-    /// The certificate chain, PEM, its own first: for both roles on N32.
+    /// The certificate chain, PEM, leaf first: for both roles on N32.
     #[serde(deserialize_with = "values::path")]
     pub certificate: PathBuf,
-    /// Its private key, PEM. Default: in the file of the certificate.
+    /// Its private key, PEM. Default: in the certificate file.
     #[serde(default, deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
-    /// An OCSP response about the certificate, DER, which is stapled (RFC 6066 §8). Default: none.
+    /// A DER-encoded OCSP response for the certificate, which is stapled (RFC 6066 §8). Default: none.
     #[serde(default, deserialize_with = "values::some_path")]
     pub ocsp: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! The file of `tessera sepp run`: what this SEPP is, whom it knows, and what it lets through.
+//! The file of `tessera sepp run`: what this SEPP is, which peers it knows, and what it lets pass.
 //!
 //! [`tessera_proxy::config::Document`] reads it: relative paths start at its directory.
 
@@ -47,12 +47,12 @@ pub struct Configuration {
     pub local: Local,
     /// `[listen]`: where it listens.
     pub listen: Listen,
-    /// `[sbi]`: the side of the own network functions.
+    /// `[sbi]`: own network functions.
     #[serde(default)]
     pub sbi: Sbi,
     /// `[nrf]`: the NRF that this SEPP registers at. Default: none.
     pub nrf: Option<Nrf>,
-    /// `[trust.NAME]`: whose certificates stand for which networks.
+    /// `[trust.NAME]`: which certificates may represent which networks.
     #[serde(default)]
     pub trust: BTreeMap<String, TrustAnchor>,
     /// `[peer.NAME]`: the SEPPs of roaming partners.
@@ -61,10 +61,10 @@ pub struct Configuration {
     /// `[guard]`: how messages of all peers are judged.
     #[serde(default)]
     pub guard: Guard,
-    /// `[limits]`: how much others may have, and how long things may take.
+    /// `[limits]`: resources that clients may use, and timeouts.
     #[serde(default)]
     pub limits: Limits,
-    /// `[tickets]`: how peers come back.
+    /// `[tickets]`: how peers resume.
     #[serde(default)]
     pub tickets: Tickets,
 }

@@ -12,41 +12,41 @@ use crate::names::{Fqdn, PlmnSet};
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Peer {
-    /// Its name on N32, which its certificate has.
+    /// Its name on N32, which its certificate must contain.
     pub fqdn: Fqdn,
-    /// The networks that it stands for, all within its anchor.
+    /// The networks that it represents, all within its anchor.
     #[serde(deserialize_with = "values::plmns")]
     pub plmns: PlmnSet,
-    /// The `[trust.NAME]` that its certificate is judged by.
+    /// The `[trust.NAME]` by which its certificate is judged.
     pub anchor: String,
-    /// Where its N32-c is: `["192.0.2.1:7443"]`, tried in this order.
+    /// The addresses of its N32-c: `["192.0.2.1:7443"]`, tried in this order.
     #[serde(default)]
     pub address: Vec<DialAddress>,
-    /// In the place of `address`: an SRV name, whose priorities and weights count.
+    /// In place of `address`: an SRV name, whose priorities and weights apply.
     pub srv: Option<String>,
-    /// Where its N32-f is. Default: as its N32-c tells, else where its N32-c is.
+    /// The addresses of its N32-f. Default: as announced over N32-c, else those of its N32-c.
     #[serde(default)]
     pub n32f_address: Vec<DialAddress>,
-    /// SHA-256 fingerprints of its certificates, one of which it must show, in hexadecimal. Default: any that its
-    /// anchor certifies.
+    /// SHA-256 fingerprints of its certificates in hexadecimal, one of which it must show. Default: any certificate
+    /// under its anchor.
     #[serde(default)]
     pub pins: Vec<Pin>,
-    /// What N32 with it is for (TS 29.573 §6.1.5.3.11). Default: roaming.
+    /// The purposes of N32 with it (TS 29.573 §6.1.5.3.11). Default: roaming.
     #[serde(default = "roaming")]
     pub purposes: Vec<Purpose>,
-    /// Whether this SEPP begins. Default: yes, else it waits for the peer.
+    /// Whether this SEPP initiates N32-c. Default: yes; otherwise it waits for the peer.
     #[serde(default = "yes")]
     pub initiate: bool,
-    /// How long N32-f may be idle before the peer is asked whether it lives. Default: 60 seconds.
+    /// How long N32-f may be idle before a keep-alive check. Default: 60 seconds.
     #[serde(default = "a_minute", deserialize_with = "values::duration")]
     pub keep_alive: Duration,
-    /// Whether it may leave the server name out of its ClientHello, against TS 33.501 §13.1.2. Default: no.
+    /// Whether it may omit the server name from its ClientHello, against TS 33.501 §13.1.2. Default: no.
     #[serde(default)]
     pub risky_without_sni: bool,
-    /// How N32-f connections come back.
+    /// How N32-f reconnects.
     #[serde(default)]
     pub reconnection: Reconnection,
-    /// What it may ask, and how often.
+    /// What it may request, and at what rate.
     #[serde(default)]
     pub guard: PeerGuard,
 }
@@ -76,7 +76,7 @@ impl fmt::Debug for Pin {
     }
 }
 
-/// What N32 is for: N32Purpose of TS 29.573 §6.1.5.3.11.
+/// A purpose of N32: N32Purpose of TS 29.573 §6.1.5.3.11.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[expect(missing_docs, reason = "the names of TS 29.573")]
@@ -96,7 +96,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// As N32-c has it: `ROAMING`.
+    /// Returns it as in N32-c: `ROAMING`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Roaming => "ROAMING",

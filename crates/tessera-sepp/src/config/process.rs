@@ -15,23 +15,23 @@ with_defaults! {
     pub struct Process {
         /// Where `/metrics`, `/healthz`, `/readyz` and `/peers` are served. Default: nowhere.
         pub admin: Option<ListenAddress> = None,
-        /// How log lines look. Default: text on a terminal, JSON elsewhere.
+        /// The format of log lines. Default: text on a terminal, JSON elsewhere.
         pub log: Option<LogFormat> = None,
-        /// How long requests under way and the farewell to peers may take when the process ends. Default: 30 seconds.
+        /// How long requests in progress and the farewell to peers may take when the process ends. Default: 30 seconds.
         #[serde(deserialize_with = "values::duration")]
         pub drain: Duration = Duration::from_secs(30),
-        /// Threads that work. Default: as many as the machine has cores.
+        /// Worker threads. Default: one for each core.
         pub threads: Option<NonZeroUsize> = None,
     }
 }
 
 impl Process {
-    /// How long peers may take to hear that this SEPP goes: a part of `drain`.
+    /// Returns the part of `drain` for notifying peers that this SEPP leaves.
     pub(crate) fn farewell(&self) -> Duration {
         Duration::from_secs(5).min(self.drain / 2)
     }
 
-    /// How long requests under way have: the rest of it.
+    /// Returns the rest of `drain`, for requests in progress.
     pub(crate) fn requests_end(&self) -> Duration {
         self.drain.saturating_sub(self.farewell())
     }

@@ -1,4 +1,4 @@
-//! How N32-f connections to and from a peer come back.
+//! How N32-f connections to and from a peer are resumed.
 
 use std::time::Duration;
 
@@ -14,22 +14,22 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct Reconnection {
-        /// Whether later ones resume, with a fresh key agreement (psk_dhe_ke). Default: yes.
+        /// Whether later connections resume, with a fresh key agreement (psk_dhe_ke). Default: yes.
         pub resume: bool = true,
-        /// Whether requests may go in the first flight of a resumed one. Default: never.
+        /// Whether requests may go in the first flight of a resumed connection. Default: never.
         pub early_data: EarlyData = EarlyData::Never,
-        /// Which methods may. Default: GET alone; POST never.
+        /// Their allowed methods. Default: only GET; POST never.
         #[serde(deserialize_with = "values::methods")]
         pub early_methods: Vec<Method> = vec![Method::GET],
-        /// Requests that are sent once more where nobody knows whether the first was processed:
-        /// `["GET /nnrf-disc/*"]`. Default: none, and the network function gets 504.
+        /// Requests that are repeated if it is unknown whether the first was processed: `["GET /nnrf-disc/*"]`.
+        /// Default: none; the network function gets 504.
         pub repeatable: Vec<Operation> = Vec::new(),
-        /// Whether connections may resume without a key agreement (psk_ke): whoever gets the ticket key reads them later.
-        /// Default: no.
+        /// Whether connections may resume without a key agreement (psk_ke): an attacker who gets the ticket key can
+        /// decrypt them later. Default: no.
         pub risky_psk_ke: bool = false,
-        /// Whether early data is also taken where it can be replayed (TLS 1.3's own 0-RTT). None is sent. Default: no.
+        /// Whether replayable early data (TLS 1.3's own 0-RTT) is also accepted. This SEPP never sends it. Default: no.
         pub risky_replayable_early_data: bool = false,
-        /// How long a ticket of it lasts. Default: `[tickets] lifetime`.
+        /// The lifetime of its tickets. Default: `[tickets] lifetime`.
         #[serde(deserialize_with = "values::some_duration")]
         pub ticket_lifetime: Option<Duration> = None,
     }
@@ -39,9 +39,9 @@ with_defaults! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EarlyData {
-    /// None.
+    /// Never.
     #[default]
     Never,
-    /// Forward-secret, processed at most once (docs/0rtt-fs.md).
+    /// Forward-secret early data, processed at most once (docs/0rtt-fs.md).
     Fs,
 }

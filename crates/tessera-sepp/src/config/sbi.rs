@@ -1,4 +1,4 @@
-//! The side of the own network functions.
+//! Own network functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,45 +16,45 @@ use crate::names::Fqdn;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Sbi {
-    /// The certificate chain shown to network functions, PEM, in both roles. Default: none, and the listener takes
+    /// The certificate chain shown to network functions, PEM, in both roles. Default: none; the listener accepts
     /// plaintext HTTP/2 and HTTP/1.1.
     #[serde(deserialize_with = "values::some_path")]
     pub certificate: Option<PathBuf>,
-    /// Its private key, PEM. Default: in the file of the certificate.
+    /// Its private key, PEM. Default: in the certificate file.
     #[serde(deserialize_with = "values::some_path")]
     pub key: Option<PathBuf>,
-    /// The roots of network functions, PEM: requests to `https` need them, and functions that connect show a
-    /// certificate if they have one.
+    /// The roots of network functions, PEM: required for requests to `https`, and to verify the certificates of
+    /// connecting functions.
     #[serde(deserialize_with = "values::some_path")]
     pub ca: Option<PathBuf>,
-    /// Whether network functions that connect must show a certificate of `ca`. Default: yes where there is a `ca`.
+    /// Whether connecting network functions must show a certificate of `ca`. Default: yes if there is a `ca`.
     pub client_certificates: Option<bool>,
-    /// Where network functions are, by name: `"nrf.5gc.mnc070.mcc999.3gppnetwork.org" = "127.0.0.1:8000"`. Others are
-    /// asked of DNS, with the port of the target.
+    /// Addresses of network functions by name: `"nrf.5gc.mnc070.mcc999.3gppnetwork.org" = "127.0.0.1:8000"`. DNS
+    /// resolves all others, with the port of the target.
     pub hosts: BTreeMap<Fqdn, DialAddress>,
-    /// What foreign requests may reach: names, and with `*.` in front all below. Default: the domains of the own
+    /// What foreign requests may reach: names; a leading `*.` matches everything below. Default: the domains of the own
     /// networks.
     pub allowed_targets: Option<Vec<TargetPattern>>,
-    /// What may stand in front of an API's path in a foreign request's `3gpp-Sbi-Target-apiRoot` (TS 29.501 §4.4.1):
-    /// `["/core1"]`. Default: nothing.
+    /// Prefixes of an API's path allowed in a foreign request's `3gpp-Sbi-Target-apiRoot` (TS 29.501 §4.4.1):
+    /// `["/core1"]`. Default: none.
     pub target_prefixes: Vec<String>,
-    /// The domain under which telescopic names stand (TS 29.573 §6.3). The certificate must have `*.` and this domain.
-    /// Default: no telescopic names.
+    /// The domain of telescopic names (TS 29.573 §6.3). The certificate must contain `*.` and this domain. Default: no
+    /// telescopic names.
     pub telescopic_domain: Option<Fqdn>,
 }
 
-/// A name, or with `*.` in front everything below it.
+/// A name; a leading `*.` matches everything below it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct TargetPattern {
     /// The name, without the star.
     pub name: Fqdn,
-    /// Whether it stands for what is below, and not for itself.
+    /// Whether it matches the names below, and not the name itself.
     pub is_wildcard: bool,
 }
 
 impl TargetPattern {
-    /// Whether it stands for this name.
+    /// Returns whether it matches this name.
     pub fn allows(&self, name: &Fqdn) -> bool {
         if self.is_wildcard {
             *name != self.name && name.is_within(self.name.as_str())
@@ -94,12 +94,12 @@ impl fmt::Display for TargetPattern {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Nrf {
-    /// Where it is: `http://nrf.5gc.mnc070.mcc999.3gppnetwork.org:8000`. `[sbi] hosts` counts for it.
+    /// Its address: `http://nrf.5gc.mnc070.mcc999.3gppnetwork.org:8000`. `[sbi] hosts` applies.
     #[serde(deserialize_with = "values::uri")]
     pub uri: Uri,
-    /// This SEPP's UUID there. Default: one made from its FQDN, the same at each start.
+    /// This SEPP's UUID at the NRF. Default: derived from its FQDN, the same at each start.
     pub instance_id: Option<String>,
-    /// How often it is told that this SEPP lives, unless it asks for another time. Default: 10 seconds.
+    /// The heartbeat interval, unless the NRF asks for another. Default: 10 seconds.
     #[serde(default = "ten_seconds", deserialize_with = "values::duration")]
     pub heartbeat: Duration,
 }

@@ -1,4 +1,4 @@
-//! How peers come back.
+//! How peers resume.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,26 +14,25 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct Tickets {
-        /// How long one lasts; never longer than the certificate of the peer that got it. Default: 2 hours.
+        /// The lifetime of a ticket; never longer than the certificate of the peer that got it. Default: 2 hours.
         #[serde(deserialize_with = "values::duration")]
         pub lifetime: Duration = Duration::from_secs(7_200),
-        /// The directory in which ticket keys and one-time keys survive a restart. Default: memory alone.
+        /// The directory in which ticket keys and one-time keys survive a restart. Default: only in memory.
         #[serde(deserialize_with = "values::some_path")]
         pub state: Option<PathBuf> = None,
-        /// Where the key of that directory is. Default: the program keeps one in the runtime directory.
+        /// The key of that directory. Default: the program keeps one in the runtime directory.
         #[serde(deserialize_with = "values::some_key")]
         pub state_key: Option<KeySource> = None,
-        /// A directory on another file system, by which a state is noticed that was put back as it was earlier. Default:
-        /// none.
+        /// A directory on another file system that detects a state rolled back to an earlier copy. Default: none.
         #[serde(deserialize_with = "values::some_path")]
         pub state_witness: Option<PathBuf> = None,
-        /// `[tickets.fleet]`: what several servers behind one name share. Default: nothing.
+        /// `[tickets.fleet]`: what several servers with the same name share. Default: nothing.
         pub fleet: Option<Fleet> = None,
     }
 }
 
 impl Tickets {
-    /// What it says of stores.
+    /// Returns the settings of the stores.
     pub fn stores(&self) -> StoresSection<'_> {
         StoresSection {
             name: "tickets",

@@ -1,4 +1,4 @@
-//! Values that are more than a string or a number.
+//! Values that need more than a string or a number.
 
 use http::{Method, Uri};
 use serde::de::Error;
@@ -10,7 +10,7 @@ pub(super) use tessera_proxy::config::de::{
 use super::api;
 use crate::names::{PlmnId, PlmnSet};
 
-/// Networks as `999-70`; one at least.
+/// Reads networks as `999-70`, at least one.
 pub(super) fn plmns<'de, D: Deserializer<'de>>(from: D) -> Result<PlmnSet, D::Error> {
     let wrong = |text: &str, why| D::Error::custom(format!("`{text}`: {why}"));
     let texts = Vec::<String>::deserialize(from)?;
@@ -21,13 +21,13 @@ pub(super) fn plmns<'de, D: Deserializer<'de>>(from: D) -> Result<PlmnSet, D::Er
     texts.iter().map(parse).collect()
 }
 
-/// Methods by their names.
+/// Reads methods by their names.
 pub(super) fn methods<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Method>, D::Error> {
     let names = Vec::<String>::deserialize(from)?;
     names.iter().map(|name| api::method(name).map_err(D::Error::custom)).collect()
 }
 
-/// `http://` or `https://` and an authority.
+/// Reads `http://` or `https://` and an authority.
 pub(super) fn uri<'de, D: Deserializer<'de>>(from: D) -> Result<Uri, D::Error> {
     let text = String::deserialize(from)?;
     let uri = text.parse::<Uri>().ok().filter(|uri| {

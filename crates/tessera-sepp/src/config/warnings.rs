@@ -1,4 +1,4 @@
-//! What is allowed, and is probably a mistake.
+//! Settings that are allowed but probably a mistake.
 
 use tessera_kit::SettingFile;
 use tessera_proxy::config::warnings;
@@ -7,8 +7,7 @@ use super::{Configuration, ListenAddress, Peer};
 use crate::names::NetworkDomain;
 
 impl Configuration {
-    /// What an operator should know of a configuration that can run: risks by their names, and what is there for
-    /// nothing.
+    /// Returns warnings about a valid configuration: risks by their names, and settings without effect.
     pub fn warnings(&self) -> Vec<String> {
         let mut found = Vec::new();
         if self.peer.is_empty() {

@@ -1,4 +1,4 @@
-//! Trust anchors (TS 33.501 §13.1.2): roots, and the networks for which they vouch.
+//! Trust anchors (TS 33.501 §13.1.2): roots, and the networks that they vouch for.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,17 +12,17 @@ use tessera_webpki::KnownChains;
 use super::CertificateIdentity;
 use crate::names::{Fqdn, NetworkDomain, PlmnSet};
 
-/// Roots, and the networks for which they vouch.
+/// Roots, and the networks that they vouch for.
 pub struct TrustAnchor {
-    /// As the configuration names it.
+    /// Its name in the configuration.
     pub name: Arc<str>,
     /// The networks.
     pub plmns: PlmnSet,
-    /// The roots, and what was revoked.
+    /// The roots and revocation lists.
     pub verifier: KnownChains,
 }
 
-/// All trust anchors: each network is in one of them at most.
+/// All trust anchors; each network is in at most one.
 pub struct TrustAnchors {
     anchors: Vec<TrustAnchor>,
     by_domain: HashMap<NetworkDomain, usize>,
@@ -30,7 +30,7 @@ pub struct TrustAnchors {
 }
 
 impl TrustAnchors {
-    /// All that there are.
+    /// Collects all anchors.
     ///
     /// # Errors
     /// If two of them have a network in common. Networks that share a domain, such as 999-70 and 999-070, count as one:
@@ -50,20 +50,20 @@ impl TrustAnchors {
         Ok(Self { anchors, by_domain, own: HashSet::new() })
     }
 
-    /// No peer's certificate may name these networks: they are this SEPP's own.
+    /// Refuses certificates of peers that name these networks, which are this SEPP's own.
     #[must_use]
     pub fn with_own(mut self, plmns: &PlmnSet) -> Self {
         self.own = plmns.iter().map(NetworkDomain::from).collect();
         self
     }
 
-    /// The anchor of this name.
+    /// Returns the anchor with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&TrustAnchor> {
         self.anchors.iter().find(|anchor| &*anchor.name == name)
     }
 
-    /// Each.
+    /// Returns each anchor.
     pub fn iter(&self) -> impl Iterator<Item = &TrustAnchor> {
         self.anchors.iter()
     }
@@ -75,7 +75,7 @@ impl TrustAnchors {
             alert: AlertDescription::BAD_CERTIFICATE,
             reason: error.to_string(),
         })?;
-        // Wildcards are no names of SEPPs, but they too claim networks.
+        // Wildcards aren't names of SEPPs, but they too claim networks.
         let domains: HashSet<_> =
             names.iter().filter_map(|name| NetworkDomain::of_name(name)).collect();
         if let Some(own) = domains.intersection(&self.own).next() {
@@ -103,8 +103,8 @@ impl TrustAnchors {
         })
     }
 
-    /// The anchor of all networks among these that are in one. Networks that are in none are nobody's here: the
-    /// certificate doesn't speak for them.
+    /// Returns the anchor of those networks that are in one. Networks without an anchor are ignored: the certificate
+    /// doesn't represent them.
     fn anchor_of(&self, domains: &HashSet<NetworkDomain>) -> Result<&TrustAnchor, PeerRejected> {
         let mut found = domains.iter().filter_map(|domain| self.by_domain.get(domain));
         let refuse = |alert, reason: String| Err(PeerRejected { alert, reason });
@@ -128,7 +128,7 @@ impl TrustAnchors {
 }
 
 impl TrustAnchor {
-    /// Whatever decides here: when it changes, nobody who was accepted before is accepted still.
+    /// Returns everything that decides here: when it changes, peers accepted earlier must be verified again.
     pub(super) fn policy(&self) -> VerifierPolicy {
         VerifierPolicy::new("tessera-sepp: trust anchor, 1")
             .with(self.name.as_bytes())
@@ -137,14 +137,14 @@ impl TrustAnchor {
     }
 }
 
-/// SHA-256 of a certificate (DER).
+/// Returns the SHA-256 of a certificate (DER).
 pub(crate) fn fingerprint(der: &[u8]) -> Option<[u8; 32]> {
     let provider = tessera_aws_lc::provider();
     let suite = provider.suite(CipherSuite::TLS_AES_128_GCM_SHA256)?;
     suite.hash.hash(der).as_ref().try_into().ok()
 }
 
-/// A network is in two trust anchors: nobody could say which of them counts (TS 33.501 §13.1.2).
+/// A network is in two trust anchors, so it is undefined which one counts (TS 33.501 §13.1.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedNetwork {
     /// Of the network.

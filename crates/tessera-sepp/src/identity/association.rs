@@ -1,23 +1,23 @@
-//! What of N32-c counts for N32-f.
+//! What N32-f needs to know of N32-c.
 
 use std::fmt;
 
 use super::CertificateIdentity;
 use crate::names::Fqdn;
 
-/// Knows which associations are established. It is asked in the middle of handshakes: it answers at once.
+/// Knows which associations are established. Called during handshakes, so it must not block.
 pub trait AssociationsOf: Send + Sync {
-    /// The association with the peer that the configuration names so, and the certificate by which N32-c knew it; `None`
-    /// if there is none, or it was terminated.
+    /// Returns the association with a configured peer, and the certificate that the peer showed on N32-c; `None` if
+    /// there is none, or it was terminated.
     fn established(&self, peer: &Fqdn) -> Option<(AssociationId, CertificateIdentity)>;
 }
 
-/// Which association it is.
+/// Identifies an association.
 ///
-/// It is a digest of what was agreed between whom, and of how often an association of the two was ended before. So
-/// both sides come to the same one whichever exchange was the last, also if both began at once; an instance that was
-/// restarted, or that shares the peer with another, comes to the same one too, and sessions resume there. After a
-/// termination it is another one, and sessions from before don't resume.
+/// It is a digest of what was agreed between whom, and of the number of associations that the two ended before. So both
+/// sides compute the same one whichever exchange was last, even if both began at once; a restarted instance, or one
+/// that shares the peer with another, computes the same one too, and sessions resume there. After a termination it is
+/// different, and earlier sessions don't resume.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AssociationId(pub [u8; 16]);
 

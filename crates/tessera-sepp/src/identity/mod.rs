@@ -1,4 +1,4 @@
-//! Who a peer is, how that is known, and for how long.
+//! Identities of peers: how they are verified, and how long they stay valid.
 
 mod anchors;
 mod association;

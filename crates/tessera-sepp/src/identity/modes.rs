@@ -1,24 +1,25 @@
-//! The ways in which a peer may come back.
+//! The ways in which a peer may reconnect.
 
 use std::time::Duration;
 
-/// How a peer may come back. The default is (c); (a) is always allowed.
+/// How a peer may reconnect. The default is (c); (a) is always allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
     /// (c): resumes, with a key exchange (psk_dhe_ke).
     pub resume: bool,
     /// (e): forward-secret early data.
     pub forward_secret_early_data: bool,
-    /// (b): resumes without a key exchange (psk_ke). Whoever learns the ticket's PSK later reads everything.
+    /// (b): resumes without a key exchange (psk_ke). An attacker who learns the ticket's PSK later can decrypt
+    /// everything.
     pub risky_psk_ke: bool,
-    /// (d): early data that is neither forward-secret nor safe from replays but for a register of used tickets.
+    /// (d): early data that is not forward-secret, and that only a register of used tickets protects from replay.
     pub risky_replayable_early_data: bool,
-    /// How long a ticket is good.
+    /// The lifetime of a ticket.
     pub ticket_lifetime: Duration,
 }
 
 impl Modes {
-    /// What decides, as bytes: another policy is another epoch.
+    /// Returns the policy as bytes: another policy is another epoch.
     pub(crate) fn policy(&self) -> [u8; 12] {
         let mut bytes = [0; 12];
         let flags = [

@@ -1,9 +1,9 @@
-//! Names in few bytes: those of networks have the same long end.
+//! Compact encoding of names: those of networks share a long suffix.
 
 use crate::names::{Fqdn, NetworkDomain};
 
-/// Appends a name: its kind, its length and itself. Of a name below the domain of a network there is what stands before
-/// the domain, and then both codes as a number.
+/// Appends a name: its kind, its length and its text. A name below the domain of a network is stored as the labels
+/// before the domain, and both codes as one number.
 pub(super) fn encode(name: &Fqdn, out: &mut Vec<u8>) {
     match split(name.as_str()) {
         Some((host, codes)) => {
@@ -18,7 +18,7 @@ pub(super) fn encode(name: &Fqdn, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads a name from the beginning of the bytes, and takes it off them.
+/// Reads a name from the start of the bytes, and advances them.
 pub(super) fn decode(from: &mut &[u8]) -> Option<Fqdn> {
     let (&[kind, len], rest) = from.split_first_chunk()?;
     let (text, rest) = rest.split_at_checked(len.into())?;
@@ -38,7 +38,7 @@ pub(super) fn decode(from: &mut &[u8]) -> Option<Fqdn> {
     Some(name)
 }
 
-/// What stands before the domain of a network, and its codes: six digits.
+/// Returns the labels before the domain of a network, and its codes: six digits.
 fn split(name: &str) -> Option<(&str, u32)> {
     let domain = NetworkDomain::of_name(name)?.to_string();
     let host = name.strip_suffix(&domain)?.strip_suffix('.')?;

@@ -1,4 +1,4 @@
-//! The peers of the configuration.
+//! The peers in the configuration.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::anchors::TrustAnchors;
 use super::modes::Modes;
 use crate::names::{Fqdn, PlmnSet};
 
-/// A SEPP with which this one talks.
+/// A SEPP that this one may talk to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownPeer {
     /// Its name on N32.
@@ -19,25 +19,26 @@ pub struct KnownPeer {
     pub plmns: PlmnSet,
     /// The trust anchor that vouches for it.
     pub anchor: Arc<str>,
-    /// SHA-256 of its certificates, one of which it has to show; any, if there is none.
+    /// SHA-256 of its certificates, one of which it must show; empty allows any.
     pub pins: Vec<[u8; 32]>,
-    /// How it may come back.
+    /// How it may reconnect.
     pub modes: Modes,
-    /// Whether it may come without a server name, against TS 33.501 §13.1.2.
+    /// Whether it may connect without a server name, against TS 33.501 §13.1.2.
     pub without_server_name: bool,
 }
 
-/// Everybody with whom this SEPP talks, and whom it believes: a configuration, loaded once.
+/// All peers and trust anchors of a configuration, loaded once.
 pub struct KnownPeers {
     anchors: TrustAnchors,
     peers: HashMap<Fqdn, (KnownPeer, u64)>,
 }
 
 impl KnownPeers {
-    /// All peers. `own` is what this SEPP shows of itself, such as its certificate: when that changes, every epoch does.
+    /// Collects all peers. `own` is what this SEPP presents, such as its certificate: when that changes, every epoch
+    /// does.
     ///
     /// # Errors
-    /// If two peers have the same name, one has an anchor that there isn't, or networks that its anchor doesn't have.
+    /// If two peers have the same name, or a peer has an unknown anchor, or networks that its anchor doesn't have.
     pub fn new(
         anchors: TrustAnchors,
         peers: Vec<KnownPeer>,
@@ -70,35 +71,35 @@ impl KnownPeers {
         Ok(Self { anchors, peers: known })
     }
 
-    /// The peer of this name.
+    /// Returns the peer with this name.
     #[must_use]
     pub fn get(&self, fqdn: &Fqdn) -> Option<&KnownPeer> {
         self.peers.get(fqdn).map(|(peer, _)| peer)
     }
 
-    /// The epoch of everything that the configuration says of a peer: what decides whether it is accepted, and how. It
-    /// follows from that alone, so that it outlives a restart, and two instances with the same configuration agree.
+    /// Returns the epoch of all settings of a peer that decide whether and how it is accepted. It is derived only from
+    /// them, so it survives a restart, and two instances with the same configuration agree.
     #[must_use]
     pub fn epoch_of(&self, fqdn: &Fqdn) -> Option<u64> {
         self.peers.get(fqdn).map(|(_, epoch)| *epoch)
     }
 
-    /// Each, in no order.
+    /// Returns each peer, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = &KnownPeer> {
         self.peers.values().map(|(peer, _)| peer)
     }
 
-    /// The trust anchors.
+    /// Returns the trust anchors.
     #[must_use]
     pub fn anchors(&self) -> &TrustAnchors {
         &self.anchors
     }
 }
 
-/// Peers that can't be as they are.
+/// Invalid settings of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerConflict {
-    /// Whose.
+    /// The peer.
     pub peer: Fqdn,
     /// What is wrong with it.
     pub what: &'static str,

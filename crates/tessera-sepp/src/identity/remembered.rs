@@ -1,4 +1,4 @@
-//! The identity of a peer in one connection, and in the tickets that come of it.
+//! The identity of a peer, within a connection and within its tickets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use super::association::AssociationId;
 use super::names;
 use crate::names::{Fqdn, PlmnId, PlmnSet};
 
-/// Who the peer of a connection is, as the full handshake found it, and what the connection was for. It travels in
-/// tickets and sessions, and all of it is judged again when they come back.
+/// Who the peer of a connection is, as the full handshake verified it, and what the connection was for. It travels in
+/// tickets and sessions, and all of it is judged again when they are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The peer, as the configuration names it.
+    /// The peer, by its name in the configuration.
     pub peer: Fqdn,
     /// Its certificate.
     pub certificate: CertificateIdentity,
-    /// Who began.
+    /// Which side opened the connection.
     pub direction: Direction,
-    /// Where it was accepted, or to what it was dialled.
+    /// The listener that accepted it, or that it was dialled to.
     pub listener: Listener,
-    /// The association that was established with the peer then, if there was one.
+    /// The association with the peer at that time, if one was established.
     pub association: Option<AssociationId>,
-    /// The epoch of what the configuration said of the peer.
+    /// The epoch of the peer's settings.
     pub epoch: u64,
 }
 
-/// Who began a connection.
+/// Which side opened a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// The peer.
@@ -49,10 +49,10 @@ pub enum Listener {
 }
 
 impl Identity {
-    /// As a verifier gives it to the engine.
+    /// Encodes it for the engine.
     ///
     /// # Errors
-    /// If it is longer than an identity may be: some sixty networks fit, each with a name.
+    /// If it exceeds the maximum length of an identity: some sixty networks fit, each with a name.
     pub fn encode(&self) -> Result<PeerIdentity, IdentityTooLong> {
         let certificate = &self.certificate;
         let mut blob = vec![VERSION, self.direction.code(), self.listener.code()];
@@ -80,7 +80,7 @@ impl Identity {
         Ok(PeerIdentity { blob, expires_at: Some(certificate.expires_at) })
     }
 
-    /// The identity that the engine gives back; `None` of whatever [`encode`](Self::encode) does not write.
+    /// Decodes an identity from the engine; returns `None` unless [`encode`](Self::encode) wrote it.
     #[must_use]
     pub fn decode(peer: &PeerIdentity) -> Option<Self> {
         let blob = &mut peer.blob.as_slice();
@@ -114,7 +114,7 @@ impl Identity {
             association,
             epoch,
         };
-        // Each has one encoding, and the engine's end is the same as the identity's.
+        // The encoding is canonical, and the engine's end of validity is the identity's.
         (blob.is_empty() && identity.encode().ok()? == *peer).then_some(identity)
     }
 }
@@ -133,7 +133,7 @@ impl Direction {
 }
 
 impl Listener {
-    /// Its name in logs and in the scope of tickets.
+    /// Returns its name in logs and in the scope of tickets.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -156,7 +156,7 @@ impl Listener {
     }
 }
 
-/// A peer with more names and networks than fit an identity (1,024 bytes).
+/// The peer has more names and networks than fit an identity (1,024 bytes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdentityTooLong;
 
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(named.encode(), Err(IdentityTooLong));
     }
 
-    /// Whatever byte is changed, missing or too many: it is another identity, or none.
+    /// Changing, removing or adding any byte yields another identity, or none.
     #[test]
     fn no_two_encodings_are_one_identity() {
         let identity = identity(2);

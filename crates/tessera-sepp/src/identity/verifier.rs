@@ -17,26 +17,26 @@ use super::remembered::{Direction, Identity, Listener};
 use crate::names::Fqdn;
 
 /// Accepts the SEPPs of the configuration, each by the trust anchor of the networks that its certificate names, and
-/// gives them [`Identity`]s.
+/// returns their [`Identity`].
 ///
 /// # Policy
-/// Of a verifier that knows a server, all that the configuration says of it. Of one for clients, nothing of that: each
-/// identity carries the epoch of its peer, so that a change at one peer ends its tickets alone. **Whoever accepts
-/// clients with it has a [`PeerJudge`](crate::reconnection::PeerJudge) beside it**, as `tls` does.
+/// A verifier for one server covers all its settings. A verifier for clients covers no peer's: each identity carries
+/// the epoch of its peer, so a change to one peer only ends that peer's tickets. **Accepting clients with it also
+/// requires a [`PeerJudge`](crate::reconnection::PeerJudge)**, as in `tls`.
 pub struct SeppVerifier {
     known: Arc<KnownPeers>,
     listener: Listener,
     associations: Arc<dyn AssociationsOf>,
-    /// Of a client: whom it dials.
+    /// The dialled peer, if this verifies a server.
     server: Option<Fqdn>,
-    /// The clients said no name.
+    /// The clients sent no server name.
     is_unnamed: bool,
     schemes: Vec<SignatureScheme>,
     chain_schemes: Vec<SignatureScheme>,
 }
 
 impl SeppVerifier {
-    /// Judges the clients of a listener.
+    /// Creates a verifier for the clients of a listener.
     pub fn of_clients(
         known: Arc<KnownPeers>,
         listener: Listener,
@@ -45,7 +45,7 @@ impl SeppVerifier {
         Self::new(known, listener, associations, None)
     }
 
-    /// For clients that said no server name: accepts those peers alone that may
+    /// Restricts it to clients that sent no server name: accepts only peers that may omit it
     /// ([`KnownPeer::without_server_name`]).
     #[must_use]
     pub fn without_server_name(mut self) -> Self {
@@ -53,8 +53,8 @@ impl SeppVerifier {
         self
     }
 
-    /// Judges the server that is dialled as this peer. The name in its certificate is the one by which it is dialled,
-    /// which is not always the peer's own: N32-c may have told another for N32-f.
+    /// Creates a verifier for the server that is dialled as this peer. Its certificate must contain the dialled name,
+    /// which may differ from the peer's own: N32-c may have announced another for N32-f.
     pub fn of_server(
         known: Arc<KnownPeers>,
         listener: Listener,
@@ -130,7 +130,7 @@ impl SeppVerifier {
         encoded.map(PeerAcceptance::from)
     }
 
-    /// The one peer of the configuration that the certificate names.
+    /// Returns the only configured peer that the certificate names.
     fn client(&self, certificate: &CertificateIdentity) -> Result<&KnownPeer, PeerRejected> {
         let mut named = certificate.fqdns.iter().filter_map(|name| self.known.get(name));
         match (named.next(), named.next()) {
@@ -146,7 +146,7 @@ impl SeppVerifier {
         }
     }
 
-    /// The peer that was dialled, if its certificate has the name that was dialled.
+    /// Returns the dialled peer, if its certificate contains the dialled name.
     fn server(
         &self,
         peer: &Fqdn,

@@ -7,7 +7,7 @@ use http::HeaderMap;
 
 use super::headers::TARGET_API_ROOT;
 
-/// An apiRoot whose host is a name: scheme, authority and an optional path in front of the API's (TS 29.501 §4.4.1).
+/// An apiRoot whose host is a name: scheme, authority and an optional path that precedes the API's (TS 29.501 §4.4.1).
 /// It borrows the text it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiRoot<'t> {
@@ -15,7 +15,7 @@ pub struct ApiRoot<'t> {
     pub scheme: Scheme,
     /// The name, as it was written.
     pub host: &'t str,
-    /// Where it was written.
+    /// The port, if one was written.
     pub port: Option<u16>,
     /// Host and port, as they were written.
     pub authority: &'t str,
@@ -33,7 +33,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// As in a URI.
+    /// Returns it as in a URI.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -41,7 +41,7 @@ impl Scheme {
         }
     }
 
-    /// RFC 9110 §4.2.
+    /// Returns the default port (RFC 9110 §4.2).
     pub fn default_port(self) -> u16 {
         match self {
             Self::Http => 80,
@@ -49,7 +49,7 @@ impl Scheme {
         }
     }
 
-    /// From the text before `://`.
+    /// Reads the text before `://`.
     fn of(text: &str) -> Option<Self> {
         match text {
             _ if text.eq_ignore_ascii_case("http") => Some(Self::Http),
@@ -60,15 +60,15 @@ impl Scheme {
 }
 
 impl<'t> ApiRoot<'t> {
-    /// The one of a request; `None` if it has none.
+    /// Reads the apiRoot of a request; `None` if it has none.
     ///
     /// # Errors
-    /// If it can't be read, or stands there twice: two readers might take different ones.
+    /// If it can't be read, or is present twice: two readers might use different ones.
     pub fn of_headers(headers: &'t HeaderMap) -> Result<Option<Self>, NotAnApiRoot> {
         Self::only_one(headers)?.map(Self::parse).transpose()
     }
 
-    /// The one that the guard put into a request in the place of a hidden name: its host may be an address.
+    /// Reads an apiRoot that the guard restored from a hidden name: its host may be an address.
     ///
     /// # Errors
     /// If it can't be read.
@@ -86,15 +86,15 @@ impl<'t> ApiRoot<'t> {
         Ok(Some(text.trim_matches([' ', '\t'])))
     }
 
-    /// Reads `scheme://host[:port][/prefix]`. Neither user information nor query.
+    /// Reads `scheme://host[:port][/prefix]`, without user information or query.
     ///
     /// # Errors
-    /// If it isn't that, or the host is an address.
+    /// If it has another form, or the host is an address.
     pub fn parse(text: &'t str) -> Result<Self, NotAnApiRoot> {
         Self::read(text, split_authority)
     }
 
-    /// One that an operator wrote: its host may be an address.
+    /// Reads one from the configuration: its host may be an address.
     ///
     /// # Errors
     /// If it is malformed.
@@ -120,7 +120,7 @@ impl<'t> ApiRoot<'t> {
     }
 }
 
-/// Host and port of an authority whose host is a name.
+/// Returns host and port of an authority whose host is a name.
 ///
 /// # Errors
 /// If it is malformed, has user information, or the host is an address.
@@ -145,7 +145,7 @@ pub fn split_authority(authority: &str) -> Result<(&str, Option<u16>), NotAnApiR
 
 type SplitAuthority = fn(&str) -> Result<(&str, Option<u16>), NotAnApiRoot>;
 
-/// Host and port of an authority whose host is a name or an address, the one of IPv6 in brackets.
+/// Returns host and port of an authority whose host is a name or an address, IPv6 in brackets.
 fn split_any(authority: &str) -> Result<(&str, Option<u16>), NotAnApiRoot> {
     if let Ok(address) = authority.parse::<SocketAddr>() {
         let (host, _) = authority.rsplit_once(':').ok_or(NotAnApiRoot::Malformed)?;
@@ -159,7 +159,7 @@ fn split_any(authority: &str) -> Result<(&str, Option<u16>), NotAnApiRoot> {
     split_authority(authority)
 }
 
-/// A name whose last label is a number is an address to some readers (`127.1`, `0x7f.1`).
+/// Returns whether some readers parse a host as an address: the last label is a number (`127.1`, `0x7f.1`).
 fn is_address(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     let top = host.rsplit('.').next().unwrap_or_default();
@@ -168,7 +168,8 @@ fn is_address(host: &str) -> bool {
     (!top.is_empty() && top.bytes().all(|byte| byte.is_ascii_digit())) || hex.is_some_and(is_hex)
 }
 
-/// Labels of letters, digits and hyphens (RFC 1123 §2.1); the same as of [`Fqdn`](crate::names::Fqdn), without a copy.
+/// Returns whether a host consists of labels of letters, digits and hyphens (RFC 1123 §2.1): the rules of
+/// [`Fqdn`](crate::names::Fqdn), without a copy.
 fn is_name(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -180,17 +181,17 @@ fn is_name(host: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
 
-/// What a path may hold beside letters and digits (RFC 3986 §3.3), and percent signs.
+/// Characters allowed in a path besides letters and digits (RFC 3986 §3.3), including percent signs.
 const PATH: &[u8] = b"/-._~!$&'()*+,;=:@%";
 
-/// Why it is no apiRoot that requests may be sent to.
+/// Why requests may not be sent to an apiRoot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAnApiRoot {
-    /// It does not follow the grammar.
+    /// It doesn't follow the grammar.
     Malformed,
-    /// Its host is an address: nobody can tell whose network it is in.
+    /// Its host is an address, whose network is unknown.
     Address,
-    /// The header field stands there more than once.
+    /// The header field is present more than once.
     Twice,
 }
 

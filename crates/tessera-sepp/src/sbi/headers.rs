@@ -3,37 +3,37 @@
 use http::HeaderMap;
 use http::header::HeaderName;
 
-/// Where a request goes in the end: `https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/prefix` (§5.2.3.2.4).
+/// The final target of a request: `https://nrf.5gc.mnc001.mcc001.3gppnetwork.org/prefix` (§5.2.3.2.4).
 pub const TARGET_API_ROOT: HeaderName = HeaderName::from_static("3gpp-sbi-target-apiroot");
 /// The network a request comes from (§5.2.3.2.15).
 pub const ORIGINATING_NETWORK_ID: HeaderName =
     HeaderName::from_static("3gpp-sbi-originating-network-id");
-/// Through how many proxies more a request may go (§5.2.3.2.14).
+/// How many more proxies a request may pass (§5.2.3.2.14).
 pub const MAX_FORWARD_HOPS: HeaderName = HeaderName::from_static("3gpp-sbi-max-forward-hops");
 /// How long the client waits, in milliseconds (§5.2.3.3.3).
 pub const MAX_RSP_TIME: HeaderName = HeaderName::from_static("3gpp-sbi-max-rsp-time");
 /// When the message was sent, in milliseconds (§5.2.3.3.2).
 pub const SENDER_TIMESTAMP: HeaderName = HeaderName::from_static("3gpp-sbi-sender-timestamp");
 
-/// What an NF asks its own SCP to look up begins so (§5.2.3.2.7).
+/// The prefix of headers with which an NF asks its own SCP for discovery (§5.2.3.2.7).
 const DISCOVERY: &str = "3gpp-sbi-discovery-";
 
-/// Which NRF an SCP asks for its NF (§5.2.3).
+/// The NRF that an SCP queries for its NF (§5.2.3).
 const NRF: &str = "3gpp-sbi-nrf-uri";
 
-/// Takes out what only serves the way to this SEPP's NF: the target, and what an SCP would look up by, and where.
+/// Removes headers that only serve routing to this SEPP: the target, and discovery parameters and NRF for an SCP.
 pub fn remove_routing(headers: &mut HeaderMap) {
     headers.remove(TARGET_API_ROOT);
     let is_discovery =
         |name: &HeaderName| [DISCOVERY, NRF].iter().any(|start| name.as_str().starts_with(start));
-    // Nearly no request has any: nothing is collected then.
+    // Hardly any request has one, so don't collect.
     while let Some(name) = headers.keys().find(|name| is_discovery(name)).cloned() {
         headers.remove(name);
     }
 }
 
-/// Takes out of trailers what has to stand in heads, where it is judged: who asks, and where it goes
-/// (RFC 9110 §6.5.1); and what servers believe of a proxy in front of them. Some have `_` for `-`.
+/// Removes from trailers what must be in heads, where it is judged: origin and target of a request (RFC 9110 §6.5.1);
+/// and what servers trust if a reverse proxy sets it. Some are spelled with `_` for `-`.
 pub fn remove_claims(trailers: &mut HeaderMap) {
     const NAMES: [&str; 9] = [
         "alt-svc",
@@ -64,14 +64,14 @@ pub fn remove_claims(trailers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what belongs to one connection only (RFC 9110 §7.6.1), for HTTP/1.1 at either side. `TE: trailers` is
-/// the exception that HTTP/2 knows (RFC 9113 §8.2.2).
+/// Removes headers of a single connection (RFC 9110 §7.6.1), for HTTP/1.1 on either side. `TE: trailers` is the
+/// exception in HTTP/2 (RFC 9113 §8.2.2).
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
     use http::header::{CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, UPGRADE};
     if let Some(named) = headers.remove(CONNECTION) {
         let named = named.to_str().unwrap_or_default().split(',').map(str::trim);
         for name in named.filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok()) {
-            // RFC 9110 §7.6.1: these say something about the message itself.
+            // RFC 9110 §7.6.1: these concern the message itself.
             if name != TARGET_API_ROOT && name != ORIGINATING_NETWORK_ID && name != TE {
                 headers.remove(name);
             }

@@ -1,4 +1,4 @@
-//! `3gpp-Sbi-Max-Forward-Hops`: a loop ends.
+//! `3gpp-Sbi-Max-Forward-Hops`: ends loops.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use http::{HeaderMap, HeaderValue};
 
 use super::headers::MAX_FORWARD_HOPS;
 
-/// Counts this SEPP as a hop (TS 29.500 §6.10.10.2): one less is written. What has no count stays without: a loop
-/// through SEPPs alone ends by itself, because each only takes what is for its own network, and routes only
-/// what is for another one.
+/// Counts this SEPP as a hop (TS 29.500 §6.10.10.2) by decrementing the count. A request without a count stays without:
+/// a loop of SEPPs alone ends by itself, because each only accepts requests for its own network, and only routes those
+/// for another one.
 ///
 /// # Errors
-/// If the request may not be passed on: the count is 0, or nobody can tell what it is.
+/// If the request must not be forwarded: the count is 0 or can't be read.
 pub fn count(headers: &mut HeaderMap) -> Result<(), NoHopsLeft> {
     let Some(value) = headers.get(MAX_FORWARD_HOPS) else { return Ok(()) };
     let text = value.to_str().map_err(|_| NoHopsLeft::Malformed)?.trim();
-    // `5; nodetype=scp`: a SEPP counts itself whatever is counted there, since it must not be what keeps a loop alive.
+    // `5; nodetype=scp`: a SEPP counts itself whatever node type is counted, so as not to keep a loop alive.
     let (digits, rest) = text.split_at(text.find(';').unwrap_or(text.len()));
     let digits = digits.trim_end();
     if !(1..=2).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -29,10 +29,10 @@ pub fn count(headers: &mut HeaderMap) -> Result<(), NoHopsLeft> {
     Ok(())
 }
 
-/// Why a request may not be passed on.
+/// Why a request must not be forwarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoHopsLeft {
-    /// It went through as many proxies as it may.
+    /// It has passed the maximum number of proxies.
     Reached,
     /// The header isn't a number of one or two digits.
     Malformed,

@@ -1,4 +1,4 @@
-//! The side of the own network functions: what a SEPP reads in their requests, and what it answers them (TS 29.500).
+//! Own network functions: what a SEPP reads in their requests, and what it answers (TS 29.500).
 
 pub mod api_root;
 pub mod errors;

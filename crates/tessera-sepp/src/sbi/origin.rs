@@ -1,4 +1,4 @@
-//! `3gpp-Sbi-Originating-Network-Id`: which network a request comes from.
+//! `3gpp-Sbi-Originating-Network-Id`: the network that a request comes from.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use http::{HeaderMap, HeaderValue};
 use super::headers::ORIGINATING_NETWORK_ID;
 use crate::names::{Fqdn, PlmnId};
 
-/// The value that a SEPP adds where an NF wrote none: `001-01; src: SEPP-sepp.5gc...` (TS 29.500 §5.2.3.2.15).
-/// `None` if it can't stand in a header, which no PLMN ID and no name is a reason for.
+/// Returns the value that a SEPP adds if an NF set none: `001-01; src: SEPP-sepp.5gc...` (TS 29.500 §5.2.3.2.15).
+/// `None` if it is not a valid header value, which no PLMN ID or name causes.
 pub fn value(plmn: PlmnId, sepp: &Fqdn) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("{plmn}; src: SEPP-{sepp}")).ok()
 }
 
-/// The network that a request says it comes from; `None` if it doesn't say. What follows the first `;` tells who added
-/// it, in several spellings, and proves nothing.
+/// Returns the network that a request claims to come from; `None` if there is no claim. The text after the first `;`
+/// names the node that added it, in several spellings, and proves nothing.
 ///
 /// # Errors
-/// If it is malformed, or stands there more than once with different networks.
+/// If it is malformed, or is present more than once with different networks.
 pub fn of_headers(headers: &HeaderMap) -> Result<Option<PlmnId>, NotANetwork> {
     let mut found = None;
     for value in headers.get_all(ORIGINATING_NETWORK_ID) {
@@ -30,7 +30,7 @@ pub fn of_headers(headers: &HeaderMap) -> Result<Option<PlmnId>, NotANetwork> {
     Ok(found)
 }
 
-/// `MCC-MNC[-NID][; source]`.
+/// Reads `MCC-MNC[-NID][; source]`.
 fn parse(text: &str) -> Result<PlmnId, NotANetwork> {
     let id = text.split(';').next().unwrap_or_default().trim_matches([' ', '\t']);
     let mut parts = id.splitn(3, '-');

@@ -1,4 +1,4 @@
-//! What a request of an own network function becomes on N32-f.
+//! Turns a request of an own network function into one for N32-f.
 
 use http::header::HOST;
 use http::request::Parts;
@@ -9,11 +9,11 @@ use super::errors::{Problem, problems};
 use super::headers::{self, ORIGINATING_NETWORK_ID};
 use super::hops::{self, NoHopsLeft};
 
-/// What every request that is passed on goes through: no tunnels, a path, one hop more, and nothing of the connection
-/// that it came in.
+/// Prepares every forwarded request: refuses tunnels, requires a path, counts a hop, and removes headers of the
+/// incoming connection.
 ///
 /// # Errors
-/// With the answer, if it may not be passed on.
+/// If it must not be forwarded: the answer.
 pub fn pass_on(parts: &mut Parts) -> Result<(), Problem> {
     if parts.method == Method::CONNECT {
         return Err(problems::NO_TUNNEL);
@@ -27,17 +27,17 @@ pub fn pass_on(parts: &mut Parts) -> Result<(), Problem> {
     })
 }
 
-/// Adds where a request comes from, if it doesn't say.
+/// Adds the origin of a request, unless it has one.
 pub fn add_origin(headers: &mut HeaderMap, origin: &HeaderValue) {
     if !headers.contains_key(ORIGINATING_NETWORK_ID) {
         headers.insert(ORIGINATING_NETWORK_ID, origin.clone());
     }
 }
 
-/// Sends a request to this authority, with the path it has behind `prefix`.
+/// Directs a request to this authority, with its path after `prefix`.
 ///
 /// # Errors
-/// If its path isn't one.
+/// If its path is invalid.
 pub fn address(
     parts: &mut Parts,
     scheme: &UriScheme,

@@ -7,18 +7,18 @@ use http::HeaderMap;
 
 use super::headers::{MAX_RSP_TIME, SENDER_TIMESTAMP};
 
-/// What is left for a request at this moment: what its client says it waits, less what passed since it sent it, and
-/// never more than `limit` (TS 29.500 §6.11.2.2). A header that can't be read changes nothing.
+/// Returns the remaining time of a request: what its client allows, less the time since it was sent, and never more
+/// than `limit` (TS 29.500 §6.11.2.2). An unreadable header has no effect.
 ///
 /// # Errors
-/// If its client doesn't wait any more.
+/// If its client no longer waits.
 pub fn left(
     headers: &HeaderMap,
     limit: Duration,
     now: impl FnOnce() -> SystemTime,
 ) -> Result<Duration, TimedOut> {
     let Some(waits) = max_rsp_time(headers) else { return Ok(limit) };
-    // No client waits as long as this: a time further away says that the clocks differ.
+    // No client waits that long: a more distant time means that the clocks differ.
     let is_plausible = |passed: &Duration| *passed <= LONGEST;
     let passed = sent_at(headers)
         .and_then(|sent| now().duration_since(sent).ok())
@@ -40,7 +40,7 @@ fn max_rsp_time(headers: &HeaderMap) -> Option<Duration> {
     are_digits.then(|| text.parse().ok()).flatten().map(Duration::from_millis)
 }
 
-/// `Sat, 21 Nov 2026 01:44:47.553 GMT` (TS 29.500 §5.2.3.3.2): a date of HTTP with milliseconds.
+/// Reads `Sat, 21 Nov 2026 01:44:47.553 GMT` (TS 29.500 §5.2.3.3.2): an HTTP date with milliseconds.
 fn sent_at(headers: &HeaderMap) -> Option<SystemTime> {
     let text = headers.get(SENDER_TIMESTAMP)?.to_str().ok()?.trim();
     let (seconds, rest) = text.split_once('.')?;
@@ -51,7 +51,7 @@ fn sent_at(headers: &HeaderMap) -> Option<SystemTime> {
     whole.checked_add(Duration::from_millis(millis))
 }
 
-/// The client of the request doesn't wait for its answer any more.
+/// The client no longer waits for the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedOut;
 
@@ -70,7 +70,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(10);
 
-    /// With the clock this long after the time that the header names.
+    /// Returns what is left when the clock is this long after the header's time.
     fn left_after(waits: &'static str, sent: &'static str, millis: i64) -> Result<u128, TimedOut> {
         let field = |name: HeaderName, value| (name, HeaderValue::from_static(value));
         let headers =

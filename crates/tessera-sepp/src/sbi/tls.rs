@@ -11,10 +11,10 @@ use tessera_kit::{ProgramError, SettingFile, credential, trust};
 use crate::config::Sbi;
 use crate::names::Fqdn;
 
-/// What connects to `https` functions; `None` without `ca`.
+/// Returns the configuration for connecting to `https` functions; `None` without `ca`.
 ///
 /// # Errors
-/// If a file can't be read or isn't what it should be.
+/// If a file can't be read or is invalid.
 pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramError> {
     let Some(ca) = &sbi.ca else { return Ok(None) };
     let roots = trust::roots(SettingFile { setting: "[sbi] ca", path: ca })?;
@@ -26,11 +26,11 @@ pub fn connector(sbi: &Sbi) -> Result<Option<Checked<ClientConfig>>, ProgramErro
     Ok(Some(config.checked()?))
 }
 
-/// What functions connect to; `None` without a certificate. With `ca` they show one of theirs, unless that was switched
-/// off.
+/// Returns the configuration of the listener for functions; `None` without a certificate. With `ca` they must show a
+/// certificate, unless that is switched off.
 ///
 /// # Errors
-/// If a file can't be read or isn't what it should be.
+/// If a file can't be read or is invalid.
 pub fn listener(sbi: &Sbi) -> Result<Option<Checked<ServerConfig>>, ProgramError> {
     let Some(own) = own(sbi)? else { return Ok(None) };
     let mut config = ServerConfig::new(tessera_aws_lc::provider(), vec![own]);
@@ -59,7 +59,7 @@ fn own(sbi: &Sbi) -> Result<Option<Credential>, ProgramError> {
     Ok(Some(own))
 }
 
-/// Own functions ask for any name below the domain (TS 33.501 §13.1.1.2).
+/// Checks for the wildcard: own functions use any name below the domain (TS 33.501 §13.1.1.2).
 fn has_wildcard(own: &Credential, domain: &Fqdn, path: &Path) -> Result<(), ProgramError> {
     let leaf = own.chain.first().map(Vec::as_slice).unwrap_or_default();
     let names =

@@ -1,4 +1,4 @@
-//! The name by which a client asks for this SEPP (TS 33.501 §13.1.2: it is always sent).
+//! The server name that a client sends (TS 33.501 §13.1.2 requires it).
 
 use std::sync::{PoisonError, RwLock};
 
@@ -7,17 +7,17 @@ use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 
 use crate::names::Fqdn;
 
-/// Chooses the configuration of a listener's connections. It stays the same over reloads: a connection goes on where its
-/// peer still counts, which [`Standing`](crate::reconnection::Standing) knows.
+/// Chooses the configuration of a listener's connections. It survives reloads: a connection continues as long as its
+/// peer is still accepted, which [`Standing`](crate::reconnection::Standing) decides.
 pub(super) struct NameChooser(RwLock<Choices>);
 
-/// What there is to choose from.
+/// The configurations to choose from.
 pub(super) struct Choices {
     /// The names of this SEPP.
     pub(super) names: Vec<Fqdn>,
-    /// For clients that say one of them.
+    /// For clients that send one of them.
     pub(super) named: Checked<ServerConfig>,
-    /// For those that say none, if a peer may.
+    /// For clients that send none, if a peer may.
     pub(super) unnamed: Option<Checked<ServerConfig>>,
 }
 

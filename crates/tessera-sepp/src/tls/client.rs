@@ -18,7 +18,7 @@ use crate::reconnection::{PeerSessions, Standing};
 pub struct PeerConnectors {
     /// To its N32-c: a full handshake each time, and no early data.
     pub n32c: Connector,
-    /// To its N32-f: comes back as the peer's `reconnection` says.
+    /// To its N32-f: resumes as the peer's `reconnection` allows.
     pub n32f: Connector,
 }
 
@@ -37,7 +37,7 @@ impl PeerConfigs {
         }
     }
 
-    /// Connections that begin from now on, also those of clones, are made with these.
+    /// Applies them to connections that begin from now on, including those of clones.
     pub(super) fn replace(self, connectors: &PeerConnectors) {
         connectors.n32c.replace(self.n32c);
         connectors.n32f.replace(self.n32f);
@@ -45,7 +45,7 @@ impl PeerConfigs {
 }
 
 impl Parts<'_> {
-    /// The configurations for a peer.
+    /// Builds the configurations for a peer.
     pub(super) fn to(&self, peer: &KnownPeer) -> Result<PeerConfigs, ProgramError> {
         let n32c = self.client(peer, Listener::N32c);
         let mut n32f = self.client(peer, Listener::N32f);
@@ -62,7 +62,7 @@ impl Parts<'_> {
         Ok(PeerConfigs { n32c: n32c.checked()?, n32f: n32f.checked()? })
     }
 
-    /// Full handshakes alone.
+    /// Builds a configuration with only full handshakes.
     fn client(&self, peer: &KnownPeer, listener: Listener) -> ClientConfig {
         let associations = self.standing.associations().clone();
         let name = peer.fqdn.clone();

@@ -1,4 +1,4 @@
-//! Trust anchors and peers, from the words of the configuration.
+//! Trust anchors and peers, from the configuration.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::config::{Configuration, EarlyData, Peer};
 use crate::identity::{KnownPeer, KnownPeers, TrustAnchor, TrustAnchors};
 use crate::reconnection::Modes;
 
-/// Loads the roots and revocation lists of every `[trust.NAME]`, and takes the peers.
+/// Loads the roots and revocation lists of every `[trust.NAME]`, and collects the peers.
 pub(super) fn load(configuration: &Configuration, own: &Own) -> Result<KnownPeers, ProgramError> {
     let mut anchors = Vec::new();
     for (name, anchor) in &configuration.trust {

@@ -1,8 +1,7 @@
-//! TLS of N32: acceptors and connectors, from the files that a configuration names, at the start and at each reload.
+//! TLS of N32: acceptors and connectors, from the files that a configuration names, at startup and at each reload.
 //!
-//! Both ends show certificates. N32-c is a full handshake each time; N32-f comes back as each peer's `reconnection`
-//! says, and only while everything counts on which its first connection stood
-//! ([`Standing`]).
+//! Both ends show certificates. N32-c is a full handshake each time; N32-f resumes as each peer's `reconnection`
+//! allows, and only while everything that its first connection was based on is still valid ([`Standing`]).
 
 mod chooser;
 mod client;
@@ -88,14 +87,14 @@ impl N32Tls {
         })
     }
 
-    /// Loads the files of a configuration, the epoch keys of a fleet among them, and changes nothing yet. The listeners
-    /// and the stores stay: whether the configuration has others, its owner looks. It blocks while it reads files.
+    /// Loads the files of a configuration, including the epoch keys of a fleet, without applying them. The listeners
+    /// and the stores stay: the caller checks whether the configuration has others. It blocks while it reads files.
     ///
-    /// Exchanged, the tickets of peers of whom something has changed are not resumed any more, and
-    /// [`Standing::changes`] tells whoever holds connections. Gives the peers that came, left or changed.
+    /// Once exchanged, tickets of changed peers no longer resume, and [`Standing::changes`] notifies holders of
+    /// connections. Returns the peers that were added, removed or changed.
     ///
     /// # Errors
-    /// If something can't be loaded.
+    /// If anything can't be loaded.
     pub fn prepare(
         &self,
         configuration: &Configuration,
@@ -129,7 +128,7 @@ impl N32Tls {
             earlier.iter().chain(known.iter()).map(|peer| peer.fqdn.clone()).collect();
         let changed = |name: &Fqdn| earlier.epoch_of(name) != known.epoch_of(name);
         let changed = names.into_iter().filter(changed).collect();
-        // Before any configuration: what is accepted by an earlier one is judged by this already.
+        // Before any configuration: connections accepted by an earlier one are already judged by this.
         self.standing.replace(known);
         for (it, choices) in self.listeners.iter().zip(choices) {
             it.chooser.replace(choices);
@@ -148,13 +147,13 @@ impl N32Tls {
         *self.ages.write().unwrap_or_else(PoisonError::into_inner) = files.ages;
         changed
     }
-    /// What accepts N32-c; the same as N32-f's where they share an address.
+    /// Returns the acceptor of N32-c; the same as N32-f's if they share an address.
     #[must_use]
     pub fn n32c(&self) -> Option<&Acceptor> {
         self.acceptor(Listener::N32c)
     }
 
-    /// What accepts N32-f.
+    /// Returns the acceptor of N32-f.
     #[must_use]
     pub fn n32f(&self) -> Option<&Acceptor> {
         self.acceptor(Listener::N32f)
@@ -165,19 +164,20 @@ impl N32Tls {
         self.listeners.iter().find(fits).map(|it| &it.acceptor)
     }
 
-    /// What connects to a peer of the configuration.
+    /// Returns the connectors to a configured peer.
     #[must_use]
     pub fn to(&self, peer: &Fqdn) -> Option<PeerConnectors> {
         self.connectors.read().unwrap_or_else(PoisonError::into_inner).get(peer).cloned()
     }
 
-    /// What counts now: who the peer of a connection is ([`Standing::identify`]), and whether it still is.
+    /// Returns what is valid now: it identifies the peer of a connection ([`Standing::identify`]), and checks whether
+    /// it still is accepted.
     #[must_use]
     pub fn standing(&self) -> &Arc<Standing> {
         &self.standing
     }
 
-    /// When the certificates of the configuration end.
+    /// Returns when the certificates of the configuration end.
     #[must_use]
     pub fn ages(&self) -> Vec<CertificateAge> {
         self.ages.read().unwrap_or_else(PoisonError::into_inner).clone()
@@ -191,16 +191,16 @@ struct Terminated {
     acceptor: Acceptor,
 }
 
-/// When a certificate of the configuration ends.
+/// The end of validity of a certificate in the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateAge {
-    /// This SEPP's own, or the name of the trust anchor whose first root to end it is.
+    /// `None` for this SEPP's own certificate; else the trust anchor, for its first root to expire.
     pub anchor: Option<String>,
     /// In seconds since the Unix epoch.
     pub expires_at: u64,
 }
 
-/// Files that were loaded.
+/// Loaded files.
 struct Files {
     own: Own,
     known: Arc<KnownPeers>,
@@ -232,5 +232,5 @@ impl Files {
     }
 }
 
-/// How many tickets with replayable early data are remembered until they end.
+/// How many tickets with replayable early data are remembered until they expire.
 const USED_TICKETS: usize = 100_000;

@@ -1,4 +1,4 @@
-//! What this SEPP shows of itself, in both roles.
+//! What this SEPP presents, in both roles.
 
 use tessera::Role;
 use tessera::auth::{Credential, VerifierDigest, VerifierPolicy};
@@ -8,22 +8,22 @@ use crate::config::Local;
 use crate::identity::Listener;
 use crate::names::Fqdn;
 
-/// The certificate with its key, and what follows from it.
+/// The certificate with its key, and values derived from it.
 pub(super) struct Own {
     pub(super) credential: Credential,
-    /// The names in the certificate: those by which peers may ask for this SEPP.
+    /// The names in the certificate, which peers may send as server name.
     pub(super) names: Vec<Fqdn>,
-    /// When it ends, in seconds since the Unix epoch.
+    /// Its end of validity, in seconds since the Unix epoch.
     pub(super) expires_at: u64,
     fqdn: Fqdn,
 }
 
 impl Own {
-    /// Loads what `[local]` names.
+    /// Loads the files of `[local]`.
     ///
     /// # Errors
-    /// If a file can't be read, or isn't what it should be, or the certificate doesn't have the name of this SEPP, or is
-    /// not for both roles.
+    /// If a file can't be read or is invalid, or the certificate lacks the name of this SEPP, or doesn't allow both
+    /// roles.
     pub(super) fn load(local: &Local) -> Result<Self, ProgramError> {
         let certificate = SettingFile { setting: "[local] certificate", path: &local.certificate };
         let key_path = local.key.as_ref().unwrap_or(&local.certificate);
@@ -54,13 +54,13 @@ impl Own {
         Ok(Self { credential, names, expires_at, fqdn: local.fqdn.clone() })
     }
 
-    /// What of this SEPP every ticket is bound to: with another certificate no peer's ticket is good.
+    /// Returns what every ticket is bound to of this SEPP: a new certificate invalidates the tickets of all peers.
     pub(super) fn epoch(&self) -> Vec<Vec<u8>> {
         let leaf = self.credential.chain.first().cloned().unwrap_or_default();
         vec![self.fqdn.as_str().as_bytes().to_vec(), leaf]
     }
 
-    /// What tickets of a listener must not cross.
+    /// Returns the scope that tickets of a listener must not leave.
     pub(super) fn scope(&self, listener: Listener) -> Vec<u8> {
         let policy = VerifierPolicy::new("tessera-sepp: scope, 1")
             .with(listener.as_str().as_bytes())
@@ -69,7 +69,7 @@ impl Own {
     }
 }
 
-/// A whole OCSPResponse (RFC 6960 §4.2.1), DER, as responders give it.
+/// Reads a complete OCSPResponse (RFC 6960 §4.2.1), DER, as responders send it.
 fn ocsp_response(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
     let bytes = files::read(file, MAX_OCSP)?.to_vec();
     if !is_sequence(&bytes) {
@@ -84,7 +84,7 @@ fn ocsp_response(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
     Ok(bytes)
 }
 
-/// Whether it is one DER SEQUENCE, and nothing else.
+/// Returns whether it is exactly one DER SEQUENCE.
 fn is_sequence(der: &[u8]) -> bool {
     let (len, header) = match der {
         [0x30, len @ ..=0x7f, ..] => (usize::from(*len), 2),
@@ -95,7 +95,7 @@ fn is_sequence(der: &[u8]) -> bool {
     der.len() == header + len
 }
 
-/// As much as a certificate may bring (RFC 8446 §4.4.2).
+/// An upper bound for the OCSP response of a certificate (RFC 8446 §4.4.2).
 const MAX_OCSP: usize = 32 * 1024;
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::config::{Configuration, Limits};
 use crate::identity::{KnownPeers, Listener, SeppVerifier};
 use crate::reconnection::{Modes, PeerJudge, Standing};
 
-/// What configurations of both roles are made of.
+/// The common parts of the configurations for both roles.
 pub(super) struct Parts<'p> {
     pub(super) own: &'p Own,
     pub(super) known: &'p Arc<KnownPeers>,
@@ -31,7 +31,7 @@ pub(super) struct Reconnecting<'r> {
 }
 
 impl Parts<'_> {
-    /// What a listener chooses from. To N32-c alone every handshake is a full one.
+    /// Builds the configurations that a listener chooses from. A listener for N32-c alone only has full handshakes.
     pub(super) fn choices(
         &self,
         listener: Listener,
@@ -54,7 +54,7 @@ impl Parts<'_> {
         })
     }
 
-    /// What asks the chooser, before anything is known of the client.
+    /// Builds the configuration that asks the chooser, before anything is known about the client.
     pub(super) fn listening(
         &self,
         chooser: Arc<dyn ConfigChooser>,
@@ -65,7 +65,7 @@ impl Parts<'_> {
         Ok(config.checked()?)
     }
 
-    /// Full handshakes alone, with the certificates of both.
+    /// Builds a configuration with only full handshakes, with certificates of both sides.
     fn server(&self, verifier: SeppVerifier) -> ServerConfig {
         let provider = tessera_aws_lc::provider();
         let groups = groups(&provider);
@@ -79,7 +79,7 @@ impl Parts<'_> {
         config
     }
 
-    /// Resumes too. What one peer may, the configuration allows; the judge looks at which peer it is.
+    /// Adds resumption. The configuration allows what any peer may; the judge then checks the particular peer.
     fn resume(
         &self,
         config: &mut ServerConfig,
@@ -110,7 +110,7 @@ impl Parts<'_> {
     }
 }
 
-/// Finds what of the peers' reconnection can't be together with these stores.
+/// Finds reconnection settings of peers that these stores can't support.
 pub(super) fn check_replays(configuration: &Configuration) -> Result<(), ProgramError> {
     let risky =
         configuration.peer.iter().find(|(_, peer)| peer.reconnection.risky_replayable_early_data);
@@ -123,7 +123,8 @@ pub(super) fn check_replays(configuration: &Configuration) -> Result<(), Program
     }
 }
 
-/// Those of TS 33.210 §6.2, a hybrid before them: what crosses N32 is worth recording today.
+/// Returns the groups of TS 33.210 §6.2, preceded by a hybrid: N32 traffic is worth recording today for later
+/// decryption.
 pub(super) fn groups(provider: &Provider) -> Vec<NamedGroup> {
     let wanted = [
         NamedGroup::X25519MLKEM768,
@@ -134,9 +135,9 @@ pub(super) fn groups(provider: &Provider) -> Vec<NamedGroup> {
     wanted.into_iter().filter(|group| provider.group(*group).is_some()).collect()
 }
 
-/// Each connection uses up a ticket and brings another: a pool of connections comes back quickly.
+/// Each connection uses one ticket and brings another, so a pool of connections resumes quickly.
 pub(super) const TICKETS: TicketRequest =
     TicketRequest { new_session_count: 4, resumption_count: 1 };
 
-/// As much as a forward-secret flight: preface, SETTINGS and a request.
+/// As much as a forward-secret flight carries: preface, SETTINGS and a request.
 const MAX_EARLY_DATA: u32 = 16 * 1024;

@@ -1,4 +1,4 @@
-//! What contradicts itself. What would be ignored in silence is refused with a sentence.
+//! Contradictions. A setting that would silently be ignored is refused, with an explanation.
 
 mod networks;
 mod peers;
@@ -11,7 +11,7 @@ use tessera_kit::ProgramError;
 use super::Configuration;
 
 impl Configuration {
-    /// Finds what contradicts itself, without looking at a file.
+    /// Finds contradictions without opening any file.
     ///
     /// # Errors
     /// `[table] key: ` and what to do.

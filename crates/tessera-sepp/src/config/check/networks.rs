@@ -1,4 +1,4 @@
-//! Each network belongs to one: this SEPP, one peer, one trust anchor.
+//! No network may be claimed twice: by this SEPP and a peer or anchor, by two peers, or by two trust anchors.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ fn of_peers(configuration: &Configuration) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// What a name says of its network must not contradict the networks.
+/// A network in this SEPP's name must be one of its networks.
 fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
     let local = &configuration.local;
     is_of(&local.fqdn, &local.plmns, "local")?;
@@ -87,7 +87,7 @@ fn is_of(name: &Fqdn, plmns: &PlmnSet, table: &str) -> Result<(), ProgramError> 
     }
 }
 
-/// Who has which network, by its domain: 70 and 070 share one, so nothing that is said by name tells them apart.
+/// The owner of each network, by its domain: 70 and 070 share one, so a name can't distinguish them.
 #[derive(Default)]
 struct Owners(BTreeMap<String, (PlmnId, String)>);
 

@@ -1,4 +1,4 @@
-//! What contradicts itself in one peer.
+//! Contradictions within one peer.
 
 use std::time::Duration;
 

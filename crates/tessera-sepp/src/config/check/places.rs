@@ -1,4 +1,4 @@
-//! Where this SEPP listens, the side of the own network functions, and limits.
+//! Listeners, own network functions, and limits.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ fn listeners(configuration: &Configuration) -> Result<(), ProgramError> {
         ("process", "admin", configuration.process.admin.as_ref()),
         ("listen", "sbi", Some(&listen.sbi)),
         ("listen", "n32c", Some(&listen.n32c)),
-        // Both on one listener is a way to run.
+        // Sharing one listener is allowed.
         ("listen", "n32f", Some(&listen.n32f).filter(|_| !listen.is_shared())),
     ];
     let mut taken = BTreeMap::new();

@@ -4,7 +4,7 @@ use tessera_proxy::config::Document;
 
 use crate::config::Configuration;
 
-/// What is needed, and no more.
+/// A minimal configuration.
 const LEAST: &str = r#"
 [local]
 fqdn = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org"

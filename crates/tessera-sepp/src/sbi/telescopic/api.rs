@@ -1,4 +1,4 @@
-//! `nsepp-telescopic`: own network functions ask what a foreign name is called here (TS 29.573, Nsepp_Telescopic).
+//! `nsepp-telescopic`: maps foreign names to telescopic ones for own network functions (TS 29.573, Nsepp_Telescopic).
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -10,7 +10,7 @@ use tessera_proxy::http::body::Body;
 use super::TelescopicDomain;
 use crate::sbi::errors::Problem;
 
-/// Where it is.
+/// Its path.
 pub const MAPPING: &str = "/nsepp-telescopic/v1/mapping";
 
 /// TelescopicMapping.

@@ -2,19 +2,19 @@
 
 use crate::sbi::api_root::Scheme;
 
-/// What a label stands for.
+/// The function that a label represents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Foreign {
     /// How its own network reaches it.
     pub scheme: Scheme,
     /// Its name.
     pub host: String,
-    /// If it isn't the scheme's default.
+    /// The port, unless it is the scheme's default.
     pub port: Option<u16>,
 }
 
 impl Foreign {
-    /// As `3gpp-Sbi-Target-apiRoot` has it.
+    /// Returns it as in `3gpp-Sbi-Target-apiRoot`.
     pub fn api_root(&self) -> String {
         let Self { scheme, host, port } = self;
         match port {

@@ -1,15 +1,15 @@
-//! Strings of a JSON text exchanged in place.
+//! Replaces strings in a JSON text in place.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Exchanges strings: `exchange` gets each value that is a string, with the key it stands under (that of its array, for
-/// the elements of one), and gives what to write instead. All else stays as it was written, to the last space and in
-/// its order: numbers keep their digits, doubled members stay for those that look for them. `None` if nothing changes.
+/// Replaces strings: `exchange` gets each string value with its key (for elements of an array, the array's), and
+/// returns the replacement. Everything else stays as written, including white space and order: numbers keep their
+/// digits, and duplicate members remain for readers that check for them. Returns `None` if nothing changes.
 ///
-/// It is one pass without a tree. A text that is no JSON is passed over to its end, or to where that shows.
+/// It is one pass without a tree. Invalid JSON is skipped to its end, or to where the error shows.
 pub fn exchange_strings(
     text: &[u8],
     mut exchange: impl FnMut(&str, &str) -> Option<String>,
@@ -56,7 +56,7 @@ fn find_quote(text: &[u8], from: usize) -> Option<usize> {
     text.get(from..)?.iter().position(|&byte| byte == b'"').map(|at| from + at)
 }
 
-/// Where the closing quote of a string stands that begins here.
+/// Returns the position of a string's closing quote.
 fn string_end(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += text.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
@@ -67,7 +67,7 @@ fn string_end(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// What a string says: escapes are rare, and `\/` is one of those that stand in URIs.
+/// Decodes a string: escapes are rare, and `\/` is one that occurs in URIs.
 fn decoded(content: &[u8]) -> Option<Cow<'_, str>> {
     let content = std::str::from_utf8(content).ok()?;
     if !content.contains('\\') {

@@ -8,17 +8,17 @@ use super::long::LongNames;
 use crate::names::{Fqdn, NetworkDomain};
 use crate::sbi::api_root::{Scheme, split_authority};
 
-/// Telescopic names of one SEPP: `LABEL.domain` stands for an NF of another network, so that a wildcard certificate
-/// of the domain is good for all (Nsepp_Telescopic_FQDN_Mapping, TS 29.573).
+/// The telescopic names of one SEPP: `LABEL.domain` represents an NF of another network, so that a wildcard certificate
+/// of the domain covers all (Nsepp_Telescopic_FQDN_Mapping, TS 29.573).
 ///
-/// The label is computed from the name and back: no table, nothing to forget at a restart, and another instance reads
+/// The label is computed from the name and back, so there is no table to lose at a restart, and other instances read
 /// the same. `-` is doubled, `.` becomes `-d`; `-n` and six digits name the network; `-p` and a port, and `-h` for
-/// plaintext HTTP may follow. `nrf.5gc.mnc001.mcc999.3gppnetwork.org` is `nrf-n999001`. A name that is too long for that
-/// is remembered under a digest.
+/// plaintext HTTP may follow. `nrf.5gc.mnc001.mcc999.3gppnetwork.org` is `nrf-n999001`. A name that is too long for
+/// this is remembered under a digest.
 #[derive(Debug, Clone)]
 pub struct TelescopicDomain {
     domain: Fqdn,
-    /// Where own NFs reach this SEPP, if that isn't the scheme's default.
+    /// The port at which own NFs reach this SEPP, unless it is the scheme's default.
     port: Option<u16>,
     scheme: Scheme,
     long: Arc<LongNames>,
@@ -31,7 +31,7 @@ impl TelescopicDomain {
         Self { domain, port, scheme, long: Arc::default() }
     }
 
-    /// The same, with what an earlier one of this domain remembers.
+    /// Keeps the long names that an earlier one of the same domain remembers.
     #[must_use]
     pub fn remembering(mut self, earlier: Option<&Self>) -> Self {
         if let Some(earlier) = earlier.filter(|earlier| earlier.domain == self.domain) {
@@ -40,17 +40,17 @@ impl TelescopicDomain {
         self
     }
 
-    /// The domain itself.
+    /// Returns the domain.
     pub fn domain(&self) -> &Fqdn {
         &self.domain
     }
 
-    /// `LABEL.domain`, for a name without port. `None` if it isn't a name of a 5G core.
+    /// Returns `LABEL.domain` for a name without port; `None` if it isn't a name of a 5G core.
     pub fn name(&self, foreign: &str) -> Option<String> {
         Some(format!("{}.{}", self.label(foreign, None, Scheme::Https)?, self.domain))
     }
 
-    /// The URI that leads to the same place through this SEPP. `None` if it need not, or can't, be changed.
+    /// Returns a URI that leads to the same place through this SEPP; `None` if it need not, or can't, be changed.
     pub fn telescope_uri(
         &self,
         uri: &str,
@@ -69,14 +69,14 @@ impl TelescopicDomain {
         })
     }
 
-    /// The URI in the other network that a telescopic one stands for. `None` if it isn't one.
+    /// Returns the URI in the other network that a telescopic one represents; `None` if it isn't one.
     pub fn original_uri(&self, uri: &str) -> Option<String> {
         let (_, authority, rest) = split_uri(uri)?;
         let (host, _) = split_authority(authority).ok()?;
         Some(format!("{}{rest}", self.original(host)?.api_root()))
     }
 
-    /// What a name of this domain stands for. `None` if it isn't one.
+    /// Returns what a name of this domain represents; `None` if it isn't telescopic.
     pub fn original(&self, host: &str) -> Option<Foreign> {
         let host = host.strip_suffix('.').unwrap_or(host);
         let domain = self.domain.as_str();
@@ -100,7 +100,7 @@ impl TelescopicDomain {
     }
 }
 
-/// Scheme, authority, and all behind them.
+/// Splits a URI into scheme, authority and the rest.
 fn split_uri(uri: &str) -> Option<(Scheme, &str, &str)> {
     let (scheme, rest) = uri.split_once("://")?;
     let scheme = match scheme {
@@ -112,7 +112,7 @@ fn split_uri(uri: &str) -> Option<(Scheme, &str, &str)> {
     Some((scheme, authority, rest))
 }
 
-/// The label of a name within a home network domain, however long it is.
+/// Returns the label of a name within a home network domain, of any length.
 fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
     let domain = NetworkDomain::of_name(host)?;
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
@@ -141,7 +141,8 @@ fn label(host: &str, port: Option<u16>, scheme: Scheme) -> Option<String> {
     Some(label)
 }
 
-/// What a label in lower case stands for. Only what [`label`] writes is read: nothing has two labels.
+/// Returns what a lower-case label represents. Only the output of [`label`] is accepted, so each function has one
+/// label.
 fn parse(text: &str) -> Option<Foreign> {
     let (mut host, mut rest) = (String::with_capacity(text.len() + 40), text);
     loop {

@@ -1,4 +1,4 @@
-//! Names that are too long for a label, such as those behind which a peer hides its functions.
+//! Names that are too long for a label, such as a peer's hidden ones.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,8 @@ use tessera::wire::CipherSuite;
 
 use super::foreign::Foreign;
 
-/// What long names are called: a digest of each, remembered. The last ones are kept; a restart forgets all, and what
-/// own functions keep of them leads nowhere then (404), until they discover again.
+/// Long names by a digest of each. The most recent are kept; a restart forgets all, and labels that own functions still
+/// hold then lead nowhere (404) until they repeat discovery.
 #[derive(Debug, Default)]
 pub(super) struct LongNames(Mutex<Kept>);
 
@@ -19,7 +19,7 @@ struct Kept {
 }
 
 impl LongNames {
-    /// The label of an address; the same each time.
+    /// Returns the label of an address; always the same one.
     pub(super) fn label(&self, foreign: Foreign) -> Option<String> {
         let suite = tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256)?.hash;
         let digest = suite.hash(foreign.api_root().as_bytes());
@@ -39,7 +39,7 @@ impl LongNames {
         Some(label)
     }
 
-    /// What a label stands for, in lower case.
+    /// Returns what a lower-case label represents.
     pub(super) fn original(&self, label: &str) -> Option<Foreign> {
         if !label.starts_with(MARK) {
             return None;
@@ -48,10 +48,10 @@ impl LongNames {
     }
 }
 
-/// No label that is computed has `-t`.
+/// No computed label contains `-t`.
 const MARK: &str = "x-t";
 
-/// Some 30 MB at the most.
+/// Some 30 MB at most.
 const MOST: usize = 65_536;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Names and URIs in bodies, exchanged at the border.
+//! Translation of names and URIs in bodies.
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -8,30 +8,30 @@ use super::{TelescopicDomain, exchange_strings};
 use crate::multipart::{self, Part};
 use crate::names::NetworkDomain;
 
-/// What is exchanged.
+/// A translation.
 #[derive(Clone, Copy)]
 pub struct Rewriting<'r> {
     /// The names.
     pub domain: &'r TelescopicDomain,
-    /// Which way.
+    /// The direction.
     pub way: Way<'r>,
 }
 
-/// Which way a body goes.
+/// The direction of a body.
 #[derive(Clone, Copy)]
 pub enum Way<'r> {
     /// From a peer to an own NF: what is in one of the peer's networks becomes telescopic. These are the URIs of
-    /// discovery answers, callbacks and PDU sessions, wherever they stand; and the names in discovery answers.
+    /// discovery answers, callbacks and PDU sessions, anywhere; and the names in discovery answers.
     In {
         /// Whether a network is one of the peer's.
         is_foreign: &'r dyn Fn(&NetworkDomain) -> bool,
     },
-    /// From an own NF to a peer: what is telescopic becomes what it stands for.
+    /// From an own NF to a peer: telescopic names are resolved.
     Out,
 }
 
 impl<'r> Rewriting<'r> {
-    /// What comes in.
+    /// Translates incoming bodies.
     pub fn inwards(
         domain: &'r TelescopicDomain,
         is_foreign: &'r dyn Fn(&NetworkDomain) -> bool,
@@ -39,12 +39,12 @@ impl<'r> Rewriting<'r> {
         Self { domain, way: Way::In { is_foreign } }
     }
 
-    /// What goes out.
+    /// Translates outgoing bodies.
     pub fn outwards(domain: &'r TelescopicDomain) -> Self {
         Self { domain, way: Way::Out }
     }
 
-    /// A URI, as in `Location`. `None` if it stays.
+    /// Translates a URI, as in `Location`; `None` if it stays.
     pub fn uri(&self, uri: &str) -> Option<String> {
         match self.way {
             Way::In { is_foreign } => self.domain.telescope_uri(uri, is_foreign),
@@ -52,9 +52,9 @@ impl<'r> Rewriting<'r> {
         }
     }
 
-    /// A string of a JSON text.
+    /// Translates a string of a JSON text.
     fn string(&self, key: &str, value: &str) -> Option<String> {
-        // Nearly every string is neither.
+        // Nearly every string is neither a URI nor a name.
         if value.len() >= 8 && value.is_char_boundary(4) && value[..4].eq_ignore_ascii_case("http")
         {
             return self.uri(value);
@@ -72,8 +72,8 @@ impl<'r> Rewriting<'r> {
     }
 }
 
-/// The body with names and URIs exchanged: JSON, or the JSON parts of `multipart/related` (TS 29.502 creates PDU
-/// sessions so). `None` if nothing changes.
+/// Returns the body with translated names and URIs: JSON, or the JSON parts of `multipart/related` (TS 29.502 creates
+/// PDU sessions so). `None` if nothing changes.
 pub fn rewrite(rewriting: &Rewriting<'_>, headers: &HeaderMap, body: &Bytes) -> Option<Bytes> {
     let exchange = |text: &[u8]| exchange_strings(text, |key, value| rewriting.string(key, value));
     match kind(headers)? {
@@ -82,7 +82,7 @@ pub fn rewrite(rewriting: &Rewriting<'_>, headers: &HeaderMap, body: &Bytes) -> 
     }
 }
 
-/// Whether a body says that it is JSON, or has parts that may be.
+/// Returns whether a body is declared as JSON, or has parts that may be.
 pub fn is_json(headers: &HeaderMap) -> bool {
     kind(headers).is_some()
 }
@@ -104,14 +104,14 @@ fn kind(headers: &HeaderMap) -> Option<Kind<'_>> {
     multipart::boundary(value).map(Kind::Multipart)
 }
 
-/// `application/json`, and what ends with `+json`.
+/// Returns whether it is `application/json`, or ends with `+json`.
 fn is_json_type(media: &str) -> bool {
     let ends = media.len().checked_sub(5).and_then(|at| media.get(at..));
     media.eq_ignore_ascii_case("application/json")
         || ends.is_some_and(|end| end.eq_ignore_ascii_case("+json"))
 }
 
-/// The same body with its JSON parts exchanged, as the guard divides it.
+/// Translates the JSON parts of a body, which is split as the guard does.
 fn in_parts(
     body: &Bytes,
     boundary: &str,
@@ -188,7 +188,7 @@ mod tests {
         let uri = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/cb";
         let part =
             |media: &str, text: &str| format!("--xx\r\nContent-Type: {media}\r\n\r\n{text}\r\n");
-        // What looks like the delimiter within a line is none, as it is to the guard.
+        // The delimiter within a line doesn't count, as in the guard.
         let json = format!(r#"{{"a":"--xx","vsmfPduSessionUri":"{uri}"}}"#);
         let binary = format!("\0\"{uri}\"");
         let body = part("application/json", &json)
