@@ -1,5 +1,5 @@
-//! Toys of the home network's NRF, AUSF and UDM: they answer with the sizes that real ones have, and remember what
-//! they executed.
+//! Toy versions of the home network's NRF, AUSF and UDM: they answer with realistic sizes, and remember what they
+//! executed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use tessera_proxy::http::server::{Accepted, ServerOptions, serve};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// The functions, each at an address of its own.
+/// The functions, each at its own address.
 pub(super) struct Functions {
     pub(super) nrf: SocketAddr,
     pub(super) ausf: SocketAddr,
@@ -23,7 +23,7 @@ pub(super) struct Functions {
     accepting: Vec<JoinHandle<()>>,
 }
 
-/// How often each request was executed: by method and path.
+/// How many times each request was executed: by method and path.
 #[derive(Default)]
 struct Executions(Mutex<BTreeMap<String, usize>>);
 
@@ -44,18 +44,18 @@ impl Functions {
         }
     }
 
-    /// How often requests of this method and path were executed.
+    /// Returns how many times requests with this method and path were executed.
     pub(super) fn executed(&self, method: &str, path: &str) -> usize {
         self.executions.lock().get(&key(method, path)).copied().unwrap_or_default()
     }
 
-    /// How often any were, but those of a SEPP to its NRF.
+    /// Returns the number of all executed requests, except those of a SEPP to its NRF.
     pub(super) fn all_executed(&self) -> usize {
         let of_others = |(key, _): &(&String, &usize)| !key.contains(NF_MANAGEMENT);
         self.executions.lock().iter().filter(of_others).map(|(_, count)| count).sum()
     }
 
-    /// How often a SEPP registered or left (Nnrf_NFManagement), by the method.
+    /// Returns how many times a SEPP registered or deregistered (Nnrf_NFManagement), by the method.
     pub(super) fn registrations(&self, method: &str) -> usize {
         let start = key(method, NF_MANAGEMENT);
         let executions = self.executions.lock();
@@ -85,7 +85,7 @@ async fn accept(listener: TcpListener, executions: Arc<Executions>) {
         tokio::spawn(async move {
             let service = async |request: Request<Body>| {
                 let (parts, body) = request.into_parts();
-                // An answer comes when the request is whole.
+                // Answer only when the request is complete.
                 if body.collect_up_to(MAX_BODY).await.is_err() {
                     return empty(StatusCode::BAD_REQUEST);
                 }
@@ -99,7 +99,7 @@ async fn accept(listener: TcpListener, executions: Arc<Executions>) {
     }
 }
 
-/// Where functions register (TS 29.510 §6.1).
+/// The path of registrations (TS 29.510 §6.1).
 const NF_MANAGEMENT: &str = "/nnrf-nfm/v1/nf-instances/";
 
 /// In bytes.

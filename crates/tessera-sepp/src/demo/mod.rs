@@ -1,14 +1,14 @@
-//! `tessera sepp demo`: a subscriber registers abroad, connections are lost and come back, and others try what they
+//! `tessera sepp demo`: a subscriber registers abroad, connections are lost and resumed, and adversaries try what they
 //! must not.
 //!
-//! | module | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | `stage` | three operators with a SEPP each, and somebody on the path |
-//! | `operator` | a SEPP as `tessera sepp run` runs it, and what it counts |
+//! | `stage` | three operators with a SEPP each, and an adversary on the path |
+//! | `operator` | a SEPP as `tessera sepp run` runs it, and its counters |
 //! | `functions` | NRF, AUSF and UDM of the home network |
-//! | `registration` | what an AMF abroad asks them |
+//! | `registration` | the requests of an AMF abroad |
 //! | `third` | an operator that tries what it must not |
-//! | `trace` | what is told |
+//! | `trace` | the output |
 
 mod functions;
 mod operator;
@@ -27,17 +27,17 @@ use self::registration::{AM_DATA, CONFIRMATION, REGISTRATION};
 use self::stage::Stage;
 use self::trace::{Actor, Outcome};
 
-/// Runs the SEPPs of three operators on loopback: a registration from abroad, connections that come back, an adversary
-/// who records a first flight and sends it again, and an operator that tries what it must not. Tells on standard output
+/// Runs the SEPPs of three operators on loopback: a registration from abroad, connections that resume, an adversary
+/// that records a first flight and replays it, and an operator that tries what it must not. Reports on standard output
 /// what happens, and ends by itself.
 ///
 /// # Errors
-/// If something came out otherwise than it must; or if something that this needs can't be had.
+/// If anything ends differently than it must, or a required resource isn't available.
 pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
     demo::run(options, tell)
 }
 
-/// The story.
+/// Runs the story.
 async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     trace.say(&format!(
         "A subscriber of 999-70 registers in 001-01 (local breakout). Each byte takes {} ms between their SEPPs.\n\n\

@@ -1,4 +1,4 @@
-//! A SEPP as `tessera sepp run` runs it, and what it counts.
+//! A SEPP as `tessera sepp run` runs it, and its counters.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,10 +19,10 @@ use crate::n32c::Association;
 use crate::names::Fqdn;
 use crate::running::RunningSepp;
 
-/// Who an operator is.
+/// The identity of an operator.
 #[derive(Clone, Copy)]
 pub(super) struct Who {
-    /// Of its files, and of its tables in the others' configurations.
+    /// The name of its files, and of its tables in the others' configurations.
     pub(super) name: &'static str,
     pub(super) fqdn: &'static str,
     pub(super) plmn: &'static str,
@@ -35,7 +35,7 @@ pub(super) const VISITED: Who =
 pub(super) const THIRD: Who =
     Who { name: "third", fqdn: "sepp3.5gc.mnc410.mcc310.3gppnetwork.org", plmn: "310-410" };
 
-/// A SEPP that runs.
+/// A running SEPP.
 pub(super) struct Operator {
     pub(super) sepp: Arc<RunningSepp>,
     registry: admin::Metrics,
@@ -43,7 +43,7 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    /// Starts a SEPP with these tables beside those that all have.
+    /// Starts a SEPP with these tables, in addition to the common ones.
     pub(super) async fn start(
         files: &Files,
         who: Who,
@@ -71,18 +71,18 @@ impl Operator {
         self.sepp.address(listener).ok_or_else(|| stage_failed("a listener without an address"))
     }
 
-    /// What it agreed on with another.
+    /// Returns its association with another operator.
     pub(super) fn association(&self, peer: Who) -> Option<Arc<Association>> {
         let peer: Fqdn = peer.fqdn.parse().ok()?;
         self.sepp.sepp().associations().established(&peer)
     }
 
-    /// What it counts now.
+    /// Returns its current counters.
     pub(super) fn counts(&self) -> Counts {
         Counts::read(&self.registry.text())
     }
 
-    /// Waits until it counted something, and gives what it counts then, or after a while.
+    /// Waits until the counters satisfy a condition, or for a while, and returns them.
     pub(super) async fn until(&self, there: impl Fn(&Counts) -> bool) -> Counts {
         let patience = Instant::now() + Duration::from_secs(5);
         loop {
@@ -94,7 +94,7 @@ impl Operator {
         }
     }
 
-    /// Writes its configuration with this in the place of that, and has it read again, as SIGHUP does.
+    /// Replaces text in its configuration, and reloads it as SIGHUP does.
     pub(super) fn reload(&self, this: &str, that: &str) -> Result<(), ProgramError> {
         let failed = |error| ProgramError::failed(self.path.display(), error);
         let text = fs::read_to_string(&self.path).map_err(failed)?;
@@ -107,7 +107,7 @@ impl Operator {
     }
 }
 
-/// What a SEPP counted: series, as its metrics name them.
+/// The counters of a SEPP: series, as its metrics name them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counts(BTreeMap<String, u64>);
 
@@ -120,7 +120,7 @@ impl Counts {
         Self(text.lines().filter(|line| !line.starts_with('#')).filter_map(series).collect())
     }
 
-    /// The sum of the series of this metric that have all these labels.
+    /// Returns the sum of this metric's series that have all these labels.
     pub(super) fn of(&self, metric: &str, labels: &[(&str, &str)]) -> u64 {
         let label = |&(key, value): &(&str, &str)| format!("{key}=\"{value}\"");
         let labels: Vec<_> = labels.iter().map(label).collect();
@@ -131,7 +131,8 @@ impl Counts {
         of_metric.filter(|(name, _)| fits(name)).map(|(_, count)| count).sum()
     }
 
-    /// The value of a label in the one series of this metric that counted since then; `None` if there is none, or more.
+    /// Returns the value of a label in the only series of this metric that counted since then; `None` if there is none,
+    /// or several.
     pub(super) fn moved(&self, since: &Self, metric: &str, label: &str) -> Option<String> {
         let moved = |(name, count): &(&String, &u64)| {
             name.starts_with(metric) && **count > since.0.get(*name).copied().unwrap_or_default()

@@ -1,26 +1,26 @@
-//! What the AMF and the SMF of the visited network ask the home network's functions when a subscriber registers there
+//! The requests of the visited network's AMF and SMF to the home network's functions when a subscriber registers
 //! (TS 23.502 §4.2.2.2.2, §4.3.2.2.1): in the order and with the sizes of recorded registrations with local breakout.
 
-/// A request, and what it must be answered.
+/// A request, and its required answer.
 pub(super) struct Transaction {
-    /// As TS 23.502 §5.2 calls it.
+    /// Its name in TS 23.502 §5.2.
     pub(super) operation: &'static str,
     pub(super) function: Function,
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) query: &'static str,
-    /// JSON; empty where there is none.
+    /// JSON; may be empty.
     pub(super) body: &'static str,
     /// Of the answer.
     pub(super) status: u16,
 }
 
-/// Whom it asks.
+/// The function that it goes to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Function {
     /// Known by configuration.
     Nrf,
-    /// As the NRF told last.
+    /// As in the NRF's last answer.
     Discovered,
 }
 
@@ -93,7 +93,7 @@ pub(super) const REGISTRATION: [Transaction; 13] = [
     },
 ];
 
-/// The AMF confirms what the subscriber answered: a PUT, which is never early unless an operator says so.
+/// The AMF confirms the subscriber's response: a PUT, which is never early unless an operator allows it.
 pub(super) const CONFIRMATION: Transaction = Transaction {
     operation: "Nausf_UEAuthentication_Authenticate",
     method: "PUT",

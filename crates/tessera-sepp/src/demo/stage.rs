@@ -1,4 +1,4 @@
-//! Three operators with a SEPP each, and somebody on the path of two of them.
+//! Three operators with a SEPP each, and an adversary on the path between two of them.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::trace::{self, Actor, Attempt, Connection, Outcome};
 use crate::n32c::State;
 use crate::names::Fqdn;
 
-/// The scene: all that runs, and what has happened.
+/// The scene: everything that runs, and what has happened.
 pub(super) struct Stage {
     pub(super) trace: Arc<Trace>,
     pub(super) functions: Functions,
@@ -32,19 +32,19 @@ pub(super) struct Stage {
     adversary: Adversary,
     /// The connections of the visited network's functions to their SEPP.
     sbi: Pool,
-    /// What the NRF told last.
+    /// The function in the NRF's last answer.
     discovered: Option<String>,
-    /// What the home network's SEPP had counted when the last connection was told.
+    /// The home network's counters when the last connection was reported.
     counted: Counts,
-    /// How long the first request of the connection took that isn't told yet.
+    /// The duration of the first request on the connection that isn't reported yet.
     first: Option<Duration>,
-    /// How many requests the visited network's SEPP had sent in first flights then.
+    /// The number of requests that the visited network's SEPP had then sent in first flights.
     early: u64,
     asked: usize,
     transactions: usize,
     replays: usize,
     executed_again: usize,
-    /// Goes last.
+    /// Dropped last.
     _files: Files,
 }
 
@@ -103,7 +103,7 @@ impl Stage {
         })
     }
 
-    /// N32-c: either side exchanges capabilities with the other.
+    /// N32-c: both sides exchange capabilities.
     pub(super) async fn agree(&mut self) -> Result<(), ProgramError> {
         let exchanged = |role| {
             move |counts: &Counts| {
@@ -151,7 +151,7 @@ impl Stage {
         agreed.map(|_| ()).map_err(stage_failed)
     }
 
-    /// A function of the visited network asks one of the home network.
+    /// Sends a request from a function of the visited network to one of the home network.
     pub(super) async fn ask(
         &mut self,
         transaction: &Transaction,
@@ -216,7 +216,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The N32-f connection that was made since this was asked last.
+    /// Returns the N32-f connection that was opened since the last call.
     pub(super) async fn connection(&mut self) -> Result<Connection, ProgramError> {
         let peer = [("peer", VISITED.fqdn)];
         let of = |counts: &Counts| counts.of(HANDSHAKES, &peer);
@@ -235,7 +235,7 @@ impl Stage {
         Ok(connection)
     }
 
-    /// Both operators allow early data of the other: by a reload, as SIGHUP does.
+    /// Both operators allow early data from each other: by a reload, as SIGHUP does.
     pub(super) fn opt_in(&mut self) -> Result<(), ProgramError> {
         for (operator, actor) in
             [(&self.home, Actor::HomeSepp), (&self.visited, Actor::VisitedSepp)]
@@ -247,21 +247,21 @@ impl Stage {
         Ok(())
     }
 
-    /// All connections of N32-f break.
+    /// Breaks all connections of N32-f.
     pub(super) fn lose(&mut self, actor: Actor, then: &str) {
         self.adversary.cut();
         if let Ok(home) = HOME.fqdn.parse() {
-            // What is there of its end goes too: nobody has to find out by a request.
+            // Close the remaining ends too: otherwise the next request would discover the loss.
             self.visited.sepp.sepp().close(&home);
         }
         self.first = None;
         self.trace.step(actor, format!("its N32-f connection is lost, {then}"));
     }
 
-    /// The adversary sends the last first flight again, and looks what comes of it.
+    /// The adversary replays the last first flight, and observes the result.
     pub(super) async fn replay(&mut self, transaction: &Transaction) -> Result<(), ProgramError> {
         let mut last = None;
-        // The last of them had the request in its first flight.
+        // The last connection had the request in its first flight.
         for _ in 0..CONNECTIONS {
             last = self.adversary.recording().await;
         }
@@ -323,7 +323,7 @@ impl Stage {
     }
 }
 
-/// The tables of a peer, with its trust anchor.
+/// Returns the tables of a peer, with its trust anchor.
 fn peer(who: Who, n32c: SocketAddr, initiate: bool, more: &str) -> String {
     let Who { name, fqdn, plmn } = who;
     format!(
@@ -334,7 +334,7 @@ fn peer(who: Who, n32c: SocketAddr, initiate: bool, more: &str) -> String {
     )
 }
 
-/// Ports that nobody has now: each SEPP is told of the others before they run.
+/// Returns unused ports: each SEPP needs the others' addresses before they run.
 fn free_ports() -> Result<[SocketAddr; 3], ProgramError> {
     let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(stage_failed);
     let listeners = [bind()?, bind()?, bind()?];
@@ -347,23 +347,23 @@ fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Requests in first flights: as at first, and as both operators then have it.
+/// Requests in first flights: the initial setting, and the one after both operators opt in.
 const NEVER: &str = "early-data = \"never\"";
 const FORWARD_SECRET: &str = "early-data = \"fs\"";
 
 const HANDSHAKES: &str = "sepp_tls_handshakes_total";
 
-/// What every byte takes from one SEPP to the other: about as long as from one country to the next.
+/// The one-way delay between two SEPPs: about that between neighbouring countries.
 pub(super) const DELAY: Duration = Duration::from_millis(20);
 
-/// How many connections of N32-f the story has.
+/// The number of N32-f connections in the story.
 pub(super) const CONNECTIONS: usize = 4;
 
 /// How long the adversary waits for an answer to a replay.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// How often the adversary sends the flight again.
+/// The number of replays.
 const REPLAYS: usize = 2;
 
-/// How long anything may take that should come at once.
+/// The timeout of anything that should happen immediately.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! An operator that tries what it must not. Its certificate is good, and others know it as a peer.
+//! An operator that tries what it must not. Its certificate is valid, and others know it as a peer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::stage::Stage;
 use super::trace::{Actor, Attempt};
 use crate::names::Fqdn;
 
-/// All that it tries, and whether each was refused by the rule that is for it.
+/// Makes all its attempts, and returns whether the intended rule refused each.
 pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, ProgramError> {
     let third = Third::new(stage)?;
     let mut made = Vec::new();
@@ -176,7 +176,7 @@ async fn status(pool: &Pool, request: Request<Body>) -> Result<StatusCode, Progr
     Ok(status)
 }
 
-/// Which rule of the home network's SEPP refused it.
+/// Returns the rule by which the home network's SEPP refused it.
 fn judged(
     stage: &Stage,
     before: &super::operator::Counts,

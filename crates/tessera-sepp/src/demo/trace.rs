@@ -1,4 +1,4 @@
-//! What the demonstration tells, to people and to programs.
+//! The output of the demonstration, for people and for programs.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 use tessera_kit::report::Fact;
 use tessera_proxy::demo::{self, Actor as _};
 
-/// Who does something.
+/// Actors of the story.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Actor {
     VisitedSepp,
     HomeSepp,
-    /// Somebody on the path.
+    /// The adversary on the path.
     Adversary,
     /// The operator that misbehaves.
     Third,
@@ -35,9 +35,9 @@ impl demo::Actor for Actor {
 #[derive(Serialize)]
 pub(super) struct Transaction {
     pub(super) at: u64,
-    /// In the registration; 0 outside of it.
+    /// The position in the registration; 0 outside of it.
     pub(super) number: usize,
-    /// As TS 23.502 calls it.
+    /// Its name in TS 23.502.
     pub(super) operation: &'static str,
     pub(super) method: &'static str,
     /// Without its query.
@@ -72,7 +72,7 @@ pub(super) struct Connection {
     pub(super) at: u64,
     /// As metrics have it: `a`, `c`, `e`.
     pub(super) mode: String,
-    /// Of TLS before the first request leaves, beside TCP's.
+    /// Round trips of TLS before the first request leaves, not counting TCP's.
     pub(super) round_trips: u8,
     /// From its first request to the answer.
     pub(super) micros: u64,
@@ -117,7 +117,7 @@ pub(super) struct Attempt {
     pub(super) what: &'static str,
     /// Of the answer.
     pub(super) status: u16,
-    /// Which refused it, as the configuration, log and metrics of the home network's SEPP name it.
+    /// The rule that refused it, as the configuration, log and metrics of the home network's SEPP name it.
     pub(super) rule: Option<String>,
 }
 
@@ -136,32 +136,32 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// What it came to.
+/// The results.
 #[derive(Serialize)]
 pub(super) struct Outcome {
-    /// Of the registration that were answered as they must be.
+    /// The transactions of the registration with the required answer.
     pub(super) transactions: usize,
     /// All requests of the visited network's functions.
     pub(super) asked: usize,
     /// Requests that the home network's functions executed for it.
     pub(super) executed: usize,
-    /// By which kinds of handshake N32-f came about, in this order.
+    /// The handshake modes of N32-f, in order.
     pub(super) modes: Vec<String>,
     /// The last of them had its request in the first flight.
     pub(super) was_early: bool,
-    /// How often the adversary sent the first flight again.
+    /// The number of replays of the first flight.
     pub(super) replays: usize,
-    /// How often the home network's functions executed what was in it after that.
+    /// How many times the home network's functions then executed its content.
     pub(super) executed_again: usize,
-    /// What the third operator tried.
+    /// The number of the third operator's attempts.
     pub(super) attempts: usize,
-    /// How much of it the expected rule refused.
+    /// How many of them the intended rule refused.
     pub(super) refused: usize,
-    /// The home network's SEPP has heard NONE.
+    /// The home network's SEPP received NONE.
     pub(super) ended_by_none: bool,
-    /// It registered at its NRF, and deregistered in the end.
+    /// It registered at its NRF, and deregistered at the end.
     pub(super) left_nrf: bool,
-    /// From the request to its answer where a full handshake was before it.
+    /// From the request to its answer if a full handshake preceded it.
     pub(super) full_micros: u64,
     pub(super) early_micros: u64,
 }

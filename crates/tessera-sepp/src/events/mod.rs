@@ -1,9 +1,9 @@
-//! What happens on N32, told twice: counted in metrics, and as security events in the log.
+//! What happens on N32, reported twice: counted in metrics, and as security events in the log.
 //!
 //! A security event is one line of the target [`SECURITY`], with the fields `event` (`refused`, `would_refuse`,
-//! `n32c_refused`, `n32c_failed`, `association`, `n32f_error`, `n32f_reach`, `connection_refused`), `rule`, `peer`, `association`,
-//! `direction`, `field`, `claimed` and `allowed`, where they are known. Subscribers are masked. Each kind has at most
-//! 100 lines a second: metrics count all.
+//! `n32c_refused`, `n32c_failed`, `association`, `n32f_error`, `n32f_reach`, `connection_refused`), `rule`, `peer`,
+//! `association`, `direction`, `field`, `claimed` and `allowed`, where known. Subscribers are masked. Each kind is
+//! limited to 100 lines a second; metrics count all.
 
 use tessera_proxy::logging::tracing;
 
@@ -18,19 +18,19 @@ use crate::sepp::observer::{self, Offence, Rejected, Relayed};
 /// The target of security events.
 pub const SECURITY: &str = "tessera::security";
 
-/// Counts and tells what happens.
+/// Counts and logs what happens.
 #[derive(Clone)]
 pub struct Events {
     metrics: Metrics,
 }
 
 impl Events {
-    /// Counts in these.
+    /// Counts in these metrics.
     pub fn new(metrics: Metrics) -> Self {
         Self { metrics }
     }
 
-    /// A connection that got no further than its handshake, or whose peer doesn't count any more.
+    /// Logs a connection that failed in its handshake, or whose peer is no longer accepted.
     pub fn connection_refused(&self, listener: &'static str, address: &str, why: &str) {
         tracing::warn!(
             target: SECURITY,

@@ -1,4 +1,4 @@
-//! How long things took.
+//! Durations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use tessera_proxy::admin::prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use tessera_proxy::admin::prometheus_client::metrics::{MetricType, TypedMetric};
 
-/// A histogram that takes no lock: each request is counted in one. A clone is the same one.
+/// A histogram that takes no lock, since every request is recorded. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Durations(Arc<Buckets>);
 
 #[derive(Debug, Default)]
 struct Buckets {
-    /// One for each of [`BOUNDS`], and one for all beyond.
+    /// One for each of [`BOUNDS`], and one for everything above.
     counts: [AtomicU64; BOUNDS.len() + 1],
     micros: AtomicU64,
 }

@@ -9,7 +9,7 @@ use tessera_proxy::label;
 use crate::reconnection::Mode;
 
 label! {
-    /// Which way a request goes.
+    /// The direction of a request.
     Direction: "direction" {
         /// From an own network function to the peer.
         Outgoing = "outgoing",
@@ -19,7 +19,7 @@ label! {
 }
 
 label! {
-    /// Who began an exchange on N32-c.
+    /// Which side began an exchange on N32-c.
     Role: "role" {
         /// This SEPP.
         Initiator = "initiator",
@@ -29,37 +29,37 @@ label! {
 }
 
 label! {
-    /// What became of an exchange on N32-c, of a handshake, or of a reload.
+    /// The outcome of an exchange on N32-c, a handshake, or a reload.
     Result: "result" {
         /// It succeeded.
         Ok = "ok",
-        /// It did not.
+        /// It failed.
         Failed = "failed",
     }
 }
 
 label! {
-    /// What became of a flight with early data.
+    /// The outcome of a flight with early data.
     EarlyDataResult: "result" {
-        /// The server took it.
+        /// The server accepted it.
         Accepted = "accepted",
-        /// Nobody processed it or can: it is sent again.
+        /// It was not processed and never can be: it is sent again.
         Burned = "burned",
         /// It was processed before.
         Used = "used",
-        /// Nobody knows.
+        /// It isn't known whether it was processed.
         Unknown = "unknown",
     }
 }
 
 label! {
-    /// What became of a one-time ticket at the server.
+    /// The outcome of a one-time ticket at the server.
     TicketResult: "result" {
-        /// It was there, and is gone now.
+        /// It was present, and is now consumed.
         Ok = "ok",
         /// It was used before.
         Replay = "replay",
-        /// Nobody knows it: it is too old, or was lost with an earlier life of the store.
+        /// The store doesn't have it: it is too old, or was lost with an earlier store.
         Unknown = "unknown",
         /// Another instance issued it.
         ForeignShard = "foreign_shard",
@@ -86,7 +86,7 @@ impl Label for Mode {
 }
 
 impl EarlyDataResult {
-    /// What was answered; `None` if nothing was offered or nothing answered.
+    /// Returns the outcome; `None` if no early data was offered, or the server didn't answer it.
     #[must_use]
     pub fn of(facts: &Facts) -> Option<Self> {
         match facts.early_data {

@@ -1,4 +1,4 @@
-//! What a SEPP counts, by the conventions of Prometheus. No label is a subscriber's or a path.
+//! Metrics, by the conventions of Prometheus. No label contains a subscriber or a path.
 
 mod durations;
 mod labels;
@@ -28,32 +28,32 @@ use self::vault::Entries;
 use crate::names::Fqdn;
 use crate::reconnection::Mode;
 
-/// The metrics of a process. A clone is the same ones.
+/// The metrics of a process. Clones share them.
 ///
-/// | metric | labels | tells |
+/// | metric | labels | meaning |
 /// |---|---|---|
-/// | `sepp_n32c_handshakes_total` | `peer`, `role`: [`Role`], `result`: [`Result`], `reason` | exchanges of capabilities; the reason is empty where one succeeded |
+/// | `sepp_n32c_handshakes_total` | `peer`, `role`: [`Role`], `result`: [`Result`], `reason` | exchanges of capabilities; the reason is empty on success |
 /// | `sepp_n32f_reachable` | `peer` | 1 while N32-f to a peer with an association can be reached, 0 while it can't |
 /// | `sepp_n32_association_state` | `peer` | 0 will be established, 1 established, 2 terminated, 3 the last attempt failed |
-/// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes with peers that connect; the peer is empty where it wasn't known yet |
-/// | `sepp_tls_handshake_seconds` | `mode` | how long those took that succeeded |
+/// | `sepp_tls_handshakes_total` | `peer`, `mode`: [`Mode`], `result`: [`Result`] | handshakes with peers that connect; the peer is empty if it wasn't known yet |
+/// | `sepp_tls_handshake_seconds` | `mode` | duration of successful handshakes |
 /// | `sepp_early_data_total` | `mode`, `result`: [`EarlyDataResult`] | first flights with early data |
-/// | `sepp_early_requests_total` | `peer` | requests that this SEPP sent in a first flight, and that the peer took there |
-/// | `sepp_repeated_requests_total` | `peer` | requests that this SEPP sent once more by itself, as `repeatable` names them |
-/// | `sepp_ticket_store_entries` | | one-time keys that are there now |
-/// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | one-time keys of this process that were asked for |
+/// | `sepp_early_requests_total` | `peer` | requests that this SEPP sent in a first flight, and that the peer accepted there |
+/// | `sepp_repeated_requests_total` | `peer` | requests that this SEPP repeated by itself, according to `repeatable` |
+/// | `sepp_ticket_store_entries` | | one-time keys in the store |
+/// | `sepp_ticket_consume_total` | `result`: [`TicketResult`] | lookups of this process's one-time keys |
 /// | `sepp_n32f_requests_total` | `peer`, `direction`: [`Direction`], `code`, `service` | requests that were answered |
-/// | `sepp_n32f_seconds` | `direction` | how long that took |
+/// | `sepp_n32f_seconds` | `direction` | their duration |
 /// | `sepp_policy_rejects_total` | `peer`, `rule` | messages that were refused |
-/// | `sepp_policy_logged_total` | `peer`, `rule` | messages that a rule would have refused, and only logged |
+/// | `sepp_policy_logged_total` | `peer`, `rule` | messages that a log-only rule would have refused |
 /// | `sepp_ratelimited_total` | `peer` | requests and connections beyond a rate |
 /// | `sepp_cert_not_after_seconds` | `peer`, `cert`: [`CertificateKind`](tessera_proxy::certificates::CertificateKind) | when a certificate ends, in seconds since the Unix epoch |
-/// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; it is there if `[nrf]` is |
+/// | `sepp_nrf_registered` | | 1 while this SEPP is registered at its NRF, 0 while it isn't; present if `[nrf]` is configured |
 /// | `sepp_reload_total` | `result`: [`Result`] | reloads |
-/// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed at once |
-/// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections that moved nothing, or didn't read, for too long |
-/// | `sepp_accept_errors_total` | `listener` | how often the system had no connection to give |
-/// | `sepp_open_handshakes` | `listener` | handshakes that are under way now |
+/// | `sepp_refused_connections_total` | `listener`, `reason` | connections that were closed immediately |
+/// | `sepp_timed_out_connections_total` | `listener`, `limit` | connections closed for moving no data, or not reading, for too long |
+/// | `sepp_accept_errors_total` | `listener` | how often accepting a connection failed |
+/// | `sepp_open_handshakes` | `listener` | handshakes in progress |
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -77,12 +77,12 @@ struct Inner {
     reloads: Labelled<Result>,
     gates: Gates,
     peers: RwLock<HashMap<Fqdn, Arc<PeerMetrics>>>,
-    /// For handshakes that failed before anybody was known.
+    /// For handshakes that failed before the peer was known.
     unknown: Vec<Labelled<Result>>,
 }
 
 impl Metrics {
-    /// Registers the metrics: once in a process, because a name that is registered twice is exposed twice.
+    /// Registers the metrics. Call it once per process: a name that is registered twice is exposed twice.
     pub fn register(registry: &admin::Metrics) -> Self {
         let families = Families(registry, "sepp_");
         let counters = |name, help| families.counters(name, help);
@@ -146,13 +146,13 @@ impl Metrics {
         }))
     }
 
-    /// Metrics that nobody looks at.
+    /// Creates metrics that aren't exposed.
     #[must_use]
     pub fn unregistered() -> Self {
         Self::register(&admin::Metrics::new())
     }
 
-    /// Those of a configured peer: the same ones whenever it is asked for.
+    /// Returns those of a configured peer; all calls share them.
     #[must_use]
     pub fn peer(&self, peer: &Fqdn) -> Arc<PeerMetrics> {
         let peers = self.0.peers.read().unwrap_or_else(PoisonError::into_inner);
@@ -165,27 +165,27 @@ impl Metrics {
         metrics.or_insert_with(|| Arc::new(PeerMetrics::new(self.0.clone(), peer))).clone()
     }
 
-    /// Counts a handshake that failed before its peer was known. It was a full one as far as anybody knows.
+    /// Counts a handshake that failed before its peer was known. It counts as a full one, since its mode isn't known.
     pub fn handshake_failed(&self) {
         self.0.unknown[Mode::Full.index()].count(Result::Failed);
     }
 
-    /// Counts what became of a one-time key.
+    /// Counts the outcome of a one-time key.
     pub fn ticket(&self, result: TicketResult) {
         self.0.tickets.count(result);
     }
 
-    /// Tells how many keys this vault has, whenever somebody asks. Once in a process.
+    /// Exposes the number of keys in this vault. Call it once per process.
     pub(crate) fn tell_entries(&self, registry: &admin::Metrics, vault: Arc<dyn Vault>) {
         registry.register_collector(Entries(vault));
     }
 
-    /// Tells when these certificates end, beside those that were told.
+    /// Exposes when these certificates expire, in addition to earlier ones.
     pub fn certificates(&self, ends: &[CertificateEnd]) {
         self.0.certificates.replace(&[], ends);
     }
 
-    /// Tells whether this SEPP is registered at its NRF.
+    /// Records whether this SEPP is registered at its NRF.
     pub fn registered(&self, is_registered: bool) {
         self.0.nrf.get_or_create_owned(&Labels::new()).set(i64::from(is_registered));
     }
@@ -195,13 +195,13 @@ impl Metrics {
         self.0.reloads.count(result);
     }
 
-    /// Tells what this listener's gate counts from now on.
+    /// Exposes the counters of this listener's gate.
     pub fn watch(&self, listener: &str, gate: &Gate) {
         self.0.gates.watch(&vec![("listener", listener.to_owned())], gate.clone(), Vec::new());
     }
 }
 
-/// The metrics of one peer. Counting takes no lock, but for what is refused.
+/// The metrics of one peer. Counting takes no lock, except for refusals.
 pub struct PeerMetrics {
     all: Arc<Inner>,
     labels: Labels,
@@ -228,7 +228,7 @@ impl PeerMetrics {
         }
     }
 
-    /// Counts an exchange of capabilities. The reason is one of a few words, and empty where it succeeded.
+    /// Counts an exchange of capabilities. The reason is one of a few words, and empty on success.
     pub fn n32c_handshake(&self, role: Role, result: Result, reason: &'static str) {
         let mut labels = self.labels.clone();
         labels.extend([
@@ -239,23 +239,24 @@ impl PeerMetrics {
         self.all.n32c_handshakes.get_or_create_owned(&labels).inc();
     }
 
-    /// What is with the peer now: 0 will be established, 1 established, 2 terminated, 3 the last attempt failed.
+    /// Records the state of the association: 0 will be established, 1 established, 2 terminated, 3 the last attempt
+    /// failed.
     pub fn association_state(&self, state: u8) {
         self.state.set(state.into());
     }
 
-    /// Whether N32-f to the peer can be reached.
+    /// Records whether N32-f to the peer can be reached.
     pub fn reach(&self, is_reachable: bool) {
         let gauge = self.all.reachable.get_or_create_owned(&self.labels);
         gauge.set(i64::from(is_reachable));
     }
 
-    /// Nothing is known of the way to the peer any more.
+    /// Removes the series: nothing is known any more about the path to the peer.
     pub fn no_reach(&self) {
         self.all.reachable.remove(&self.labels);
     }
 
-    /// Counts a handshake that is complete, with its early data.
+    /// Counts a completed handshake, with its early data.
     pub fn handshake(&self, facts: &Facts, duration: Duration) {
         let mode = Mode::of(facts);
         self.handshakes[mode.index()].count(Result::Ok);
@@ -265,22 +266,22 @@ impl PeerMetrics {
         }
     }
 
-    /// Counts a handshake that failed when the peer was known.
+    /// Counts a handshake that failed after the peer was known.
     pub fn handshake_failed(&self, mode: Mode) {
         self.handshakes[mode.index()].count(Result::Failed);
     }
 
-    /// Counts a request that was sent in a first flight, and taken there.
+    /// Counts a request that was sent in a first flight, and accepted there.
     pub fn early(&self) {
         self.early_requests.inc();
     }
 
-    /// Counts a request that was sent once more.
+    /// Counts a request that was repeated.
     pub fn repeated(&self) {
         self.repeated.inc();
     }
 
-    /// Counts a request that was answered. A service that isn't one of roaming is `other`.
+    /// Counts a request that was answered. A service outside of roaming is `other`.
     pub fn request(
         &self,
         direction: Direction,
@@ -297,7 +298,7 @@ impl PeerMetrics {
         self.by_rule(&self.all.rejects, rule);
     }
 
-    /// Counts a message that a rule would have refused.
+    /// Counts a message that a log-only rule would have refused.
     pub fn logged(&self, rule: &'static str) {
         self.by_rule(&self.all.logged, rule);
     }

@@ -1,4 +1,4 @@
-//! Requests on N32-f, by what came of them.
+//! Requests on N32-f, by outcome.
 
 use std::sync::OnceLock;
 
@@ -9,18 +9,18 @@ use tessera_proxy::admin::{Counters, Label, Labels};
 use super::Direction;
 use crate::guard::SERVICES;
 
-/// The counters of one peer. A series is made when its first request comes; counting takes no lock.
+/// The counters of one peer. A series is created on its first request; counting takes no lock.
 pub(super) struct Requests {
     family: Counters,
     labels: Labels,
-    /// By service, of both directions: those of roaming, and all others.
+    /// By service, for both directions: those of roaming, and all others together.
     services: Box<[OnceLock<OfService>]>,
 }
 
-/// By direction and code.
+/// Indexed by direction and code.
 type OfService = Box<[OnceLock<Counter>]>;
 
-/// Those of TS 29.500 table 5.2.7.1-1 and of proxies; all others are `other`: a peer can't make series.
+/// The codes of TS 29.500 table 5.2.7.1-1 and of proxies; all others are `other`, so that a peer can't create series.
 const CODES: [u16; 39] = [
     200, 201, 202, 204, 206, 300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 406, 408,
     409, 410, 411, 412, 413, 414, 415, 416, 421, 422, 425, 426, 429, 431, 500, 501, 502, 503, 504,

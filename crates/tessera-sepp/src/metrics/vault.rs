@@ -1,4 +1,4 @@
-//! One-time keys: how many there are, and what becomes of those that are asked for.
+//! One-time keys: how many there are, and the outcome of lookups.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tessera_proxy::admin::prometheus_client::metrics::gauge::ConstGauge;
 
 use super::{Metrics, TicketResult};
 
-/// A vault whose takes are counted. What a vault elsewhere answers later, that one counts.
+/// A vault that counts its takes. Answers that a remote vault sends later are counted there.
 pub(crate) struct CountedVault {
     inner: Arc<dyn Vault>,
     metrics: Metrics,
@@ -72,7 +72,7 @@ impl Vault for CountedVault {
     }
 }
 
-/// How many keys a vault has, looked up when somebody asks.
+/// The number of keys in a vault, determined when metrics are read.
 pub(super) struct Entries(pub(super) Arc<dyn Vault>);
 
 impl fmt::Debug for Entries {

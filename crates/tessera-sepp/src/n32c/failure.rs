@@ -1,4 +1,4 @@
-//! Why an exchange that this SEPP began didn't end in an association.
+//! Why an exchange that this SEPP began led to no association.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use super::messages::SecurityCapability;
 use super::refusal::Refusal;
 use super::transport::TransportError;
 
-/// Why an exchange with a peer didn't end in an association.
+/// Why an exchange with a peer led to no association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Nothing came back.
+    /// No answer came.
     Transport(TransportError),
-    /// The peer refused, with this status; and with a sentence of its own.
+    /// The peer refused, with this status and an explanation.
     Refused {
         /// The HTTP status.
         status: http::StatusCode,
-        /// What the peer says, at most a line.
+        /// The peer's explanation, shortened to a line.
         detail: String,
-        /// How long it asks to be left alone.
+        /// The delay that it asked for.
         retry_after: Option<Duration>,
     },
-    /// The peer's answer is none.
+    /// The peer's answer is malformed.
     Answer(String),
-    /// The peer says of itself what it may not.
+    /// The peer claims something that it may not.
     Claims(Refusal),
-    /// The peer chose something else than TLS.
+    /// The peer chose something other than TLS.
     Capability(SecurityCapability),
-    /// The peer sends on to where this SEPP doesn't go.
+    /// The peer redirects to where this SEPP doesn't go.
     Redirection(String),
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Failure {
 }
 
 impl Failure {
-    /// In a word, for metrics.
+    /// Returns a word for metrics.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Transport(_) => "transport",

@@ -1,11 +1,11 @@
-//! N32-c: two SEPPs agree on how their networks talk (3GPP TS 29.573 §5.2, §6.1).
+//! N32-c: two SEPPs agree on how their networks communicate (3GPP TS 29.573 §5.2, §6.1).
 //!
-//! | module | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`messages`] | the JSON of both directions, and what is wrong with it |
-//! | [`association`] | what was agreed with each peer, and how it comes to that |
-//! | [`initiator`] | the side that asks, over a [`Transport`] |
-//! | [`responder`] | the side that answers |
+//! | [`messages`] | the JSON of both directions, and its validation |
+//! | [`association`] | what was agreed with each peer, and how |
+//! | [`initiator`] | the requesting side, over a [`Transport`] |
+//! | [`responder`] | the answering side |
 
 pub mod association;
 mod failure;

@@ -1,4 +1,4 @@
-//! Why what a peer says isn't accepted.
+//! Why a peer's claims aren't accepted.
 
 use std::fmt;
 
@@ -7,56 +7,56 @@ use http::StatusCode;
 use crate::n32c::messages::{Cause, ProblemDetails};
 use crate::names::PlmnSet;
 
-/// Why what a peer says isn't accepted.
+/// Why a peer's claims aren't accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it is against.
+    /// The rule that was broken.
     pub rule: Rule,
-    /// A sentence that names nothing of the inside.
+    /// A sentence that reveals nothing internal.
     pub detail: &'static str,
     /// The member at fault, as a JSON pointer.
     pub pointer: Option<String>,
-    /// What was claimed, for the log.
+    /// The claimed value, for the log.
     pub claimed: Option<String>,
-    /// What is allowed, for the log.
+    /// The allowed values, for the log.
     pub allowed: Option<String>,
 }
 
-/// What a refused message is against.
+/// The rules that messages of a peer must obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// The certificate is of no configured peer.
+    /// The certificate must belong to a configured peer.
     UnknownPeer,
-    /// `sender` is the certificate's name is the configured peer.
+    /// `sender`, a name in the certificate, and the configured peer must be the same.
     Sender,
-    /// The certificate is of the peer's trust anchor.
+    /// The certificate must be under the peer's trust anchor.
     Anchor,
-    /// A peer speaks for networks of its certificate, its anchor and its configuration.
+    /// A peer only represents networks of its certificate, its anchor and its configuration.
     Plmn,
-    /// A peer talks to a network that this SEPP serves.
+    /// A peer must target a network that this SEPP serves.
     TargetPlmn,
-    /// One purpose at least is agreed.
+    /// At least one purpose must be agreed.
     Purpose,
-    /// N32-f is at a name of the peer, and at ports that there are.
+    /// N32-f must be at a name of the peer, and at valid ports.
     N32fAddress,
-    /// One capability at least is common.
+    /// At least one capability must be common.
     Capability,
-    /// PRINS is offered.
+    /// PRINS must be offered.
     Prins,
-    /// There are no parameters to exchange where TLS was chosen.
+    /// If TLS was chosen, there are no parameters to exchange.
     Params,
-    /// The context exists.
+    /// The context must exist.
     Context,
-    /// The answer belongs to the request.
+    /// The answer must belong to the request.
     HandshakeId,
-    /// An association that was ended here isn't begun from outside.
+    /// A peer can't restart an association that was ended here.
     Ended,
-    /// The message is one.
+    /// The message must be well-formed.
     Malformed,
 }
 
 impl Rule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 14] = [
         Self::UnknownPeer,
         Self::Sender,
@@ -74,7 +74,7 @@ impl Rule {
         Self::Malformed,
     ];
 
-    /// Its name in logs and metrics.
+    /// Returns its name in logs and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnknownPeer => "unknown-peer",
@@ -94,7 +94,7 @@ impl Rule {
         }
     }
 
-    /// The status of the answer to it.
+    /// Returns the status of the refusal.
     pub fn status(self) -> StatusCode {
         match self {
             Self::TargetPlmn | Self::HandshakeId | Self::Malformed => StatusCode::BAD_REQUEST,
@@ -106,7 +106,7 @@ impl Rule {
         }
     }
 
-    /// The cause in that, if there is one.
+    /// Returns the cause in the refusal, if there is one.
     pub fn cause(self) -> Option<Cause> {
         Some(match self {
             Self::Sender => Cause::MandatoryIeIncorrect,
@@ -138,7 +138,7 @@ impl Refusal {
     }
 
     pub(crate) fn claiming(mut self, claimed: impl fmt::Display) -> Self {
-        // A peer says what it likes, at any length.
+        // A claim may be of any length.
         self.claimed = Some(claimed.to_string().chars().take(400).collect());
         self
     }
@@ -148,7 +148,7 @@ impl Refusal {
         self
     }
 
-    /// The answer to it.
+    /// Returns the refusal as an answer.
     pub fn to_problem(&self) -> ProblemDetails {
         let mut problem = ProblemDetails::new(self.rule.status());
         problem.cause = self.rule.cause();

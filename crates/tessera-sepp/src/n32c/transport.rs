@@ -1,4 +1,4 @@
-//! How a request comes to a peer.
+//! Transport of requests to a peer.
 
 use std::fmt;
 use std::future::Future;
@@ -14,14 +14,14 @@ use crate::names::Fqdn;
 /// Sends requests of N32-c to peers.
 pub trait Transport: Send + Sync + 'static {
     /// Sends `body` (`application/json`) by POST to `path` at `to`, a SEPP of the configured `peer`, and reads the
-    /// whole answer, of no more than [`MAX_BODY`](crate::n32c::responder::MAX_BODY).
+    /// whole answer, of at most [`MAX_BODY`](crate::n32c::responder::MAX_BODY).
     ///
-    /// Each call has a connection of its own: mutual TLS without resumption or early data, whose server is verified
-    /// to be `to.fqdn` under the peer's trust anchor. It is closed once the answer is there: where TLS is chosen, the
-    /// initiator tears N32-c down (TS 33.501 §13.1.2, TS 29.573 §5.2.2).
+    /// Each call has its own connection: mutual TLS without resumption or early data, whose server is verified to be
+    /// `to.fqdn` under the peer's trust anchor. It is closed after the answer: where TLS is chosen, the initiator tears
+    /// N32-c down (TS 33.501 §13.1.2, TS 29.573 §5.2.2).
     ///
     /// # Errors
-    /// If no whole answer came before the deadline. A status of any kind is an answer.
+    /// If no complete answer arrived before the deadline. A status of any kind is an answer.
     fn post<'a>(
         &'a self,
         peer: &'a Fqdn,
@@ -35,15 +35,15 @@ pub trait Transport: Send + Sync + 'static {
 /// A SEPP of a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Its name, which goes into SNI and `:authority`. If it is that of the configured peer, the configured addresses
-    /// are asked; else DNS knows where it is.
+    /// Its name, for SNI and `:authority`. For the name of the configured peer, the configured addresses are used; any
+    /// other is resolved by DNS.
     pub fqdn: Fqdn,
     /// Its port. Default: that of the configured address, else 443.
     pub port: Option<u16>,
 }
 
 impl Target {
-    /// The configured peer itself.
+    /// Targets the configured peer itself.
     pub fn of(peer: &Fqdn) -> Self {
         Self { fqdn: peer.clone(), port: None }
     }
@@ -56,27 +56,27 @@ impl fmt::Display for Target {
     }
 }
 
-/// An answer, and who gave it.
+/// An answer, and the server that sent it.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// Who the server proved to be.
+    /// The server's verified identity.
     pub identity: CertificateIdentity,
     /// The status.
     pub status: StatusCode,
-    /// The header.
+    /// The headers.
     pub headers: HeaderMap,
     /// The whole body.
     pub body: Bytes,
 }
 
-/// Nothing came back from a peer.
+/// No answer came from a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransportError {
-    /// No connection was made: addresses, TCP, TLS.
+    /// No connection was established: addresses, TCP, TLS.
     Connect(String),
-    /// The connection ended, or broke HTTP.
+    /// The connection ended, or violated HTTP.
     Cut(String),
-    /// The deadline was over.
+    /// The deadline passed.
     TimedOut,
 }
 

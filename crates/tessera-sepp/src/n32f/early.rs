@@ -1,25 +1,25 @@
-//! Which requests may travel before the handshake is over, and which may travel twice.
+//! Which requests may be sent before the handshake completes, and which may be repeated.
 
 use http::Method;
 
 use crate::config::{EarlyData, Reconnection};
 
-/// Whether a request may be in a first flight to a peer: only methods that the configuration names (default: GET), and
-/// never one that asks for something to be done anew, whatever it names (RFC 8470 §4: what is early may come twice
-/// to a server that doesn't keep its promise).
+/// Returns whether a request may be in a first flight to a peer: only methods in the configuration (default: GET), and
+/// never one that isn't idempotent, even if configured (RFC 8470 §4: a server that doesn't keep its promise may process
+/// early data twice).
 pub fn may_be_early(method: &Method, reconnection: &Reconnection) -> bool {
     let allows_any =
         reconnection.early_data != EarlyData::Never || reconnection.risky_replayable_early_data;
     allows_any && can_be_early(method) && reconnection.early_methods.contains(method)
 }
 
-/// Not POST, and not PATCH: RFC 5789 §2 calls it neither safe nor idempotent.
+/// Returns whether a method can be early. Not POST, and not PATCH, which RFC 5789 §2 calls neither safe nor idempotent.
 pub fn can_be_early(method: &Method) -> bool {
     method.is_idempotent()
 }
 
-/// Whether a request may be sent once more where nobody knows whether the first was processed: a GET that the
-/// configuration names. `path` is without its query.
+/// Returns whether a request may be repeated if it is unknown whether the first was processed: a GET in the
+/// configuration. `path` is without its query.
 pub fn is_repeatable(method: &Method, path: &str, reconnection: &Reconnection) -> bool {
     *method == Method::GET
         && reconnection.repeatable.iter().any(|operation| operation.allows(method, path))

@@ -1,4 +1,4 @@
-//! The side of the peers: which requests cross N32-f, to whom, and when (TS 29.573 §5.3, TS 33.501 §13).
+//! N32-f: which requests cross it, to whom, and when (TS 29.573 §5.3, TS 33.501 §13).
 
 pub mod early;
 pub mod reach;

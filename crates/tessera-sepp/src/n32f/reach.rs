@@ -1,12 +1,12 @@
-//! Whether N32-f to a peer can be reached: a state of its own, beside the association's, which holds on while the
-//! peer's SEPP is gone.
+//! Whether N32-f to a peer can be reached: independent of the association, which stays established while the peer's
+//! SEPP is down.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// What is known of the way to a peer.
+/// What is known about the path to a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Reach {
     /// Nothing yet, or there is no association.
@@ -16,13 +16,13 @@ pub enum Reach {
     Reachable,
     /// The last connection could not be opened.
     Unreachable {
-        /// Why.
+        /// The reason.
         reason: Arc<str>,
     },
 }
 
 impl Reach {
-    /// Its name in `/peers` and logs.
+    /// Returns its name in `/peers` and logs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
@@ -32,43 +32,43 @@ impl Reach {
     }
 }
 
-/// The way to one peer, over time.
+/// The path to one peer, over time.
 #[derive(Debug)]
 pub struct Reachability {
     reach: Reach,
     since: Instant,
-    /// Since when no connection is open, or since the last probe.
+    /// Since when no connection has been open, or the time of the last probe.
     quiet_since: Option<Instant>,
     is_probing: bool,
 }
 
-/// How long the way to a peer that was reachable is without a connection before it is probed: a request that comes in
-/// between opens one itself, with early data where it may.
+/// How long a reachable peer may be without a connection before it is probed: a request in between opens one itself,
+/// with early data where allowed.
 const QUIET: Duration = Duration::from_secs(7);
 
-/// How long it is left alone after an association began.
+/// How long to wait after an association began.
 const BEGINNING: Duration = Duration::from_secs(4);
 
-/// How long a peer that can't be reached is left alone.
+/// How long to wait before probing an unreachable peer again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl Reachability {
-    /// Nothing is known.
+    /// Starts with nothing known.
     pub fn new(now: Instant) -> Self {
         Self { reach: Reach::Unknown, since: now, quiet_since: None, is_probing: false }
     }
 
-    /// What is known.
+    /// Returns what is known.
     pub fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// Since when.
+    /// Returns since when.
     pub fn since(&self) -> Instant {
         self.since
     }
 
-    /// What is known now; true if it is something else than before.
+    /// Records what is known now; returns whether the state has changed.
     pub fn set(&mut self, reach: Reach, now: Instant) -> bool {
         if reach == Reach::Reachable {
             self.quiet_since = None;
@@ -81,7 +81,7 @@ impl Reachability {
         has_changed
     }
 
-    /// Nothing is open now: whether it is time for a probe, which then begins.
+    /// Called while no connection is open. Returns whether a probe is due, and marks it as begun.
     pub fn begin_probe(&mut self, now: Instant) -> bool {
         let quiet_since = *self.quiet_since.get_or_insert(now);
         let pause = match self.reach {
@@ -94,7 +94,7 @@ impl Reachability {
         begins
     }
 
-    /// A probe has ended.
+    /// Records the end of a probe.
     pub fn end_probe(&mut self, now: Instant) {
         self.is_probing = false;
         self.quiet_since = Some(now);

@@ -1,4 +1,4 @@
-//! Which peer stands for a network.
+//! Which peer represents a network.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,16 +6,16 @@ use std::fmt;
 
 use crate::names::{NetworkDomain, PlmnId};
 
-/// From the network of a target to a peer. The peers come from the configuration alone: nothing that a message claims
-/// changes where anything goes (TS 33.501 §5.9.3.2).
+/// Maps the network of a target to a peer. Only the configuration determines it: nothing that a message claims changes
+/// any route (TS 33.501 §5.9.3.2).
 #[derive(Debug, Clone, Default)]
 pub struct Routes<P>(HashMap<NetworkDomain, P>);
 
 impl<P: Copy + Eq> Routes<P> {
-    /// The networks of each peer.
+    /// Collects the networks of each peer.
     ///
     /// # Errors
-    /// If two peers stand for networks whose domains are the same: names don't tell `70` from `070`.
+    /// If two peers represent networks with the same domain: names don't distinguish `70` and `070`.
     pub fn new(networks: impl IntoIterator<Item = (PlmnId, P)>) -> Result<Self, TwoPeers> {
         let mut routes = HashMap::new();
         for (plmn, peer) in networks {
@@ -30,18 +30,18 @@ impl<P: Copy + Eq> Routes<P> {
         Ok(Self(routes))
     }
 
-    /// The peer that stands for this network.
+    /// Returns the peer that represents this network.
     pub fn peer_of(&self, domain: &NetworkDomain) -> Option<P> {
         self.0.get(domain).copied()
     }
 
-    /// Whether this peer is the one of that network.
+    /// Returns whether this peer represents that network.
     pub fn leads_to(&self, domain: &NetworkDomain, peer: P) -> bool {
         self.peer_of(domain) == Some(peer)
     }
 }
 
-/// Two peers stand for a network.
+/// Two peers represent the same network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TwoPeers(pub PlmnId);
 

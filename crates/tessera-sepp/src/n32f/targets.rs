@@ -4,7 +4,7 @@ use crate::config::TargetPattern;
 use crate::names::{NetworkDomain, PlmnSet, is_within};
 use crate::sbi::api_root::ApiRoot;
 
-/// The names that are open to peers. It is what makes a SEPP no open relay (TS 33.501 §5.9.3.2: the destination
+/// The names that are open to peers. They keep a SEPP from being an open relay (TS 33.501 §5.9.3.2: the destination
 /// belongs to the own network).
 #[derive(Debug, Clone)]
 pub struct Targets {
@@ -16,8 +16,8 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// Functions in the domains of these networks, and of those only the `allowed` ones if there is such a list.
-    /// Never this SEPP itself, nor anything below its telescopic domain.
+    /// Allows functions in the domains of these networks; only the `allowed` ones if there is such a list. Never this
+    /// SEPP itself, or anything below its telescopic domain.
     pub fn new<'n>(
         plmns: &PlmnSet,
         allowed: Option<Vec<TargetPattern>>,
@@ -28,12 +28,12 @@ impl Targets {
         Self { own, allowed, never: never.into_iter().map(str::to_ascii_lowercase).collect() }
     }
 
-    /// Whether a network is an own one.
+    /// Returns whether a network is an own one.
     pub fn is_own(&self, domain: &NetworkDomain) -> bool {
         self.own.contains(domain)
     }
 
-    /// Whether a foreign request may go there.
+    /// Returns whether a foreign request may go there.
     pub fn allow(&self, target: &ApiRoot<'_>) -> bool {
         let host = target.host.strip_suffix('.').unwrap_or(target.host);
         let is_own = NetworkDomain::of_name(host).is_some_and(|domain| self.is_own(&domain));

@@ -5,7 +5,7 @@ use std::fmt;
 use super::PlmnId;
 
 /// `5gc.mnc070.mcc999.3gppnetwork.org`: the domain of a network's functions. It always has three digits of network
-/// code, so it doesn't tell `70` from `070`: who knows the networks compares with [`is_of`](Self::is_of).
+/// code, so it doesn't distinguish `70` and `070`; to compare with a known network, use [`is_of`](Self::is_of).
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NetworkDomain {
     mcc: [u8; 3],
@@ -13,7 +13,7 @@ pub struct NetworkDomain {
 }
 
 impl NetworkDomain {
-    /// The domain in which this name is, whatever stands before it. Case doesn't matter.
+    /// Returns the domain of a name, whatever precedes it. Case doesn't matter.
     pub fn of_name(name: &str) -> Option<Self> {
         const LEN: usize = "5gc.mnc001.mcc001.3gppnetwork.org".len();
         let name = name.strip_suffix('.').unwrap_or(name);
@@ -27,13 +27,13 @@ impl NetworkDomain {
         is_domain.then_some(Self { mcc: code(mcc, ".mcc")?, mnc: code(mnc, "mnc")? })
     }
 
-    /// Whether it is this network's.
+    /// Returns whether it is this network's.
     pub fn is_of(&self, plmn: &PlmnId) -> bool {
         *self == Self::from(*plmn)
     }
 }
 
-/// Three digits behind a prefix.
+/// Reads three digits after a prefix.
 fn code(label: &str, prefix: &str) -> Option<[u8; 3]> {
     let (start, digits) = label.split_at_checked(prefix.len())?;
     let digits: [u8; 3] = digits.as_bytes().try_into().ok()?;

@@ -6,24 +6,24 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A fully qualified domain name in lower case, without a dot at its end. As TS 29.571 §5.2.2 has it: 4 to 253
-/// characters, two labels at least. Copies are cheap.
+/// A fully qualified domain name in lower case, without a trailing dot. As in TS 29.571 §5.2.2: 4 to 253 characters, at
+/// least two labels. Clones are cheap.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fqdn(Arc<str>);
 
 impl Fqdn {
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it is this domain, or a name below it.
+    /// Returns whether it is this domain, or a name below it.
     pub fn is_within(&self, domain: &str) -> bool {
         is_within(&self.0, domain)
     }
 }
 
-/// Whether a name is this domain or stands below it, without case.
+/// Returns whether a name is this domain or below it, ignoring case.
 pub(crate) fn is_within(name: &str, domain: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let Some(at) = name.len().checked_sub(domain.len()) else { return false };
@@ -44,7 +44,7 @@ impl FromStr for Fqdn {
                 && !label.starts_with('-')
                 && !label.ends_with('-')
         };
-        // An address isn't a name: no top level is a number.
+        // An address isn't a name: no top-level domain is a number.
         let is_address = name
             .rsplit('.')
             .next()
@@ -94,7 +94,7 @@ impl<'de> Deserialize<'de> for Fqdn {
     }
 }
 
-/// It is no fully qualified domain name.
+/// The text is not a fully qualified domain name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAnFqdn;
 

@@ -1,4 +1,4 @@
-//! What networks and their SEPPs are called: PLMN IDs, and the domain names that follow from them.
+//! Names of networks and their SEPPs: PLMN IDs, and the domain names that follow from them.
 
 mod domain;
 mod fqdn;

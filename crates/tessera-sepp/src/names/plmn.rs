@@ -6,11 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A network: mobile country code and mobile network code. The latter has two digits or three, and `70` is another
-/// code than `070`; in a domain name they are the same ([`NetworkDomain`](super::NetworkDomain)).
+/// A network: mobile country code and mobile network code. The latter has two or three digits, and `70` is another code
+/// than `070`; in a domain name they are the same ([`NetworkDomain`](super::NetworkDomain)).
 ///
-/// It is written `999-70`. In the JSON of TS 29.571 §5.4.4.3 it is `{"mcc":"999","mnc":"70"}`: that is how serde
-/// reads and writes it.
+/// Its text is `999-70`. serde uses the JSON of TS 29.571 §5.4.4.3: `{"mcc":"999","mnc":"70"}`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Digits", into = "Digits")]
 pub struct PlmnId {
@@ -28,10 +27,10 @@ struct Digits {
 }
 
 impl PlmnId {
-    /// From the digits of both codes.
+    /// Creates it from the digits of both codes.
     ///
     /// # Errors
-    /// If they aren't three digits, and two or three.
+    /// Unless the country code has three digits, and the network code two or three.
     pub fn new(mcc: &str, mnc: &str) -> Result<Self, NotAPlmnId> {
         let are_digits = |code: &str| code.bytes().all(|byte| byte.is_ascii_digit());
         if mcc.len() != 3 || !matches!(mnc.len(), 2 | 3) || !are_digits(mcc) || !are_digits(mnc) {
@@ -43,17 +42,17 @@ impl PlmnId {
         Ok(id)
     }
 
-    /// The mobile country code: three digits.
+    /// Returns the mobile country code: three digits.
     pub fn mcc(&self) -> &str {
         std::str::from_utf8(&self.mcc).unwrap_or_default()
     }
 
-    /// The mobile network code: two digits or three.
+    /// Returns the mobile network code: two or three digits.
     pub fn mnc(&self) -> &str {
         std::str::from_utf8(&self.mnc[..usize::from(self.mnc_len)]).unwrap_or_default()
     }
 
-    /// The three octets of TS 24.008 §10.5.1.3, where a code of two digits is filled up with 1111.
+    /// Returns the three octets of TS 24.008 §10.5.1.3, where a code of two digits is padded with 1111.
     pub fn to_octets(self) -> [u8; 3] {
         let digit = |byte: u8| byte - b'0';
         let third = if self.mnc_len == 2 { 0xf } else { digit(self.mnc[2]) };
@@ -64,7 +63,7 @@ impl PlmnId {
         ]
     }
 
-    /// The network of three octets as [`to_octets`](Self::to_octets) gives them.
+    /// Reads the three octets of [`to_octets`](Self::to_octets).
     pub fn from_octets(octets: [u8; 3]) -> Option<Self> {
         let digit = |nibble: u8| (nibble < 10).then_some(b'0' + nibble);
         let [low, high] = [|octet: u8| octet & 0xf, |octet: u8| octet >> 4];
@@ -113,7 +112,7 @@ impl From<PlmnId> for Digits {
     }
 }
 
-/// It is no PLMN ID.
+/// The value is not a PLMN ID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotAPlmnId;
 
@@ -127,22 +126,22 @@ impl fmt::Display for NotAPlmnId {
 
 impl std::error::Error for NotAPlmnId {}
 
-/// Networks, sorted, each once.
+/// A sorted set of networks.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct PlmnSet(Box<[PlmnId]>);
 
 impl PlmnSet {
-    /// Whether it has this one.
+    /// Returns whether it contains this network.
     pub fn contains(&self, id: &PlmnId) -> bool {
         self.0.binary_search(id).is_ok()
     }
 
-    /// Whether all of these are in `other`.
+    /// Returns whether all of these are in `other`.
     pub fn is_subset_of(&self, other: &Self) -> bool {
         self.0.iter().all(|id| other.contains(id))
     }
 
-    /// Those that are in `other` too. Nothing is copied where all are.
+    /// Returns those that are also in `other`, without copying if all are.
     pub fn common_with(&self, other: &Self) -> Cow<'_, Self> {
         if self.is_subset_of(other) {
             return Cow::Borrowed(self);
@@ -150,12 +149,12 @@ impl PlmnSet {
         Cow::Owned(Self(self.iter().filter(|id| other.contains(id)).collect()))
     }
 
-    /// Each, in order.
+    /// Returns each, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = PlmnId> {
         self.0.iter().copied()
     }
 
-    /// Whether there are none.
+    /// Returns whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,5 +1,5 @@
-//! The own NRF: this SEPP registers there, tells that it lives, and leaves when it ends (TS 29.510 §5.2.2.2, §5.2.2.3.2,
-//! §5.2.2.4). Nothing else waits for it.
+//! The own NRF: this SEPP registers there, sends heartbeats, and deregisters when it ends
+//! (TS 29.510 §5.2.2.2, §5.2.2.3.2, §5.2.2.4). Nothing else waits for it.
 
 mod profile;
 #[cfg(test)]
@@ -21,28 +21,28 @@ use tokio::time::sleep;
 pub(crate) use self::profile::{instance_id, profile};
 use crate::n32c::Backoff;
 
-/// Sends a request to the NRF; its URI is a path alone.
+/// Access to the NRF; URIs of requests are only paths.
 pub(crate) trait Nrf: Send + Sync {
-    /// The answer, or why there is none.
+    /// Sends a request. Returns the answer, or why there is none.
     fn send(
         &self,
         request: Request<Body>,
         deadline: Deadline,
     ) -> impl Future<Output = Result<Response<Body>, String>> + Send;
 
-    /// What this SEPP is now, as NFProfile.
+    /// Returns this SEPP's current NFProfile.
     fn profile(&self) -> Value;
 
-    /// Is told whether this SEPP is registered.
+    /// Records whether this SEPP is registered.
     fn is_registered(&self, is_registered: bool);
 }
 
-/// A SEPP's place at its NRF.
+/// A SEPP's registration at its NRF.
 pub(crate) struct Registration<N> {
     pub(crate) nrf: N,
     /// A UUID.
     pub(crate) instance_id: String,
-    /// Unless the NRF asks for another time.
+    /// Unless the NRF asks for another interval.
     pub(crate) heartbeat: Duration,
 }
 
@@ -50,14 +50,14 @@ pub(crate) struct Registration<N> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Known {
     Nothing,
-    /// A request to register was sent, and nobody knows what became of it.
+    /// A request to register was sent, and its outcome is unknown.
     Perhaps,
-    /// It asks for a sign of life so often.
+    /// It expects a heartbeat at this interval.
     Registered(Duration),
 }
 
 impl<N: Nrf> Registration<N> {
-    /// Registers, and stays so until the end is asked for; then it leaves. `changes` moves when the profile may have
+    /// Registers, and stays registered until shutdown; then it deregisters. `changes` changes when the profile may have
     /// changed.
     pub(crate) async fn keep(
         self,
@@ -80,7 +80,7 @@ impl<N: Nrf> Registration<N> {
                     backoff.succeeded();
                     wait
                 }
-                // It is told when it begins, and when it is another trouble.
+                // Log the first failure, and each different one.
                 Err(why) => {
                     if told.as_ref() != Some(&why) {
                         tracing::warn!("the NRF: {why}");
@@ -105,12 +105,12 @@ impl<N: Nrf> Registration<N> {
         self.nrf.is_registered(false);
     }
 
-    /// Registers, or tells that this SEPP lives; gives when to do so again.
+    /// Registers, or sends a heartbeat. Returns when to do so again.
     async fn step(&self, known: &mut Known) -> Result<Duration, String> {
         if let Known::Registered(heartbeat) = *known {
             match self.live().await {
                 Ok(true) => return Ok(heartbeat),
-                // The NRF has forgotten it, as after a restart.
+                // The NRF lost the registration, for example in a restart.
                 Ok(false) => *known = Known::Nothing,
                 Err(why) => {
                     self.nrf.is_registered(false);
@@ -143,7 +143,7 @@ impl<N: Nrf> Registration<N> {
         Ok(asked.map_or(self.heartbeat, |seconds| Duration::from_secs(seconds.clamp(1, LONGEST))))
     }
 
-    /// Whether the NRF knows this SEPP still.
+    /// Sends a heartbeat. Returns whether the NRF still knows this SEPP.
     async fn live(&self) -> Result<bool, String> {
         let patch = r#"[{"op":"replace","path":"/nfStatus","value":"REGISTERED"}]"#;
         let answer = self.ask(Method::PATCH, "application/json-patch+json", patch.into()).await?;
@@ -181,14 +181,14 @@ impl<N: Nrf> Registration<N> {
     }
 }
 
-/// How long an answer may take.
+/// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long the last one may take: the process ends.
+/// The timeout of the last one: the process is ending.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The most seconds between two signs of life.
+/// The longest heartbeat interval, in seconds.
 const LONGEST: u64 = 3600;
 
-/// Of an answer, in bytes.
+/// The maximum length of an answer, in bytes.
 const MAX_BODY: usize = 64 << 10;

@@ -1,4 +1,4 @@
-//! What an NRF is told of a SEPP.
+//! The profile of a SEPP for its NRF.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use tessera::wire::CipherSuite;
 use crate::config::{Configuration, ListenAddress};
 use crate::names::Fqdn;
 
-/// NFProfile of TS 29.510 §6.1.6.2.2, without what its registration adds. `sbi` is where own network functions find
-/// this SEPP.
+/// Returns the NFProfile of TS 29.510 §6.1.6.2.2, without what the registration adds. `sbi` is where own network
+/// functions reach this SEPP.
 pub(crate) fn profile(configuration: &Configuration, sbi: &ListenAddress) -> Value {
     let local = &configuration.local;
     let scheme = if configuration.sbi.certificate.is_some() { "https" } else { "http" };
@@ -39,7 +39,7 @@ pub(crate) fn profile(configuration: &Configuration, sbi: &ListenAddress) -> Val
     profile
 }
 
-/// The UUID of the SEPP of this name, the same at each start: version 8 of RFC 9562 §5.8, of a digest.
+/// Returns the UUID of the SEPP with this name, the same at each start: version 8 of RFC 9562 §5.8, of a digest.
 pub(crate) fn instance_id(fqdn: &Fqdn) -> String {
     let provider = tessera_aws_lc::provider();
     let input = format!("tessera sepp instance 1 {fqdn}");

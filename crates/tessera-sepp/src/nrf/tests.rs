@@ -1,4 +1,4 @@
-//! Against an NRF that answers, forgets and refuses.
+//! Tests against an NRF that answers, forgets and refuses.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ struct Stub(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    /// Method, path and body, and when.
+    /// Method, path and body.
     asked: Mutex<Vec<(Method, String, String)>>,
     refuses: AtomicBool,
     knows: AtomicBool,
@@ -59,7 +59,7 @@ impl Stub {
         self.0.asked.lock().unwrap().iter().map(|(method, ..)| method.clone()).collect()
     }
 
-    /// Lets time pass until it was asked so often.
+    /// Lets time pass until it has received this number of requests.
     async fn asked(&self, times: usize) -> Duration {
         let began = Instant::now();
         while self.methods().len() < times {

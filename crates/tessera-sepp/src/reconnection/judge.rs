@@ -1,4 +1,4 @@
-//! The server's judge: everything that a ticket says is judged again before it opens a connection.
+//! The server's judge: everything in a ticket is judged again before it opens a connection.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::no_longer::NoLonger;
 use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 
-/// Judges the tickets that come to a listener, by what counts now.
+/// Judges the tickets presented to a listener, by what is valid now.
 pub struct PeerJudge {
     standing: Arc<Standing>,
     listener: Listener,
 }
 
 impl PeerJudge {
-    /// Judges for a listener.
+    /// Creates a judge for a listener.
     pub fn new(standing: Arc<Standing>, listener: Listener) -> Self {
         Self { standing, listener }
     }
 
-    /// Whether the ticket of this peer is good, and its early data with it.
+    /// Returns whether the ticket of this peer is accepted, and whether its early data is.
     fn decide(&self, peer: &Identity, question: &AcceptResumption) -> Result<bool, NoLonger> {
         let purpose = Purpose { direction: Direction::Incoming, listener: self.listener };
         let now = unix();

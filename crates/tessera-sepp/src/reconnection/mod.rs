@@ -1,4 +1,4 @@
-//! How peers come back: which ways are allowed to whom, and that nothing of earlier counts unless it counts now.
+//! Reconnection of peers: which ways each may use, and checks that earlier authentication is still valid.
 
 mod judge;
 mod modes;

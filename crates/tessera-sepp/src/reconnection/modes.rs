@@ -8,18 +8,18 @@ use tessera::resume::PskKind;
 use super::no_longer::NoLonger;
 use crate::identity::Modes;
 
-/// What of a ticket that comes back its peer's modes decide on.
+/// The properties of a presented ticket on which the peer's modes decide.
 pub(super) struct Ticket {
-    /// How long ago it was issued; `None` if nobody knows.
+    /// Its age; `None` if unknown.
     pub(super) age: Option<Duration>,
-    /// Whether it would go on without a key exchange.
+    /// Whether it would resume without a key exchange.
     pub(super) without_key_exchange: bool,
-    /// Whether early data with it could be replayed.
+    /// Whether its early data could be replayed.
     pub(super) replayable_early_data: bool,
 }
 
 impl Modes {
-    /// Whether the ticket may be resumed, and whether early data may come with it.
+    /// Returns whether the ticket's early data may be accepted; fails if it may not resume.
     pub(super) fn allow(&self, ticket: &Ticket) -> Result<bool, NoLonger> {
         if !self.resume || ticket.without_key_exchange && !self.risky_psk_ke {
             return Err(NoLonger::NotAllowed);
@@ -34,7 +34,7 @@ impl Modes {
     }
 }
 
-/// How a connection came about.
+/// How a connection was established.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// (a): a full handshake, with both certificates.
@@ -45,12 +45,12 @@ pub enum Mode {
     PskDheKe,
     /// (d): a resumption with early data that could be replayed.
     ReplayableEarlyData,
-    /// (e): a resumption with forward-secret early data, accepted once at most.
+    /// (e): a resumption with forward-secret early data, accepted at most once.
     ForwardSecretEarlyData,
 }
 
 impl Mode {
-    /// That of a connection whose handshake is complete, at either end.
+    /// Returns the mode of a connection whose handshake is complete, at either end.
     #[must_use]
     pub fn of(facts: &Facts) -> Self {
         match (facts.psk, facts.early_data, facts.group) {
@@ -62,7 +62,7 @@ impl Mode {
         }
     }
 
-    /// The letter by which metrics and logs name it.
+    /// Returns its letter in metrics and logs.
     #[must_use]
     pub fn letter(self) -> &'static str {
         match self {

@@ -1,39 +1,39 @@
-//! Why nothing of earlier counts.
+//! Why an earlier identity is no longer accepted.
 
 use std::fmt;
 
-/// Why an identity of earlier doesn't count.
+/// Why an earlier identity is no longer accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NoLonger {
-    /// It can't be read.
+    /// It can't be decoded.
     Unreadable,
     /// The other end began the connection.
     OtherDirection,
     /// The connection was for another listener.
     OtherListener,
-    /// The configuration has no such peer any more.
+    /// The peer is no longer configured.
     UnknownPeer,
-    /// Another trust anchor vouches for the peer now.
+    /// The peer now has another trust anchor.
     OtherAnchor,
-    /// What the configuration says of the peer has changed: its anchor's roots or revocation lists, its networks, its
-    /// pins, how it may come back; or this SEPP has another certificate.
+    /// The peer's settings have changed: its anchor's roots or revocation lists, its networks, its pins, how it may
+    /// reconnect; or this SEPP has another certificate.
     OtherEpoch,
-    /// The certificate has ended.
+    /// The certificate has expired.
     Expired,
     /// No association is established.
     NoAssociation,
-    /// The association was agreed anew.
+    /// The association was renegotiated.
     OtherAssociation,
-    /// The certificate names networks that the one of N32-c does not.
+    /// The certificate names networks that the one of N32-c doesn't.
     BeyondN32c,
-    /// The peer may not come back like this.
+    /// The peer may not reconnect in this way.
     NotAllowed,
     /// The ticket is too old for this peer.
     TooOld,
 }
 
 impl NoLonger {
-    /// A word for logs and metrics.
+    /// Returns a word for logs and metrics.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

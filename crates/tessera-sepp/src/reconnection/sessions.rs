@@ -1,4 +1,4 @@
-//! The client's sessions: everything that a session says is judged again before it is offered.
+//! The client's sessions: everything in a session is judged again before it is offered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::standing::{Purpose, Standing};
 use crate::identity::{Direction, Identity, Listener};
 use crate::names::Fqdn;
 
-/// The sessions with one peer. One that doesn't count any more is dropped, and never offered.
+/// The sessions with one peer. One that is no longer valid is dropped, and never offered.
 pub struct PeerSessions {
     standing: Arc<Standing>,
     peer: Fqdn,
@@ -21,7 +21,7 @@ pub struct PeerSessions {
 }
 
 impl PeerSessions {
-    /// None yet.
+    /// Creates an empty store.
     pub fn new(standing: Arc<Standing>, peer: Fqdn) -> Self {
         Self { standing, peer, kept: MemorySessionStore::new(KEPT, NAMES) }
     }
@@ -39,7 +39,7 @@ impl PeerSessions {
         let peer = known.get(&self.peer).ok_or(NoLonger::UnknownPeer)?;
         let ticket = Ticket {
             age: Some(Duration::from_millis(session.state.age_millis(now))),
-            // The configuration of the connection has the modes too.
+            // The configuration of the connection enforces these modes too.
             without_key_exchange: false,
             replayable_early_data: false,
         };
@@ -73,6 +73,6 @@ impl SessionStore for PeerSessions {
     }
 }
 
-/// As many connections come back at once, with each name of the peer's N32-f.
+/// The number of connections that can resume at once, for each name of the peer's N32-f.
 const KEPT: usize = 32;
 const NAMES: usize = 4;

@@ -1,14 +1,15 @@
-//! Where the listeners are.
+//! Addresses of the listeners.
 
 use std::net::SocketAddr;
 
 use crate::config::{Configuration, ListenAddress};
 
-/// Where each listener is.
+/// The addresses of each listener.
 pub(super) struct Bound(pub(super) Vec<(&'static str, Vec<SocketAddr>)>);
 
 impl Bound {
-    /// The configuration with the ports that others are told, where the system chose one or somebody handed it over.
+    /// Returns the configuration with the ports that others are given, where the system chose a port or the socket was
+    /// inherited.
     pub(super) fn fill(&self, configuration: &Configuration) -> Configuration {
         let mut filled = configuration.clone();
         for (name, addresses) in &self.0 {

@@ -1,4 +1,4 @@
-//! When certificates end.
+//! When certificates expire.
 
 use tessera_proxy::admin::{Label, Labels};
 use tessera_proxy::certificates::{CertificateEnd, CertificateKind};
@@ -7,7 +7,7 @@ use crate::config::Configuration;
 use crate::n32c::{Associations, State};
 use crate::tls::CertificateAge;
 
-/// Those of the configuration.
+/// Returns those of the configuration.
 pub(crate) fn of_files(
     configuration: &Configuration,
     ages: Vec<CertificateAge>,
@@ -31,7 +31,7 @@ pub(crate) fn of_files(
     ages.into_iter().map(of).collect()
 }
 
-/// Those that peers have shown.
+/// Returns those that peers have shown.
 pub(super) fn of_peers(associations: &Associations) -> impl Iterator<Item = CertificateEnd> {
     associations.peers().into_iter().filter_map(|peer| {
         let State::Established(association) = &peer.state else { return None };

@@ -1,4 +1,4 @@
-//! Connections that come in.
+//! Incoming connections.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -45,7 +45,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Accepts until the end is asked for. The connections that are there then have `limit` to end.
+    /// Accepts until shutdown. Open connections then have `limit` to finish.
     pub(super) async fn run(self, listener: Listener, limit: Duration) -> Drained {
         let mut connections = JoinSet::new();
         let mut ending = self.shared.ending.subscribe();
@@ -59,14 +59,14 @@ impl Listening {
                 Some(_) = connections.join_next() => {}
             }
         }
-        // Whose connection the kernel has made already may have sent a first flight, and gets its answer.
+        // Connections already in the accept queue may carry early data; serve them before closing.
         for _ in 0..LATE {
             let Ok(admitted) = timeout(Duration::ZERO, self.gate.accept(&listener)).await else {
                 break;
             };
             connections.spawn(self.clone().connection(admitted));
         }
-        // Whoever comes now is refused, or waits for the process that has the socket next.
+        // New connections are now refused, or wait for the process that inherits the socket.
         drop(listener);
         drain(&mut connections, limit).await
     }
@@ -142,7 +142,7 @@ impl Listening {
             return Err(Refused::Peer(format!("{peer} has its share of the connections already")));
         };
         metrics.handshake(stream.facts(), began.elapsed());
-        // The peer has proved who it is.
+        // The peer is authenticated.
         drop(place);
         let options = self.options_for(&peer);
         let shared = &self.shared;
@@ -153,7 +153,7 @@ impl Listening {
                 Err(response) => return response,
             };
             let mut answer = shared.sepp.n32(connected, request).await;
-            // What the peer doesn't read is held here.
+            // An answer that the peer doesn't read still counts as in progress.
             keep(&mut answer, under_way);
             answer
         };
@@ -162,7 +162,7 @@ impl Listening {
         Ok(format!("{peer}: {}", ended.cause))
     }
 
-    /// Authenticates the peer. With early data that was accepted the end of the handshake is not waited for.
+    /// Authenticates the peer. If early data was accepted, it doesn't wait for the end of the handshake.
     async fn shake_hands(
         &self,
         stream: &mut ServerStream<ClientSocket<Socket>>,
@@ -175,7 +175,7 @@ impl Listening {
         connected.map_err(|why| Refused::Peer(format!("the peer doesn't count any more: {why}")))
     }
 
-    /// With the peer's keep-alive.
+    /// Returns the options with the peer's keep-alive.
     fn options_for(&self, peer: &Fqdn) -> Arc<ServerOptions> {
         let options = self.shared.options();
         let configuration = self.shared.configuration();
@@ -187,7 +187,7 @@ impl Listening {
     }
 }
 
-/// As many connections are accepted at the end.
+/// The maximum number of connections accepted at the end.
 const LATE: usize = 1_024;
 
 /// How long the answer to a PING may take.
@@ -200,14 +200,14 @@ enum Refused {
 }
 
 impl Shared {
-    /// Ready when the process ends.
+    /// Completes when the process ends.
     fn asked_to_end(&self) -> impl Future<Output = ()> + use<> {
         let mut ending = self.ending.subscribe();
         async move { drop(ending.wait_for(|ending| *ending).await) }
     }
 
-    /// Ready when the process ends, or when the peer doesn't count any more: its anchor, its certificate or it itself
-    /// left the configuration, its certificate ended, or an operator drains it.
+    /// Completes when the process ends, or the peer is no longer accepted: its anchor, its certificate or the peer
+    /// itself left the configuration, its certificate expired, or an operator drains it.
     async fn until_gone(&self, connected: &Connected) {
         let identity = &connected.identity;
         let mut changes = self.tls.standing().changes();
@@ -220,7 +220,7 @@ impl Shared {
                 let left = identity.certificate.expires_at.saturating_sub(unix().as_secs());
                 tokio::select! {
                     changed = changes.changed() => if changed.is_err() { return },
-                    // A timer holds no more than two years.
+                    // A timer holds at most two years.
                     () = tokio::time::sleep(Duration::from_secs(left.clamp(1, 86_400))) => {}
                 }
             }

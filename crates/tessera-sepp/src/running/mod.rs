@@ -1,4 +1,4 @@
-//! A SEPP while it runs: its listeners, what is cared for in time, its reloads and its end.
+//! A running SEPP: its listeners, its periodic tasks, its reloads and its end.
 
 mod bound;
 pub(crate) mod certificates;
@@ -53,21 +53,21 @@ pub(crate) struct RunningSepp {
     file: PathBuf,
     stores: Stores,
     assembled: Assembled,
-    /// Where own network functions come with TLS.
+    /// TLS for own network functions.
     functions: Option<Acceptor>,
-    /// By which names are hidden where the configuration names no key.
+    /// The key that hides names if the configuration has none.
     own_key: FileKey,
     bound: Bound,
-    /// And what keeps the registration at the NRF: until somebody waits for their ends.
+    /// Listener and NRF tasks; joined at shutdown.
     listeners: Mutex<Vec<JoinHandle<()>>>,
     cares: Vec<JoinHandle<()>>,
     runtime: Handle,
-    /// One at a time says what is loaded next.
+    /// Serialises reloads.
     turn: Mutex<()>,
 }
 
 impl RunningSepp {
-    /// Loads all files, listens everywhere, and takes connections: all of it or nothing.
+    /// Loads all files, binds all listeners, and accepts connections: all of it or nothing.
     pub(crate) async fn start(
         file: &Path,
         loaded: Loaded,
@@ -158,13 +158,13 @@ impl RunningSepp {
         let shared = &self.shared;
         let mut loaded = Loaded::read(&self.file)?;
         let waiting = changes::keep(&shared.configuration(), &mut loaded.configuration);
-        // Both as they are in the file, and as they stay, they must not contradict themselves.
+        // Neither the file as written nor the configuration that results from it may contradict itself.
         loaded.configuration.check().map_err(|error| loaded.locate(error))?;
         let configuration = &loaded.configuration;
         let prepare = || {
             let functions = sbi::tls::listener(&configuration.sbi)?;
             let guard = Arc::new(guard(configuration, &self.own_key)?);
-            // The last that can fail.
+            // Nothing after this can fail.
             let changed = self.assembled.reload(&self.bound.fill(configuration), guard.clone())?;
             Ok((functions, guard, changed))
         };
@@ -219,15 +219,15 @@ impl Running for RunningSepp {
 
     async fn end(&self) -> Result<(), ProgramError> {
         let farewell = self.shared.configuration().process.farewell();
-        // GOAWAY: requests under way end. Then the peers hear that this SEPP goes (NONE).
+        // GOAWAY: requests in progress finish. Then peers are notified that this SEPP leaves (NONE).
         self.shared.ending.send_replace(true);
         let listeners =
             std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
         for listener in listeners {
-            // Each is waited for, whatever becomes of another.
+            // Wait for each, even if another failed.
             let _ = listener.await;
         }
-        // Not for an instance among several: what they agreed with peers holds on.
+        // Not for one instance of several: their associations remain valid.
         if self.shared.configuration().tickets.fleet.is_none() {
             self.shared.sepp.associations().terminate_all(Deadline::after(farewell)).await;
         }
@@ -236,11 +236,11 @@ impl Running for RunningSepp {
     }
 }
 
-/// Listeners that nobody is accepted from yet.
+/// Bound listeners that don't accept yet.
 struct Listeners(Vec<(&'static str, Listener)>);
 
 impl Listeners {
-    /// Whoever connects to one of them finds all of them there.
+    /// Binds all of them before any accepts: a client that reaches one can reach all.
     fn bind(
         configuration: &Configuration,
         inherited: &mut Inherited,
@@ -258,7 +258,7 @@ impl Listeners {
         wanted.into_iter().map(bind).collect::<Result<_, ProgramError>>().map(Self)
     }
 
-    /// Where they listen. Not knowing that is no reason not to listen there.
+    /// Returns their addresses. A listener works even if its address can't be determined.
     fn bound(&self) -> Bound {
         let of = |(name, listener): &(&'static str, Listener)| {
             (*name, listener.local_addrs().unwrap_or_default())
@@ -299,21 +299,21 @@ fn gate_limits(limits: &Limits) -> GateLimits {
     set(&mut places.connections_per_address, limits.connections_per_address);
     set(&mut places.handshakes, limits.handshakes);
     set(&mut places.handshakes_per_address, limits.handshakes_per_address);
-    // HTTP has better times for both; these are for what comes before it.
+    // HTTP has finer timeouts for both; these cover what precedes it.
     places.idle = limits.idle.max(limits.response);
     places.write = limits.write;
     let rate = limits.new_per_second_per_address.and_then(NonZeroU32::new);
     GateLimits { places, new_per_second_per_address: rate }
 }
 
-/// The rules, with the key by which names are hidden.
+/// Builds the rules, with the key that hides names.
 pub(crate) fn guard(
     configuration: &Configuration,
     otherwise: &FileKey,
 ) -> Result<Guard, ProgramError> {
     let named = configuration.guard.hidden_names_key.as_ref();
     let named = named.map(|source| {
-        // It lies beside nothing that it opens.
+        // The key isn't stored next to what it opens.
         source.read("[guard] hidden-names-key", "names", Path::new(""))
     });
     let named = named.transpose()?;
@@ -322,7 +322,7 @@ pub(crate) fn guard(
         .map_err(|error| ProgramError::settings(format!("[guard] {error}")))
 }
 
-/// For names that are hidden as long as the process lives.
+/// Returns a key for names that stay hidden while the process lives.
 pub(crate) fn random_key() -> Result<FileKey, ProgramError> {
     let mut key = FileKey::default();
     let filled = tessera_aws_lc::provider().random.fill(key.as_mut_slice());
@@ -338,8 +338,8 @@ async fn keep_stores(stores: Stores) -> Infallible {
     stores.keep_on(|trouble| tracing::warn!("{trouble}")).await
 }
 
-/// Looks after certificates every hour and whenever an association changes, and whether the SEPP is ready: its own
-/// certificate is valid, and where it begins with peers, one of them is there.
+/// Checks certificates every hour and whenever an association changes, and whether the SEPP is ready: its own
+/// certificate is valid, and if it initiates with any peer, at least one is reachable.
 async fn keep_looking(
     shared: Arc<Shared>,
     associated: Condition,
@@ -385,7 +385,7 @@ async fn keep_looking(
     }
 }
 
-/// Looks every second whether peers can be reached.
+/// Checks every second whether peers can be reached.
 async fn keep_reaching(shared: Arc<Shared>) -> Infallible {
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! `/peers`: what operators see of peers, and what they can have done.
+//! `/peers`: what operators can see and do about peers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::n32c::{Association, State};
 use crate::n32f::reach::Reach;
 use crate::names::Fqdn;
 
-/// How long a peer may take to hear that it is drained.
+/// How long notifying a peer that it is drained may take.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// `GET /peers`, `GET /peers/{fqdn}`, `POST /peers/{fqdn}/reestablish`, `POST /peers/{fqdn}/drain`.
@@ -68,7 +68,7 @@ impl Shared {
         self.configuration().peer.values().find(|peer| peer.fqdn == name).cloned()
     }
 
-    /// All peers, or the one of this FQDN.
+    /// Returns all peers, or the one with this FQDN.
     fn peers(&self, only: Option<&str>) -> Vec<Value> {
         let configuration = self.configuration();
         let only = only.map(str::parse::<Fqdn>);

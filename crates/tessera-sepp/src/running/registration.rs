@@ -1,4 +1,4 @@
-//! The registration at the own NRF, while a SEPP runs.
+//! The registration of a running SEPP at its NRF.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::config::{Configuration, ListenAddress};
 use crate::nrf::{Nrf, Registration, instance_id, profile};
 use crate::sbi::api_root::ApiRoot;
 
-/// Registers at the NRF of the configuration, if it names one; it ends when the process does. The configuration has
-/// the addresses that are listened at.
+/// Registers at the NRF of the configuration, if it has one, until the process ends. The configuration must have the
+/// bound addresses.
 pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Option<JoinHandle<()>> {
     let nrf = configuration.nrf.as_ref()?;
     let own_id = || instance_id(&configuration.local.fqdn);
@@ -31,7 +31,7 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
     Some(tokio::spawn(registration.keep(shared.ending.subscribe(), shared.reloads.subscribe())))
 }
 
-/// The NRF, as other own network functions are reached.
+/// The NRF, reached like other own network functions.
 struct OverSbi {
     root: String,
     sbi: ListenAddress,

@@ -1,4 +1,4 @@
-//! What all connections have in common.
+//! State shared by all connections.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -21,22 +21,22 @@ use crate::sbi::errors::Problem;
 use crate::sepp::Sepp;
 use crate::tls::N32Tls;
 
-/// What all connections have in common.
+/// State shared by all connections.
 pub(super) struct Shared {
     pub(super) sepp: Arc<Sepp>,
     pub(super) tls: Arc<N32Tls>,
     pub(super) metrics: Metrics,
     pub(super) events: Events,
-    /// Whether the process ends.
+    /// Whether the process is shutting down.
     pub(super) ending: watch::Sender<bool>,
-    /// How often the connections of each peer were asked to end.
+    /// How many times the connections of each peer were asked to end.
     pub(super) drained: watch::Sender<HashMap<Fqdn, u64>>,
-    /// Told of every reload.
+    /// Notified on each reload.
     pub(super) reloads: watch::Sender<()>,
     pub(super) load: LoadShed,
-    /// Of the requests at a time.
+    /// Shares of the concurrent requests.
     pub(super) requests: Shares,
-    /// Of the connections of a listener.
+    /// Shares of the connections of a listener.
     pub(super) connections: Shares,
     pub(super) options: Arc<ServerOptions>,
     /// What a reload replaces.
@@ -64,8 +64,8 @@ impl Shared {
         self.options.clone()
     }
 
-    /// Lets a request in, if there isn't too much to do, and its peer hasn't its share of it already: a priority is
-    /// what the peer itself says.
+    /// Admits a request unless the SEPP is overloaded, or its peer has its full share: the peer itself chooses the
+    /// priority, so priorities alone don't suffice.
     #[expect(clippy::result_large_err, reason = "it is the answer")]
     pub(super) fn admit(
         &self,
@@ -90,10 +90,10 @@ impl Shared {
     }
 }
 
-/// How long those are told to wait who come when there is too much to do.
+/// The delay that refused clients are asked for under overload.
 const RELIEF: Duration = Duration::from_secs(2);
 
-/// How connections are served.
+/// Returns how connections are served.
 pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> ServerOptions {
     let limits = &configuration.limits;
     ServerOptions {
@@ -102,7 +102,7 @@ pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> Ser
         body: BodyLimits { max_len: limits.body, idle: limits.body_idle },
         streams: limits.streams,
         head_time: limits.head,
-        // A SEPP knows a better answer when its own deadline is over.
+        // At its own deadline the SEPP has a more precise answer.
         request_time: limits.response + Duration::from_secs(5),
         stall_time: limits.write,
         idle_time: limits.idle,
@@ -116,7 +116,7 @@ pub(super) fn options(configuration: &Configuration, server: HeaderValue) -> Ser
     }
 }
 
-/// What a server refuses by itself, as TS 29.500 §5.2.7.2 has it.
+/// Returns a server's own refusal in the form of TS 29.500 §5.2.7.2.
 fn problem(refusal: Refusal) -> Problem {
     let cause = match refusal {
         Refusal::TooEarly => "TOO_EARLY",

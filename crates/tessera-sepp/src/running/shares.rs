@@ -1,19 +1,19 @@
-//! What one peer may have of what all peers share.
+//! Fair shares of what all peers use.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::names::Fqdn;
 
-/// Places, of which one peer has half at most: whatever it does, there is room for others.
+/// Places of which one peer gets at most half, so others always find room.
 #[derive(Debug, Clone)]
 pub(super) struct Shares {
     of_one: usize,
-    // No entry for who has none.
+    // A peer without places has no entry.
     taken: Arc<Mutex<HashMap<Fqdn, usize>>>,
 }
 
-/// A place of a peer, until it is dropped.
+/// A peer's place, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     shares: Shares,
@@ -21,12 +21,12 @@ pub(super) struct Share {
 }
 
 impl Shares {
-    /// Of so many places.
+    /// Creates this number of places.
     pub(super) fn of(places: usize) -> Self {
         Self { of_one: places.div_ceil(2), taken: Arc::default() }
     }
 
-    /// A place for this peer; none if it has its share.
+    /// Takes a place for this peer; returns `None` if it has its full share.
     pub(super) fn take(&self, peer: &Fqdn) -> Option<Share> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         match taken.get_mut(peer) {

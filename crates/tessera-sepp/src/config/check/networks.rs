@@ -61,7 +61,7 @@ fn of_peers(configuration: &Configuration) -> Result<(), ProgramError> {
     Ok(())
 }
 
-/// A network in this SEPP's name must be one of its networks.
+/// Checks that this SEPP's name and the allowed targets are not in another network.
 fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
     let local = &configuration.local;
     is_of(&local.fqdn, &local.plmns, "local")?;

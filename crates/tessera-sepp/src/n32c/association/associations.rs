@@ -1,4 +1,4 @@
-//! All peers' associations.
+//! The associations with all peers.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,9 +22,9 @@ use crate::n32c::initiator::{
 use crate::n32c::messages::N32fErrorInfo;
 use crate::names::Fqdn;
 
-/// The associations with all configured peers, and the tasks that begin them.
+/// The associations with all configured peers, and the tasks that initiate them.
 ///
-/// Dropped, it ends the tasks, and tells no peer: [`terminate_all`](Self::terminate_all) does.
+/// Dropping it ends the tasks without notifying peers: [`terminate_all`](Self::terminate_all) does that.
 pub struct Associations {
     peers: RwLock<HashMap<Fqdn, Running>>,
     transport: OnceLock<Arc<dyn Transport>>,
@@ -42,14 +42,14 @@ impl Drop for Running {
         if let Some(task) = &self.task {
             task.abort();
         }
-        // Who waits for it looks again.
+        // Wakes waiters, which check again.
         self.peer.step(|_| ());
     }
 }
 
 impl Associations {
-    /// With these peers. Their requests are answered from now on; this SEPP begins nothing until it is
-    /// [started](Self::start).
+    /// Creates the associations with these peers. Their requests are answered from now on; this SEPP initiates nothing
+    /// until it is [started](Self::start).
     pub fn new(settings: &Settings, observer: Arc<dyn Observer>) -> Self {
         let associations = Self {
             peers: RwLock::default(),
@@ -61,10 +61,11 @@ impl Associations {
         associations
     }
 
-    /// Begins exchanges, where this SEPP begins. Once started, it stays so, with the transport of the first time.
+    /// Starts exchanges with the peers for which this SEPP initiates. Later calls have no effect: the first transport
+    /// stays.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio.
+    /// Outside of a tokio runtime.
     pub fn start(&self, transport: Arc<dyn Transport>) {
         let transport = self.transport.get_or_init(|| transport);
         let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
@@ -73,11 +74,11 @@ impl Associations {
         }
     }
 
-    /// Other settings hold: new peers come, and others go, which aren't told. An association holds on as long as the
-    /// settings still allow it, and is negotiated anew.
+    /// Applies other settings: peers are added and removed; removed ones aren't notified. An association remains valid
+    /// while the settings allow it, and is renegotiated.
     ///
     /// # Panics
-    /// Outside of a runtime of tokio, if it was started.
+    /// Outside of a tokio runtime, if it was started.
     pub fn set(&self, settings: &Settings) {
         let local = Arc::new(settings.local.clone());
         let mut peers = self.peers.write().unwrap_or_else(PoisonError::into_inner);
@@ -98,22 +99,22 @@ impl Associations {
         }
     }
 
-    /// The association with a peer, while it holds.
+    /// Returns the association with a peer, if one is established.
     pub fn established(&self, peer: &Fqdn) -> Option<Arc<Association>> {
         self.peer(peer)?.established()
     }
 
-    /// The association with a peer; one that doesn't hold yet is waited for, and begun where this SEPP begins.
+    /// Returns the association with a peer, after waiting for it and initiating it where needed.
     ///
     /// # Errors
-    /// If it doesn't hold at the deadline, or can't until then.
+    /// If it isn't established by the deadline, or can't be.
     pub async fn ensure(
         &self,
         peer: &Fqdn,
         deadline: Deadline,
     ) -> Result<Arc<Association>, NotEstablished> {
         loop {
-            // It may go out of the configuration meanwhile.
+            // A reload may have removed it.
             let peer = self.peer(peer).ok_or(NotEstablished::UnknownPeer)?;
             if peer.read(|machine| machine.is_put_off(now())) {
                 peer.step(|machine| machine.wanted(now()));
@@ -135,9 +136,9 @@ impl Associations {
         }
     }
 
-    /// The association with a peer that asks over N32-f. A SEPP that was just started, and begins by itself, may be
-    /// asked before its own first exchange is over, where the peer agreed with an instance before it or beside it:
-    /// that exchange is waited for, until `deadline` at most.
+    /// Returns the association with a peer that sends requests over N32-f. A SEPP that was just started, and initiates
+    /// itself, may receive requests before its own first exchange is complete, if the peer agreed with an earlier or
+    /// parallel instance: it then waits for that exchange, until `deadline` at most.
     pub async fn established_or_beginning(
         &self,
         peer: &Fqdn,
@@ -150,12 +151,12 @@ impl Associations {
         }
     }
 
-    /// What moves with each change of any peer's state.
+    /// Returns a counter that changes with the state of any peer.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// All peers, by name.
+    /// Returns all peers, sorted by name.
     pub fn peers(&self) -> Vec<PeerStatus> {
         let peers = self.peers.read().unwrap_or_else(PoisonError::into_inner);
         let status = |running: &Running| PeerStatus {
@@ -167,35 +168,36 @@ impl Associations {
         peers
     }
 
-    /// The peer's N32-f said that it doesn't know this association: it was restarted. It is agreed anew, soon,
-    /// where this SEPP begins. Nothing happens if it was meanwhile.
+    /// Handles a peer's N32-f answer that it doesn't know this association, since it was restarted. Renegotiates soon,
+    /// if this SEPP initiates. Does nothing if that has already happened.
     pub fn lost(&self, association: &Arc<Association>) {
         if let Some(peer) = self.peer(&association.peer) {
             peer.step(|machine| machine.lost(now(), association));
         }
     }
 
-    /// Begins an exchange with a peer now, also after the association was ended here, or where this SEPP doesn't
-    /// begin by itself. Whether the peer is configured.
+    /// Begins an exchange with a peer now, even if the association was ended here, or this SEPP doesn't initiate.
+    /// Returns whether the peer is configured.
     pub fn reestablish(&self, peer: &Fqdn) -> bool {
         let peer = self.peer(peer);
         peer.map(|peer| peer.step(|machine| machine.renew(now()))).is_some()
     }
 
-    /// Ends the association with a peer until [`reestablish`](Self::reestablish), and tells the peer (`NONE`). Whether
-    /// the peer is configured. It is over at once, whether the peer hears of it or not.
+    /// Ends the association with a peer until [`reestablish`](Self::reestablish), and notifies the peer (`NONE`).
+    /// Returns whether the peer is configured. The association ends immediately, whether the notification arrives or
+    /// not.
     pub async fn terminate(&self, peer: &Fqdn, deadline: Deadline) -> bool {
         let Some(peer) = self.peer(peer) else { return false };
         let request = peer.step(Machine::end);
         if let (Some(request), Some(transport)) = (request, self.transport.get()) {
-            // What the peer says to that changes nothing.
+            // The answer changes nothing.
             let (to, path) = (Target::of(&peer.fqdn), paths::EXCHANGE_CAPABILITY);
             let _ = post(&**transport, &peer.fqdn, &to, path, body(&request), deadline).await;
         }
         true
     }
 
-    /// Ends all associations, and tells the peers, all at once.
+    /// Ends all associations, and notifies all peers concurrently.
     pub async fn terminate_all(self: &Arc<Self>, deadline: Deadline) {
         let mut ends = JoinSet::new();
         for PeerStatus { fqdn, .. } in self.peers() {
@@ -205,10 +207,10 @@ impl Associations {
         ends.join_all().await;
     }
 
-    /// Tells a peer that a message of its on N32-f was wrong (`n32f-error`).
+    /// Reports to a peer that one of its messages on N32-f was wrong (`n32f-error`).
     ///
     /// # Errors
-    /// If it doesn't take note.
+    /// If the peer doesn't acknowledge it.
     pub async fn report_error(
         &self,
         peer: &Fqdn,
@@ -252,23 +254,23 @@ impl fmt::Debug for Associations {
     }
 }
 
-/// A peer, and what is with it.
+/// A peer and its state.
 #[derive(Debug, Clone)]
 pub struct PeerStatus {
     /// Its name.
     pub fqdn: Fqdn,
-    /// What is with it.
+    /// The state of its association.
     pub state: State,
 }
 
 /// Why there is no association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotEstablished {
-    /// Nobody of this name is configured.
+    /// No peer with this name is configured.
     UnknownPeer,
     /// It was ended.
     Terminated,
-    /// The last attempt failed, and the next one comes too late.
+    /// The last attempt failed, and the next one begins after the deadline.
     Failed(Arc<Failure>),
     /// It took too long.
     TimedOut,

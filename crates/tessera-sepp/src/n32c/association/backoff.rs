@@ -1,11 +1,11 @@
-//! When to try again.
+//! Delays of retries.
 
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// Waits that double from a second to a minute, each shortened at random by up to half, so that peers who lost each
-/// other at one moment don't come back at one moment.
+/// Delays that double from a second to a minute, each randomly shortened by up to half, so that peers that lost each
+/// other at the same time don't retry at the same time.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     failures: u32,
@@ -13,17 +13,17 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// The longest first wait.
+    /// The longest first delay.
     pub const FIRST: Duration = Duration::from_secs(1);
     const LONGEST: Duration = Duration::from_secs(60);
-    /// The longest time that a peer is obeyed that says when to come again.
+    /// The longest delay that is accepted from a peer.
     const LONGEST_ASKED: Duration = Duration::from_secs(300);
 
     pub fn new(rng: Rng) -> Self {
         Self { failures: 0, rng }
     }
 
-    /// How long to wait after one more failure, and no less than the peer asked for.
+    /// Returns the delay after another failure, at least as long as the peer asked for.
     pub fn after_failure(&mut self, asked: Option<Duration>) -> Duration {
         let doubled = Self::FIRST.saturating_mul(1 << self.failures.min(10)).min(Self::LONGEST);
         self.failures = self.failures.saturating_add(1);
@@ -31,18 +31,18 @@ impl Backoff {
         asked.map_or(wait, |asked| asked.min(Self::LONGEST_ASKED).max(wait))
     }
 
-    /// How long to wait before a peer is asked that ended the association.
+    /// Returns the delay before contacting a peer that ended the association.
     pub fn after_termination(&mut self) -> Duration {
         self.failures = 0;
         self.shortened(Duration::from_secs(20))
     }
 
-    /// How long to wait before a peer is asked that forgot what was agreed.
+    /// Returns the delay before contacting a peer that lost the association.
     pub fn after_loss(&mut self) -> Duration {
         self.shortened(Self::FIRST)
     }
 
-    /// Whether it failed since it succeeded last.
+    /// Returns whether an attempt failed since the last success.
     pub fn has_failed(&self) -> bool {
         self.failures > 0
     }

@@ -1,4 +1,4 @@
-//! What happens on N32-c, for metrics and logs.
+//! Events on N32-c, for metrics and logs.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::n32c::messages::N32fErrorInfo;
 use crate::n32c::refusal::Refusal;
 use crate::names::Fqdn;
 
-/// Something that happened on N32-c.
+/// An event on N32-c.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -17,37 +17,37 @@ pub enum Event<'a> {
     Agreed {
         /// The configured peer.
         peer: &'a Fqdn,
-        /// Who began.
+        /// Which side began.
         role: Role,
     },
     /// An exchange that this SEPP began failed.
     Failed {
         /// The configured peer.
         peer: &'a Fqdn,
-        /// Why.
+        /// The reason.
         failure: &'a Failure,
     },
     /// A request was refused.
     Refused {
-        /// The configured peer. `None`: the certificate is of none.
+        /// The configured peer. `None`: the certificate belongs to none.
         peer: Option<&'a Fqdn>,
-        /// Who sent it.
+        /// The sender.
         identity: &'a CertificateIdentity,
-        /// Why.
+        /// The reason.
         refusal: &'a Refusal,
     },
-    /// Another state holds.
+    /// The state has changed.
     Changed {
         /// The configured peer.
         peer: &'a Fqdn,
-        /// The state.
+        /// The new state.
         state: &'a State,
     },
-    /// A peer says that a message of ours on N32-f was wrong.
+    /// A peer reports that one of this SEPP's messages on N32-f was wrong.
     Reported {
         /// The configured peer.
         peer: &'a Fqdn,
-        /// What it says.
+        /// Its report.
         error: &'a N32fErrorInfo,
     },
 }
@@ -55,14 +55,14 @@ pub enum Event<'a> {
 /// A side of an exchange of capabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// That which asks.
+    /// The requesting side.
     Initiator,
-    /// That which answers.
+    /// The answering side.
     Responder,
 }
 
 impl Role {
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Initiator => "initiator",
@@ -71,9 +71,9 @@ impl Role {
     }
 }
 
-/// Who is told. It is called in the course of things: it neither blocks nor calls back.
+/// Receives events. It must neither block nor call back.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Handles an event.
     fn on(&self, event: &Event<'_>);
 }
 

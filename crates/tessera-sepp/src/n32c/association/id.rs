@@ -7,7 +7,7 @@ use super::settings::LocalSettings;
 use crate::identity::AssociationId;
 
 impl AssociationId {
-    /// That of what was agreed, after so many terminations.
+    /// Computes the digest of what was agreed, after this number of terminations.
     pub(super) fn of(local: &LocalSettings, agreed: &Association, terminations: u64) -> Self {
         let mut digest = Input(b"tessera n32 association 1".to_vec());
         let own_ports: Vec<_> = local.n32f_port.into_iter().collect();
@@ -33,7 +33,7 @@ impl AssociationId {
     }
 }
 
-/// What goes into the digest, each part behind its length.
+/// The input of the digest: each part, preceded by its length.
 struct Input(Vec<u8>);
 
 impl Input {

@@ -1,4 +1,4 @@
-//! One peer's association: what becomes of it with each event. Without input, output or a clock of its own.
+//! One peer's association as a state machine, without I/O or a clock.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,10 +19,10 @@ use crate::n32c::messages::{
 use crate::n32c::refusal::{Refusal, Rule};
 use crate::names::Fqdn;
 
-/// What is with a peer.
+/// The state of a peer's association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing is agreed, and nothing went wrong.
+    /// Nothing is agreed, and nothing has failed.
     WillEstablish,
     /// N32-f is allowed.
     Established(Arc<Association>),
@@ -32,17 +32,17 @@ pub enum State {
     Exception(Arc<Failure>),
 }
 
-/// Who ended an association.
+/// Which side ended an association.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminatedBy {
-    /// This SEPP: nothing begins until someone asks for it.
+    /// This SEPP: nothing begins until it is requested.
     Us,
-    /// The peer. It is asked again after a while, and may itself begin at any time.
+    /// The peer. This SEPP retries after a while, and the peer may begin at any time.
     Peer,
 }
 
 impl State {
-    /// Its name in logs, metrics and the admin interface.
+    /// Returns its name in logs, metrics and the admin interface.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::WillEstablish => "will_establish",
@@ -53,7 +53,7 @@ impl State {
     }
 }
 
-/// An exchange of capabilities to be made now.
+/// An exchange of capabilities to be carried out now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Order {
     pub number: u64,
@@ -61,23 +61,23 @@ pub(super) struct Order {
     pub request: SecNegotiateReqData,
 }
 
-/// One that is under way.
+/// An exchange in progress.
 #[derive(Debug, Clone)]
 struct Exchange {
     number: u64,
     handshake_id: HandshakeId,
-    /// Where it went; more than one after redirections.
+    /// The targets so far; several after redirections.
     targets: Vec<Target>,
 }
 
-/// What was to be said of an exchange that is over.
+/// The result of a completed exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// To be sent once more, elsewhere.
+    /// To be repeated at another target.
     Redirected(Box<Order>),
     Established,
     Failed(Arc<Failure>),
-    /// It doesn't count any more.
+    /// The exchange was superseded.
     Stale,
 }
 
@@ -86,20 +86,20 @@ pub(super) struct Machine {
     local: Arc<LocalSettings>,
     settings: Arc<PeerSettings>,
     state: State,
-    /// Whether the peer said that it doesn't know what was agreed.
+    /// Whether the peer reported that it doesn't know the association.
     is_doubted: bool,
-    /// How many associations were ended by either side.
+    /// The number of associations ended by either side.
     terminations: u64,
     exchange: Option<Exchange>,
     exchanges: u64,
-    /// When to begin one.
+    /// When to begin the next exchange.
     next: Option<Instant>,
     backoff: Backoff,
     rng: Rng,
 }
 
 impl Machine {
-    /// Redirections followed in a row.
+    /// The maximum number of consecutive redirections.
     const MAX_REDIRECTIONS: usize = 3;
 
     pub fn new(
@@ -137,22 +137,22 @@ impl Machine {
         }
     }
 
-    /// When [`begin`](Self::begin) has something to do; `None` while nothing is to begin.
+    /// Returns when [`begin`](Self::begin) has something to do; `None` while nothing is planned.
     pub fn next(&self) -> Option<Instant> {
         self.next.filter(|_| self.exchange.is_none())
     }
 
-    /// Whether this SEPP's first exchange with the peer is still to come, or under way: it was just started.
+    /// Returns whether this SEPP was just started: its first exchange with the peer is still to come, or in progress.
     pub fn is_beginning(&self) -> bool {
         self.state == State::WillEstablish && (self.exchange.is_some() || self.next.is_some())
     }
 
-    /// Whether an exchange is being made.
+    /// Returns whether an exchange is in progress.
     pub fn is_under_way(&self) -> bool {
         self.exchange.is_some()
     }
 
-    /// Begins an exchange if it is time.
+    /// Begins an exchange if it is due.
     pub fn begin(&mut self, now: Instant) -> Option<Order> {
         if self.next().is_none_or(|next| next > now) {
             return None;
@@ -172,7 +172,7 @@ impl Machine {
         Order { number, to, request }
     }
 
-    /// An exchange is over, this way or that.
+    /// Handles the end of an exchange, successful or not.
     pub fn answered(
         &mut self,
         now: Instant,
@@ -206,7 +206,7 @@ impl Machine {
     ) -> Result<Judgement, Failure> {
         let reply = reply.map_err(Failure::Transport)?;
         let target = exchange.targets.last().unwrap_or(&Target::of(&self.settings.fqdn)).clone();
-        // Before anything else of the answer counts, also a redirection or a refusal.
+        // Checked before anything else in the answer counts, including a redirection or a refusal.
         judge_sender(&self.settings, &target.fqdn, &reply.identity, &target.fqdn)
             .map_err(Failure::Claims)?;
         let answer = match read_reply(&reply)? {
@@ -228,7 +228,8 @@ impl Machine {
             .map_err(Failure::Claims)
     }
 
-    /// Where a redirection leads, if this SEPP goes there: to names of the same peer, a few times, never in circles.
+    /// Returns the target of a redirection, if this SEPP follows it: only to names of the same peer, a limited number
+    /// of times, never in circles.
     fn follow(&self, exchange: &Exchange, redirection: Redirection) -> Result<Target, Failure> {
         let Redirection { target } = redirection;
         let refuse = |why: &str| Err(Failure::Redirection(format!("to {target}, {why}")));
@@ -250,7 +251,7 @@ impl Machine {
             _ => None,
         };
         let failure = Arc::new(failure);
-        // If the peer's own exchange succeeded meanwhile, the association holds.
+        // If the peer's own exchange succeeded meanwhile, the association remains valid.
         if self.established().is_none() || self.is_doubted {
             self.is_doubted = false;
             self.state = State::Exception(Arc::clone(&failure));
@@ -264,7 +265,7 @@ impl Machine {
         self.backoff.succeeded();
         self.next = None;
         self.is_doubted = false;
-        // The same agreed once more is the same association; the peer's certificate may be a newer one.
+        // The same agreement is the same association, though the peer's certificate may be newer.
         if let Some(before) = self.established().filter(|before| before.id == agreed.id) {
             agreed.since = before.since;
         }
@@ -282,7 +283,7 @@ impl Machine {
         judge(Bounds { local, peer, name, terminations, now }, identity, claims)
     }
 
-    /// A peer asks for an association, or ends one.
+    /// Handles a peer's request to establish or end the association.
     pub fn asked(
         &mut self,
         now: Instant,
@@ -309,7 +310,7 @@ impl Machine {
             .claiming(offered.join(", ")))
     }
 
-    /// The peer ends the association. An exchange under way doesn't count any more: its answer may be from before.
+    /// Handles the peer ending the association. An exchange in progress no longer counts: its answer may be older.
     pub fn ended_by_peer(&mut self, now: Instant) {
         self.forget();
         if self.state == State::Terminated(TerminatedBy::Us) {
@@ -320,7 +321,7 @@ impl Machine {
         self.next = self.settings.initiate.then(|| now + wait);
     }
 
-    /// Ends the association. What there is to send to the peer; nothing if it knows of none.
+    /// Ends the association. Returns the notification for the peer; `None` if the peer knows of none.
     pub fn end(&mut self) -> Option<SecNegotiateReqData> {
         let is_known = self.established().is_some() || self.exchange.is_some();
         self.forget();
@@ -339,21 +340,21 @@ impl Machine {
         }
     }
 
-    /// The peer doesn't know this association any more, as its N32-f said: it was restarted. What was agreed holds on
-    /// while it is agreed anew; if that fails, it doesn't.
+    /// Handles a peer's N32-f answer that it doesn't know this association, since it was restarted. The association
+    /// remains valid while it is renegotiated, and ends if that fails.
     pub fn lost(&mut self, now: Instant, lost: &Arc<Association>) {
-        // Each exchange makes another one, also if it agreed on the same once more.
+        // Each exchange creates another object, even if it agreed on the same.
         if self.established().is_none_or(|association| !Arc::ptr_eq(association, lost)) {
             return;
         }
         self.is_doubted = true;
         if self.settings.initiate && self.next.is_none() && self.exchange.is_none() {
-            // A peer that forgets at once isn't asked without a pause.
+            // A pause, in case the peer forgets again immediately.
             self.next = Some(now + self.backoff.after_loss());
         }
     }
 
-    /// Whether the peer ended it, and is to be asked later than a request would like.
+    /// Returns whether the peer ended it, and the next attempt is later than a request would want.
     pub fn is_put_off(&self, now: Instant) -> bool {
         let is_ended = self.state == State::Terminated(TerminatedBy::Peer);
         is_ended
@@ -361,14 +362,15 @@ impl Machine {
             && self.next.is_some_and(|next| next > now + Backoff::FIRST)
     }
 
-    /// A request waits for it. A peer that ended it is asked sooner then: what ended may be one of several instances.
+    /// Handles a request that waits for the association. If the peer ended it, the next attempt is brought forward: the
+    /// peer may have several instances, of which only one ended.
     pub fn wanted(&mut self, now: Instant) {
         if self.is_put_off(now) {
             self.next = Some(now + self.backoff.after_loss());
         }
     }
 
-    /// Someone wants it anew, now.
+    /// Begins a new exchange now, on request.
     pub fn renew(&mut self, now: Instant) {
         if let State::Terminated(_) | State::Exception(_) = self.state {
             self.state = State::WillEstablish;
@@ -377,7 +379,7 @@ impl Machine {
         self.next = Some(now);
     }
 
-    /// Other settings hold. What was agreed holds on if they still allow it, until it is agreed anew.
+    /// Applies other settings. What was agreed remains valid if they allow it, until it is renegotiated.
     pub fn set(&mut self, now: Instant, local: Arc<LocalSettings>, settings: Arc<PeerSettings>) {
         if *self.local == *local && *self.settings == *settings {
             return;

@@ -1,7 +1,6 @@
-//! What was agreed with each peer, and how it comes to that.
+//! What was agreed with each peer, and how it comes about.
 //!
-//! A `Machine` for each peer decides, without input, output or a clock of its own;
-//! [`Associations`] has them all and runs them.
+//! A `Machine` for each peer decides, without I/O or a clock; [`Associations`] holds and runs them all.
 
 mod associations;
 mod backoff;
@@ -29,32 +28,32 @@ pub use crate::identity::AssociationId;
 use crate::identity::CertificateIdentity;
 use crate::names::{Fqdn, PlmnSet};
 
-/// What two SEPPs agreed on over N32-c. N32-f between them is allowed as long as it holds.
+/// What two SEPPs agreed on over N32-c. It must be valid for N32-f between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Association {
-    /// Which one it is.
+    /// Its identifier.
     pub id: AssociationId,
-    /// The peer, as the configuration names it.
+    /// The peer, by its name in the configuration.
     pub peer: Fqdn,
-    /// Who the peer proved to be on N32-c. What it proves on N32-f must be within that (TS 33.501 §13.1.2).
+    /// The peer's verified identity on N32-c. Its identity on N32-f must be within that (TS 33.501 §13.1.2).
     pub certificate: CertificateIdentity,
-    /// The networks that the peer speaks for: all within its certificate, its trust anchor and the configuration.
+    /// The networks that the peer represents: all within its certificate, its trust anchor and the configuration.
     pub plmns: PlmnSet,
     /// Whether both route by the header `3gpp-Sbi-Target-apiRoot`.
     pub target_api_root: bool,
     /// Optional features that both have.
     pub features: Features,
-    /// What it is for. `None`: neither side said.
+    /// Its purposes. `None`: neither side named any.
     pub purposes: Option<BTreeSet<N32Purpose>>,
-    /// The name under which the peer takes N32-f. Its certificate on N32-f has to have it.
+    /// The name under which the peer accepts N32-f. Its certificate on N32-f must contain it.
     pub n32f_fqdn: Fqdn,
-    /// The ports at which the peer takes N32-f; empty if it didn't say.
+    /// The ports at which the peer accepts N32-f; empty if it named none.
     pub n32f_ports: Vec<u16>,
-    /// How long a connection of N32-f may be quiet before its peer is asked whether it lives.
+    /// How long a connection of N32-f may be quiet before a keep-alive check.
     pub keep_alive: Duration,
-    /// The exchange that brought it about. `None`: the peer, of release 18, gave none.
+    /// The exchange that established it. `None`: the peer, of release 18, sent none.
     pub handshake_id: Option<HandshakeId>,
-    /// Since when it holds.
+    /// When it was established.
     pub since: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! What a peer says of itself, against what its certificate, its trust anchor and the configuration let it say.
+//! Judges a peer's claims against its certificate, its trust anchor and the configuration.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ use crate::n32c::messages::{
 use crate::n32c::refusal::{Refusal, Rule};
 use crate::names::{Fqdn, NetworkDomain, PlmnId, PlmnSet};
 
-/// What a peer is judged by.
+/// The limits on a peer's claims.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds<'a> {
     pub local: &'a LocalSettings,
     pub peer: &'a PeerSettings,
-    /// The name under which the peer is known, or to which it redirected.
+    /// The name by which the peer is known, or to which it redirected.
     pub name: &'a Fqdn,
-    /// How many associations with the peer were ended.
+    /// The number of associations with the peer that were ended.
     pub terminations: u64,
     pub now: Instant,
 }
@@ -29,9 +29,9 @@ pub(super) struct Claims<'a> {
     sender: &'a Fqdn,
     plmns: Option<&'a [PlmnId]>,
     target_plmn: Option<&'a PlmnId>,
-    /// What it is to be for, or may be for.
+    /// The intended or allowed purposes.
     purposes: Option<&'a [IntendedN32Purpose]>,
-    /// What it may not be for.
+    /// The rejected purposes.
     rejected: Option<&'a [IntendedN32Purpose]>,
     purposes_name: &'static str,
     target_api_root: bool,
@@ -83,7 +83,7 @@ impl<'a> From<&'a SecNegotiateRspData> for Claims<'a> {
     }
 }
 
-/// What is agreed if this is what the peer says.
+/// Returns what is agreed, given the peer's claims.
 pub(super) fn judge(
     bounds: Bounds<'_>,
     identity: &CertificateIdentity,
@@ -118,7 +118,7 @@ pub(super) fn judge(
     Ok(association)
 }
 
-/// The network that a peer wants to talk to. It changes nothing; peers were seen to send their own once they know ours.
+/// Judges the network that a peer targets. It has no effect; some peers send their own once they know this SEPP's.
 fn judge_target(bounds: Bounds<'_>, claims: &Claims<'_>) -> Result<(), Refusal> {
     let Some(target) = claims.target_plmn else { return Ok(()) };
     let is_among = |plmns: &PlmnSet| plmns.iter().any(|plmn| is_same(&plmn, target));
@@ -130,7 +130,7 @@ fn judge_target(bounds: Bounds<'_>, claims: &Claims<'_>) -> Result<(), Refusal> 
         .claiming(target))
 }
 
-/// sender = a name in the certificate = the configured peer, under its anchor (TS 33.501 §5.9.3.2).
+/// Checks that sender = a name in the certificate = the configured peer, under its anchor (TS 33.501 §5.9.3.2).
 pub(super) fn judge_sender(
     peer: &PeerSettings,
     name: &Fqdn,
@@ -148,8 +148,8 @@ pub(super) fn judge_sender(
     Ok(())
 }
 
-/// The networks that a peer speaks for: those that it claims, each of which its certificate, its anchor (which
-/// bounds the certificate's) and the configuration must have; else all that they have.
+/// Returns the networks that a peer represents: those that it claims, each of which its certificate, its anchor (which
+/// bounds the certificate's) and the configuration must have; without claims, all that they have.
 fn judge_plmns(
     peer: &PeerSettings,
     identity: &CertificateIdentity,
@@ -164,7 +164,7 @@ fn judge_plmns(
         }
         return Ok(allowed);
     };
-    // Two digits of network code are another network than three: compared as they are.
+    // Two digits of network code are another network than three, so compare exactly.
     let claimed: PlmnSet = claimed.iter().copied().collect();
     if !claimed.is_subset_of(&allowed) {
         return Err(refuse("the sender may not speak for all of these").claiming(&claimed));
@@ -172,19 +172,19 @@ fn judge_plmns(
     Ok(claimed)
 }
 
-/// Whether they are one network in a domain name, where 70 is 070.
+/// Returns whether both are the same network in a domain name, where 70 is 070.
 fn is_same(one: &PlmnId, other: &PlmnId) -> bool {
     NetworkDomain::from(*one) == NetworkDomain::from(*other)
 }
 
-/// Whether a name is a peer's: its own, or one in the domain of its networks.
+/// Returns whether a name is a peer's: its own, or one in the domain of its networks.
 pub(super) fn is_name_of(peer: &PeerSettings, name: &Fqdn) -> bool {
     let domain = NetworkDomain::of_name(name.as_str());
     *name == peer.fqdn
         || domain.is_some_and(|domain| peer.plmns.iter().any(|plmn| domain.is_of(&plmn)))
 }
 
-/// Those that both name. Who names none sets no limit.
+/// Returns the purposes that both name. A side that names none sets no limit.
 fn judge_purposes(
     peer: &PeerSettings,
     claims: &Claims<'_>,
@@ -225,7 +225,7 @@ fn judge_ports(claims: &Claims<'_>) -> Result<Vec<u16>, Refusal> {
     }
 }
 
-/// The shorter of both, but no less than a second.
+/// Returns the shorter of both, but at least a second.
 fn keep_alive(peer: &PeerSettings, claimed: Option<i64>) -> Duration {
     let claimed = claimed.and_then(|seconds| u64::try_from(seconds).ok()).filter(|s| *s != 0);
     claimed.map_or(peer.keep_alive, |seconds| peer.keep_alive.min(Duration::from_secs(seconds)))

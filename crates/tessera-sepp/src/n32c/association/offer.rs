@@ -1,4 +1,4 @@
-//! What this SEPP says of itself.
+//! What this SEPP offers.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::n32c::messages::{
 };
 use crate::names::PlmnId;
 
-/// What is answered to a request.
+/// Returns the answer to a request.
 pub(super) fn own_answer(
     local: &LocalSettings,
     peer: &PeerSettings,
@@ -43,7 +43,7 @@ pub(super) fn own_answer(
     }
 }
 
-/// What is asked of a peer.
+/// Returns the request to a peer.
 pub(super) fn own_request(
     local: &LocalSettings,
     peer: &PeerSettings,
@@ -55,7 +55,7 @@ pub(super) fn own_request(
     let port = local.n32f_port.map(u64::from).filter(|_| !is_over);
     SecNegotiateReqData {
         sender: local.fqdn.clone(),
-        // Never NONE beside TLS: a peer was seen to end the association for it.
+        // Never offer NONE together with TLS: some peers end the association.
         supported_sec_capability_list: vec![capability],
         n32_handshake_id: Some(handshake_id),
         target_api_root_supported: true,
@@ -73,7 +73,7 @@ pub(super) fn own_request(
     }
 }
 
-/// Left out if there are none: a list has one item at least.
+/// Returns the networks, or `None` if there are none: a list has at least one item.
 fn plmns(local: &LocalSettings) -> Option<Vec<PlmnId>> {
     (!local.plmns.is_empty()).then(|| local.plmns.iter().collect())
 }

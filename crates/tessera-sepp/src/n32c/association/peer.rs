@@ -1,4 +1,4 @@
-//! A configured peer: its machine, and what waits for its changes.
+//! A configured peer: its machine, and notification of its changes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,9 +19,9 @@ use crate::names::Fqdn;
 pub(crate) struct Peer {
     pub fqdn: Fqdn,
     machine: Mutex<Machine>,
-    /// Moves with each change of the machine, also of its plans.
+    /// Changes with each step of the machine, including its plans.
     changes: watch::Sender<u64>,
-    /// Moves with each change of any peer's state.
+    /// Changes with the state of any peer.
     all_changes: watch::Sender<u64>,
     observer: Arc<dyn Observer>,
 }
@@ -37,12 +37,12 @@ impl Peer {
         Self { fqdn, machine: Mutex::new(machine), changes, all_changes, observer }
     }
 
-    /// A look at the machine that changes nothing.
+    /// Reads the machine without changing it.
     pub(super) fn read<T>(&self, look: impl FnOnce(&Machine) -> T) -> T {
         look(&self.lock())
     }
 
-    /// Whether it has to be certified under this trust anchor.
+    /// Returns whether its certificate must be under this trust anchor.
     pub fn is_under(&self, anchor: &str) -> bool {
         self.read(|machine| *machine.settings().anchor == *anchor)
     }
@@ -55,7 +55,7 @@ impl Peer {
         self.changes.subscribe()
     }
 
-    /// A step of the machine, of which all are told that wait for it.
+    /// Runs a step of the machine, and notifies waiters.
     pub(super) fn step<T>(&self, step: impl FnOnce(&mut Machine) -> T) -> T {
         let mut machine = self.lock();
         let before = machine.state().clone();
@@ -70,7 +70,7 @@ impl Peer {
         result
     }
 
-    /// The peer asks for an association, or ends one.
+    /// Handles the peer's request to establish or end the association.
     pub fn ask(
         &self,
         identity: &CertificateIdentity,
@@ -88,7 +88,7 @@ impl Peer {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins exchanges when it is time, for ever.
+    /// Runs exchanges when they are due, forever.
     pub(super) async fn run(&self, transport: &dyn Transport) {
         let mut changes = self.changes();
         loop {
@@ -133,7 +133,8 @@ impl Peer {
         }
     }
 
-    /// Whether a new attempt will begin before `deadline`, or is under way; or the peer may begin at any time.
+    /// Returns whether a new attempt will begin before `deadline`, or is in progress, or the peer may begin at any
+    /// time.
     pub(super) fn may_become_established(&self, deadline: Deadline) -> bool {
         self.read(|machine| match machine.state() {
             State::Exception(_) | State::Terminated(_) if machine.settings().initiate => {
@@ -146,15 +147,15 @@ impl Peer {
     }
 }
 
-/// How long an exchange may take, with its redirections.
+/// The timeout of an exchange, including its redirections.
 const EXCHANGE: Duration = Duration::from_secs(10);
 
-/// The time, as machines are told it.
+/// Returns the time for the machines.
 pub(super) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
 
-/// As [`Transport::post`], which is trusted with the deadline no more than with anything else.
+/// Calls [`Transport::post`], and enforces the deadline itself.
 pub(super) async fn post(
     transport: &dyn Transport,
     peer: &Fqdn,

@@ -1,4 +1,4 @@
-//! What associations are negotiated by.
+//! The settings for negotiating associations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,47 +7,47 @@ use crate::config::{Configuration, ListenAddress};
 use crate::n32c::messages::{Features, N32Purpose};
 use crate::names::{Fqdn, PlmnSet};
 
-/// What this SEPP offers, and to whom.
+/// What this SEPP offers, and to which peers.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What this SEPP is.
+    /// This SEPP's own settings.
     pub local: LocalSettings,
-    /// Whom it knows.
+    /// The peers.
     pub peers: Vec<PeerSettings>,
 }
 
-/// What this SEPP says of itself.
+/// What this SEPP claims about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalSettings {
     /// Its name.
     pub fqdn: Fqdn,
-    /// The networks that it speaks for.
+    /// The networks that it represents.
     pub plmns: PlmnSet,
-    /// The port of its N32-f, if that isn't the port of its N32-c.
+    /// The port of its N32-f, unless it is the port of its N32-c.
     pub n32f_port: Option<u16>,
     /// Its optional features of N32-c.
     pub features: Features,
 }
 
-/// What a peer may be.
+/// The limits on a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerSettings {
     /// Its name.
     pub fqdn: Fqdn,
-    /// The networks that it may speak for.
+    /// The networks that it may represent.
     pub plmns: PlmnSet,
-    /// The trust anchor under which its certificate has to be verified.
+    /// The trust anchor under which its certificate must be verified.
     pub anchor: Arc<str>,
-    /// What associations with it may be for.
+    /// The allowed purposes of associations with it.
     pub purposes: Vec<N32Purpose>,
-    /// Whether this SEPP begins; else it waits for the peer.
+    /// Whether this SEPP initiates; otherwise it waits for the peer.
     pub initiate: bool,
     /// How long a connection of N32-f may be quiet.
     pub keep_alive: Duration,
 }
 
 impl Settings {
-    /// Those of a configuration.
+    /// Takes the settings from a configuration.
     pub fn of(configuration: &Configuration) -> Self {
         let local = &configuration.local;
         let listen = &configuration.listen;
@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-/// The port, as far as it is in the configuration.
+/// Returns the port, if the configuration has it.
 fn port(address: &ListenAddress) -> Option<u16> {
     let port = match address {
         ListenAddress::Everywhere(port) => *port,

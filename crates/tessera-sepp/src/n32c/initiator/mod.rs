@@ -1,4 +1,4 @@
-//! The side that asks.
+//! The requesting side.
 
 mod redirection;
 mod reply;
@@ -17,7 +17,7 @@ pub(crate) mod paths {
     pub const N32F_ERROR: &str = "/n32c-handshake/v1/n32f-error";
 }
 
-/// A message as the body of a request.
+/// Encodes a message as the body of a request.
 pub(crate) fn body<T: Message + serde::Serialize>(message: &T) -> bytes::Bytes {
     serde_json::to_vec(message).unwrap_or_default().into()
 }

@@ -1,4 +1,4 @@
-//! Where a 307 leads.
+//! Targets of a 307.
 
 use http::Uri;
 use http::header::LOCATION;
@@ -14,7 +14,7 @@ pub(crate) struct Redirection {
 }
 
 impl Redirection {
-    /// Reads a 307. `Location` says where, else the body: the name for discovery, or the apiRoot of a SEPP.
+    /// Reads a 307. `Location` has the target, else the body: the name for discovery, or the apiRoot of a SEPP.
     pub fn read(reply: &Reply) -> Result<Self, Failure> {
         if let Some(location) = reply.headers.get(LOCATION) {
             let location = location.to_str().map_err(|_| none("Location is no URI"))?;

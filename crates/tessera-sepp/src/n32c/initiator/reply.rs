@@ -1,4 +1,4 @@
-//! What a reply to `exchange-capability` is.
+//! Reads replies to `exchange-capability`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::n32c::failure::Failure;
 use crate::n32c::messages::{ProblemDetails, SecNegotiateRspData, decode};
 use crate::n32c::transport::{Reply, TransportError};
 
-/// What a reply is, if it isn't a failure.
+/// A reply that isn't a failure.
 pub(crate) enum Judged {
     Answer(Box<SecNegotiateRspData>),
     Elsewhere(Redirection),
@@ -27,13 +27,13 @@ pub(crate) fn read_reply(reply: &Reply) -> Result<Judged, Failure> {
     }
 }
 
-/// Reads a reply that says nothing but that the request was heard.
+/// Reads a reply that only acknowledges the request.
 pub(crate) fn read_acknowledgement(reply: Result<Reply, TransportError>) -> Result<(), Failure> {
     let reply = reply.map_err(Failure::Transport)?;
     if reply.status.is_success() { Ok(()) } else { Err(refusal(&reply)) }
 }
 
-/// What a peer says that refuses.
+/// Reads a peer's refusal.
 fn refusal(reply: &Reply) -> Failure {
     let problem = decode::<ProblemDetails>(&reply.body).unwrap_or_default();
     let cause = problem.cause.map(|cause| cause.to_string());
@@ -47,7 +47,7 @@ fn refusal(reply: &Reply) -> Failure {
     }
 }
 
-/// RFC 9110 §10.2.3. A date would be another clock's: it is passed over.
+/// Reads `retry-after` (RFC 9110 §10.2.3). A date depends on another clock, so it is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
     text.parse().ok().map(Duration::from_secs)

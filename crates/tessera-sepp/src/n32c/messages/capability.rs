@@ -7,17 +7,17 @@ use super::present;
 use super::{Features, HandshakeId, Message};
 use crate::names::{Fqdn, PlmnId};
 
-/// What a SEPP can do, from whom an association begins. Also the end of one: if the only capability is
+/// The capabilities of a SEPP, sent to begin an association, or to end one: if the only capability is
 /// [`None`](SecurityCapability::None).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecNegotiateReqData {
-    /// Who sends this.
+    /// The sender.
     pub sender: Fqdn,
     /// In the order of its preference; not empty.
     #[serde(deserialize_with = "present::items")]
     pub supported_sec_capability_list: Vec<SecurityCapability>,
-    /// Of this exchange; release 19.
+    /// The identifier of this exchange; release 19.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -27,35 +27,35 @@ pub struct SecNegotiateReqData {
     /// Whether it routes by the header `3gpp-Sbi-Target-apiRoot`.
     #[serde(rename = "3GppSbiTargetApiRootSupported", default)]
     pub target_api_root_supported: bool,
-    /// The networks that it speaks for.
+    /// The networks that it represents.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub plmn_id_list: Option<Vec<PlmnId>>,
-    /// The stand-alone private networks that it speaks for.
+    /// The stand-alone private networks that it represents.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub snpn_id_list: Option<Vec<PlmnIdNid>>,
-    /// The network that it wants to talk to.
+    /// The network that it targets.
     #[serde(
         default,
         deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub target_plmn_id: Option<PlmnId>,
-    /// The stand-alone private network that it wants to talk to.
+    /// The stand-alone private network that it targets.
     #[serde(
         default,
         deserialize_with = "present::object",
         skip_serializing_if = "Option::is_none"
     )]
     pub target_snpn_id: Option<PlmnIdNid>,
-    /// What for.
+    /// The intended purposes.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
@@ -69,14 +69,14 @@ pub struct SecNegotiateReqData {
         skip_serializing_if = "Option::is_none"
     )]
     pub supported_features: Option<Features>,
-    /// Where it takes N32-f, if not under the name of `sender`.
+    /// The name at which it accepts N32-f, unless it is `sender`.
     #[serde(
         default,
         deserialize_with = "present::member",
         skip_serializing_if = "Option::is_none"
     )]
     pub sender_n32f_fqdn: Option<Fqdn>,
-    /// The port of N32-f, as first written in release 18.
+    /// The port of N32-f, as originally specified in release 18.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -90,7 +90,7 @@ pub struct SecNegotiateReqData {
         skip_serializing_if = "Option::is_none"
     )]
     pub sender_n32f_port_list: Option<Vec<u64>>,
-    /// How often it lets something be heard on a quiet N32-f connection, in seconds; release 19.
+    /// The interval in which it sends something on a quiet N32-f connection, in seconds; release 19.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -107,11 +107,11 @@ impl Message for SecNegotiateReqData {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecNegotiateRspData {
-    /// Who sends this.
+    /// The sender.
     pub sender: Fqdn,
-    /// The chosen one.
+    /// The chosen capability.
     pub selected_sec_capability: SecurityCapability,
-    /// That of the request.
+    /// The identifier in the request.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -121,28 +121,28 @@ pub struct SecNegotiateRspData {
     /// Whether it routes by the header `3gpp-Sbi-Target-apiRoot`.
     #[serde(rename = "3GppSbiTargetApiRootSupported", default)]
     pub target_api_root_supported: bool,
-    /// The networks that it speaks for.
+    /// The networks that it represents.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub plmn_id_list: Option<Vec<PlmnId>>,
-    /// The stand-alone private networks that it speaks for.
+    /// The stand-alone private networks that it represents.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub snpn_id_list: Option<Vec<PlmnIdNid>>,
-    /// What it may be used for.
+    /// The allowed purposes.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub allowed_usage_purpose: Option<Vec<IntendedN32Purpose>>,
-    /// What it may not be used for.
+    /// The rejected purposes.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
@@ -156,7 +156,7 @@ pub struct SecNegotiateRspData {
         skip_serializing_if = "Option::is_none"
     )]
     pub supported_features: Option<Features>,
-    /// Where it takes N32-f, if not under the name of `sender`.
+    /// The name at which it accepts N32-f, unless it is `sender`.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -170,14 +170,14 @@ pub struct SecNegotiateRspData {
         skip_serializing_if = "Option::is_none"
     )]
     pub sender_n32f_port: Option<u64>,
-    /// The ports of N32-f, as release 18 has them.
+    /// The ports of N32-f, in the form of release 18.
     #[serde(
         default,
         deserialize_with = "present::items_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub sender_n32f_port_list: Option<Vec<u64>>,
-    /// How often it lets something be heard on a quiet N32-f connection, in seconds; release 19.
+    /// The interval in which it sends something on a quiet N32-f connection, in seconds; release 19.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -197,12 +197,12 @@ extensible! {
         Tls = "TLS",
         /// Message by message:
         Prins = "PRINS",
-        /// Not at all: the association is over.
+        /// Not at all: the association ends.
         None = "NONE",
     }
 }
 
-/// A purpose, and what is said of it.
+/// A purpose, with explanations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IntendedN32Purpose {
@@ -231,7 +231,7 @@ impl From<N32Purpose> for IntendedN32Purpose {
 }
 
 extensible! {
-    /// What an association is for.
+    /// A purpose of an association.
     N32Purpose {
         Roaming = "ROAMING",
         InterPlmnMobility = "INTER_PLMN_MOBILITY",

@@ -1,4 +1,4 @@
-//! From JSON to a message, or to what is wrong with it.
+//! Decodes JSON into a message, or into a description of the error.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ pub fn decode<T: Message>(body: &[u8]) -> Result<T, Malformed> {
 pub struct Malformed {
     /// The member at fault, as a JSON pointer (RFC 6901). `None`: no JSON.
     pub pointer: Option<String>,
-    /// What is wrong, for people. It quotes nothing from the message that is long.
+    /// What is wrong, for people. Long values of the message aren't quoted.
     pub reason: String,
     /// The same for machines.
     pub cause: Cause,
@@ -38,7 +38,7 @@ pub struct Malformed {
 impl Malformed {
     fn new(required: &[&str], path: Vec<Segment>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
-        // "... at line 1 column 7" helps nobody who is told the member.
+        // With the member known, "... at line 1 column 7" is no help.
         let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
         let reason = shortened(reason);
         if !error.is_data() {
@@ -74,7 +74,7 @@ impl Malformed {
         Self { pointer: Some(pointer), reason, cause }
     }
 
-    /// The answer to it: 400.
+    /// Converts it into the answer: 400.
     pub fn into_problem(self) -> ProblemDetails {
         let problem = ProblemDetails::new(StatusCode::BAD_REQUEST).with_cause(self.cause);
         match self.pointer {
@@ -84,7 +84,7 @@ impl Malformed {
     }
 }
 
-/// The name that is quoted behind a prefix in an error of serde.
+/// Returns the name that an error of serde quotes after a prefix.
 fn named<'a>(reason: &'a str, prefix: &str) -> Option<&'a str> {
     reason.strip_prefix(prefix)?.strip_suffix('`')
 }
@@ -95,7 +95,7 @@ fn push_name(pointer: &mut String, name: &str) {
     pointer.push_str(&shortened(name).replace('~', "~0").replace('/', "~1"));
 }
 
-/// At most a line: serde quotes values, and those may be megabytes long and anything at all.
+/// Shortens to a line: serde quotes values, which may be megabytes of anything.
 fn shortened(text: &str) -> String {
     const LIMIT: usize = 160;
     let mut line = text.chars().map(|char| if char.is_control() { ' ' } else { char });

@@ -7,11 +7,11 @@ use super::present;
 use super::{HandshakeId, InvalidParam, Message};
 use crate::names::Fqdn;
 
-/// A context of N32-f that is over, and the answer to that.
+/// A terminated N32-f context, and the answer to that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct N32fContextInfo {
-    /// Its id.
+    /// Its identifier.
     pub n32f_context_id: HandshakeId,
 }
 
@@ -25,7 +25,7 @@ impl Message for N32fContextInfo {
 pub struct N32fErrorInfo {
     /// The message.
     pub n32f_message_id: String,
-    /// What was wrong.
+    /// The error.
     pub n32f_error_type: N32fErrorType,
     /// The context of the message.
     #[serde(
@@ -34,14 +34,14 @@ pub struct N32fErrorInfo {
         skip_serializing_if = "Option::is_none"
     )]
     pub n32f_context_id: Option<HandshakeId>,
-    /// The modifications on the way that couldn't be applied.
+    /// The intermediaries' modifications that couldn't be applied.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
         skip_serializing_if = "Option::is_none"
     )]
     pub failed_modification_list: Option<Vec<FailedModificationInfo>>,
-    /// The parts that couldn't be put together again.
+    /// The parts that couldn't be reassembled.
     #[serde(
         default,
         deserialize_with = "present::objects_if_any",
@@ -55,7 +55,7 @@ pub struct N32fErrorInfo {
         skip_serializing_if = "Option::is_none"
     )]
     pub policy_mismatch_list: Option<Vec<InvalidParam>>,
-    /// What an intermediary says of the connection; release 19.
+    /// An intermediary's report about the connection; release 19.
     #[serde(
         default,
         deserialize_with = "present::object",
@@ -69,7 +69,7 @@ impl Message for N32fErrorInfo {
 }
 
 extensible! {
-    /// What was wrong with a message, or with the connection.
+    /// The error of a message, or of the connection.
     N32fErrorType {
         IntegrityCheckFailed = "INTEGRITY_CHECK_FAILED",
         IntegrityCheckOnModificationsFailed = "INTEGRITY_CHECK_ON_MODIFICATIONS_FAILED",
@@ -95,11 +95,11 @@ extensible! {
 pub struct FailedModificationInfo {
     /// The intermediary.
     pub ipx_id: Fqdn,
-    /// What was wrong.
+    /// The error.
     pub n32f_error_type: N32fErrorType,
 }
 
-/// A part that couldn't be put together again.
+/// A part that couldn't be reassembled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct N32fErrorDetail {
@@ -115,7 +115,7 @@ pub struct N32fErrorDetail {
 }
 
 extensible! {
-    /// Why a message couldn't be put together again.
+    /// Why a message couldn't be reassembled.
     FailureReason {
         InvalidJsonPointer = "INVALID_JSON_POINTER",
         InvalidIndexToEncryptedBlock = "INVALID_INDEX_TO_ENCRYPTED_BLOCK",
@@ -123,7 +123,7 @@ extensible! {
     }
 }
 
-/// What an intermediary says of a connection.
+/// An intermediary's report about a connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RiErrorInformation {
@@ -137,7 +137,7 @@ pub struct RiErrorInformation {
 }
 
 extensible! {
-    /// Whether a connection that ends may be made anew.
+    /// Whether a terminated connection may be re-established.
     N32ReleaseIndication {
         ReestablishmentAllowed = "RELEASE_REESTABLISHMENT_ALLOWED",
         ReestablishmentNotAllowed = "RELEASE_REESTABLISHMENT_NOT_ALLOWED",

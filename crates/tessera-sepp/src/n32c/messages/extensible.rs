@@ -1,7 +1,7 @@
 //! Enumerations that later releases and vendors extend: TS 29.501 §5.3.9 has any string in them, so no value is an
 //! error.
 
-/// An enumeration whose values are strings, with `Other` for those that it doesn't know.
+/// An enumeration whose values are strings, with `Other` for unknown ones.
 macro_rules! extensible {
     ($(#[$doc:meta])* $name:ident { $($(#[$value_doc:meta])* $value:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -13,7 +13,7 @@ macro_rules! extensible {
         }
 
         impl $name {
-            /// As in JSON.
+            /// Returns it as in JSON.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$value => $text,)+

@@ -1,9 +1,9 @@
-//! What is common to the messages.
+//! Common properties of the messages.
 
 use serde::de::DeserializeOwned;
 
 /// A message of N32-c.
 pub trait Message: DeserializeOwned {
-    /// Members without which it is none.
+    /// Its required members.
     const REQUIRED: &'static [&'static str];
 }

@@ -1,7 +1,7 @@
-//! The messages of N32-c (TS 29.573 §6.1.5, releases 18 and 19) and what they consist of (TS 29.571).
+//! The messages of N32-c (TS 29.573 §6.1.5, releases 18 and 19) and their parts (TS 29.571).
 //!
-//! Members and values that this release doesn't know are passed over; of those that it knows, each has to be there if
-//! it is required, at most once, and of its type. [`decode()`] says which one isn't.
+//! Members and values unknown to this release are ignored; each known member must be present if it is required, at most
+//! once, and of its type. [`decode()`] reports the member at fault.
 
 mod capability;
 mod decode;

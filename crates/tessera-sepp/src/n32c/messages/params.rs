@@ -10,11 +10,11 @@ use super::present;
 use super::{HandshakeId, Message};
 use crate::names::Fqdn;
 
-/// The keys' and policies' half of PRINS that the initiator proposes.
+/// The initiator's proposal of keys and policies for PRINS.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecParamExchReqData {
-    /// Under which the sender will be sent messages.
+    /// The context of messages to the sender.
     pub n32f_context_id: HandshakeId,
     /// Ciphers, in the order of preference.
     #[serde(
@@ -44,7 +44,7 @@ pub struct SecParamExchReqData {
         skip_serializing_if = "Option::is_none"
     )]
     pub ipx_provider_sec_info_list: Option<Vec<IpxProviderSecInfo>>,
-    /// Who sends this.
+    /// The sender.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -61,7 +61,7 @@ impl Message for SecParamExchReqData {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SecParamExchRspData {
-    /// Under which the sender will be sent messages.
+    /// The context of messages to the sender.
     pub n32f_context_id: HandshakeId,
     /// The chosen cipher.
     #[serde(
@@ -77,7 +77,7 @@ pub struct SecParamExchRspData {
         skip_serializing_if = "Option::is_none"
     )]
     pub selected_jws_cipher_suite: Option<String>,
-    /// The policy of both.
+    /// The common policy.
     #[serde(
         default,
         deserialize_with = "present::object",
@@ -91,7 +91,7 @@ pub struct SecParamExchRspData {
         skip_serializing_if = "Option::is_none"
     )]
     pub ipx_provider_sec_info_list: Option<Vec<IpxProviderSecInfo>>,
-    /// Who sends this.
+    /// The sender.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -108,7 +108,7 @@ impl Message for SecParamExchRspData {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProtectionPolicy {
-    /// API by API.
+    /// The policy of each API.
     #[serde(deserialize_with = "present::objects")]
     pub api_ie_mapping_list: Vec<ApiIeMapping>,
     /// What is encrypted.
@@ -142,9 +142,9 @@ pub struct ApiSignature(Box<RawValue>);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IeInfo {
-    /// Where it is.
+    /// Its location.
     pub ie_loc: IeLocation,
-    /// What it is.
+    /// Its type.
     pub ie_type: IeType,
     /// A JSON pointer or a name, in requests.
     #[serde(
@@ -167,7 +167,7 @@ pub struct IeInfo {
         skip_serializing_if = "Option::is_none"
     )]
     pub is_modifiable: Option<bool>,
-    /// Which of them may.
+    /// The intermediaries that may.
     #[serde(
         default,
         deserialize_with = "present::member",
@@ -177,7 +177,7 @@ pub struct IeInfo {
 }
 
 extensible! {
-    /// What an information element is.
+    /// The type of an information element.
     IeType {
         UeId = "UEID",
         Location = "LOCATION",
@@ -191,7 +191,7 @@ extensible! {
 }
 
 extensible! {
-    /// Where an information element is.
+    /// The location of an information element.
     IeLocation {
         UriParam = "URI_PARAM",
         UriPath = "URI_PATH",

@@ -1,7 +1,7 @@
-//! How members are read that may be missing, are lists or are objects, as TS 29.573 has them rather than as serde does.
+//! Reads members that are optional, lists or objects, by the rules of TS 29.573 rather than serde's.
 //!
-//! No type of it is nullable: `null` isn't a missing member. A list has one item at least. An object isn't written as
-//! a list of its values.
+//! No type is nullable: `null` isn't a missing member. A list has at least one item. An object can't be written as a
+//! list of its values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -10,7 +10,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// A member that is there.
+/// Reads a member that is present.
 pub(super) fn member<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -19,7 +19,7 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// An object that is there.
+/// Reads an object that is present.
 pub(super) fn object<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -28,7 +28,7 @@ where
     Object::deserialize(deserializer).map(|Object(object)| Some(object))
 }
 
-/// An array with `minItems: 1`.
+/// Reads an array with `minItems: 1`.
 pub(super) fn items<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -41,7 +41,7 @@ where
     Ok(items)
 }
 
-/// An array with `minItems: 1` that may be missing, and is there.
+/// Reads an optional array with `minItems: 1` that is present.
 pub(super) fn items_if_any<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -50,7 +50,7 @@ where
     items(deserializer).map(Some)
 }
 
-/// An array of objects with `minItems: 1`.
+/// Reads an array of objects with `minItems: 1`.
 pub(super) fn objects<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -60,7 +60,7 @@ where
     Ok(objects.into_iter().map(|Object(object)| object).collect())
 }
 
-/// An array of objects with `minItems: 1` that may be missing, and is there.
+/// Reads an optional array of objects with `minItems: 1` that is present.
 pub(super) fn objects_if_any<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
 where
     D: Deserializer<'de>,
@@ -69,7 +69,7 @@ where
     objects(deserializer).map(Some)
 }
 
-/// An object, which serde would also read from a list of its members' values.
+/// An object; serde would also accept a list of its members' values.
 pub(super) struct Object<T>(pub T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {

@@ -50,7 +50,7 @@ pub struct ProblemDetails {
 }
 
 impl ProblemDetails {
-    /// A problem of this status.
+    /// Creates a problem with this status.
     pub fn new(status: StatusCode) -> Self {
         Self {
             title: status.canonical_reason().map(str::to_owned),
@@ -59,21 +59,21 @@ impl ProblemDetails {
         }
     }
 
-    /// With a cause for machines.
+    /// Adds a cause for machines.
     #[must_use]
     pub fn with_cause(mut self, cause: Cause) -> Self {
         self.cause = Some(cause);
         self
     }
 
-    /// With a sentence for people. It is read by whoever sent the request: it names nothing of the inside.
+    /// Adds a sentence for people. The sender of the request reads it, so it must reveal nothing internal.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// With one more part of the request that was wrong: in a body a JSON pointer, of a header `header` and its name.
+    /// Adds a part of the request that was wrong: a JSON pointer into a body, or `header` and the name of a header.
     #[must_use]
     pub fn with_invalid_param(
         mut self,
@@ -85,13 +85,13 @@ impl ProblemDetails {
         self
     }
 
-    /// Its status. Default: 500.
+    /// Returns its status. Default: 500.
     pub fn status(&self) -> StatusCode {
         let status = self.status.and_then(|status| StatusCode::from_u16(status).ok());
         status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// As a response, `application/problem+json`.
+    /// Converts it into a response, `application/problem+json`.
     pub fn into_response(self) -> Response<Bytes> {
         let mut response = Response::new(serde_json::to_vec(&self).unwrap_or_default().into());
         *response.status_mut() = self.status();

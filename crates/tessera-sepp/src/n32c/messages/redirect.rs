@@ -23,7 +23,7 @@ pub struct ExtRedirectResponse {
         skip_serializing_if = "Option::is_none"
     )]
     pub target_sepp: Option<String>,
-    /// The name by which the other SEPP is found.
+    /// The name for discovering the other SEPP.
     #[serde(
         default,
         deserialize_with = "present::member",

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The id of an exchange of capabilities (`n32HandshakeId`) or of an N32-f context (`n32fContextId`): eight octets,
-/// in JSON 16 hexadecimal digits in either case.
+/// The identifier of an exchange of capabilities (`n32HandshakeId`) or of an N32-f context (`n32fContextId`): eight
+/// octets, in JSON 16 hexadecimal digits in either case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HandshakeId(u64);
 
 impl HandshakeId {
-    /// The id with these octets.
+    /// Creates it from its octets.
     pub const fn from_octets(octets: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(octets))
     }
 
-    /// Its octets.
+    /// Returns its octets.
     pub const fn to_octets(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }
@@ -26,7 +26,7 @@ impl FromStr for HandshakeId {
     type Err = NotHexadecimal;
 
     fn from_str(text: &str) -> Result<Self, NotHexadecimal> {
-        // from_str_radix() takes a sign too.
+        // from_str_radix() also accepts a sign.
         if text.len() != 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(NotHexadecimal);
         }
@@ -46,22 +46,22 @@ impl fmt::Debug for HandshakeId {
     }
 }
 
-/// Optional features by their numbers (`supportedFeatures`, TS 29.500 §6.6.2, TS 29.571 §5.2.2). The text has four
-/// of them a digit, the lowest in the last digit; it may be empty.
+/// Optional features by their numbers (`supportedFeatures`, TS 29.500 §6.6.2, TS 29.571 §5.2.2). Each digit of the text
+/// holds four, the last digit the lowest; it may be empty.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Features {
-    /// Values of the digits, lowest first, without zeros at the end.
+    /// Values of the digits, lowest first, without trailing zeros.
     digits: Box<[u8]>,
 }
 
 impl Features {
-    /// Whether it has the feature of this number; the first one is number 1.
+    /// Returns whether it has the feature with this number; numbers start at 1.
     pub fn has(&self, number: usize) -> bool {
         let Some(index) = number.checked_sub(1) else { return false };
         self.digits.get(index / 4).is_some_and(|digit| digit >> (index % 4) & 1 == 1)
     }
 
-    /// Those that both have.
+    /// Returns the features that both have.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         Self::from_digits(self.digits.iter().zip(&other.digits).map(|(one, other)| one & other))
@@ -113,7 +113,7 @@ impl fmt::Display for NotHexadecimal {
 
 impl std::error::Error for NotHexadecimal {}
 
-/// serde by the text.
+/// Serialises as text.
 macro_rules! by_text {
     ($name:ident) => {
         impl Serialize for $name {

@@ -1,4 +1,4 @@
-//! The side that answers.
+//! The answering side.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};
@@ -15,13 +15,13 @@ use super::messages::{
 use crate::identity::CertificateIdentity;
 use crate::names::Fqdn;
 
-/// The longest body of a message, in octets: a thousand networks and a policy of PRINS fit well.
+/// The longest body of a message, in octets: a thousand networks and a PRINS policy fit.
 pub const MAX_BODY: usize = 256 * 1024;
 
-/// Answers a request on N32-c from whoever proved to be `identity`. The body is whole; of a longer one than
-/// [`MAX_BODY`] any part that is longer will do.
+/// Answers an N32-c request of the peer with the verified `identity`. The body is complete; for one longer than
+/// [`MAX_BODY`], any part above that length will do.
 ///
-/// Whatever the request is, there is an answer. It names nothing of the inside.
+/// Every request gets an answer. It reveals nothing internal.
 pub fn respond(
     associations: &Associations,
     identity: &CertificateIdentity,
@@ -50,7 +50,7 @@ impl Request<'_> {
             paths::N32F_ERROR => Self::take_error,
             _ => return Err(not_found(path)),
         };
-        // Who is nobody here learns nothing of what is wrong with a message.
+        // Checked first: a client that is no configured peer learns nothing about errors in its message.
         let peers = self.peers();
         if peers.is_empty() {
             let refusal =
@@ -74,7 +74,7 @@ impl Request<'_> {
         operation(self, &peers)
     }
 
-    /// The configured peers whose names the certificate has, under their anchors: more than one if a SEPP stands for
+    /// Returns the configured peers whose names the certificate has, under their anchors; several if a SEPP represents
     /// several.
     fn peers(&self) -> Vec<Fqdn> {
         let is_peer = |fqdn: &&Fqdn| {
@@ -86,7 +86,7 @@ impl Request<'_> {
 
     fn exchange_capability(&self, peers: &[Fqdn]) -> Answer {
         let request: SecNegotiateReqData = self.read(peers)?;
-        // An association is changed by its own peer alone, whomever else's certificate is valid.
+        // Only its own peer may change an association; another valid certificate isn't enough.
         let peer = peers.iter().find(|peer| **peer == request.sender);
         let Some(peer) = peer.and_then(|peer| self.associations.peer(peer)) else {
             let refusal = Refusal::new(Rule::Sender, "the sender isn't who its certificate says")
@@ -122,7 +122,7 @@ impl Request<'_> {
 
     fn terminate(&self, peers: &[Fqdn]) -> Answer {
         let request: N32fContextInfo = self.read(peers)?;
-        // Contexts come from exchange-params, which TLS goes without; it ends by NONE.
+        // Contexts come from exchange-params, which TLS doesn't use; NONE ends it.
         let refusal = Refusal::new(Rule::Context, "there is no such context")
             .at("/n32fContextId")
             .claiming(request.n32f_context_id);
@@ -164,7 +164,7 @@ fn not_found(path: &str) -> ProblemDetails {
     ProblemDetails::new(StatusCode::NOT_FOUND).with_cause(Cause::ResourceUriStructureNotFound)
 }
 
-/// Whether the body is said to be JSON, or nothing is said of it.
+/// Returns whether the body is declared as JSON, or isn't declared.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(media_type) = headers.get(CONTENT_TYPE) else { return true };
     let essence = media_type.to_str().unwrap_or_default().split(';').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Requests on N32-c, from good and from bad.
+//! Requests on N32-c, from honest and hostile peers.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::n32c::messages::tests::schema::{self, Member};
 const PATHS: [&str; 4] =
     [paths::EXCHANGE_CAPABILITY, paths::EXCHANGE_PARAMS, paths::N32F_TERMINATE, paths::N32F_ERROR];
 
-/// VISITED, which knows HOME and THIRD, and what it notes.
+/// Returns VISITED, which knows HOME and THIRD, and what it records.
 fn visited() -> (Associations, Arc<Notes>) {
     let notes = Arc::new(Notes::default());
     let settings = Settings { local: VISITED.local(), peers: vec![HOME.peer(), THIRD.peer()] };
@@ -49,7 +49,7 @@ fn send(
     respond(to, &from.identity(), &parts, &body.into())
 }
 
-/// The problem of an answer, which is one.
+/// Returns the problem in an answer.
 fn problem(response: &Response<Bytes>) -> Value {
     assert!(response.status().as_u16() >= 400, "{response:?}");
     assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
@@ -72,7 +72,7 @@ fn capabilities_are_exchanged() {
     let (visited, notes) = visited();
     let mut request = negotiation(HOME, &["TLS"]);
     request["plmnIdList"] = json!([{"mcc": "999", "mnc": "70"}]);
-    // Sent by a peer that had told this one's before.
+    // Some peers send their own network here once they know this SEPP's.
     request["targetPlmnId"] = json!({"mcc": "999", "mnc": "70"});
     request["supportedFeatures"] = json!("");
     let response = post(&visited, HOME, paths::EXCHANGE_CAPABILITY, &request);
@@ -92,7 +92,7 @@ fn who_is_no_peer_learns_nothing() {
     let (visited, notes) = visited();
     for path in PATHS {
         for body in ["", "{", "{}", &negotiation(HOME, &["TLS"]).to_string()] {
-            // Also one with a peer's name, under another anchor.
+            // Including one with a peer's name, under another anchor.
             let mut other = HOME.identity();
             other.anchor = THIRD.identity().anchor;
             for identity in [VISITED.identity(), other] {

@@ -1,4 +1,4 @@
-//! Whether an identity of earlier counts still.
+//! Whether an earlier identity is still valid.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -11,25 +11,25 @@ use super::Mode;
 use super::no_longer::NoLonger;
 use crate::identity::{AssociationsOf, Direction, Identity, KnownPeers, Listener};
 
-/// What counts now: the configuration that was loaded last, and the associations.
+/// What is valid now: the configuration that was loaded last, and the associations.
 pub struct Standing {
     known: RwLock<Arc<KnownPeers>>,
     associations: Arc<dyn AssociationsOf>,
     changes: watch::Sender<u64>,
 }
 
-/// A connection, as handlers of its requests see it.
+/// A connection, as seen by handlers of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connected {
-    /// Who the peer is. The association in it is that of the handshake, and not always one that is established now.
+    /// The peer's identity. Its association is the one at the time of the handshake, and may have ended since.
     pub identity: Arc<Identity>,
-    /// How the connection came about.
+    /// How the connection was established.
     pub mode: Mode,
 }
 
 impl Connected {
-    /// Whether its requests may be N32-c's: N32-c has both certificates in each handshake, so that a resumed connection
-    /// of a shared listener carries N32-f alone.
+    /// Returns whether its requests may be N32-c's: N32-c requires both certificates in each handshake, so a resumed
+    /// connection of a shared listener only carries N32-f.
     #[must_use]
     pub fn carries_n32c(&self) -> bool {
         match self.identity.listener {
@@ -39,58 +39,60 @@ impl Connected {
         }
     }
 
-    /// Whether its requests may be N32-f's.
+    /// Returns whether its requests may be N32-f's.
     #[must_use]
     pub fn carries_n32f(&self) -> bool {
         self.identity.listener != Listener::N32c
     }
 }
 
-/// For what a connection is judged.
+/// The purpose for which a connection is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purpose {
-    /// Who begins it.
+    /// Which side opens it.
     pub direction: Direction,
-    /// Where it is accepted, or to what it is dialled.
+    /// The listener that accepts it, or that it is dialled to.
     pub listener: Listener,
 }
 
 impl Standing {
-    /// Counts by this configuration.
+    /// Judges by this configuration.
     pub fn new(known: Arc<KnownPeers>, associations: Arc<dyn AssociationsOf>) -> Self {
         let changes = watch::Sender::new(0);
         Self { known: RwLock::new(known), associations, changes }
     }
 
-    /// The configuration that counts now.
+    /// Returns the current configuration.
     #[must_use]
     pub fn known(&self) -> Arc<KnownPeers> {
         self.known.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The associations.
+    /// Returns the associations.
     #[must_use]
     pub fn associations(&self) -> &Arc<dyn AssociationsOf> {
         &self.associations
     }
 
-    /// From now on another configuration counts.
+    /// Replaces the configuration.
     pub fn replace(&self, known: Arc<KnownPeers>) {
         *self.known.write().unwrap_or_else(PoisonError::into_inner) = known;
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Counts the configurations: whoever holds connections looks at each again ([`stands`](Self::stands)).
+    /// Returns a counter of configurations: on a change, holders of connections check each with
+    /// [`stands`](Self::stands).
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Who is at the other end of a connection, resumed or not: of a server's as soon as early data can be read, of a
-    /// client's when the handshake is complete. [`TlsStream::facts`](tessera_tokio::TlsStream::facts) has the facts.
+    /// Identifies the other end of a connection, resumed or not: at a server as soon as early data can be read, at a
+    /// client when the handshake is complete. [`TlsStream::facts`](tessera_tokio::TlsStream::facts) has the facts.
     ///
     /// # Errors
-    /// If the peer would not be accepted now: the configuration was replaced meanwhile. The connection ends then.
+    /// If the peer would not be accepted now, because the configuration was replaced meanwhile. The caller must end the
+    /// connection.
     pub fn identify(&self, facts: &Facts) -> Result<Connected, NoLonger> {
         let identity = facts.peer.as_ref().and_then(Identity::decode);
         let identity = identity.ok_or(NoLonger::Unreadable)?;
@@ -98,9 +100,9 @@ impl Standing {
         Ok(Connected { identity: Arc::new(identity), mode: Mode::of(facts) })
     }
 
-    /// Whether the peer of a connection that goes on would be accepted now: nothing that the configuration says of it
-    /// has changed, and its certificate has not ended. `unix` is since the Unix epoch. Whether there is an association
-    /// is asked of each request, and not here.
+    /// Checks that the peer of an open connection would still be accepted: none of its settings have changed, and its
+    /// certificate has not expired. `unix` is since the Unix epoch. The association isn't checked here, but for each
+    /// request.
     ///
     /// # Errors
     /// Why it would not.
@@ -122,12 +124,11 @@ impl Standing {
         Ok(())
     }
 
-    /// Whether a connection of this identity may be resumed for this purpose: the same one, the peer
-    /// [stands](Self::stands), the association of then is established still, and the certificate is within that of
-    /// N32-c.
+    /// Checks that a connection with this identity may be resumed for this purpose: the purpose is the same, the peer
+    /// [stands](Self::stands), its association is still established, and the certificate is within that of N32-c.
     ///
     /// # Errors
-    /// Why it may not; it is a full handshake then.
+    /// Why it may not; it is then a full handshake.
     pub fn resumes(
         &self,
         identity: &Identity,
@@ -137,7 +138,7 @@ impl Standing {
         if identity.direction != purpose.direction {
             return Err(NoLonger::OtherDirection);
         }
-        // TS 29.573's N32-c has certificates in each handshake.
+        // TS 29.573's N32-c requires certificates in each handshake.
         if identity.listener != purpose.listener || purpose.listener == Listener::N32c {
             return Err(NoLonger::OtherListener);
         }

@@ -1,4 +1,4 @@
-//! Each thing that an identity says, and what becomes of it when it is no longer so.
+//! Tests each property of an identity, and what happens when it no longer holds.
 
 use std::sync::Mutex;
 
@@ -56,7 +56,7 @@ fn certificate() -> CertificateIdentity {
     }
 }
 
-/// What counts, and an identity that is good.
+/// Returns a standing, and an identity that it accepts.
 fn good() -> (Standing, Arc<One>, Identity) {
     let id = AssociationId([1; 16]);
     let associations = Arc::new(One(Mutex::new(Some((id, certificate())))));
@@ -109,13 +109,13 @@ fn without_the_association_nothing_resumes_and_what_runs_goes_on() {
     *associations.0.lock().unwrap() = None;
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::NoAssociation));
     assert_eq!(standing.stands(&identity, NOW), Ok(()));
-    // N32-c knows it by another anchor now.
+    // N32-c now has another anchor.
     let other = CertificateIdentity { anchor: "third".into(), ..certificate() };
     *associations.0.lock().unwrap() = Some((AssociationId([1; 16]), other));
     assert_eq!(standing.resumes(&identity, FOR_N32F, NOW), Err(NoLonger::BeyondN32c));
 }
 
-/// Two roots differ, and so do the epochs: what is loaded again and is the same has the same one.
+/// Different roots have different epochs; reloading the same files keeps the epoch.
 #[test]
 fn an_epoch_follows_from_what_was_said() {
     let (standing, _, identity) = good();

@@ -1,4 +1,4 @@
-//! One machine that is asked by its peer.
+//! One machine, with requests from its peer.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::*;
 use crate::n32c::messages::IntendedN32Purpose;
 use crate::names::PlmnId;
 
-/// What VISITED answers to HOME.
+/// Sends VISITED a request of HOME, changed; returns VISITED's machine and answer.
 fn asked(
     change: impl FnOnce(&mut SecNegotiateReqData),
 ) -> (Machine, Result<SecNegotiateRspData, Refusal>) {
@@ -140,10 +140,10 @@ fn none_ends_an_association_and_the_next_one_is_another() {
         assert_eq!(answer.n32_handshake_id, request.n32_handshake_id);
         assert_eq!(machine.state(), &State::Terminated(TerminatedBy::Peer));
     }
-    // It is asked again after a while, and may itself begin at once.
+    // This side retries after a while, and the peer may begin immediately.
     let next = machine.next().unwrap() - now;
     assert!((10 * SECOND..=20 * SECOND).contains(&next));
-    // Soon, if a request waits for it: another instance of the peer may be there. More requests don't put it off.
+    // Soon, if a request waits for it: the peer may have another instance. More requests don't postpone it.
     assert!(machine.is_put_off(now));
     machine.wanted(now);
     let soon = machine.next().unwrap();
@@ -183,7 +183,7 @@ fn the_same_agreed_again_is_the_same_association() {
     let after = machine.established().unwrap();
     assert_eq!((after.id, after.since), (before.id, before.since));
     assert_eq!(after.certificate.fingerprint, [9; 32]);
-    // Something else agreed is another association.
+    // Any difference in the agreement makes another association.
     let others: [fn(&mut SecNegotiateReqData); 4] = [
         |request| request.target_api_root_supported = false,
         |request| request.sender_n32f_port_list = Some(vec![7445]),
@@ -227,7 +227,7 @@ fn a_forgotten_association_is_agreed_anew_and_fails_if_that_does() {
     machine.answered(next, order.number, answer);
     let anew = machine.established().unwrap().clone();
     assert_eq!(anew.id, association.id);
-    // A refusal that was on its way is about the former one.
+    // A refusal already on its way concerns the former one.
     machine.lost(next, &association);
     assert_eq!(machine.next(), None);
     fails.answered(next, order.number, Err(TransportError::TimedOut));

@@ -1,11 +1,11 @@
-//! Every order in which the messages of two SEPPs can arrive, when both begin at once, end at once, or forget.
+//! All orders in which the messages of two SEPPs can arrive, if both begin, end or forget at the same time.
 
 use std::collections::HashSet;
 
 use super::*;
 use crate::n32c::messages::{SecNegotiateReqData, SecNegotiateRspData};
 
-/// Two SEPPs and what is on its way between them, in no order.
+/// Two SEPPs and the messages between them, in no order.
 #[derive(Clone)]
 struct World {
     machines: [Machine; 2],
@@ -28,7 +28,7 @@ const SITES: [Site; 2] = [HOME, VISITED];
 enum Act {
     Begin(usize),
     End(usize),
-    /// kill -9 and a new start: nothing is remembered.
+    /// kill -9 and a restart: all state is lost.
     Restart(usize),
     /// The answer is lost, with its connection.
     LoseAnswers,
@@ -54,11 +54,11 @@ impl World {
                 if let Some(request) = self.machines[side].end() {
                     self.on_the_way.push(Message::Request { to: 1 - side, number: None, request });
                 }
-                // The operator wants it back, later.
+                // The operator requests it again, later.
                 self.machines[side].renew(self.now + SECOND);
             }
             Act::Restart(side) => {
-                // Its connections are gone with it.
+                // Its connections end with it.
                 self.on_the_way.retain(
                     |message| !matches!(message, Message::Answer { to, .. } if *to == side),
                 );
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// Time passes: all retries, and N32-f's refusals by who has no association.
+    /// Lets time pass: all retries run, and a side without an association refuses N32-f.
     fn settle(&mut self) {
         for _ in 0..10 {
             while !self.on_the_way.is_empty() {
@@ -154,7 +154,7 @@ fn both_begin_at_once_and_have_one_association_in_every_order() {
         assert!(!world.path.iter().any(|step| step.contains("false")), "{:#?}", world.path);
         all.insert(home);
     }
-    // Whichever exchange was the last.
+    // Whichever exchange was last.
     assert_eq!(all.len(), 1);
 }
 

@@ -1,4 +1,4 @@
-//! One machine that asks its peer, message by message.
+//! One machine that requests associations, message by message.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::*;
 use crate::n32c::initiator::Target;
 use crate::names::PlmnId;
 
-/// The answer of VISITED, changed.
+/// Returns VISITED's answer, changed.
 fn changed(order: &Order, change: impl FnOnce(&mut SecNegotiateRspData)) -> Reply {
     let mut answer = VISITED.answer(&order.request);
     change(&mut answer);
@@ -21,7 +21,7 @@ fn failure(machine: &Machine) -> Arc<Failure> {
     failure.clone()
 }
 
-/// What the rule is by which this answer isn't accepted.
+/// Returns the rule by which this answer is refused.
 fn refused(reply: impl FnOnce(&Order) -> Reply) -> Rule {
     let (mut machine, order, now) = begun();
     let reply = reply(&order);
@@ -131,14 +131,14 @@ fn networks_are_within_certificate_anchor_and_configuration() {
     assert_eq!(claim(&["001-01", THIRD.plmn]), Rule::Plmn);
     // Three digits are another network than two.
     assert_eq!(claim(&["001-001"]), Rule::Plmn);
-    // The certificate has it, and the configuration doesn't.
+    // In the certificate, but not in the configuration.
     let rule = refused(|order| {
         let mut reply = changed(order, |answer| answer.plmn_id_list = Some(vec![third]));
         reply.identity.plmns = [third, VISITED.plmn.parse().unwrap()].into_iter().collect();
         reply
     });
     assert_eq!(rule, Rule::Plmn);
-    // The configuration has it, and the certificate doesn't.
+    // In the configuration, but not in the certificate.
     let rule = refused(|order| {
         let mut reply = changed(order, |_| {});
         reply.identity.plmns = [third].into_iter().collect();
@@ -168,7 +168,7 @@ fn a_peer_of_several_networks_has_those_that_it_names() {
         machine.answered(now, order.number, Ok(reply));
         let association = machine.established().unwrap();
         assert_eq!(association.plmns.iter().len(), expected);
-        // Where requests go doesn't depend on it.
+        // Routing doesn't depend on it.
         assert_eq!(association.peer, VISITED.fqdn());
     }
 }
@@ -278,7 +278,7 @@ fn a_redirection_leads_to_another_sepp_of_the_peer() {
         let Outcome::Redirected(next) = outcome else { panic!("{outcome:?}") };
         assert_eq!(next.to, Target { fqdn: other.clone(), port });
         assert_eq!(next.request, order.request);
-        // The other SEPP speaks for itself; the association is with the configured peer.
+        // The other SEPP sends its own name; the association is with the configured peer.
         let mut reply = changed(&next, |answer| answer.sender = other.clone());
         reply.identity.fqdns = vec![other.clone()];
         assert_eq!(machine.answered(now, next.number, Ok(reply)), Outcome::Established);

@@ -51,7 +51,7 @@ impl Site {
         }
     }
 
-    /// As its peers have it.
+    /// Returns its settings as its peers have them.
     pub fn peer(self) -> PeerSettings {
         PeerSettings {
             fqdn: self.fqdn(),
@@ -73,13 +73,13 @@ impl Site {
         }
     }
 
-    /// The machine that this one has for `peer`.
+    /// Returns this SEPP's machine for `peer`.
     fn machine(self, peer: PeerSettings, now: Instant) -> Machine {
         let seed = self.plmn.bytes().map(u64::from).sum();
         Machine::new(self.local().into(), peer.into(), Rng::with_seed(seed), now)
     }
 
-    /// An answer of this one.
+    /// Returns an answer of this SEPP.
     fn reply(self, status: StatusCode, body: Vec<u8>) -> Reply {
         Reply { identity: self.identity(), status, headers: HeaderMap::new(), body: body.into() }
     }
@@ -93,7 +93,7 @@ impl Site {
     }
 }
 
-/// HOME's machine for VISITED, and an exchange that it began.
+/// Returns HOME's machine for VISITED, and an exchange that it began.
 fn begun() -> (Machine, Order, Instant) {
     let now = Instant::now();
     let mut machine = HOME.machine(VISITED.peer(), now);
@@ -101,7 +101,7 @@ fn begun() -> (Machine, Order, Instant) {
     (machine, order, now)
 }
 
-/// The same with an association.
+/// The same with an established association.
 fn established() -> (Machine, Arc<Association>, Instant) {
     let (mut machine, order, now) = begun();
     let answer = VISITED.ok(&VISITED.answer(&order.request));

@@ -12,7 +12,7 @@ use super::*;
 use crate::n32c::initiator::{Target, Transport};
 use crate::n32c::responder::respond;
 
-/// The SEPPs, and what is wrong with the way to each.
+/// The SEPPs, and the failures on the path to each.
 #[derive(Default)]
 pub(crate) struct Network {
     sites: Mutex<HashMap<Fqdn, Arc<Associations>>>,
@@ -25,14 +25,14 @@ pub(crate) struct Network {
 pub(crate) enum Fault {
     /// Connections are refused.
     Down,
-    /// Nothing ever comes back, whatever the deadline is.
+    /// No answer ever comes, whatever the deadline.
     Silent,
     /// The request arrives, and the answer is lost.
     LosesAnswers,
 }
 
 impl Network {
-    /// A SEPP that knows these, and is told of what happens.
+    /// Adds a SEPP with these peers, which records events.
     pub fn add(self: &Arc<Self>, site: Site, peers: Vec<PeerSettings>) -> Arc<Associations> {
         self.add_observed(site, peers, Arc::new(()))
     }
@@ -90,7 +90,7 @@ impl Network {
     }
 }
 
-/// The way out of a SEPP.
+/// The outgoing transport of a SEPP.
 struct From {
     site: Site,
     network: Arc<Network>,
@@ -109,7 +109,7 @@ impl Transport for From {
     }
 }
 
-/// Notes what happens.
+/// Records events.
 #[derive(Default)]
 pub(crate) struct Notes(pub Mutex<Vec<String>>);
 

@@ -1,4 +1,4 @@
-//! The tasks that begin, wait and end, in time that is made up.
+//! The tasks that begin, wait and end, in simulated time.
 
 use tessera_proxy::http::deadline::Deadline;
 
@@ -10,7 +10,7 @@ fn passive(site: Site) -> PeerSettings {
     PeerSettings { initiate: false, ..site.peer() }
 }
 
-/// HOME and VISITED, both of which begin.
+/// Returns HOME and VISITED, both of which initiate.
 fn two() -> (Arc<Network>, [Arc<Associations>; 2]) {
     let network = Arc::new(Network::default());
     let home = network.add(HOME, vec![VISITED.peer()]);
@@ -35,7 +35,7 @@ async fn both_begin_and_have_one_association() {
     assert_eq!(home.established(&VISITED.fqdn()).unwrap().id, at_home.id);
     assert_eq!((&at_home.peer, &at_visited.peer), (&VISITED.fqdn(), &HOME.fqdn()));
     tokio::time::sleep(600 * SECOND).await;
-    // Nothing more is to be said; each exchange is one request, on a connection of its own.
+    // No other messages are needed; each exchange is one request, on its own connection.
     assert_eq!(network.sent.lock().unwrap().len(), 2);
 }
 
@@ -59,7 +59,7 @@ async fn who_waits_for_a_silent_peer_waits_no_longer_than_the_deadline() {
     let result = home.ensure(&VISITED.fqdn(), deadline).await;
     assert_eq!(result.unwrap_err(), NotEstablished::TimedOut);
     assert_eq!(started.elapsed(), 3 * SECOND);
-    // The exchange has a limit of its own.
+    // An exchange has its own time limit.
     tokio::time::sleep(8 * SECOND).await;
     assert_eq!(home.peers()[0].state.as_str(), "exception");
     network.fault(VISITED, None);
@@ -106,7 +106,7 @@ async fn an_end_is_told_and_a_new_begin_is_another_association() {
     assert!(visited.established(&HOME.fqdn()).is_none());
     let why = home.ensure(&VISITED.fqdn(), in_time()).await.unwrap_err();
     assert_eq!(why, NotEstablished::Terminated);
-    // The peer asks again after a while, and is refused until someone here wants it.
+    // The peer retries after a while, and is refused until an operator here requests it.
     tokio::time::sleep(300 * SECOND).await;
     assert!(home.established(&VISITED.fqdn()).is_none());
     assert_eq!(visited.peers()[0].state.as_str(), "exception");
@@ -144,7 +144,7 @@ async fn a_restarted_peer_is_agreed_with_anew() {
     drop(visited);
     let visited = network.add(VISITED, vec![passive(HOME)]);
     assert!(visited.established(&HOME.fqdn()).is_none());
-    // Its N32-f said so.
+    // As its N32-f reported.
     home.lost(&before);
     let at_visited = visited.ensure(&HOME.fqdn(), in_time()).await.unwrap();
     assert_eq!(at_visited.id, before.id);
@@ -258,7 +258,7 @@ async fn a_peer_that_asks_too_soon_waits_for_the_first_exchange_alone() {
     network.fault(VISITED, None);
     let association = home.established_or_beginning(&VISITED.fqdn(), in_time()).await.unwrap();
     assert_eq!(association.peer, VISITED.fqdn());
-    // What was ended, or isn't configured, isn't waited for.
+    // There is no waiting for an ended association or an unknown peer.
     assert!(visited.terminate(&HOME.fqdn(), in_time()).await);
     let started = tokio::time::Instant::now();
     assert_eq!(visited.established_or_beginning(&HOME.fqdn(), in_time()).await, None);

@@ -1,4 +1,4 @@
-//! Each message against the table of its members: missing, doubled, of the wrong type, too long, unknown.
+//! Tests each message against the table of its members: missing, duplicated, of the wrong type, too long, unknown.
 
 pub(crate) mod schema;
 
@@ -97,7 +97,7 @@ fn a_doubled_member_is_named() {
     for_each_message!(check);
 }
 
-/// Values of each type, and those that are nearly right.
+/// Returns values of each type, and nearly valid ones.
 fn values() -> Vec<Value> {
     let mut values = vec![
         json!(null),
@@ -149,7 +149,7 @@ fn a_member_of_the_wrong_type_is_named_and_any_other_is_read() {
     fn check<T: Message>(table: &[Member]) {
         for member in table {
             for value in values() {
-                // An HTTP status has 16 bits, which is more than there are.
+                // A status is read as 16 bits, which covers all HTTP statuses.
                 if member.name == "status" && value == json!(u64::MAX) {
                     continue;
                 }

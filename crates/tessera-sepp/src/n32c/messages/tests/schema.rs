@@ -1,8 +1,8 @@
-//! The rules of the published OpenAPI files (TS 29.573 N32 Handshake, TS 29.571 Common Data), as a table of our own.
+//! The rules of the published OpenAPI files (TS 29.573 N32 Handshake, TS 29.571 Common Data), as an independent table.
 
 use serde_json::Value;
 
-/// What values a member may have.
+/// The values that a member may have.
 pub enum Kind {
     Text,
     /// An enumeration: any string.
@@ -21,7 +21,7 @@ pub enum Kind {
     Any,
     /// An object whose values are booleans.
     Flags,
-    /// An array of one item at least.
+    /// An array of at least one item.
     Items(&'static Kind),
     Object(&'static [Member]),
 }
@@ -168,7 +168,7 @@ pub const PROBLEM: &[Member] = &[
 ];
 
 impl Kind {
-    /// Whether it has this value.
+    /// Returns whether this value is allowed.
     pub fn has(&self, value: &Value) -> bool {
         let text = value.as_str();
         let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -196,7 +196,7 @@ impl Kind {
         }
     }
 
-    /// A value that it has.
+    /// Returns an allowed value.
     pub fn example(&self) -> Value {
         match self {
             Self::Any | Self::Text => "text".into(),
@@ -215,7 +215,7 @@ impl Kind {
     }
 }
 
-/// An object with all members.
+/// Returns an object with all members.
 pub fn example(members: &[Member]) -> Value {
     members.iter().map(|member| (member.name.to_owned(), member.kind.example())).collect()
 }
