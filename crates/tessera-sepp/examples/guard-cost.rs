@@ -1,6 +1,7 @@
-//! What the rules cost: nanoseconds for each message, with 100 peers that stand for 1,000 networks.
+//! The cost of the rules: nanoseconds for each message, with 100 peers that represent 1,000 networks.
 //!
-//! `cargo run --profile dist -p tessera-sepp --example guard-cost`, or with a word: the rows that have it, for a profiler.
+//! `cargo run --profile dist -p tessera-sepp --example guard-cost`, or with a word: only the rows that contain it, for
+//! a profiler.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -99,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The time of one call: of many short runs the shortest, which nothing else disturbed.
+/// Returns the time of one call: the shortest of many short runs, which nothing else disturbed.
 fn measure(mut one: impl FnMut()) -> Duration {
     const CALLS: u32 = 64;
     let run = |one: &mut dyn FnMut()| {
@@ -163,7 +164,7 @@ fn response() -> Result<response::Parts, http::Error> {
     Ok(response.body(())?.into_parts().0)
 }
 
-/// What an AMF registers, filled up to a length with AMFs that stand in for it.
+/// Returns an AMF's registration, padded to a length with backup AMFs.
 fn body(len: usize) -> Bytes {
     let mut text = String::from(
         r#"{"amfInstanceId":"7c1ad2c4-0000-41ef-8a5d-2f1b61f0a001","guami":{"plmnId":{"mcc":"350","mnc":"03"},"amfId":"020040"},"ratType":"NR","backupAmfInfo":["#,

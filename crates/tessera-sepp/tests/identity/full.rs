@@ -1,4 +1,4 @@
-//! First connections: who is accepted, who is not, and with which alert.
+//! First connections: which peers are accepted, and the alerts of refusals.
 
 use std::sync::{Arc, Mutex};
 
@@ -38,7 +38,7 @@ async fn both_ends_know_who_the_other_is() {
     assert_eq!(client.identity.certificate.plmns.to_string(), "999-70");
 }
 
-/// One without an association is answered, over HTTP: it is told so there.
+/// A peer without an association gets an answer over HTTP, which reports that.
 #[tokio::test]
 async fn without_an_association_the_identity_says_so() {
     let world = World::new("");
@@ -46,7 +46,7 @@ async fn without_an_association_the_identity_says_so() {
     assert_eq!(world.home.identify(&met.server.unwrap()).identity.association, None);
 }
 
-/// Certificates of which each has one fault, and what is said to them.
+/// Certificates with one fault each, and the alert for it.
 fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
     let (visited, third) = (&world.visited_ca, &world.third_ca);
     let wildcard = "*.5gc.mnc002.mcc002.3gppnetwork.org";
@@ -96,7 +96,7 @@ fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
     ]
 }
 
-/// What a server says to a peer that it knows by another name than the one that was dialled.
+/// The alert of a server that knows the peer by another name than the dialled one.
 fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
     if name == "of nobody" { AlertDescription::BAD_CERTIFICATE } else { alert }
 }
@@ -113,7 +113,7 @@ async fn clients_with_a_fault_are_refused_with_its_alert() {
             assert_eq!(met.server_alert(), Some(alert), "{name}: {:?}", met.server);
         }
     }
-    // One that is good, and none at all.
+    // A valid certificate, and none at all.
     let met = meet(&world.visited.to(HOME), HOME, world.home.n32f(), b"").await;
     assert_eq!(met.mode(), Mode::Full);
     let client = world.visited.careless(HOME, |it| it.credentials.clear());
@@ -141,7 +141,7 @@ async fn servers_with_a_fault_are_refused_with_its_alert() {
     assert_eq!(met.mode(), Mode::Full);
 }
 
-/// Two peers of one anchor: a certificate that has both names is nobody's.
+/// Two peers of one anchor: a certificate with both names identifies neither.
 #[tokio::test]
 async fn a_certificate_of_two_peers_is_refused() {
     let mut world = World::new("");
@@ -163,7 +163,7 @@ async fn a_certificate_of_two_peers_is_refused() {
     }
 }
 
-/// S10, over a full handshake: N32-f says no more than N32-c did.
+/// S10, over a full handshake: N32-f proves no more than N32-c did.
 #[tokio::test]
 async fn n32f_says_no_more_than_n32c() {
     let world = World::associated("").await;
@@ -172,7 +172,7 @@ async fn n32f_says_no_more_than_n32c() {
     let client = world.visited.careless(HOME, |it| it.credentials = vec![larger.credential()]);
     let met = meet(&client, HOME, world.home.n32f(), b"").await;
     assert_eq!(met.server_alert(), Some(AlertDescription::ACCESS_DENIED), "{:?}", met.server);
-    // To N32-c it may say more, and then to N32-f.
+    // N32-c may prove more, and N32-f then too.
     let met = meet(&client, HOME, world.home.n32c(), b"").await;
     let identity = world.home.identify(&met.server.unwrap()).identity;
     assert_eq!(identity.certificate.plmns.to_string(), "001-01, 001-03");
@@ -181,7 +181,7 @@ async fn n32f_says_no_more_than_n32c() {
     assert_eq!(met.mode(), Mode::Full);
 }
 
-/// A name that tells no network is anybody's to claim: the anchor and the networks decide.
+/// Any peer may have a name without a network: the anchor and the networks decide.
 #[tokio::test]
 async fn a_name_is_the_peers_under_its_anchor_and_with_its_networks_alone() {
     let mut world = World::new("");
@@ -216,7 +216,7 @@ async fn a_pinned_peer_shows_that_certificate_and_no_other() {
     assert_eq!(meet(&client, HOME, world.home.n32f(), b"").await.mode(), Mode::Full);
 }
 
-/// What somebody else verified is no identity here.
+/// An identity from another verifier doesn't count here.
 #[tokio::test]
 async fn a_connection_that_another_verifier_accepted_is_nobodys() {
     let world = World::new("");
@@ -236,7 +236,7 @@ fn trusting(world: &World) -> tessera_webpki::WebPkiVerifier {
     tessera_webpki::WebPkiVerifier::new(&[leaf]).unwrap()
 }
 
-/// Keeps the response that comes with a certificate.
+/// Keeps the OCSP response that comes with a certificate.
 struct Asking(tessera_webpki::WebPkiVerifier, Mutex<Option<Vec<u8>>>);
 
 impl PeerVerifier for Asking {

@@ -1,4 +1,4 @@
-//! Chains that were accepted before, and aren't checked again: until a reload changes who is trusted.
+//! Chains that were verified before aren't verified again, until a reload changes the trust.
 
 use tessera::Role;
 use tessera::auth::{PeerRejected, PeerVerifier, Proof, VerifyPeer, chain_hash};
@@ -13,12 +13,12 @@ use tessera_tokio::Connector;
 use crate::world::{HOME, VISITED, World, meet};
 use tessera_pki::{Authority, Leaf};
 
-/// A client that never resumes, because it is another one each time.
+/// A client that never resumes, because each call creates another.
 fn client(world: &World, leaf: &Leaf) -> Connector {
     world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()])
 }
 
-/// What would be asked of a client that only names its chain, and has its key.
+/// What is verified for a client that only names its chain, and has its key.
 fn named(leaf: &Leaf) -> VerifyPeer {
     let signed = b"a transcript".to_vec();
     let signature = leaf.key.sign(&signed).unwrap();
@@ -30,7 +30,7 @@ fn named(leaf: &Leaf) -> VerifyPeer {
     question
 }
 
-/// Whether the home network's SEPP knows the chain under what it has loaded last.
+/// Whether the home network's SEPP knows the chain under its current configuration.
 fn is_known(world: &World, leaf: &Leaf) -> bool {
     let known = world.home.tls.standing().known();
     let anchor = known.anchors().get("visited").unwrap();
@@ -46,7 +46,7 @@ async fn a_chain_that_is_known_is_judged_anew_after_a_reload_with_another_list()
     let world = World::new("");
     let leaf = world.visited_ca.issue_numbered(VISITED, 7);
     assert!(!is_known(&world, &leaf));
-    // The second time it is known, and the third time after a list that revokes somebody else.
+    // Known the second time, and the third time after a list that revokes another certificate.
     for (serials, was_known) in [(None, false), (None, true), (Some(99), false), (None, true)] {
         if let Some(serial) = serials {
             world.home.write("visited.crl", world.visited_ca.revoking(&[serial]));

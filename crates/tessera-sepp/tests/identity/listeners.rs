@@ -1,4 +1,4 @@
-//! What is said before anything of the peer is known, and what each listener carries.
+//! Errors before anything about the peer is known, and what each listener carries.
 
 use tessera::wire::AlertDescription;
 use tessera_sepp::identity::Listener;
@@ -9,7 +9,7 @@ use crate::world::{HOME, VISITED, Words, World, meet};
 #[tokio::test]
 async fn n32c_is_a_full_handshake_each_time_and_takes_nothing_early() {
     let world = World::associated("early-data = \"fs\"").await;
-    // One that would like to, with tickets of N32-f.
+    // A client that tries to resume with tickets of N32-f.
     let client = world.visited.careless(HOME, |_| ());
     for server in [world.home.n32f(), world.home.n32c(), world.home.n32c()] {
         let met = meet(&client, HOME, server, b"early").await;
@@ -37,7 +37,7 @@ async fn a_shared_listener_carries_n32c_over_full_handshakes_alone() {
     assert!(first.carries_n32c() && first.carries_n32f());
     assert_eq!(first.identity.listener, Listener::Shared);
     shared.associations.establish(VISITED, 7, first.identity.certificate.clone());
-    // The ticket of a connection that began before the association opens nothing.
+    // The ticket of a connection that preceded the association opens nothing.
     let met = meet(&client, HOME, shared.n32f(), b"early").await;
     assert_eq!((met.mode(), &met.read[..]), (Mode::Full, &b""[..]));
     let met = meet(&client, HOME, shared.n32f(), b"early").await;
@@ -59,7 +59,7 @@ async fn a_client_says_the_name_of_this_sepp() {
             assert_eq!(met.server_alert(), Some(alert), "{name:?}");
         }
     }
-    // A peer that may leave it out, and another one, which may not.
+    // A peer that may omit it, and another one that may not.
     world.home_words.peers[0].2 = "risky-without-sni = true\n".to_owned();
     world.home.reload(&world.home_words);
     let met = meet(&client, "", world.home.n32f(), b"").await;
@@ -70,7 +70,7 @@ async fn a_client_says_the_name_of_this_sepp() {
     assert_eq!(met.server_alert(), Some(AlertDescription::ACCESS_DENIED));
 }
 
-/// Whoever has a certificate of the home network is the right server.
+/// Accepts any server with a certificate of the home network.
 fn accepting(world: &World) -> std::sync::Arc<tessera_webpki::WebPkiVerifier> {
     let verifier = tessera_webpki::WebPkiVerifier::new(&[world.home_ca.der()]).unwrap();
     std::sync::Arc::new(verifier.leaving_server_names_to_a_wrapper())

@@ -1,4 +1,4 @@
-//! Who peers are, over real handshakes: at the first connection, and when they come back.
+//! Identities of peers, over real handshakes: on the first connection, and on resumption.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod full;

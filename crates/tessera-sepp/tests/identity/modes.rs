@@ -1,4 +1,4 @@
-//! The ways back, by peer: what one may, another one on the same listener may not.
+//! The ways to reconnect, by peer: what one may use, another on the same listener may not.
 
 use tessera::resume::Continuation;
 use tessera_sepp::reconnection::Mode;
@@ -6,7 +6,7 @@ use tessera_tokio::Connector;
 
 use crate::world::{HOME, Met, World, meet};
 
-/// Connects until there are tickets, and comes back.
+/// Connects until there are tickets, and resumes.
 async fn twice(client: &Connector, world: &World) -> Met {
     let first = meet(client, HOME, world.home.n32f(), b"early").await;
     assert_eq!((first.mode(), &first.read[..]), (Mode::Full, &b""[..]));
@@ -21,7 +21,7 @@ async fn by_default_peers_resume_with_a_key_exchange_and_nothing_early() {
     // The certificate is that of the full handshake.
     let server = world.home.identify(&met.server.unwrap());
     assert_eq!(server.identity.certificate.plmns.to_string(), "001-01");
-    // One that offers more finds nobody who takes it.
+    // A client that offers more is refused.
     let eager = world.visited.careless(HOME, |it| {
         it.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         it.policy.early_data.replayable_without_forward_secrecy = true;
@@ -52,7 +52,7 @@ async fn what_can_be_replayed_is_taken_of_a_peer_whose_risk_is_named_and_of_no_o
     });
     let met = twice(&eager, &world).await;
     assert_eq!((met.mode(), &met.read[..]), (Mode::PskDheKe, &b""[..]));
-    // The risk of one way is not that of the other.
+    // Allowing one risk doesn't allow the other.
     let world = World::associated("early-data = \"fs\"").await;
     let mut words = world.home_words.clone();
     words.peers[1].2 = "[peer.third.reconnection]\nrisky-replayable-early-data = true\n".to_owned();

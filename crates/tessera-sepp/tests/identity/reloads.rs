@@ -1,4 +1,4 @@
-//! Files that are loaded again: all of them or none, and what runs meanwhile.
+//! Reloads: all files or none, and the effect on open connections.
 
 use tessera_sepp::reconnection::{Mode, NoLonger};
 
@@ -32,7 +32,7 @@ async fn a_reload_that_fails_changes_nothing() {
     assert_eq!(meet(&client, HOME, world.home.n32f(), b"").await.mode(), Mode::PskDheKe);
 }
 
-/// Connections go on, and whoever holds them is told which of them may not.
+/// Connections continue, and their holders are notified of those that may not.
 #[tokio::test]
 async fn a_connection_that_goes_on_is_looked_at_again() {
     let world = World::associated("").await;
@@ -57,7 +57,7 @@ async fn a_connection_that_goes_on_is_looked_at_again() {
     assert_eq!(standing.stands(&third, now), Err(NoLonger::UnknownPeer));
 }
 
-/// Early data that could be replayed is remembered by each server for itself.
+/// Each server remembers replayable early data on its own.
 #[tokio::test]
 async fn what_can_be_replayed_is_not_for_a_fleet() {
     let world = World::new("risky-replayable-early-data = true");

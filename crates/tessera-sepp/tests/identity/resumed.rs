@@ -1,4 +1,4 @@
-//! Everything that counted at the first connection counts again when a peer comes back, at both ends.
+//! Everything that was judged at the first connection is judged again on resumption, at both ends.
 
 use tessera::wire::AlertDescription;
 use tessera_sepp::reconnection::Mode;
@@ -8,10 +8,10 @@ use tessera_pki::Authority;
 
 const EARLY: &str = "early-data = \"fs\"";
 
-/// What changes at one end, which knows the other by this name, between a connection and the next.
+/// A change between two connections at one end, which knows the other by this name.
 type Change = fn(&World, &Sepp);
 
-/// What happens at the end that has changed: a full handshake, or the alert of one.
+/// Changes, and the result at the end that changed: a full handshake, or its alert.
 fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
     vec![
         ("the association is terminated", |_, end| end.associations.terminate(end.peer()), None),
@@ -98,7 +98,7 @@ fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
     ]
 }
 
-/// The client judges nothing: the server does.
+/// The client checks nothing: the server does.
 #[tokio::test]
 async fn a_server_resumes_nothing_that_does_not_count_any_more() {
     for (what, change, alert) in changes() {
@@ -131,7 +131,7 @@ async fn a_client_offers_nothing_that_does_not_count_any_more() {
     }
 }
 
-/// Once with a full handshake, and once with early data: what changes afterwards meets a ticket that is good.
+/// One full handshake, and one with early data: later changes meet a valid ticket.
 async fn come_back(client: &tessera_tokio::Connector, world: &World) {
     let met = meet(client, HOME, world.home.n32f(), b"early").await;
     assert_eq!(met.mode(), Mode::Full);
@@ -139,7 +139,7 @@ async fn come_back(client: &tessera_tokio::Connector, world: &World) {
     assert_eq!((met.mode(), &met.read[..]), (Mode::ForwardSecretEarlyData, &b"early"[..]));
 }
 
-/// A peer that is gone from the configuration; its tickets are those of nobody.
+/// A peer that was removed from the configuration; its tickets identify no peer.
 #[tokio::test]
 async fn the_tickets_of_a_peer_that_left_are_nobodys() {
     let world = World::associated(EARLY).await;
@@ -154,7 +154,7 @@ async fn the_tickets_of_a_peer_that_left_are_nobodys() {
     assert_eq!(met.read, b"");
 }
 
-/// What changes at one peer is nothing to another one.
+/// Changes to one peer don't affect another.
 #[tokio::test]
 async fn others_come_back_as_before() {
     let world = World::associated(EARLY).await;

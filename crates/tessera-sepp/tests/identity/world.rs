@@ -1,4 +1,4 @@
-//! Three operators, each with a SEPP, and connections between them.
+//! Three operators with a SEPP each, and connections between them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -25,7 +25,7 @@ pub const HOME: &str = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
 pub const VISITED: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
 pub const THIRD: &str = "sepp3.5gc.mnc002.mcc002.3gppnetwork.org";
 
-/// A name of the visited network's SEPP that tells no network.
+/// A name of the visited network's SEPP that contains no network.
 pub const NAMED: &str = "sepp.visited.org";
 
 pub fn fqdn(name: &str) -> Fqdn {
@@ -40,12 +40,12 @@ pub struct Sepp {
     pub associations: Arc<Associations>,
 }
 
-/// What of a configuration tests change.
+/// The parts of a configuration that tests change.
 #[derive(Clone)]
 pub struct Words {
     pub own: &'static str,
     pub n32f: &'static str,
-    /// Networks of each peer, and what else is said of it.
+    /// Networks of each peer, and its other settings.
     pub peers: Vec<(&'static str, &'static str, String)>,
     pub revoking: bool,
     /// In `[local]`.
@@ -92,7 +92,7 @@ impl Words {
 }
 
 impl Sepp {
-    /// A SEPP with this certificate, which knows the roots of others.
+    /// Creates a SEPP with this certificate, which knows the others' roots.
     pub fn new(words: &Words, own: &Leaf, roots: &[(&str, &Authority)]) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -121,12 +121,12 @@ impl Sepp {
         fs::read_to_string(self.files.join(name)).unwrap()
     }
 
-    /// Loads everything again, and gives the peers of whom something has changed.
+    /// Reloads everything, and returns the changed peers.
     pub fn reload(&self, words: &Words) -> Vec<Fqdn> {
         self.tls.prepare(&words.parse(&self.files)).unwrap().exchange()
     }
 
-    /// The error of a reload that fails.
+    /// Returns the error of a reload that must fail.
     pub fn fail_to_reload(&self, words: &Words) -> String {
         match self.tls.prepare(&words.parse(&self.files)) {
             Ok(_) => panic!("it was loaded"),
@@ -146,7 +146,7 @@ impl Sepp {
         self.tls.to(&fqdn(peer)).unwrap().n32f
     }
 
-    /// A client of this SEPP that judges nothing when it comes back, and does what it shouldn't.
+    /// Creates a client of this SEPP that checks nothing on resumption, and misbehaves.
     pub fn careless(&self, peer: &str, change: impl FnOnce(&mut ClientConfig)) -> Connector {
         let mut config = ClientConfig::clone(&self.to(peer).config());
         change(&mut config);
@@ -154,17 +154,17 @@ impl Sepp {
         Connector::new(config.checked().unwrap()).with_sessions(sessions)
     }
 
-    /// Who a peer is, as this SEPP's handlers see it.
+    /// Returns a peer's identity, as this SEPP's handlers see it.
     pub fn identify(&self, facts: &Facts) -> tessera_sepp::reconnection::Connected {
         self.tls.standing().identify(facts).unwrap()
     }
 
-    /// Its own name.
+    /// Returns its own name.
     pub fn name(&self) -> &'static str {
         self.own
     }
 
-    /// The peer that tests look at, and its anchor.
+    /// Returns the peer that tests look at.
     pub fn peer(&self) -> &'static str {
         if self.own == HOME { VISITED } else { HOME }
     }
@@ -177,17 +177,17 @@ impl Sepp {
         if self.own == HOME { &world.home_words } else { &world.visited_words }
     }
 
-    /// Of that anchor.
+    /// Returns the authority of that peer's anchor.
     pub fn authority<'w>(&self, world: &'w World) -> &'w Authority {
         if self.own == HOME { &world.visited_ca } else { &world.home_ca }
     }
 
-    /// Of this SEPP.
+    /// Returns this SEPP's authority.
     pub fn own_authority<'w>(&self, world: &'w World) -> &'w Authority {
         if self.own == HOME { &world.home_ca } else { &world.visited_ca }
     }
 
-    /// By which N32-c knows that peer.
+    /// Returns the certificate by which N32-c knows that peer.
     pub fn n32c_certificate(&self) -> CertificateIdentity {
         self.associations.established(&fqdn(self.peer())).unwrap().1
     }
@@ -199,7 +199,7 @@ impl Drop for Sepp {
     }
 }
 
-/// A table in the place of N32-c.
+/// A table that replaces N32-c.
 #[derive(Default)]
 pub struct Associations(Mutex<HashMap<Fqdn, (AssociationId, CertificateIdentity)>>);
 
@@ -233,7 +233,7 @@ pub struct World {
 }
 
 impl World {
-    /// Everybody knows everybody. `home` and `visited` say this of each other's reconnection.
+    /// All know each other. `home` and `visited` have these reconnection settings for each other.
     pub fn new(reconnection: &str) -> Self {
         let table = |name| match reconnection {
             "" => String::new(),
@@ -261,7 +261,7 @@ impl World {
         Self { home_ca, visited_ca, third_ca, home, visited, third, home_words, visited_words }
     }
 
-    /// The same, with associations between `home` and both others, as N32-c makes them.
+    /// The same, with associations between `home` and both others, as N32-c would establish.
     pub async fn associated(reconnection: &str) -> Self {
         let world = Self::new(reconnection);
         for (other, name) in [(&world.visited, VISITED), (&world.third, THIRD)] {
@@ -276,7 +276,7 @@ impl World {
     }
 }
 
-/// What became of a connection.
+/// The result of a connection.
 pub struct Met {
     pub client: io::Result<Facts>,
     pub server: io::Result<Facts>,
@@ -292,12 +292,12 @@ impl Met {
         client
     }
 
-    /// The alert with which the server ended the handshake.
+    /// Returns the alert with which the server ended the handshake.
     pub fn server_alert(&self) -> Option<AlertDescription> {
         alert(&self.server)
     }
 
-    /// The alert with which the client ended the handshake.
+    /// Returns the alert with which the client ended the handshake.
     pub fn client_alert(&self) -> Option<AlertDescription> {
         alert(&self.client)
     }

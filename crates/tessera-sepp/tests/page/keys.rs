@@ -1,4 +1,4 @@
-//! The keys that a type takes.
+//! The keys that a type accepts.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde::de::value::Error;
 use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 
-/// The names that a struct is read by.
+/// Returns the names that a struct is deserialised from.
 pub(crate) fn keys_of<T: for<'de> Deserialize<'de>>() -> BTreeSet<&'static str> {
     let mut keys = None;
-    // It asks for a struct of these fields, and gets none.
+    // It asks for a struct with these fields, and gets none.
     let _ = T::deserialize(Asked(&mut keys));
     keys.unwrap().iter().copied().collect()
 }

@@ -23,7 +23,7 @@ use crate::keys::keys_of;
 
 const PAGE: &str = include_str!("../../../../docs/sepp.md");
 
-/// What stands under a heading, up to the next one of its rank.
+/// Returns the text under a heading, up to the next one of its level.
 fn section(heading: &str) -> &'static str {
     let (_, rest) = PAGE.split_once(&format!("\n{heading}\n")).unwrap();
     let rank = heading.split(' ').next().unwrap();
@@ -31,7 +31,7 @@ fn section(heading: &str) -> &'static str {
     if rank == "###" { rest.split("\n## ").next().unwrap() } else { rest }
 }
 
-/// The names in the first column of the tables there.
+/// Returns the names in the first column of the tables there.
 fn first_column(heading: &str) -> BTreeSet<&'static str> {
     let rows = section(heading).lines().filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.filter_map(|row| row.split("` |").next());
@@ -55,7 +55,7 @@ fn every_key_of_the_configuration_is_there_and_no_other() {
         ("### `[tickets]`", keys_of::<Tickets>()),
         ("### `[tickets.fleet]`", keys_of::<Fleet>()),
     ] {
-        // They have tables of their own.
+        // These have their own tables.
         let tables = ["reconnection", "guard", "fleet"];
         let keys: BTreeSet<_> = keys.into_iter().filter(|key| !tables.contains(key)).collect();
         assert_eq!(first_column(heading), keys, "{heading}");
@@ -106,7 +106,7 @@ fn every_cause_and_every_event_is_there() {
     for cause in &causes {
         assert!(section("## Statuses and causes").contains(&format!("`{cause}`")), "{cause}");
     }
-    // And none that nobody has.
+    // And none without a use.
     let of_n32c = include_str!("../../src/n32c/messages/problem.rs");
     for cause in section("## Statuses and causes").split('`').filter(is_cause) {
         assert!(causes.contains(cause) || of_n32c.contains(cause), "{cause}");
@@ -124,7 +124,7 @@ fn every_metric_is_there() {
     let described: BTreeSet<_> = rows.map(|row| row.split('`').next().unwrap()).collect();
     let on_page: BTreeSet<_> = page.iter().filter_map(|name| name.strip_prefix("sepp_")).collect();
     assert_eq!(on_page, described);
-    // What is served has no other names.
+    // The exposed metrics have no other names.
     let registry = admin::Metrics::new();
     let metrics = Metrics::register(&registry);
     let peer = metrics.peer(&"sepp.example.org".parse().unwrap());

@@ -1,4 +1,4 @@
-//! Long bodies stream through: what nobody reads isn't kept.
+//! Long bodies stream through: data that the other end doesn't read isn't buffered.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -14,11 +14,11 @@ const LENGTH: usize = 50 << 20;
 const WHOLE: &str = "[limits]\nbody = \"64 MiB\"\n\
                      [guard]\nlog-only = [\"body-length\", \"content-type\"]";
 
-/// What both SEPPs, the function and three connections hold together at most.
+/// The most that both SEPPs, the function and three connections may hold together.
 const HELD: usize = 12 << 20;
 
-/// The function sends back what it gets, as it comes: a client that reads nothing is stopped from writing, and when it
-/// reads gets all.
+/// The function echoes what it gets, as it arrives: a client that doesn't read is stopped from writing, and gets
+/// everything when it reads.
 #[tokio::test]
 async fn fifty_megabytes_both_ways_are_never_held() {
     let world = World::new(Words { both: WHOLE, ..Words::default() }).await;
@@ -36,7 +36,7 @@ async fn fifty_megabytes_both_ways_are_never_held() {
     while sent < LENGTH {
         let wanted = chunk.len().min(LENGTH - sent);
         stream.reserve_capacity(wanted);
-        // Nobody reads: it comes to a stop.
+        // The client doesn't read, so the transfer stops.
         let capacity =
             timeout(Duration::from_secs(2), poll_fn(|cx| stream.poll_capacity(cx))).await;
         let Ok(capacity) = capacity else { break };

@@ -1,4 +1,4 @@
-//! Requests in a first flight: those that may, and no others.
+//! Requests in a first flight: only the allowed ones.
 
 use bytes::Bytes;
 use http::Method;
@@ -16,10 +16,10 @@ async fn get_is_early_over_a_connection_that_comes_back_and_post_never() {
     let words = Words { home_peer: OF_HOME, visited_peer: OF_VISITED, ..Words::default() };
     let world = World::new(words).await;
     for (method, may_be_early) in [
-        (Method::GET, false), // the first of the association: certificates
+        (Method::GET, false), // the association's first connection: certificates
         (Method::GET, true),
         (Method::POST, false),
-        (Method::DELETE, false), // not named
+        (Method::DELETE, false), // not configured
         (Method::GET, true),
     ] {
         let end = if method == Method::GET { "am-data" } else { "created" };
@@ -41,7 +41,7 @@ async fn get_is_early_over_a_connection_that_comes_back_and_post_never() {
             seen[seen.len() - 2]
         };
         assert_eq!(early(&world.visited), may_be_early, "{method}, as its sender sees it");
-        // The handshake may be over before the receiver looks at what came early.
+        // The handshake may complete before the receiver looks at the early data.
         assert!(may_be_early || !early(&world.home), "{method}, as its receiver sees it");
         world.visited.relay.close(&HOME.parse().unwrap());
     }

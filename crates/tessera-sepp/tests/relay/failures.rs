@@ -1,4 +1,4 @@
-//! What is answered when no function does.
+//! Answers without a network function.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn the_time_of_the_client_is_the_deadline() {
     assert_eq!(response.status(), 504);
     assert!(text(response).await.contains("TIMED_OUT_REQUEST"));
     assert!(begun.elapsed() < Duration::from_secs(10), "not the configured 20 seconds");
-    // One that waits no longer isn't sent.
+    // A request whose client no longer waits isn't sent.
     let count = world.udm.count();
     let sent = httpdate::fmt_http_date(std::time::SystemTime::now() - Duration::from_secs(30));
     let sent = sent.replace(" GMT", ".000 GMT");
@@ -58,7 +58,7 @@ async fn the_configured_time_is_the_most() {
     assert!(begun.elapsed() < Duration::from_secs(15), "not the 90 seconds of the client");
 }
 
-/// A peer that was restarted, and doesn't begin by itself, says that it knows of no association.
+/// A peer that was restarted, and doesn't initiate, answers that it has no association.
 #[tokio::test]
 async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     let world = World::new(Words::default()).await;
@@ -72,7 +72,7 @@ async fn a_peer_that_forgot_the_association_is_agreed_with_anew() {
     assert_eq!(response.status(), 200);
 }
 
-/// A peer that was restarted, and begins by itself, is asked before it has agreed on anything.
+/// A peer that was restarted, and initiates, gets a request before it has an association.
 #[tokio::test]
 async fn a_peer_that_is_just_beginning_answers_when_it_has_agreed() {
     let world = World::new(Words::default()).await;
@@ -81,7 +81,7 @@ async fn a_peer_that_is_just_beginning_answers_when_it_has_agreed() {
     assert_eq!(response.status(), 200, "{}", text(response).await);
 }
 
-/// HOME has no association with VISITED any more, as after a restart. The name of VISITED.
+/// HOME loses its association with VISITED, as in a restart. Returns VISITED's name.
 fn forget(world: &World, initiate: bool) -> Fqdn {
     let home = world.home.relay.associations();
     let (own, peer): (Fqdn, Fqdn) = (HOME.parse().unwrap(), VISITED.parse().unwrap());

@@ -1,4 +1,4 @@
-//! T1, T2: what isn't passed on, and what is said of it.
+//! T1, T2: what isn't forwarded, and the answers.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn to(target: &str) -> Request<Body> {
     request
 }
 
-/// The peer's SEPP sends these to itself over N32-f, whatever its own routing would say.
+/// The peer's SEPP sends these over N32-f itself, regardless of its own routing.
 async fn over_n32f(world: &World, request: Request<Body>) -> Response<Body> {
     let tls = world.visited.tls.to(&HOME.parse().unwrap()).unwrap();
     let connect = tessera_proxy::http::client::Tls::new(tls.n32f).named(HOME);
@@ -39,7 +39,7 @@ async fn without_an_association_nothing_is_forwarded() {
     assert_eq!(rejected, [(VISITED.parse().unwrap(), "association")]);
 }
 
-/// A function that gives 300 ms gets its answer then, and not after the 10 s of `response-time`.
+/// A function that allows 300 ms gets its answer then, not after the 10 s of `response-time`.
 #[tokio::test]
 async fn an_association_that_does_not_come_is_504() {
     let world = World::new(Words { silent: true, ..Words::default() }).await;
@@ -83,8 +83,8 @@ async fn a_sepp_is_no_open_relay() {
     assert_eq!(over_n32f(&world, to(UDM)).await.status(), 200);
 }
 
-/// A body whose coding is none is judged as one without the header, and what a server would believe of a proxy or read
-/// behind the body doesn't come with it.
+/// A body with the coding `identity` is judged like one without the header; headers that servers trust from a reverse
+/// proxy, and anything after the body, are removed.
 #[tokio::test]
 async fn what_functions_could_read_otherwise_is_judged_or_stays_behind() {
     let world = World::new(Words::default()).await;

@@ -1,4 +1,4 @@
-//! What a SEPP knows of the ways to its peers.
+//! What a SEPP knows about the paths to its peers.
 
 use std::sync::Arc;
 

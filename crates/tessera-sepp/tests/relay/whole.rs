@@ -1,4 +1,4 @@
-//! T10: the function's status, headers and body come back, whatever they are.
+//! T10: the function's status, headers and body come back unchanged.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method};
@@ -22,7 +22,7 @@ async fn a_request_crosses_and_its_answer_comes_back() {
     assert_eq!(text(response).await, AM_DATA_BODY);
     let (method, uri, headers) = world.udm.last();
     assert_eq!(method, Method::GET);
-    // `:authority` is the function, and what only served the way is gone.
+    // `:authority` is the function, and headers that only served routing are gone.
     assert_eq!(uri, format!("{UDM}{AM_DATA}?supported-features=1"));
     assert!(!headers.contains_key("3gpp-sbi-target-apiroot"));
     assert!(!headers.contains_key("3gpp-sbi-discovery-target-nf-type"));
@@ -84,7 +84,7 @@ async fn trailers_of_a_peer_go_on_in_neither_direction() {
     assert!(collected.trailers.is_none_or(|trailers| trailers.is_empty()));
 }
 
-/// The path of the apiRoot stands before the API's.
+/// The path of the apiRoot precedes the API's.
 #[tokio::test]
 async fn a_prefix_of_the_api_root_is_kept() {
     let words = Words { home_sbi: "target-prefixes = [\"/deployed/here\"]", ..Words::default() };
@@ -97,7 +97,7 @@ async fn a_prefix_of_the_api_root_is_kept() {
     assert!(world.udm.last().1.ends_with(&format!(":8000/deployed/here{AM_DATA}")));
 }
 
-/// The peer's address that is dead is passed over.
+/// A dead address of the peer is skipped.
 #[tokio::test]
 async fn several_addresses_with_a_dead_one() {
     let words = Words { addresses: "\"127.0.0.1:1\", ", ..Words::default() };

@@ -1,4 +1,4 @@
-//! A home network and a visited one, each with a SEPP, and the home network's function.
+//! A home and a visited network, each with a SEPP, and the home network's function.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -35,7 +35,7 @@ pub const UDM: &str = "http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000";
 const DISCOVERED: &str = r#"{"validityPeriod":60,"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc070.mcc999.3gppnetwork.org","nfServices":[{"interPlmnApiRoot":"http://udm.5gc.mnc070.mcc999.3gppnetwork.org:8000/x"}]}]}"#;
 pub const AM_DATA: &str = "/nudm-sdm/v2/imsi-999700000000001/am-data";
 
-/// What is different from the usual in a test.
+/// How a test differs from the default.
 #[derive(Clone, Copy, Default)]
 pub struct Words<'w> {
     /// Further lines at the end of both files.
@@ -48,11 +48,11 @@ pub struct Words<'w> {
     pub home_peer: &'w str,
     /// Further lines in the home network's table of the visited network.
     pub visited_peer: &'w str,
-    /// The home network's SEPP has nobody of this name as its peer.
+    /// The home network's SEPP has no peer with this name.
     pub strangers: bool,
     /// Addresses that the visited network's SEPP tries first.
     pub addresses: &'w str,
-    /// Neither begins N32-c.
+    /// Neither initiates N32-c.
     pub silent: bool,
 }
 
@@ -62,34 +62,34 @@ pub struct World {
     pub udm: Function,
 }
 
-/// A SEPP that listens.
+/// A listening SEPP.
 pub struct Sepp {
     pub relay: Arc<tessera_sepp::sepp::Sepp>,
     pub config: Configuration,
     pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
-    /// What own network functions send requests with.
+    /// Own network functions send requests through it.
     pub sbi: Pool,
     pub sbi_address: SocketAddr,
     pub n32f_address: SocketAddr,
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// A network function: it answers as its path says, and remembers what it was asked.
+/// A network function: its path selects the answer, and it records requests.
 pub struct Function {
     pub address: SocketAddr,
     pub asked: Arc<Mutex<Vec<(Method, String, HeaderMap)>>>,
     task: JoinHandle<()>,
 }
 
-/// What a SEPP told of its work.
+/// What a SEPP reported.
 #[derive(Default)]
 pub struct Seen {
     pub relayed: Mutex<Vec<(Option<Fqdn>, &'static str, StatusCode)>>,
     pub rejected: Mutex<Vec<(Fqdn, &'static str)>>,
-    /// Of each request, whether it was early.
+    /// Whether each request was early.
     pub early: Mutex<Vec<bool>>,
-    /// What became known of the ways to peers.
+    /// The reported reachability of peers.
     pub ways: Mutex<Vec<(Fqdn, &'static str)>>,
 }
 
@@ -168,7 +168,7 @@ impl World {
         world
     }
 
-    /// What the visited network's function gets for a request to the home network's.
+    /// Returns the visited network's function's answer from the home network's.
     pub async fn ask(&self, request: Request<Body>) -> Response<Body> {
         self.visited.ask(request).await
     }
@@ -238,7 +238,7 @@ impl Drop for Function {
     }
 }
 
-/// Accepts connections with TLS of one listener of N32.
+/// Accepts TLS connections of one N32 listener.
 fn terminate(
     listener: TcpListener,
     acceptor: Acceptor,
@@ -250,7 +250,7 @@ fn terminate(
         let (sepp, tls, acceptor) = (sepp.clone(), tls.clone(), acceptor.clone());
         async move {
             let Ok(mut stream) = acceptor.accept_early(socket).await else { return };
-            // Who has early data comes back, and is known; all others show certificates.
+            // A client with early data resumes, so it is authenticated; all others show certificates.
             if !stream.is_early() && stream.handshake().await.is_err() {
                 return;
             }
@@ -277,7 +277,7 @@ async fn bind() -> TcpListener {
     TcpListener::bind("127.0.0.1:0").await.unwrap()
 }
 
-/// A directory of its own, below cargo's.
+/// Creates a separate directory, below cargo's.
 fn directory() -> PathBuf {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl Function {
         Self { address, asked, task }
     }
 
-    /// The head of the last request.
+    /// Returns the head of the last request.
     pub fn last(&self) -> (Method, String, HeaderMap) {
         self.asked.lock().unwrap().last().unwrap().clone()
     }
@@ -325,7 +325,7 @@ impl Function {
     }
 }
 
-/// As the last segment of the path says.
+/// Answers as the last segment of the path demands.
 async fn answer(request: Request<Body>) -> Response<Body> {
     let json = |status: u16, text: &'static str| {
         let response =
@@ -365,7 +365,7 @@ fn echo(request: Request<Body>) -> Response<Body> {
 
 pub const AM_DATA_BODY: &str = r#"{"gpsis":["msisdn-491700000001"],"subscribedUeAmbr":{"uplink":"1 Gbps","downlink":"1 Gbps"},"nssai":{"defaultSingleNssais":[{"sst":1}]}}"#;
 
-/// A request of the visited network's function to the home network's.
+/// Builds a request of the visited network's function to the home network's.
 pub fn request(method: Method, path: &str) -> http::request::Builder {
     Request::builder()
         .method(method)

@@ -1,4 +1,4 @@
-//! What an attacker with a good certificate got past the rules, each once.
+//! Messages that an attacker with a valid certificate once got past the rules.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ fn encoded(text: &str, times: u32) -> String {
     })
 }
 
-/// evanphx's patches, which free5GC's NRF applies, count from the end of lists; cJSON's know no case.
+/// evanphx's patches, which free5GC's NRF applies, count from the end of lists; cJSON's ignore case.
 #[test]
 fn a_patch_is_followed_as_its_receivers_follow_it() {
     let patch = |operations: String| {
@@ -62,7 +62,7 @@ fn a_patch_is_followed_as_its_receivers_follow_it() {
     ]);
 }
 
-/// open5gs decodes some parameters again, and leniently.
+/// open5gs decodes some parameters again, leniently.
 #[test]
 fn what_is_encoded_again_is_encoded_wholly() {
     let guami = r#"{"plmnId":{"mcc":"208","mnc":"93"},"amfId":"020040"}"#;
@@ -77,7 +77,7 @@ fn what_is_encoded_again_is_encoded_wholly() {
     ]);
 }
 
-/// free5GC's NRF takes each atom of a complex query for a parameter, and its value for a text of JSON.
+/// free5GC's NRF treats each atom of a complex query as a parameter, and its value as JSON text.
 #[test]
 fn atoms_of_a_complex_query_are_parameters() {
     let asked = |name: &str, value: &str| {
@@ -162,7 +162,7 @@ fn a_request_has_callbacks_and_subscribers_of_its_sender() {
     ]);
 }
 
-/// Each list of changes could put 512 KiB: 255 kB of them took as long as 100 MB of JSON.
+/// Each list of changes could place 512 KiB: 255 kB of them took as long as 100 MB of JSON.
 #[test]
 fn all_lists_of_changes_of_a_message_have_few_copies_together() {
     let mut changes =

@@ -1,4 +1,4 @@
-//! What suites of others found: JSONTestSuite, the URLs of Web Platform Tests, and samples that follow 3GPP's OpenAPI
+//! Findings of other suites: JSONTestSuite, the URLs of Web Platform Tests, and samples that follow 3GPP's OpenAPI
 //! files of releases 18 and 19.
 
 use bytes::Bytes;
@@ -74,7 +74,7 @@ fn names_in_a_map_of_maps_are_data() {
     assert_eq!(rule(&format!("{asked}{features}")), None);
 }
 
-/// TS 23.003 §19.4; and servers of devices have their providers' names (TS 29.571, `EcsServerAddr`).
+/// TS 23.003 §19.4; and device servers have their providers' names (TS 29.571, `EcsServerAddr`).
 #[test]
 fn names_of_other_protocols_are_in_other_domains() {
     let text = "PUT /nudm-uecm/v1/imsi-999700000000001/registrations/smf-registrations/1\n\n\

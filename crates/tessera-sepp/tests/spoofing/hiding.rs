@@ -1,4 +1,4 @@
-//! What a peer sees of the inside, and how it comes back.
+//! What a peer sees of internal names, and how it reaches them.
 
 use bytes::Bytes;
 use http::Response;
@@ -6,7 +6,7 @@ use tessera_sepp::guard::{Asked, RevealedTarget, Rule};
 
 use crate::message::{PEER, guard, passes, request, with};
 
-/// A request of an own function, as the peer gets it.
+/// Returns an own function's request, as the peer gets it.
 fn outgoing(text: &str) -> (http::request::Parts, String) {
     let guard = guard("");
     let (mut parts, mut body) = request(text);
@@ -15,7 +15,7 @@ fn outgoing(text: &str) -> (http::request::Parts, String) {
     (parts, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// An answer of an own function, as the peer gets it.
+/// Returns an own function's answer, as the peer gets it.
 fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::response::Parts, String) {
     let guard = guard("");
     let (question, _) = request(&format!("GET {asked}"));
@@ -32,7 +32,7 @@ fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::respons
     (parts, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// The first hidden name in a text.
+/// Returns the first hidden name in a text.
 fn hidden(text: &str) -> &str {
     const END: &str = ".hidden.5gc.mnc070.mcc999.3gppnetwork.org";
     let end = text.find(END).unwrap_or_else(|| panic!("{text}")) + END.len();
@@ -56,7 +56,7 @@ fn a_callback_to_an_address_comes_back_to_it() {
     assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.45.0.5:7777");
     assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
 
-    // An answer that repeats the subscription tells the function its own name.
+    // An answer that repeats the subscription gives the function its own name back.
     let (question, _) = request("POST /nudm-sdm/v2/x");
     let mut echoed = Bytes::from(sent.clone());
     let answer = Response::builder()
@@ -93,7 +93,7 @@ fn a_hidden_name_is_of_no_use_for_another_peer_or_as_a_callback() {
     assert_eq!(refusal.unwrap_err().rule, Rule::CallbackUri);
 }
 
-/// A visited network is called back by the home of its guest: it serves, as before.
+/// A visited network receives callbacks from its guest's home: it serves, as before.
 #[test]
 fn a_home_network_that_calls_back_names_the_visited_one() {
     let guard = guard("");
@@ -119,7 +119,7 @@ fn a_location_without_a_scheme_and_the_target_of_a_proxy_stay_inside() {
     assert_eq!(target, (Ok(Default::default()), false));
 }
 
-/// Only what an own function gave to be called back comes back: the peer chooses the path behind a hidden name.
+/// Only an own function's callback URI comes back: the peer chooses the path after a hidden name.
 #[test]
 fn a_hidden_name_in_an_answer_leads_to_no_own_function() {
     let (_, sent) =
@@ -229,7 +229,7 @@ fn a_second_location_does_not_pass_as_it_is() {
     assert_eq!(judged.unwrap_err().rule, Rule::Topology);
 }
 
-/// An own function follows a redirection: it must not be led to what the peer can't reach itself.
+/// An own function follows redirections: they must not lead where the peer itself can't go.
 #[test]
 fn a_peer_redirects_into_its_own_network_alone() {
     let guard = guard("");

@@ -21,7 +21,7 @@ fn deep_json_is_refused_and_nothing_breaks() {
             assert_eq!(refusal.rule, Rule::JsonDepth, "{depth} {open}");
         }
     }
-    // Values that are passed over, and codes, are no way around the limit.
+    // Skipped values and codes are no way around the limit.
     for start in ["{\"mcc\":", "{\"encBlockIndex\":"] {
         let text = format!(
             "POST /nausf-auth/v1/x\n\n{start}{}{}}}",

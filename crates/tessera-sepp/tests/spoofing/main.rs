@@ -1,5 +1,5 @@
-//! Messages as a peer could send them, and the rule that must refuse each: beside them the ones that real networks send
-//! in a registration, which must pass.
+//! Hostile messages of a peer, and the rule that must refuse each; and those of real networks in a registration, which
+//! must pass.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "the helpers here are tests too")]
 
 mod attacked;
@@ -23,7 +23,7 @@ use tessera_sepp::guard::{Rule, Verdict};
 use crate::corpus::{ANSWERS, Case, HONEST, spoofed};
 use crate::message::{guard, incoming, incoming_answer, request, with};
 
-/// Most cases have members that no API has, around what they are about.
+/// Most cases wrap what they test in members that no API has.
 const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
 
 #[test]
@@ -46,7 +46,7 @@ fn every_spoofed_request_is_refused_by_its_rule() {
 #[test]
 fn a_rule_that_only_logs_lets_pass_and_tells() {
     for Case { what, rule, request } in spoofed() {
-        // What can't be read at all can't pass: the rules behind it would be blind.
+        // Unreadable text can't pass: the rules after it would be blind.
         if matches!(rule, Rule::JsonDepth)
             || ["path", "target"].iter().any(|start| what.starts_with(start))
         {
@@ -57,7 +57,7 @@ fn a_rule_that_only_logs_lets_pass_and_tells() {
             Ok(Verdict { logged, .. }) => {
                 assert!(logged.iter().any(|refusal| refusal.rule == *rule), "{what}")
             }
-            // Another rule has something against it too.
+            // Another rule refuses it too.
             Err(refusal) => assert_ne!(refusal.rule, *rule, "{what}"),
         }
     }
@@ -71,7 +71,7 @@ fn honest_requests_pass_untouched() {
         let before = body.clone();
         let verdict = with(|context| guard.incoming_request(context, &mut parts, Some(&mut body)));
         assert_eq!(verdict.map_err(|refusal| format!("{what}: {refusal}")), Ok(Verdict::default()));
-        // A multipart body has another boundary.
+        // A multipart body gets another boundary.
         let plain = |body: &Bytes| {
             let text = String::from_utf8_lossy(body).to_ascii_lowercase();
             let boundary = text.strip_prefix("--").and_then(|text| text.split("\r\n").next());

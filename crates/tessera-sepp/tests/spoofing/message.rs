@@ -1,4 +1,4 @@
-//! Messages from text, and who sends them.
+//! Messages built from text, and their senders.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ anchor = "visited"
 address = ["192.0.2.1:7443"]
 "#;
 
-/// The network 999-70, whose peer stands for 001-01 and 001-02, and was shown 001-01 alone.
+/// Returns the guard of network 999-70, whose peer represents 001-01 and 001-02, and proved only 001-01.
 pub fn guard(more: &str) -> Guard {
     let text = format!("{CONFIGURATION}{more}");
     let document = Document::from_text(Path::new("sepp.toml"), text);
@@ -38,17 +38,17 @@ pub fn guard(more: &str) -> Guard {
     Guard::new(&configuration, b"a secret of both instances").unwrap()
 }
 
-/// Does something as that peer.
+/// Runs a function with that peer's context.
 pub fn with<T>(judge: impl FnOnce(&Context<'_>) -> T) -> T {
     let peer = PEER.parse().unwrap();
     let plmns: PlmnSet = ["001-01".parse().unwrap()].into_iter().collect();
     judge(&Context { peer: &peer, plmns: &plmns })
 }
 
-/// A request of the peer.
+/// Judges a request of the peer.
 pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     let (mut parts, mut body) = request(text);
-    // As the relay does: of what isn't looked into it sees nothing.
+    // As in the relay: the guard doesn't see bodies that aren't inspected.
     let body = Some(&mut body).filter(|_| guard.inspects(&parts.headers));
     with(|context| {
         let mut verdict = guard.admit(context, Asked::of(&parts))?;
@@ -57,13 +57,13 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     })
 }
 
-/// A request of an own function.
+/// Judges a request of an own function.
 pub fn outgoing(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     let (mut parts, mut body) = request(text);
     with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)))
 }
 
-/// The peer's answer to `GET asked`, with one header or none: its body as it goes on.
+/// Judges the peer's answer to `GET asked`, with at most one header; returns its body as it is forwarded.
 pub fn incoming_answer(
     guard: &Guard,
     asked: &str,
@@ -76,7 +76,7 @@ pub fn incoming_answer(
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// An own function's answer.
+/// Judges an own function's answer.
 pub fn outgoing_answer(
     guard: &Guard,
     asked: &str,
@@ -102,12 +102,12 @@ fn answer(asked: &str, header: &str, body: &str) -> (Asked, response::Parts, Byt
     (Asked::of(&question), parts, Bytes::copy_from_slice(body.as_bytes()))
 }
 
-/// It goes on, and no rule would have refused it.
+/// Checks that it passes, and that no rule would have refused it.
 pub fn passes(judged: Result<Verdict, Refusal>) {
     assert_eq!(judged, Ok(Verdict::default()));
 }
 
-/// `METHOD path`, lines of headers, an empty line, and the body. A body without a type is JSON.
+/// Parses `METHOD path`, lines of headers, an empty line, and the body. A body without a type is JSON.
 pub fn request(text: &str) -> (request::Parts, Bytes) {
     let (head, body) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut lines = head.lines();

@@ -1,4 +1,4 @@
-//! Queries, patches, parts and names that lead one reader elsewhere than another, or to no end.
+//! Queries, patches, parts and names that lead one reader elsewhere than another, or never end.
 
 use std::fmt::Write;
 
@@ -50,7 +50,7 @@ fn a_complex_query_has_no_other_in_it() {
     assert!(incoming_answer(&guard(""), "/nudm-sdm/v2/x", &header, "").is_err());
 }
 
-/// Where the rule only logs, it ends all the same.
+/// It ends even if the rule only logs.
 #[test]
 fn a_nested_complex_query_ends_where_its_rule_only_logs() {
     let guard = guard("[guard]\nlog-only = [\"malformed\", \"unknown-member\"]");
@@ -58,7 +58,7 @@ fn a_nested_complex_query_ends_where_its_rule_only_logs() {
     drop(incoming(&guard, &text));
 }
 
-/// serde_json takes no form feed, and `trim_ascii_start` takes it away behind it.
+/// serde_json rejects a form feed, but `trim_ascii_start` strips it.
 #[test]
 fn atoms_behind_a_form_feed_are_parameters() {
     let asked =
@@ -83,7 +83,8 @@ fn atoms_behind_a_form_feed_are_parameters() {
     refuses(&all);
 }
 
-/// Most receivers know case: what the patch put at another spelling says nothing of the place it copies from.
+/// Most receivers respect case: a value that the patch placed under another spelling doesn't determine what the copy
+/// reads.
 #[test]
 fn a_copy_from_another_spelling_is_from_an_unseen_place() {
     let put = |value: &str| format!(r#"{{"op":"add","path":"/LOCALITY","value":{value}}}"#);
@@ -102,7 +103,7 @@ fn a_copy_from_another_spelling_is_from_an_unseen_place() {
     ]);
 }
 
-/// Each name of a map would be compared with it.
+/// It would be compared with each name of a map.
 #[test]
 fn a_pointer_is_no_longer_than_any_of_an_api() {
     let copy = |len: usize| {
@@ -161,7 +162,7 @@ fn codes_are_a_list_of_texts() {
     }
 }
 
-/// cJSON_Parse reads up to the end of the value, whatever follows.
+/// cJSON_Parse stops at the end of the value, whatever follows.
 #[test]
 fn json_in_a_binary_part_is_found_whatever_its_first_name() {
     let part = |content: &str| {
@@ -179,7 +180,7 @@ fn json_in_a_binary_part_is_found_whatever_its_first_name() {
     ]);
 }
 
-/// Hosts without a scheme, as curl takes them.
+/// Hosts without a scheme, as curl accepts them.
 #[test]
 fn a_reference_begins_with_no_host() {
     let guard = guard("");
@@ -205,7 +206,7 @@ fn a_reference_begins_with_no_host() {
     assert!(passed.is_empty(), "{passed:#?}");
 }
 
-/// `uris` looks at nothing of a header that has no letter and colon, and at no URI in the middle of a token.
+/// `uris` skips headers without a letter and colon, and URIs in the middle of a token.
 #[test]
 fn a_host_in_a_header_is_found() {
     let guard = guard("");
@@ -231,7 +232,7 @@ fn a_host_in_a_header_is_found() {
     assert!(passed.is_empty() && tab.is_err(), "{passed:#?} {tab:?}");
 }
 
-/// A telescopic name stands for a function of any peer.
+/// A telescopic name represents a function of any peer.
 #[test]
 fn a_peer_has_no_use_for_a_telescopic_name() {
     let domain = "sepp1.5gc.mnc070.mcc999.3gppnetwork.org";
@@ -255,7 +256,7 @@ fn a_list_of_changes_of_any_type_is_one() {
     }));
 }
 
-/// What an own function sends, as the peer gets it.
+/// Returns what an own function sends, as the peer gets it.
 fn sent(text: &str) -> String {
     let guard = guard("");
     let (mut parts, mut body) = request(text);
@@ -264,7 +265,7 @@ fn sent(text: &str) -> String {
     String::from_utf8(body.to_vec()).unwrap()
 }
 
-/// A peer chooses the path of its callback, and with it the service by which the notification is judged.
+/// A peer chooses the path of its callback, and so the service by which the notification is judged.
 #[test]
 fn profiles_are_hidden_at_any_path_that_a_peer_chose() {
     let profile = r#"{"nfProfile":{"ipv4Addresses":["10.0.0.7"],"nfServices":[{"ipEndPoints":[{"ipv4Address":"10.0.0.7","port":7777}]}]}}"#;
@@ -284,7 +285,7 @@ fn profiles_are_hidden_at_any_path_that_a_peer_chose() {
     }
 }
 
-/// They are no part of the message of a line, where nothing would quote them.
+/// A peer's text isn't part of the line's message, where nothing would quote it.
 #[test]
 fn a_peers_words_are_no_fields_of_a_line() {
     use std::io;
@@ -320,7 +321,7 @@ fn a_peers_words_are_no_fields_of_a_line() {
     });
     log.finish();
     let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-    // What stands in quotes is a value.
+    // Quoted text is a value.
     let fields: String = line.split('"').step_by(2).collect();
     assert!(fields.contains(" event=n32c_failed") && !fields.contains("event=refused"), "{line}");
     assert!(!line.contains('\u{202e}'), "{line}");
@@ -338,7 +339,7 @@ fn a_network_id_has_nothing_in_front_of_it() {
     assert_eq!(incoming(&guard(""), info).unwrap_err().rule, Rule::PlmnInHeader);
 }
 
-/// A name that only looks like a callback's leads to the sender, in a query and in a patch.
+/// A name that only looks like a callback's must lead to the sender, in a query and in a patch.
 #[test]
 fn a_callback_by_its_name_alone_is_of_the_sender() {
     let guard = guard("[guard]\nlog-only = [\"unknown-member\"]");

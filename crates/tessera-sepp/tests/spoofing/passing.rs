@@ -1,4 +1,4 @@
-//! What passes, next to what is refused: each message here is one that a check with less knowledge would refuse.
+//! Messages that must pass, though a less informed check would refuse each.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,11 +13,11 @@ fn requests_pass_that_look_like_what_is_refused() {
         // TS 33.501 §6.1.1.4: without the network's own radio.
         "POST /nausf-auth/v1/ue-authentications\n\n\
          {\"supiOrSuci\":\"suci-0-999-70-0000-0-0-0000000001\",\"servingNetworkName\":\"5G:NSWO\"}",
-        // A home network asks about its subscriber who is here.
+        // A home network asks about its subscriber, who is roaming here.
         "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"imsi-001010000000001\"}",
-        // Of a private network, which no realm names.
+        // A private network, which no realm names.
         "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"nai-printer\"}",
-        // For people to read.
+        // Text for people.
         "GET /nudm-sdm/v2/x\nuser-agent: UDM http://10.0.0.1/",
     ] {
         let judged = incoming(&guard, text);
@@ -33,7 +33,7 @@ fn answers_pass_that_look_like_what_is_refused() {
     let body = r#"{"plmns":["none of them"]}"#;
     assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body), "a third's name");
     for (asked, body) in [
-        // A subscriber of a third network, one without a kind, and half a network that is anyone's.
+        // A subscriber of a third network, one without a kind, and half a network where any may be named.
         ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"supi":"printer"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
@@ -43,7 +43,7 @@ fn answers_pass_that_look_like_what_is_refused() {
     for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
         assert_eq!(incoming_answer(&guard, asked, header, "").as_deref(), Ok(""), "{header}");
     }
-    // An own function may say where it is.
+    // An own function may reveal its address.
     let own = outgoing_answer(&guard, asked, "etag: http://10.0.0.1/", "");
     assert_eq!(own.as_deref(), Ok(""));
 }

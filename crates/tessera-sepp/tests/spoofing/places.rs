@@ -1,5 +1,5 @@
-//! Places to which a network function connects, and networks and subscribers in places where no rule looked: what an
-//! attacker of the rules found with a good certificate.
+//! Places that a network function connects to, and networks and subscribers where no rule looked: found by an attacker
+//! with a valid certificate.
 
 use tessera_sepp::guard::Rule;
 
@@ -328,7 +328,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
     ),
 ];
 
-/// In any spelling that a reader without case takes.
+/// In any spelling that a case-insensitive reader accepts.
 #[test]
 fn no_address_of_the_peers_inside_is_left() {
     let guard = guard(ANY_MEMBER);
@@ -343,7 +343,7 @@ fn no_address_of_the_peers_inside_is_left() {
     }
 }
 
-/// An own function that repeats the name would have it hidden, and hidden names are reached whatever they are.
+/// If an own function repeated the name, it would be hidden, and hidden names are always reachable.
 #[test]
 fn a_request_names_only_what_the_peer_may_reach() {
     const ALL: &str = "";
@@ -363,7 +363,7 @@ fn a_request_names_only_what_the_peer_may_reach() {
     assert_eq!(judged(SOME, "udr"), Some(Rule::Target));
 }
 
-/// Copies of all that was put, under long pointers, would take gigabytes.
+/// Copies of all placed values, under long pointers, would take gigabytes.
 #[test]
 fn a_pointer_has_few_tokens() {
     let judged = |tokens: usize| {
@@ -380,7 +380,7 @@ fn a_pointer_has_few_tokens() {
     assert_eq!(judged(130_000), Some(Rule::Malformed));
 }
 
-/// What a rule that only logs lets pass is still judged by the others.
+/// What a log-only rule lets pass is still judged by the others.
 #[test]
 fn what_only_logs_hides_nothing_from_other_rules() {
     let lie = "{\"guami\":{\"plmnId\":{\"mcc\":\"208\",\"mnc\":\"93\"}}}";
@@ -402,7 +402,7 @@ fn what_only_logs_hides_nothing_from_other_rules() {
         assert_eq!(judged("enc-block-index", &text), Some(Rule::Malformed), "{code}");
         assert_eq!(judged("malformed", &text), Some(Rule::PlmnInJson), "{code}");
     }
-    // What stands in place of a code is judged as anything.
+    // A value in the place of a code is judged like any other.
     let subscriber = "POST /nudm-sdm/v2/x/y\n\n{\"plmnId\":{\"mcc\":[\"imsi-208930000000001\"]}}";
     assert_eq!(judged("malformed", subscriber), Some(Rule::UeIdentity));
     let limited = |log_only: &str| {
@@ -415,7 +415,7 @@ fn what_only_logs_hides_nothing_from_other_rules() {
     assert_eq!(limited("\"rate-of-service\""), [None, None, Some(Rule::Rate)]);
 }
 
-/// Each copy looks through all that was put before: a short list of changes must not be long to judge.
+/// Each copy searches all placed values: a short list of changes must not be long to judge.
 #[test]
 fn a_list_of_changes_has_few_copies() {
     let copy = r#"{"op":"copy","from":"/dnn/0/0","path":"/dnai"}"#;

@@ -1,4 +1,4 @@
-//! What receivers read otherwise than a judge: each has one reading, or is refused.
+//! What receivers may read differently than the guard: each has one reading, or is refused.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Response};
@@ -12,7 +12,7 @@ fn rule(text: &str) -> Option<Rule> {
     incoming(&guard(""), text).err().map(|refusal| refusal.rule)
 }
 
-/// The path, the query and the body that go on, without hiding.
+/// Returns the forwarded path, query and body, without hiding.
 fn sent(text: &str) -> (String, String) {
     let guard = guard("");
     let (mut parts, mut body) = request(text);
@@ -257,7 +257,7 @@ fn a_patch_is_judged_where_its_values_end() {
     assert_eq!(patch(&add("/nfStatusNotificationUri", &both(here))), None);
     assert_eq!(patch(&add("/nfStatusNotificationUri", &both(OWN))), Some(Rule::CallbackUri));
     for op in ["copy", "move"] {
-        // What the patch put somewhere, whole or in part, directly or by a third place.
+        // What the patch placed, whole or in part, directly or through a third place.
         for (put, from) in [
             (add("/validityTime", &both(OWN)), "/validityTime"),
             (add("/load", &format!("{{\"priority\":{}}}", both(OWN))), "/load/priority"),
@@ -279,7 +279,7 @@ fn a_patch_is_judged_where_its_values_end() {
         let unseen = to(op, "/locality", "/nfStatusNotificationUri");
         assert_eq!(patch(&unseen), Some(Rule::Malformed));
         assert_eq!(patch(&to(op, "/locality", "/load")), None);
-        // It covers what the patch put there.
+        // It overwrites what the patch placed there.
         let covered = format!(
             "{},{},{}",
             add("/locality", &both(here)),
@@ -403,7 +403,7 @@ fn a_parameter_is_not_hidden_in_another_one() {
         "x%26supi=1",
         "x%3D1=2",
         "x=1%2526requester-plmn-list%253D1",
-        // The URI is hidden until the last layer, and a reader stops where it can't decode.
+        // The URI is hidden until the last layer, and a reader stops where decoding fails.
         "hnrf-uri=http%253a%252F%252F10.0.0.1%252F%2525zz",
     ] {
         let line = format!("GET /nnrf-disc/v1/nf-instances?target-nf-type=UDM&{query}");
@@ -453,7 +453,7 @@ fn the_content_of_an_answer_leads_into_the_peers_network() {
     }
     assert!(judged(200, json, r#"{"fqdn":"10.0.0.1"}"#).is_err());
     assert!(judged(200, json, r#"{"unheardOf":1}"#).is_err());
-    // A problem may have members of its own, and a proxy on the way has pages for people.
+    // A problem may have its own members, and a proxy on the path sends pages for people.
     assert_eq!(judged(503, "application/problem+json", r#"{"unheardOf":1}"#), Ok(15));
     assert_eq!(judged(503, "text/html", "<html>"), Ok(0));
     assert_eq!(judged(200, "text/html", "<html>"), Err(Rule::ContentType));

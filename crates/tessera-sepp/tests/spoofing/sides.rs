@@ -107,7 +107,7 @@ fn an_own_function_may_say_what_a_peer_may_not() {
     assert_eq!(refused.unwrap_err().rule, Rule::CallbackUri);
 }
 
-/// A reader of parts must not find another text than the one that was judged.
+/// A reader of parts must not find other text than the judged one.
 #[test]
 fn a_part_goes_on_as_it_was_read() {
     let guard = guard(ANY_MEMBER);
@@ -144,7 +144,7 @@ fn addresses_are_hidden_whatever_the_path() {
     assert_eq!((left.matches("fqdn").count(), left.contains("10.0.0.1")), (1, false), "{left}");
 }
 
-/// What a list of changes puts somewhere is kept until its end.
+/// A value that a list of changes places is kept until its end.
 #[test]
 fn a_list_of_changes_puts_little_and_not_deep() {
     let judged = |changes: &[String]| {

@@ -2,7 +2,7 @@
 
 use tessera_sepp::guard::Rule;
 
-/// What was answered to what: what it is, the rule, the path that was asked, a header, and the body.
+/// What it is, the rule, the path of the request, a header of the answer, and its body.
 pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
     (
         "found functions",

@@ -1,6 +1,6 @@
 //! What real networks send in a registration.
 
-/// The registration of a subscriber of 999-70 in 001-01, and what else passes between networks.
+/// The registration of a subscriber of 999-70 in 001-01, and other messages between networks.
 pub const HONEST: &[(&str, &str)] = &[
     (
         "discovery",

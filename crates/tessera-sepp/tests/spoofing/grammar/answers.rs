@@ -90,7 +90,7 @@ pub fn body(random: &mut Random) -> Hostile {
     hostile
 }
 
-/// A token that a peer's NRF gives, for a function of a third network.
+/// A token from a peer's NRF, for a function of a third network.
 fn token(random: &mut Random) -> Hostile {
     let (_, claims) =
         scene("/oauth2/token", 200, "@", r#""iss":"x","#, "producerPlmnId", Place::Sender);

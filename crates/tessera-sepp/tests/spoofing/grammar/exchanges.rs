@@ -11,7 +11,7 @@ use super::table::is_of_third_networks;
 use super::{Hostile, Message};
 use crate::honest::Exchange;
 
-/// A value that says whose something is.
+/// A value that identifies whose something is.
 struct Spot {
     exchange: &'static Exchange,
     member: &'static str,
@@ -57,7 +57,7 @@ fn find(
         }
         Value::Array(items) => {
             for (index, value) in items.iter().enumerate() {
-                // Only objects: the pointer to an item has no name of its own.
+                // Only objects: the pointer to an item ends in no name.
                 if value.is_object() {
                     find(exchange, value, member, format!("{pointer}/{index}"), spots);
                 }
@@ -84,7 +84,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
     }
     let text = body.to_string().replace(&format!("\"{member}\":\"@\""), &lying);
     let document = tricks.document(text, &mut what, random);
-    // Of a fixed set: the verbs of the APIs.
+    // One of a fixed set: the verbs of the APIs.
     let method = ["POST", "PUT", "PATCH"].into_iter().find(|it| *it == exchange.text("method"));
     let message = Message {
         method: method.unwrap_or("POST"),

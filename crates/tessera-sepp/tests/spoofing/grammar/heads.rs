@@ -9,7 +9,7 @@ use super::random::Random;
 use super::tricks::plain;
 use super::{Hostile, Kind, Lie, Message, json, uris};
 
-/// A header, its value with `@` for the lie and `!` for what may stand there, and what it holds.
+/// A header, its value with `@` for the lie and `!` for an allowed value, and what it holds.
 const HEADERS: [(&str, &str, Place); 14] = [
     ("3gpp-sbi-originating-network-id", "@", Place::Sender),
     ("3gpp-sbi-originating-network-id", "@; srctype=SEPP", Place::Sender),
@@ -114,7 +114,7 @@ fn named(random: &mut Random) -> Hostile {
     Hostile { what, lie, message }
 }
 
-/// What servers behind a proxy believe of it.
+/// Headers that servers trust from a reverse proxy.
 fn believed(random: &mut Random) -> Hostile {
     let (name, value) = *random.pick(&[
         ("x-forwarded-for", "10.0.0.1"),
@@ -137,7 +137,7 @@ fn believed(random: &mut Random) -> Hostile {
     Hostile { what: vec![name.into()], lie, message: message().header(name, value) }
 }
 
-/// Claims, whose spelling is that of any JSON.
+/// Claims, spelled like any JSON.
 fn token(random: &mut Random) -> Hostile {
     const CLAIMS: [(&str, Place); 2] =
         [("consumerPlmnId", Place::Sender), ("consumerSnpnId", Place::Sender)];
@@ -173,7 +173,7 @@ fn token(random: &mut Random) -> Hostile {
     Hostile { message: message().header(name, value), ..hostile }
 }
 
-/// Of a response: where a reader goes on, and what it learns of its peer.
+/// Headers of a response: where a reader continues, and what it learns about its peer.
 pub fn of_answer(random: &mut Random) -> Hostile {
     const PLACES: [(&str, &str, u16); 10] = [
         ("location", "@", 201),
@@ -188,7 +188,7 @@ pub fn of_answer(random: &mut Random) -> Hostile {
         ("link", "<@>; rel=next", 200),
     ];
     let (name, template, status) = *random.pick(&PLACES);
-    // A realm is a text; some readers take it for a URI all the same.
+    // A realm is text, but some readers take it for a URI.
     let is_text = name == "www-authenticate";
     let (mut how, mut uri, values) =
         if is_text { uris::absolute(random) } else { uris::hostile(random) };

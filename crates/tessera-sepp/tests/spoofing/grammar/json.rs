@@ -1,4 +1,4 @@
-//! JSON with a lie in it, spelled so that readers may disagree.
+//! JSON with a lie, spelled so that readers may disagree.
 
 use super::lies::Place;
 use super::random::Random;
@@ -9,11 +9,11 @@ use super::{Hostile, Lie, Message};
 pub struct Scene {
     pub method: &'static str,
     pub path: &'static str,
-    /// The other members, each with a comma behind it.
+    /// The other members, each followed by a comma.
     pub others: &'static str,
     pub member: &'static str,
     pub place: Place,
-    /// What stands around the object of these members: `@` is the object.
+    /// What surrounds the object of these members: `@` is the object.
     pub around: &'static str,
     pub is_list: bool,
 }
@@ -87,7 +87,7 @@ impl Tricks {
         };
         if self.in_member {
             let (plain, names) = (draft.clone(), what.len());
-            // Few tricks are for every value: one that changes nothing is none.
+            // Few tricks apply to every value: one that changes nothing doesn't count.
             while draft == plain {
                 let (trick, change) = random.pick(MEMBER);
                 change(&mut draft, random);

@@ -1,34 +1,34 @@
-//! What may not stand in a place.
+//! Lies: values that are not allowed in a place.
 
 use super::random::Random;
 use super::{Kind, Lie, uris};
 
-/// What a place holds, and so what would be a lie there.
+/// What a place holds, and so what a lie is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The sender's network: the own one and a third are lies.
     Sender,
-    /// The sender's network, by a serving network name.
+    /// The sender's network, as a serving network name.
     Serving,
-    /// One of both: a third is a lie.
+    /// Either's: a third one is a lie.
     Either,
-    /// The same where the API has no network, so that digits alone are none.
+    /// The same where the API has no network, so digits alone aren't one.
     Anywhere,
     /// A subscriber of the receiver's: the sender's and a third's are lies.
     Subscriber,
-    /// A subscriber of one of both.
+    /// A subscriber of either.
     Guest,
     /// A name of the sender's.
     Name,
-    /// A name of one of both.
+    /// A name of either.
     NameOfEither,
     /// A URI of the sender's.
     Uri,
-    /// A URI of one of both.
+    /// A URI of either.
     UriOfEither,
-    /// The same, or no URI at all: what has no scheme is none.
+    /// The same, or no URI: text without a scheme is none.
     Reference,
-    /// Any text: a URI only if it is spelled as most are.
+    /// Any text: a URI only in a common spelling.
     Link,
 }
 
@@ -40,7 +40,7 @@ pub enum Value {
 }
 
 impl Place {
-    /// What it is, what stands there, and what receivers must not find in this member.
+    /// Returns what it is, the value there, and what receivers must not find in this member.
     pub fn lie(self, random: &mut Random, member: &'static str) -> (Vec<String>, Value, Lie) {
         const THIRD: (&str, &str) = ("208", "93");
         let network = |(mcc, mnc): (&'static str, &'static str)| {
@@ -99,7 +99,7 @@ impl Place {
         (what, value, Lie { member, kind, values })
     }
 
-    /// What may stand there.
+    /// Returns an allowed value.
     pub fn honest(self) -> Value {
         Value::Text(match self {
             Self::Sender | Self::Either | Self::Anywhere => {

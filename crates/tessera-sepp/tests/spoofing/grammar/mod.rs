@@ -1,9 +1,9 @@
-//! A thousand hostile messages of a peer, the same for a seed in each run. Each has one lie, and the grammar knows where it
-//! is and what it is: a network, a subscriber or a host that may not stand there. The own network is 999-70, the peer
-//! 001-01, and a third one 208-93.
+//! A thousand hostile messages of a peer, the same in each run with the same seed. Each has one lie, and the grammar
+//! knows where it is and what it is: a network, a subscriber or a host that is not allowed there. The own network is
+//! 999-70, the peer 001-01, and a third one 208-93.
 //!
-//! The messages are those of APIs of roaming, with members that these have: with something honest in the place of the
-//! lie many pass, so that it is the lie that the guard must see.
+//! The messages use APIs of roaming and their members. With an honest value in place of the lie many pass, so it is the
+//! lie that the guard must detect.
 
 mod answers;
 mod bodies;
@@ -33,7 +33,7 @@ pub struct Lie {
     /// The member, parameter or header as its API names it, or `path`.
     pub member: &'static str,
     pub kind: Kind,
-    /// As the receivers write it: `208-093`, the first digits of a subscriber, a host. Any of them.
+    /// As the receivers write it: `208-093`, the first digits of a subscriber, a host. Any of them counts.
     pub values: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Hostile {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Message {
-    /// Of a request; of a response, that of the request that it answers.
+    /// Of a request; in a response, of the request that it answers.
     pub method: &'static str,
     pub path: String,
     /// Of a response.
@@ -79,7 +79,7 @@ impl Message {
         Some(())
     }
 
-    /// Of a request, or of the one that a response answers. None if HTTP/2 can't carry it.
+    /// Returns the head of a request, or of the one that a response answers. `None` if HTTP/2 can't carry it.
     pub fn request(&self) -> Option<request::Parts> {
         let built = Request::builder().method(self.method).uri(self.path.as_bytes()).body(());
         let (mut parts, ()) = built.ok()?.into_parts();
@@ -106,7 +106,7 @@ impl Message {
 
 type Make = fn(&mut Random) -> Hostile;
 
-/// How many of each family there are.
+/// The number of messages in each family.
 const FAMILIES: [(&str, usize, Make); 11] = [
     ("body", 120, bodies::hostile),
     ("request of open5gs", 80, exchanges::hostile),
@@ -121,7 +121,7 @@ const FAMILIES: [(&str, usize, Make); 11] = [
     ("answer's header", 70, answers::head),
 ];
 
-/// A thousand of them, and as many with the same tricks and something honest where the lie would be.
+/// Returns a thousand of them, and as many with the same tricks and an honest value in place of the lie.
 pub fn corpus(seed: u64) -> (Vec<Hostile>, Vec<Message>) {
     let mut random = Random::new(seed);
     let mut seen = HashSet::new();
@@ -146,7 +146,7 @@ pub fn corpus(seed: u64) -> (Vec<Hostile>, Vec<Message>) {
     (all, honest)
 }
 
-/// The same messages without a lie and without a trick.
+/// Returns the same messages without lie or trick.
 pub fn honest() -> Vec<(String, Message)> {
     let families = [
         bodies::honest(),

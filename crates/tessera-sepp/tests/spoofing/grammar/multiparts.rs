@@ -1,4 +1,4 @@
-//! Multipart bodies (RFC 2046 §5.1), of which some readers see other parts.
+//! Multipart bodies (RFC 2046 §5.1) that some readers split differently.
 
 use super::json::Scene;
 use super::lies::Place;
@@ -17,7 +17,7 @@ const SCENES: [Scene; 4] = [
     scene(r#""pduSessionId":5,"#, "ismfPduSessionUri", Place::Uri),
 ];
 
-/// The content type and the body: `@` is the JSON, `!` another that may pass, and a line ends with `|`.
+/// The content type and the body: `@` is the JSON, `!` another that is allowed, and `|` ends a line.
 const FORMS: [(&str, &str, &str); 32] = [
     (
         "plain",
@@ -124,7 +124,7 @@ const RELATED: &str = "multipart/related; boundary=b; type=\"application/json\""
 const TWO: &str =
     "--b|content-type: application/json||@|--b--|--c|content-type: application/json||!|--c--|";
 
-/// Bytes as `=7B` (RFC 2045 §6.7), which readers of mail undo.
+/// Encodes bytes as `=7B` (RFC 2045 §6.7), which readers of mail decode.
 fn quoted(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().flat_map(|byte| format!("={byte:02X}").into_bytes()).collect()
 }
@@ -139,7 +139,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
     let scene = random.pick(&SCENES);
     let (mut hostile, document) = scene.hostile(random);
     let honest = r#"{"pduSessionId":6}"#;
-    // What changes all lines stands alone: few readers follow both.
+    // A trick that changes all lines isn't combined: few readers follow both.
     let in_lines = random.below(5);
     let (what, kind, form) = *random.pick(if in_lines < 2 { &FORMS[..4] } else { &FORMS[..] });
     let (how, json, line) = match in_lines {

@@ -1,5 +1,5 @@
-//! JSON Patch (RFC 6902), merge patch (RFC 7396), and reports of changes (TS 29.571 §5.2.4): where a value ends
-//! stands elsewhere.
+//! JSON Patch (RFC 6902), merge patch (RFC 7396), and reports of changes (TS 29.571 §5.2.4), where the destination of a
+//! value is in a different place.
 
 use super::lies::{Place, Value};
 use super::random::Random;
@@ -9,7 +9,7 @@ use super::{Hostile, Message};
 const SUBSCRIPTION: &str = r#"{"nfStatusNotificationUri":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x",
     "reqPlmnList":[{"mcc":"001","mnc":"01"}],"amfStatusUri":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x",
     "callbackReference":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x","plmnId":{"mcc":"001","mnc":"01"}}"#;
-/// What the receiver holds of its own: no message shows it.
+/// What the receiver holds itself: no message shows it.
 const WITH_SECRETS: &str = r#"{"nfStatusNotificationUri":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x",
     "inner":{"uri":"http://10.0.0.1/","plmn":{"mcc":"208","mnc":"93"}},"plmnId":{"mcc":"001","mnc":"01"},
     "reqPlmnList":[{"mcc":"001","mnc":"01"}],"callbackReference":"http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x"}"#;
@@ -22,7 +22,7 @@ const PLACES: [(&str, &str, Place); 4] = [
     ("/nudm-ee/v1/imsi-999700000000001/ee-subscriptions/1", "plmnId", Place::Sender),
 ];
 
-/// Chains: `@P` is the member's pointer, `@N` its name, `@V` the lie, `@H` what may stand there.
+/// Chains: `@P` is the member's pointer, `@N` its name, `@V` the lie, `@H` an allowed value.
 const CHAINS: [(&str, &str); 35] = [
     ("replace", r#"[{"op":"replace","path":"@P","value":@V}]"#),
     ("add", r#"[{"op":"add","path":"@P","value":@V}]"#),
@@ -109,7 +109,7 @@ const CHAINS: [(&str, &str); 35] = [
     ),
 ];
 
-/// What takes a lie from the resource; `@U` is its name there.
+/// Operations that take a lie from the resource; `@U` is its name there.
 const SECRET: [(&str, &str); 4] = [
     ("copy from the inside", r#"[{"op":"copy","from":"/inner/@U","path":"@P"}]"#),
     ("move from the inside", r#"[{"op":"move","from":"/inner/@U","path":"@P"}]"#),
@@ -198,7 +198,7 @@ pub fn hostile(random: &mut Random) -> Hostile {
         }
         3 => {
             let report = r#"{"notifyItems":[{"resourceId":"x","changes":[{"op":"REPLACE","path":"@P","newValue":@V}]}]}"#;
-            // In a callback either network may be named.
+            // In a callback, either network may be named.
             if place == Place::Sender {
                 lie.values = vec!["208-093".into()];
             }

@@ -67,7 +67,7 @@ const fn form_parameter(name: &'static str, place: Place, is_list: bool) -> Para
     Parameter { method: "POST", ..parameter("/oauth2/token", others, name, place, is_list) }
 }
 
-/// Percent-encoded: all that isn't a letter or digit, and of these one in so many.
+/// Percent-encodes all that isn't a letter or digit, and one in `one_in` of these.
 pub fn encoded(text: &str, random: &mut Random, one_in: usize) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -157,7 +157,7 @@ const TRICKS: &[Trick] = &[
     ("encoded number sign", |name, lie, _, random| format!("x=1%23&{}", pair(name, lie, random))),
 ];
 
-/// What it is, the whole query, and the lie.
+/// Returns what it is, the whole query, and the lie.
 fn hostile(of: &Parameter, random: &mut Random) -> (Vec<String>, String, Lie) {
     let (mut what, value, lie) = of.place.lie(random, of.name);
     let json = |value: &Value| match value {
@@ -166,7 +166,7 @@ fn hostile(of: &Parameter, random: &mut Random) -> (Vec<String>, String, Lie) {
         network => plain(network),
     };
     let mut spelled = json(&value);
-    // Networks are objects of JSON as a rule (TS 29.510 §6.2.3.2.3.1).
+    // Networks are usually JSON objects (TS 29.510 §6.2.3.2.3.1).
     if let Value::Network { mcc, mnc } = value
         && random.one_in(4)
     {
@@ -178,7 +178,7 @@ fn hostile(of: &Parameter, random: &mut Random) -> (Vec<String>, String, Lie) {
     what.extend([of.name.into(), format!("parameter {trick}")]);
     let lying = spell(of.name, &spelled, &json(&of.place.honest()), random);
     let query = match random.below(6) {
-        // Where all is decoded before it is split, this ends the last of the others.
+        // If everything is decoded before splitting, this ends the last of the others.
         0 if !lying.starts_with('&') => {
             what.push("behind `%26`".into());
             format!("{}%26{lying}", of.others)

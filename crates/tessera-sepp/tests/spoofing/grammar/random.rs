@@ -1,8 +1,8 @@
-//! Numbers that are the same in each run and on each machine: SplitMix64.
+//! Random numbers that are the same in each run and on each machine: SplitMix64.
 
 pub struct Random {
     state: u64,
-    /// What is honest stands where the lie would.
+    /// Whether an honest value replaces the lie.
     pub is_honest: bool,
 }
 
@@ -11,7 +11,7 @@ impl Random {
         Self { state: seed, is_honest: false }
     }
 
-    /// The same numbers, and nothing hostile.
+    /// The same numbers, with nothing hostile.
     pub fn honest(&self) -> Self {
         Self { state: self.state, is_honest: true }
     }

@@ -1,5 +1,4 @@
-//! Any name that the OpenAPI files of 3GPP have, with a lie in what it holds there: no name of theirs may be one that the
-//! guard forgot.
+//! Every name in 3GPP's OpenAPI files, with a lie in what it holds: the guard must not have forgotten any.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -12,11 +11,11 @@ use super::random::Random;
 use super::tricks::plain;
 use super::{Hostile, Message};
 
-/// `member NAME KIND`, as `scripts/sepp-members` makes it.
+/// `member NAME KIND`, as `scripts/sepp-members` generates it.
 const TABLE: &str = include_str!("../../../src/guard/members.txt");
 
-/// What is about third networks: lists in subscriptions, policies and profiles, steering of roaming, where a subscriber
-/// came from, and devices near it. Any network may stand there.
+/// Members about third networks: lists in subscriptions, policies and profiles, steering of roaming, a subscriber's
+/// former network, and devices nearby. They may name any network.
 const OF_THIRD_NETWORKS: [&str; 44] = [
     "newGuami",
     "oldGuami",
@@ -64,7 +63,7 @@ const OF_THIRD_NETWORKS: [&str; 44] = [
     "uePlmnRangeList",
 ];
 
-/// What may stand around the object, of several APIs: `@` is the object.
+/// What may surround the object, in several APIs: `@` is the object.
 const AROUND: [&str; 8] = [
     "@",
     "@",
@@ -76,7 +75,7 @@ const AROUND: [&str; 8] = [
     r#"{"eventReports":[{"reportList":[@]}]}"#,
 ];
 
-/// Answers of services whose URIs lead to the one that gives them.
+/// Answers of services whose URIs lead to the responder.
 const ANSWERS: [&str; 3] = [
     "/nsmf-pdusession/v1/pdu-sessions",
     "/nausf-auth/v1/ue-authentications",
@@ -86,7 +85,7 @@ const ANSWERS: [&str; 3] = [
 /// A name, and what it holds.
 type Row = (&'static str, &'static str);
 
-/// Those that hold something, and those that hold nothing: a network, or a URI, may stand there all the same.
+/// Those that hold something, and those that hold nothing, where a network or a URI may occur all the same.
 static ROWS: LazyLock<[Vec<Row>; 2]> = LazyLock::new(|| {
     let row = |line: &'static str| {
         let mut words = line.strip_prefix("member ")?.split(' ');
@@ -103,12 +102,12 @@ pub fn is_of_third_networks(name: &str) -> bool {
     OF_THIRD_NETWORKS.iter().any(|other| folded(other) == folded(name))
 }
 
-/// As the guard compares names.
+/// Folds as the guard does.
 fn folded(name: &str) -> String {
     name.replace(['-', '_'], "").to_ascii_lowercase()
 }
 
-/// URIs that lead to the one that gives them. Of those to call back, the one that asked has some.
+/// URIs that lead to the responder. Callback URIs may be the requester's.
 static OF_ANSWERS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let of = |wanted| ROWS[0].iter().filter(move |(_, kind)| *kind == wanted);
     let calls: HashSet<_> = of("callback").map(|(name, _)| folded(name)).collect();
@@ -170,7 +169,7 @@ fn answer(random: &mut Random) -> Hostile {
     hostile
 }
 
-/// What is about third networks, with one.
+/// Returns members about third networks, with one.
 pub fn honest() -> Vec<(String, Message)> {
     let one = |name: &str| {
         let body = format!(r#"{{"{name}":[{{"mcc":"208","mnc":"93"}}]}}"#).into_bytes();

@@ -1,4 +1,4 @@
-//! Ways to write JSON that readers may disagree about.
+//! Ways to write JSON about which readers may disagree.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::random::Random;
 #[derive(Clone, PartialEq)]
 pub struct Draft {
     pub name: &'static str,
-    /// Digits are a network there.
+    /// Whether digits count as a network there.
     pub takes_digits: bool,
     pub raw_name: String,
     pub raw_value: String,
@@ -23,7 +23,7 @@ pub struct Draft {
 /// A document on its way to the wire.
 pub struct Document {
     pub bytes: Vec<u8>,
-    /// The content types; one as a rule.
+    /// The content types; usually one.
     pub types: Vec<Cow<'static, str>>,
     pub coding: Option<&'static str>,
 }
@@ -49,7 +49,7 @@ pub fn plain(value: &Value) -> String {
     }
 }
 
-/// Some letters as `\u0061`.
+/// Writes some letters as `\u0061`.
 fn escaped(text: &str, random: &mut Random, one_in: usize) -> String {
     let mut out = String::new();
     for letter in text.chars() {
@@ -71,14 +71,14 @@ fn in_other_case(name: &str, random: &mut Random) -> String {
     random.pick(&[name.to_uppercase(), name.to_lowercase(), first]).clone()
 }
 
-/// The codes of a network in an object of another spelling, in place of the plain one.
+/// Writes the codes of a network as an object in another spelling, in place of the plain one.
 fn codes(draft: &mut Draft, spelled: impl FnOnce(&str, &str) -> String) {
     if let Value::Network { mcc, mnc } = draft.value {
         draft.raw_value = draft.raw_value.replace(&plain(&draft.value), &spelled(mcc, mnc));
     }
 }
 
-/// The text in another spelling.
+/// Writes the text in another spelling.
 fn text(draft: &mut Draft, spelled: impl FnOnce(&str) -> String) {
     if let Value::Text(text) = &draft.value {
         draft.raw_value =
@@ -86,7 +86,7 @@ fn text(draft: &mut Draft, spelled: impl FnOnce(&str) -> String) {
     }
 }
 
-/// Both: what stands in quotes, whatever it is.
+/// Respells both: every quoted value.
 fn values(draft: &mut Draft, spelled: impl Fn(&str) -> String) {
     codes(draft, |mcc, mnc| {
         format!("{{\"mcc\":\"{}\",\"mnc\":\"{}\"}}", spelled(mcc), spelled(mnc))
@@ -96,7 +96,7 @@ fn values(draft: &mut Draft, spelled: impl Fn(&str) -> String) {
 
 type Trick<T> = (&'static str, fn(&mut T, &mut Random));
 
-/// Of the member that lies.
+/// Tricks in the lying member.
 pub const MEMBER: &[Trick<Draft>] = &[
     ("name partly escaped", |draft, random| draft.raw_name = escaped(draft.name, random, 3)),
     ("name escaped", |draft, random| draft.raw_name = escaped(draft.name, random, 1)),
@@ -267,7 +267,7 @@ fn wide(document: &mut Document, unit: impl Fn(u32) -> Vec<u8>, mark: bool) {
         mark.into_iter().chain(text.chars()).flat_map(|letter| unit(letter as u32)).collect();
 }
 
-/// Of the whole, its type and coding.
+/// Tricks in the whole document, its type and coding.
 pub const DOCUMENT: &[Trick<Document>] = &[
     ("typed strangely", |document, random| document.types = vec![(*random.pick(&TYPES)).into()]),
     ("typed as a form", |document, _| {

@@ -1,14 +1,14 @@
-//! URIs that lead where a peer may send no function, in all spellings that some reader understands.
+//! URIs that lead where a peer may not send a function, in all spellings that some reader understands.
 
 use super::random::Random;
 
-/// A name of the peer's, which may stand there.
+/// A name of the peer's, which is allowed.
 pub const PEER: &str = "smf.5gc.mnc001.mcc001.3gppnetwork.org";
 
 /// A name of the receiver's.
 pub const OWN: &str = "nrf.5gc.mnc070.mcc999.3gppnetwork.org";
 
-/// What is not the peer's: addresses, names of the inside, own functions, a third network's.
+/// Hosts that aren't the peer's: addresses, internal names, own functions, a third network's.
 const HOSTS: [&str; 8] = [
     "10.0.0.1",
     "127.0.0.1",
@@ -20,7 +20,7 @@ const HOSTS: [&str; 8] = [
     "[fd00::1]",
 ];
 
-/// `{}` is the host, `@` alone the peer's name.
+/// `{}` is the host, `@` only the peer's name.
 const SPELLINGS: [(&str, &str); 47] = [
     ("plain", "http://{}:8080/x"),
     ("https", "https://{}/x"),
@@ -71,7 +71,7 @@ const SPELLINGS: [(&str, &str); 47] = [
     ("bad escape", "http://{}/%zz"),
 ];
 
-/// Other ways to write an address of version 4.
+/// Other spellings of an IPv4 address.
 const NUMBERS: [(&str, &str, &str); 12] = [
     ("hexadecimal", "0x0a.0.0.1", "10.0.0.1"),
     ("octal", "012.0.0.1", "10.0.0.1"),
@@ -95,7 +95,7 @@ const PLACES: [(&str, &str); 4] = [
     ("jar:http://10.0.0.1!/x", "jar:"),
 ];
 
-/// An absolute one, as in a text that some readers look for URIs in.
+/// An absolute URI, as in text that some readers search for URIs.
 pub fn absolute(random: &mut Random) -> (String, String, Vec<String>) {
     if random.is_honest {
         return honest();
@@ -109,7 +109,7 @@ fn honest() -> (String, String, Vec<String>) {
     ("nothing hostile".into(), format!("http://{PEER}:8080/x"), Vec::new())
 }
 
-/// What it is, the URI, and the host as receivers write it.
+/// Returns what it is, the URI, and the host as receivers write it.
 pub fn hostile(random: &mut Random) -> (String, String, Vec<String>) {
     if random.is_honest {
         return honest();

@@ -1,4 +1,4 @@
-//! A message, and what it means.
+//! A message, and its meaning.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, request, response};
@@ -20,7 +20,7 @@ pub(super) enum Content {
     Nothing,
     Json(Value),
     Pairs(Vec<(String, String)>),
-    /// Of each part the type, the Content-ID and the content.
+    /// For each part, the type, the Content-ID and the content.
     Parts(Vec<(String, String, Content)>),
     Binary(Vec<u8>),
 }
@@ -28,7 +28,7 @@ pub(super) enum Content {
 const BOUNDARY: &str = "=-rbkXYvUpWbSS4l5HSdF1jA==";
 
 impl Message {
-    /// With the members of an exchange that are its type, its JSON or form, its binary parts and its headers.
+    /// Reads the members of an exchange that hold its type, its JSON or form, its binary parts and its headers.
     pub(super) fn new(exchange: &Value, [kind, body, parts, headers]: [&str; 4]) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let mut message = Self {
@@ -70,7 +70,7 @@ impl Message {
         self.headers.insert(name, HeaderValue::from_str(value).unwrap());
     }
 
-    /// Of a request; of the one that was answered.
+    /// Returns the head of a request, or of the one that was answered.
     pub(super) fn request(&self) -> request::Parts {
         let built = Request::builder().method(&*self.method).uri(&self.target).body(()).unwrap();
         let (mut parts, ()) = built.into_parts();
@@ -87,13 +87,13 @@ impl Message {
         Some(parts)
     }
 
-    /// The path, and the names and values of the query.
+    /// Returns the path, and the names and values of the query.
     pub(super) fn pairs(&self) -> (String, Vec<(String, String)>) {
         let url = url::Url::parse(&format!("http://host{}", self.target)).unwrap();
         (url.path().to_owned(), url.query_pairs().into_owned().collect())
     }
 
-    /// All but those of the body, which [`content`](Self::content) has.
+    /// Returns all headers except those of the body, which [`content`](Self::content) covers.
     pub(super) fn headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
         headers.remove("content-length");
@@ -107,7 +107,7 @@ impl Message {
         self.headers.get("content-type").map_or("", |kind| kind.to_str().unwrap())
     }
 
-    /// What is in the body; `without_addresses`, in profiles of functions.
+    /// Returns the content of the body; `without_addresses`: those in profiles of functions are removed.
     pub(super) fn content(&self, without_addresses: bool) -> Content {
         content(self.kind(), &self.body, without_addresses)
     }

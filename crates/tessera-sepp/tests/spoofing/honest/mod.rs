@@ -1,8 +1,8 @@
-//! What honest networks send each other passes, and means the same behind the guard.
+//! Messages of honest networks pass, and mean the same after the guard.
 //!
 //! `messages.jsonl` has exchanges of two networks of open5gs 2.8, in both directions: registration, PDU sessions routed
-//! home, and callbacks. They were not recorded: they were written down after the functions of open5gs that build and
-//! answer them (`src/*/*-build.c`, `*-handler.c`), member by member, with names in place of its examples' addresses.
+//! home, and callbacks. They were not recorded, but written member by member after the functions of open5gs that build
+//! and answer them (`src/*/*-build.c`, `*-handler.c`), with names in place of its examples' addresses.
 
 mod message;
 
@@ -14,7 +14,7 @@ use crate::message::{guard, with};
 
 const MESSAGES: &str = include_str!("messages.jsonl");
 
-/// As many requests, each with its answer.
+/// The number of requests, each with its answer.
 const EXCHANGES: usize = 5_000;
 
 const HIDES: &str = "guard = { hide-topology = true }\n";
@@ -33,7 +33,7 @@ fn ten_thousand_honest_messages_pass_and_mean_the_same() {
             assert_eq!(judged, Ok(Verdict::default()), "{what}");
             assert_eq!(after.pairs(), before.pairs(), "{what}");
             assert_eq!(after.headers(), before.headers(), "{what}");
-            // Addresses of a peer's functions are of its inside, and don't go on (docs/sepp.md).
+            // Addresses of a peer's functions are internal to it, and are removed (docs/sepp.md).
             assert_eq!(
                 after.content(false),
                 before.content(exchange.is_of_peer(&before)),
@@ -43,7 +43,7 @@ fn ten_thousand_honest_messages_pass_and_mean_the_same() {
     }
 }
 
-/// With hidden names only names and addresses of own functions change.
+/// With hidden names, only names and addresses of own functions change.
 #[test]
 fn with_hidden_names_they_pass_too() {
     let guard = guard(HIDES);
@@ -60,11 +60,11 @@ fn with_hidden_names_they_pass_too() {
 pub struct Exchange(Value);
 
 impl Exchange {
-    /// The lines in turn, each time with another subscriber, session, cell, key and date.
+    /// Returns the lines in turn, each time with another subscriber, session, cell, key and date.
     fn nth(number: usize) -> Self {
         let lines: Vec<_> = MESSAGES.lines().collect();
         let line = lines[number % lines.len()];
-        // Knuth's multiplicative hash: numbers that look like none.
+        // Knuth's multiplicative hash: numbers without a visible pattern.
         let mixed = (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let filled = [
             ("\"{psi}#\"", (1 + number % 15).to_string()),
@@ -95,7 +95,7 @@ impl Exchange {
         Self(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}")))
     }
 
-    /// One of each line.
+    /// Returns one of each line.
     pub fn each() -> impl Iterator<Item = Self> {
         (0..MESSAGES.lines().count()).map(Self::nth)
     }
@@ -125,7 +125,7 @@ impl Exchange {
         [request, answer]
     }
 
-    /// Whether the message comes from the peer, whose network is the visited one.
+    /// Returns whether the message comes from the peer, whose network is the visited one.
     fn is_of_peer(&self, message: &Message) -> bool {
         (self.text("from") == "visited") == message.status.is_none()
     }

@@ -1,12 +1,12 @@
-//! How many messages are refused, and by which rules; in how many readers find the lie.
+//! The number of messages refused, by rule, and of those in which readers find the lie.
 
 use std::collections::BTreeMap;
 
 #[derive(Default)]
 pub struct Counts {
-    /// By rule, of each corpus.
+    /// By rule, for each corpus.
     pub refused: BTreeMap<&'static str, BTreeMap<&'static str, usize>>,
-    /// What passes with something honest in the place of the lie.
+    /// Messages that pass with an honest value in place of the lie.
     pub honest: usize,
     rows: Vec<(&'static str, [usize; 4])>,
 }
@@ -34,7 +34,7 @@ impl Counts {
         print("lies found by", TITLES.map(String::from));
         for (title, counts) in &self.rows {
             print(title, counts.map(|count| count.to_string()));
-            // Readers would notice if what passes went on as it came.
+            // Readers would notice if the guard forwarded messages unchanged.
             assert!(counts[1] > 0, "{title}: nothing");
         }
         let [all, ..] = self.rows[0].1;
@@ -42,7 +42,7 @@ impl Counts {
             "{} of {all} messages pass with something honest in the place of the lie",
             self.honest
         );
-        // The others would be refused whatever stands there.
+        // Those that don't pass would be refused regardless of the lie.
         assert!(3 * self.honest > all, "too few messages depend on the lie");
     }
 }

@@ -1,9 +1,9 @@
-//! What passes the guard is read by other programs, as network functions read it: none may find a network, a subscriber
-//! or an address that the guard refuses elsewhere.
+//! Messages that pass the guard are read by other programs, as network functions read them: none may find a network, a
+//! subscriber or an address that the guard refuses elsewhere.
 //!
-//! Each program reads lines: `name NAME` of members, parameters and headers that count; then for each message `message
-//! NUMBER`, `path`, `resource` (what a patch is applied to), `header NAME VALUE` and `body`, in hexadecimal. It prints a
-//! line for all that it finds: `NUMBER NAME network|subscriber|host VALUE`.
+//! Each program reads lines: `name NAME` of members, parameters and headers that count; then for each message
+//! `message NUMBER`, `path`, `resource` (what a patch is applied to), `header NAME VALUE` and `body`, in hexadecimal.
+//! It prints a line for each finding: `NUMBER NAME network|subscriber|host VALUE`.
 
 mod counts;
 mod program;
@@ -34,7 +34,7 @@ fn what_passes_shows_readers_in_c_go_and_javascript_nothing_hostile() {
     judge(&programs, SEEDS);
 }
 
-/// All services that the corpus asks, so that other rules judge them.
+/// All services in the corpus, so that other rules judge its messages.
 const APIS: &str = r#"guard = { apis = [
     "nnrf-disc", "nnrf-nfm", "oauth2", "nausf-auth", "nudm-uecm", "nudm-sdm", "nudm-ueau", "nudm-ee", "namf-comm",
     "namf-callback", "nsmf-callback", "nsmf-pdusession", "nsmf-event-exposure", "nsmsf-sms", "nnssf-nsselection",
@@ -54,7 +54,7 @@ fn the_same_messages_without_a_lie_pass() {
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }
 
-/// What goes on of a message, or the rule against it.
+/// Returns the forwarded message, or the rule against it.
 fn passed(guard: &Guard, message: &Message) -> Result<Message, Rule> {
     let mut body = message.body();
     let mut request = message.request().unwrap();
@@ -87,7 +87,7 @@ fn passed(guard: &Guard, message: &Message) -> Result<Message, Rule> {
     })
 }
 
-/// As the relay does: of what isn't looked into the guard sees nothing.
+/// As in the relay: the guard doesn't see bodies that aren't inspected.
 fn looked_into<'b>(
     guard: &Guard,
     headers: &http::HeaderMap,
@@ -96,13 +96,13 @@ fn looked_into<'b>(
     Some(body).filter(|body| !body.is_empty() && guard.inspects(headers))
 }
 
-/// Members of vendors and of newer releases pass with this: the rules about what is known judge them all the same.
+/// Lets members of vendors and newer releases pass; the rules about known members still judge them.
 const ANY_MEMBER: &str = "[guard]\nlog-only = [\"unknown-member\"]";
 
-/// How many thousands are read without a guard.
+/// The number of thousands that are read without a guard.
 const SEEDS: u64 = 10;
 
-/// Reads ten thousand messages as they came, to see what each reader can find, and as many of these thousands as they
+/// Reads ten thousand messages unguarded, to see what each reader can find, and `guarded` thousands of them as they
 /// pass a guard.
 fn judge(programs: &[Program], guarded: u64) {
     let mut readings = Readings::default();
@@ -127,7 +127,7 @@ fn judge(programs: &[Program], guarded: u64) {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// What readers find of what passes. `found`: where nothing is guarded.
+/// Checks what readers find in messages that pass. `found`: what they find unguarded.
 fn judge_thousand(
     programs: &[Program],
     corpus: &[Hostile],
@@ -137,7 +137,7 @@ fn judge_thousand(
 ) -> Vec<String> {
     let strict = passing("hostile messages", all, "", counts);
     let lenient = passing("hostile messages, any member allowed", all, ANY_MEMBER, counts);
-    // A guard that judges, and lets a message go on as it came.
+    // A guard that judges, but forwards messages unchanged.
     let unchanged: Messages = lenient.keys().map(|number| (*number, all[number].clone())).collect();
     let columns = [all, &unchanged, &lenient, &strict];
     counts.row("messages", columns.map(BTreeMap::len));
@@ -164,10 +164,10 @@ fn judge_thousand(
 
 type Messages = BTreeMap<usize, Message>;
 
-/// Of each message in which a reader finds the lie, the line that shows it.
+/// For each message in which a reader finds the lie, the line that shows it.
 type Found = BTreeMap<usize, String>;
 
-/// What goes on of the messages that pass.
+/// Returns the forwarded form of messages that pass.
 fn passing(what: &'static str, all: &Messages, more: &str, counts: &mut Counts) -> Messages {
     let guard = guard(&format!("{APIS}\n{more}"));
     let refused = counts.refused.entry(what).or_default();
@@ -207,7 +207,7 @@ impl Lie {
             Kind::Subscriber => "subscriber",
             Kind::Host => "host",
         };
-        // Two APIs may have a name in two spellings, and a reader takes one for the other.
+        // Two APIs may spell a name differently, and a reader may confuse them.
         self.member.eq_ignore_ascii_case(member)
             && expected == kind
             && self.values.iter().any(is_value)

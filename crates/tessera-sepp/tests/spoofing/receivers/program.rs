@@ -1,4 +1,4 @@
-//! The programs that read: each is one file next to this one, and gets all messages at once.
+//! The reader programs: each is a file next to this one, and gets all messages at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,19 +12,19 @@ use crate::grammar::Message;
 
 pub struct Program {
     pub name: &'static str,
-    /// What it reads otherwise than it was meant.
+    /// The tricks that are lost on it.
     pub unread: &'static [&'static str],
     path: String,
     arguments: Vec<String>,
-    /// What it is made of, while it runs.
+    /// Its build directory, while it runs.
     _directory: Directory,
 }
 
-/// Longer than the slowest reads.
+/// Longer than the slowest takes.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Program {
-    /// Made with Debian's libcjson, as open5gs is.
+    /// Built with Debian's libcjson, like open5gs.
     pub fn c() -> Self {
         let compile = |source: &str, program: &str| {
             let mut command = Command::new("cc");
@@ -85,7 +85,7 @@ impl Program {
         Self { name, unread, path, arguments: Vec::new(), _directory: directory }
     }
 
-    /// What it prints of these messages.
+    /// Returns its output for these messages.
     pub fn reads(&self, names: &BTreeSet<&str>, messages: &BTreeMap<usize, Message>) -> String {
         let mut input = String::new();
         for name in names {

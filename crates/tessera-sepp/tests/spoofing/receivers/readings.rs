@@ -1,20 +1,20 @@
-//! What readers find where nothing is guarded: whether they can judge at all.
+//! What readers find unguarded: whether they can judge at all.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Found, Program};
 use crate::grammar::Hostile;
 
-/// Of each reader.
+/// By reader.
 #[derive(Default)]
 pub struct Readings(BTreeMap<&'static str, Reading>);
 
 #[derive(Default)]
 struct Reading {
-    /// The messages without a trick that is lost on this reader, and those of them in which it finds the lie.
+    /// Messages without a trick that is lost on this reader, and those of them in which it finds the lie.
     readable: usize,
     found: usize,
-    /// In how many messages each trick is, and in how many of these the lie is found.
+    /// For each trick, the number of messages with it, and of those in which the lie is found.
     tricks: BTreeMap<String, [usize; 2]>,
     unread: &'static [&'static str],
 }
@@ -37,7 +37,7 @@ impl Readings {
         }
     }
 
-    /// Each finds nine of ten lies that it can read, and each trick, other than those that are lost on it. No trick is
+    /// Checks that each reader finds nine of ten readable lies, and each trick except those lost on it. No trick may be
     /// lost on all.
     pub fn check(&self) {
         for (name, reading) in &self.0 {

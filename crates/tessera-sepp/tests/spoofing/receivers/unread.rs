@@ -1,6 +1,6 @@
-//! The tricks that are lost on a reader: it takes no such message, or reads it otherwise.
+//! The tricks that are lost on a reader: it rejects such messages, or reads them differently.
 
-/// cJSON reads no UTF-16, folds ASCII alone and takes the codes of a network as texts; libcurl has no IDNA here.
+/// cJSON reads no UTF-16, folds only ASCII and takes the codes of a network as text; libcurl has no IDNA here.
 pub const C: &[&str] = &[
     "URI with circled digits",
     "URI with fullwidth digits",
@@ -17,7 +17,7 @@ pub const C: &[&str] = &[
     "quoted-printable",
 ];
 
-/// encoding/json takes nothing but one text of UTF-8, and names with a NUL in them for others; net/url refuses what the URL
+/// encoding/json only accepts a single UTF-8 text, and distinguishes names with a NUL; net/url refuses what the URL
 /// standard repairs; mime/multipart keeps to its boundary. Queries are split before they are decoded.
 pub const GO: &[&str] = &[
     "URI with NUL behind",
@@ -97,7 +97,7 @@ pub const GO: &[&str] = &[
     "value with more behind NUL",
 ];
 
-/// JSON.parse takes the last of two members, and compares names as they are; so does URLSearchParams.
+/// JSON.parse takes the last of two members, and compares names exactly; so does URLSearchParams.
 pub const NODE: &[&str] = &[
     "before other bytes",
     "behind `%26`",
