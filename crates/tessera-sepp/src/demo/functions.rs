@@ -164,7 +164,7 @@ fn created(location: &'static str, text: &str) -> Response<Body> {
     response
 }
 
-/// A SearchResult (TS 29.510 §6.2.6.2.2) with one function.
+/// Returns a SearchResult (TS 29.510 §6.2.6.2.2) with one function.
 fn discovered(kind: &str, service: &str) -> String {
     let name = format!("{}.5gc.mnc070.mcc999.3gppnetwork.org", kind.to_ascii_lowercase());
     let version = if service == "nudm-sdm" { "v2" } else { "v1" };

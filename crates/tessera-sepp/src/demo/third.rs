@@ -190,7 +190,7 @@ fn judged(
     attempt
 }
 
-/// SecNegotiateReqData (TS 29.573 §6.1.5.2.2).
+/// Returns a SecNegotiateReqData (TS 29.573 §6.1.5.2.2).
 fn capabilities(sender: &str, capability: &str, more: &str) -> String {
     format!(
         r#"{{"sender":"{sender}","supportedSecCapabilityList":["{capability}"],"3GppSbiTargetApiRootSupported":true{more}}}"#

@@ -208,7 +208,8 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
     }
 }
 
-/// `001-01; srctype=SEPP; srcfqdn=sepp.5gc.mnc001.mcc001.3gppnetwork.org` (TS 29.500 §5.2.3.2.18), and lists of it.
+/// Judges `001-01; srctype=SEPP; srcfqdn=sepp.5gc.mnc001.mcc001.3gppnetwork.org` (TS 29.500 §5.2.3.2.18), and lists of
+/// it.
 fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Refusal> {
     for part in value.split(',') {
         let (id, parameters) = part.split_once(';').unwrap_or((part, ""));
@@ -225,7 +226,7 @@ fn network_id(judge: &mut Judge<'_>, scope: Scope, value: &str) -> Result<(), Re
     Ok(())
 }
 
-/// `srcinst=..; srcsepp=sepp.5gc...; dstsepp=..` (TS 29.500 §5.2.3.2.21).
+/// Judges `srcinst=..; srcsepp=sepp.5gc...; dstsepp=..` (TS 29.500 §5.2.3.2.21).
 fn peer_info(judge: &mut Judge<'_>, value: &str) -> Result<(), Refusal> {
     for part in value.split([';', ',', ' ', '\t']) {
         let side = match part.get(..3) {

@@ -74,7 +74,7 @@ impl Identity<'_> {
     }
 }
 
-/// `0-001-01-0000-0-0-0000000001`, or `1-realm-...` of a network specific identity.
+/// Reads `0-001-01-0000-0-0-0000000001`, or `1-realm-...` of a network specific identity.
 fn suci(rest: &str) -> Option<Identity<'static>> {
     let mut parts = rest.split('-');
     match parts.next()? {
@@ -94,7 +94,7 @@ fn suci(rest: &str) -> Option<Identity<'static>> {
     }
 }
 
-/// Codes, AMF id of 6 digits and 5G-TMSI of 8.
+/// Reads the codes, an AMF identifier of 6 digits and a 5G-TMSI of 8.
 fn guti(digits: &str) -> Option<Identity<'static>> {
     let codes = digits.get(..digits.len().checked_sub(14)?)?;
     let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());

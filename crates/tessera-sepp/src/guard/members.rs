@@ -98,7 +98,7 @@ pub(super) fn lines(start: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 impl Member {
-    /// `allowedPlmns network`, `dnnConfigurations - map`
+    /// Reads a line of the table: `allowedPlmns network`, `dnnConfigurations - map`.
     fn read(line: &'static str) -> Option<Self> {
         let mut words = line.split(' ');
         let name = words.next()?;
@@ -211,8 +211,8 @@ fn hashes(name: &str) -> (u64, u64) {
     (hash, hash ^ between)
 }
 
-/// Two names with the same hash count as a duplicate: a peer that constructs such names only gets its own message
-/// refused.
+/// Mixes a word into a hash. Two names with the same hash count as a duplicate: a peer that constructs such names only
+/// gets its own message refused.
 fn mix(hash: u64, word: u64) -> u64 {
     (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
 }

@@ -81,7 +81,7 @@ impl Reachability {
         has_changed
     }
 
-    /// Called while no connection is open. Returns whether a probe is due, and marks it as begun.
+    /// Returns whether a probe is due, and marks it as begun. Call it while no connection is open.
     pub fn begin_probe(&mut self, now: Instant) -> bool {
         let quiet_since = *self.quiet_since.get_or_insert(now);
         let pause = match self.reach {

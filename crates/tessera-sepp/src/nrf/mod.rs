@@ -57,8 +57,8 @@ enum Known {
 }
 
 impl<N: Nrf> Registration<N> {
-    /// Registers, and stays registered until shutdown; then it deregisters. `changes` changes when the profile may have
-    /// changed.
+    /// Registers, and stays registered until shutdown; then it deregisters. `changes` is notified when the profile may
+    /// have changed.
     pub(crate) async fn keep(
         self,
         mut ending: watch::Receiver<bool>,

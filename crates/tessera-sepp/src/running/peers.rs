@@ -19,7 +19,7 @@ use crate::names::Fqdn;
 /// How long notifying a peer that it is drained may take.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// `GET /peers`, `GET /peers/{fqdn}`, `POST /peers/{fqdn}/reestablish`, `POST /peers/{fqdn}/drain`.
+/// Returns the routes: `GET /peers`, `GET /peers/{fqdn}`, `POST /peers/{fqdn}/reestablish`, `POST /peers/{fqdn}/drain`.
 pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
     let (all, one, again, end) = (shared.clone(), shared.clone(), shared.clone(), shared.clone());
     let (begins, ends) = (runtime.clone(), runtime.clone());

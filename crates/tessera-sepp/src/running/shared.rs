@@ -36,7 +36,7 @@ pub(super) struct Shared {
     pub(super) load: LoadShed,
     /// Shares of the concurrent requests.
     pub(super) requests: Shares,
-    /// Shares of the connections of a listener.
+    /// Shares of a listener's connections, counted over both N32 listeners together.
     pub(super) connections: Shares,
     pub(super) options: Arc<ServerOptions>,
     /// What a reload replaces.

@@ -22,12 +22,12 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A status with its cause.
+    /// Creates a problem from a status and its cause.
     pub const fn new(status: StatusCode, cause: &'static str, detail: &'static str) -> Self {
         Self { status, cause, detail: Cow::Borrowed(detail), retry_after: None }
     }
 
-    /// A status with its cause, and a detail about this request.
+    /// Creates a problem from a status and its cause, with a detail about this request.
     pub fn with_detail(status: StatusCode, cause: &'static str, detail: impl Into<String>) -> Self {
         Self { status, cause, detail: Cow::Owned(detail.into()), retry_after: None }
     }

@@ -96,7 +96,7 @@ fn faulty(world: &World) -> Vec<(&'static str, Leaf, AlertDescription)> {
     ]
 }
 
-/// The alert of a server that knows the peer by another name than the dialled one.
+/// Returns the alert of a server that knows the peer by another name than the dialled one.
 fn as_server(name: &str, alert: AlertDescription) -> AlertDescription {
     if name == "of nobody" { AlertDescription::BAD_CERTIFICATE } else { alert }
 }

@@ -13,12 +13,12 @@ use tessera_tokio::Connector;
 use crate::world::{HOME, VISITED, World, meet};
 use tessera_pki::{Authority, Leaf};
 
-/// A client that never resumes, because each call creates another.
+/// Returns a client that never resumes, because each call creates another.
 fn client(world: &World, leaf: &Leaf) -> Connector {
     world.visited.careless(HOME, |it| it.credentials = vec![leaf.credential()])
 }
 
-/// What is verified for a client that only names its chain, and has its key.
+/// Returns the question about a client that only names its chain, and has its key.
 fn named(leaf: &Leaf) -> VerifyPeer {
     let signed = b"a transcript".to_vec();
     let signature = leaf.key.sign(&signed).unwrap();
@@ -30,7 +30,7 @@ fn named(leaf: &Leaf) -> VerifyPeer {
     question
 }
 
-/// Whether the home network's SEPP knows the chain under its current configuration.
+/// Returns whether the home network's SEPP knows the chain under its current configuration.
 fn is_known(world: &World, leaf: &Leaf) -> bool {
     let known = world.home.tls.standing().known();
     let anchor = known.anchors().get("visited").unwrap();

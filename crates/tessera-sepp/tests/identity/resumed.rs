@@ -11,7 +11,7 @@ const EARLY: &str = "early-data = \"fs\"";
 /// A change between two connections at one end, which knows the other by this name.
 type Change = fn(&World, &Sepp);
 
-/// Changes, and the result at the end that changed: a full handshake, or its alert.
+/// Returns changes, and the result at the end that changed: a full handshake, or its alert.
 fn changes() -> Vec<(&'static str, Change, Option<AlertDescription>)> {
     vec![
         ("the association is terminated", |_, end| end.associations.terminate(end.peer()), None),
@@ -131,7 +131,7 @@ async fn a_client_offers_nothing_that_does_not_count_any_more() {
     }
 }
 
-/// One full handshake, and one with early data: later changes meet a valid ticket.
+/// Makes a full handshake, and a connection with early data: later changes meet a valid ticket.
 async fn come_back(client: &tessera_tokio::Connector, world: &World) {
     let met = meet(client, HOME, world.home.n32f(), b"early").await;
     assert_eq!(met.mode(), Mode::Full);

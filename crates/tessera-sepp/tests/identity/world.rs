@@ -233,7 +233,8 @@ pub struct World {
 }
 
 impl World {
-    /// All know each other. `home` and `visited` have these reconnection settings for each other.
+    /// Creates operators that all know each other. `home` and `visited` have these reconnection settings for each
+    /// other.
     pub fn new(reconnection: &str) -> Self {
         let table = |name| match reconnection {
             "" => String::new(),

@@ -56,7 +56,7 @@ fn a_callback_to_an_address_comes_back_to_it() {
     assert_eq!(parts.headers["3gpp-sbi-target-apiroot"], "http://10.45.0.5:7777");
     assert_eq!(parts.extensions.get(), Some(&RevealedTarget));
 
-    // An answer that repeats the subscription gives the function its own name back.
+    // An answer that repeats the subscription has the function's own name again.
     let (question, _) = request("POST /nudm-sdm/v2/x");
     let mut echoed = Bytes::from(sent.clone());
     let answer = Response::builder()

@@ -193,7 +193,7 @@ fn a_uri_is_one_or_is_refused() {
     ] {
         assert_eq!(subscribe(uri), Some(Rule::CallbackUri), "{uri}");
     }
-    // The other end of a list, and of an object, is a URI as well.
+    // URIs of other members, in lists and in objects.
     for body in [
         r#"{"monitoredResourceUris":["http:/10.0.0.1/"]}"#,
         r#"{"callbackReference":1}"#,

@@ -83,7 +83,7 @@ impl Scope {
 const MOST_LOGGED: usize = 16;
 
 impl Judge<'_> {
-    /// Refuses, unless the rule only logs.
+    /// Handles an offence: refuses the message, unless the rule only logs.
     pub(super) fn offence(&mut self, refusal: Refusal) -> Result<(), Refusal> {
         if !self.log_only.contains(refusal.rule) {
             return Err(refusal);

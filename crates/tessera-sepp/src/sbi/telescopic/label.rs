@@ -25,7 +25,7 @@ pub struct TelescopicDomain {
 }
 
 impl TelescopicDomain {
-    /// Names below this domain, which own NFs reach by this scheme and port.
+    /// Creates the names below this domain, which own NFs reach by this scheme and port.
     pub fn new(domain: Fqdn, scheme: Scheme, port: u16) -> Self {
         let port = (port != scheme.default_port()).then_some(port);
         Self { domain, port, scheme, long: Arc::default() }

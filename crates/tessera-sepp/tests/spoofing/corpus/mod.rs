@@ -21,7 +21,7 @@ pub const fn case(what: &'static str, rule: Rule, request: &'static str) -> Case
     Case { what, rule, request }
 }
 
-/// What must be refused.
+/// Returns the messages that must be refused.
 pub fn spoofed() -> impl Iterator<Item = &'static Case> {
     [heads::CASES, json::CASES, others::CASES].into_iter().flatten()
 }

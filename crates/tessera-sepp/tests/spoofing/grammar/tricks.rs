@@ -41,7 +41,7 @@ impl Document {
     }
 }
 
-/// JSON without tricks.
+/// Writes JSON without tricks.
 pub fn plain(value: &Value) -> String {
     match value {
         Value::Network { mcc, mnc } => format!("{{\"mcc\":\"{mcc}\",\"mnc\":\"{mnc}\"}}"),

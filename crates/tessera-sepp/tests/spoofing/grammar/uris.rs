@@ -95,7 +95,7 @@ const PLACES: [(&str, &str); 4] = [
     ("jar:http://10.0.0.1!/x", "jar:"),
 ];
 
-/// An absolute URI, as in text that some readers search for URIs.
+/// Returns an absolute URI, as in text that some readers search for URIs.
 pub fn absolute(random: &mut Random) -> (String, String, Vec<String>) {
     if random.is_honest {
         return honest();
