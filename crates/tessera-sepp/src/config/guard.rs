@@ -20,7 +20,7 @@ with_defaults! {
         pub inspected_body: u64 = 256 << 10,
         /// The maximum nesting of JSON. Default: 64.
         pub json_depth: u32 = 64,
-        /// The key with which names of own network functions are hidden, the same in all instances of this SEPP.
+        /// The key with which names of local network functions are hidden, the same in all instances of this SEPP.
         /// Default: a random one, so names that peers know become invalid when the process ends.
         #[serde(deserialize_with = "values::some_key")]
         pub hidden_names_key: Option<KeySource> = None,
@@ -32,12 +32,12 @@ with_defaults! {
     #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
     pub struct PeerGuard {
-        /// What it may request from own network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of
+        /// What it may request from local network functions: `["nnrf-disc", "nudm-sdm: GET"]`. Default: the services of
         /// roaming ([`PeerGuard::ROAMING`]).
         pub apis: Vec<ApiRule> = PeerGuard::ROAMING.into_iter().filter_map(|rule| rule.parse().ok()).collect(),
         /// Its rate limits.
         pub rate: Rate = Rate::default(),
-        /// Whether addresses and names of own network functions are hidden from it. Default: yes.
+        /// Whether addresses and names of local network functions are hidden from it. Default: yes.
         pub hide_topology: bool = true,
     }
 }

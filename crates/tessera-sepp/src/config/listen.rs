@@ -8,7 +8,7 @@ use super::ListenAddress;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Listen {
-    /// For requests of own network functions: `127.0.0.1:7777`, `systemd:NAME`.
+    /// For requests of local network functions: `127.0.0.1:7777`, `systemd:NAME`.
     pub sbi: ListenAddress,
     /// For N32-c: `:7443`.
     pub n32c: ListenAddress,

@@ -47,7 +47,7 @@ pub struct Configuration {
     pub local: Local,
     /// `[listen]`: where it listens.
     pub listen: Listen,
-    /// `[sbi]`: own network functions.
+    /// `[sbi]`: local network functions.
     #[serde(default)]
     pub sbi: Sbi,
     /// `[nrf]`: the NRF that this SEPP registers at. Default: none.

@@ -1,4 +1,4 @@
-//! Own network functions.
+//! Local network functions.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,8 +32,8 @@ pub struct Sbi {
     /// Addresses of network functions by name: `"nrf.5gc.mnc070.mcc999.3gppnetwork.org" = "127.0.0.1:8000"`. DNS
     /// resolves all others, with the port of the target.
     pub hosts: BTreeMap<Fqdn, DialAddress>,
-    /// What foreign requests may reach: names; a leading `*.` matches everything below. Default: the domains of the own
-    /// networks.
+    /// What foreign requests may reach: names; a leading `*.` matches everything below. Default: the domains of the
+    /// local networks.
     pub allowed_targets: Option<Vec<TargetPattern>>,
     /// Prefixes of an API's path allowed in a foreign request's `3gpp-Sbi-Target-apiRoot` (TS 29.501 §4.4.1):
     /// `["/core1"]`. Default: none.

@@ -150,7 +150,7 @@ pub(super) fn judge_response(
     Ok(())
 }
 
-/// Judges where a peer redirects an own function, or where it created a resource for it: only in the peer's network.
+/// Judges where a peer redirects a local function, or where it created a resource for it: only in the peer's network.
 /// Any other place could be an internal one that the peer itself may not reach.
 fn places(
     judge: &mut Judge<'_>,

@@ -24,8 +24,8 @@
 //! table.
 //!
 //! The guard knows what a member holds (a network, a subscriber, a URI) for every name in 3GPP's OpenAPI files
-//! (`members.txt`). Any other name in a peer's requests and responses offends against a rule, except in errors and
-//! tokens.
+//! (`members.txt`). At their services, any other name in a peer's requests and responses offends against a rule, except
+//! in errors and tokens.
 //!
 //! A message is forwarded in the form in which it was read, so that its receiver reads what was judged: JSON, forms,
 //! multipart bodies and the request line are rewritten, and a peer's headers that no API has are removed. Constructs
@@ -148,7 +148,7 @@ impl Guard {
         })
     }
 
-    /// Judges a request of an own network function before it goes to the peer, and hides internal names in it. The
+    /// Judges a request of a local network function before it goes to the peer, and hides internal names in it. The
     /// caller has already resolved telescopic names.
     ///
     /// The body is complete. Pass `None` if there is none, or if it is [not inspected](Self::inspects). If it changes,
@@ -186,9 +186,9 @@ impl Guard {
         Ok(judge.verdict())
     }
 
-    /// Judges a request of the peer that was [admitted](Self::admit), before it goes to an own network function.
-    /// `3gpp-Sbi-Target-apiRoot` must name a reachable function of the own network. A hidden name there is replaced by
-    /// the real one, which is always accepted: the request then carries the extension [`RevealedTarget`].
+    /// Judges a request of the peer that was [admitted](Self::admit), before it goes to a local network function.
+    /// `3gpp-Sbi-Target-apiRoot` must name a reachable function of the local network. A hidden name there is replaced
+    /// by the real one, which is always accepted: the request then carries the extension [`RevealedTarget`].
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
@@ -219,7 +219,7 @@ impl Guard {
         finish(judge, &mut parts.headers, body, false)
     }
 
-    /// Judges the answer of an own network function to a request of the peer, and hides internal names in it.
+    /// Judges the answer of a local network function to a request of the peer, and hides internal names in it.
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///
@@ -241,7 +241,7 @@ impl Guard {
         response(judge, parts, body)
     }
 
-    /// Judges the answer of the peer to a request of an own network function.
+    /// Judges the answer of the peer to a request of a local network function.
     ///
     /// The body is as in [`outgoing_request`](Self::outgoing_request).
     ///

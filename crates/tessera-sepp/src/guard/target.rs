@@ -14,7 +14,7 @@ use crate::names::Fqdn;
 /// What peers may reach.
 #[derive(Default)]
 pub(super) struct Targets {
-    /// Names; `None` allows all of the own networks.
+    /// Names; `None` allows all of the local networks.
     pub(super) names: Option<Box<[TargetPattern]>>,
     /// Prefixes that may precede the path (TS 29.501 §4.4.1).
     pub(super) prefixes: Box<[String]>,

@@ -11,9 +11,9 @@ use crate::reconnection::Mode;
 label! {
     /// The direction of a request.
     Direction: "direction" {
-        /// From an own network function to the peer.
+        /// From a local network function to the peer.
         Outgoing = "outgoing",
-        /// From the peer to an own network function.
+        /// From the peer to a local network function.
         Incoming = "incoming",
     }
 }

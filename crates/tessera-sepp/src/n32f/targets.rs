@@ -1,15 +1,15 @@
-//! Which own network functions a foreign request may reach.
+//! Which local network functions a foreign request may reach.
 
 use crate::config::TargetPattern;
 use crate::names::{NetworkDomain, PlmnSet, is_within};
 use crate::sbi::api_root::ApiRoot;
 
 /// The names that are open to peers. They keep a SEPP from being an open relay (TS 33.501 §5.9.3.2: the destination
-/// belongs to the own network).
+/// belongs to the local network).
 #[derive(Debug, Clone)]
 pub struct Targets {
     own: Vec<NetworkDomain>,
-    /// `None`: all of the own domains.
+    /// `None`: all of the local domains.
     allowed: Option<Vec<TargetPattern>>,
     /// This SEPP's own names, which lead back to itself.
     never: Vec<String>,
@@ -28,7 +28,7 @@ impl Targets {
         Self { own, allowed, never: never.into_iter().map(str::to_ascii_lowercase).collect() }
     }
 
-    /// Returns whether a network is an own one.
+    /// Returns whether a network is a local one.
     pub fn is_own(&self, domain: &NetworkDomain) -> bool {
         self.own.contains(domain)
     }

@@ -1,4 +1,4 @@
-//! The own NRF: this SEPP registers there, sends heartbeats, and deregisters when it ends
+//! The local NRF: this SEPP registers there, sends heartbeats, and deregisters when it ends
 //! (TS 29.510 §5.2.2.2, §5.2.2.3.2, §5.2.2.4). Nothing else waits for it.
 
 mod profile;

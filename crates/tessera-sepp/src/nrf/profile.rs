@@ -8,7 +8,7 @@ use tessera::wire::CipherSuite;
 use crate::config::{Configuration, ListenAddress};
 use crate::names::Fqdn;
 
-/// Returns the NFProfile of TS 29.510 §6.1.6.2.2, without what the registration adds. `sbi` is where own network
+/// Returns the NFProfile of TS 29.510 §6.1.6.2.2, without what the registration adds. `sbi` is where local network
 /// functions reach this SEPP.
 pub(crate) fn profile(configuration: &Configuration, sbi: &ListenAddress) -> Value {
     let local = &configuration.local;

@@ -28,7 +28,7 @@ use crate::reconnection::Connected;
 /// What a listener is for.
 #[derive(Clone)]
 pub(super) enum Service {
-    /// Own network functions, with TLS or without.
+    /// Local network functions, with TLS or without.
     Functions(Option<Acceptor>),
     /// Peers.
     Peers(Acceptor),

@@ -53,7 +53,7 @@ pub(crate) struct RunningSepp {
     file: PathBuf,
     stores: Stores,
     assembled: Assembled,
-    /// TLS for own network functions.
+    /// TLS for local network functions.
     functions: Option<Acceptor>,
     /// The key that hides names if the configuration has none.
     own_key: FileKey,

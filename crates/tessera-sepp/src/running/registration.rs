@@ -31,7 +31,7 @@ pub(super) fn begin(configuration: &Configuration, shared: &Arc<Shared>) -> Opti
     Some(tokio::spawn(registration.keep(shared.ending.subscribe(), shared.reloads.subscribe())))
 }
 
-/// The NRF, reached like other own network functions.
+/// The NRF, reached like other local network functions.
 struct OverSbi {
     root: String,
     sbi: ListenAddress,

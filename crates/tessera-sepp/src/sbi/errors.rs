@@ -15,7 +15,7 @@ pub struct Problem {
     pub status: StatusCode,
     /// For programs: a cause of TS 29.500 table 5.2.7.2-1 where there is one.
     pub cause: &'static str,
-    /// For operators of the own network; peers don't see it.
+    /// For operators of the local network; peers don't see it.
     pub detail: Cow<'static, str>,
     /// Seconds until a retry may succeed.
     pub retry_after: Option<u32>,
@@ -32,7 +32,7 @@ impl Problem {
         Self { status, cause, detail: Cow::Owned(detail.into()), retry_after: None }
     }
 
-    /// Returns the answer to an own network function, with all details.
+    /// Returns the answer to a local network function, with all details.
     pub fn to_own(&self, server: &HeaderValue) -> Response<Body> {
         self.respond(Some(&self.detail), server)
     }

@@ -1,4 +1,4 @@
-//! Own network functions: what a SEPP reads in their requests, and what it answers (TS 29.500).
+//! Local network functions: what a SEPP reads in their requests, and what it answers (TS 29.500).
 
 pub mod api_root;
 pub mod errors;

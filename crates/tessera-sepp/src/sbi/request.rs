@@ -1,4 +1,4 @@
-//! Turns a request of an own network function into one for N32-f.
+//! Turns a request of a local network function into one for N32-f.
 
 use http::header::HOST;
 use http::request::Parts;

@@ -1,4 +1,4 @@
-//! TLS with own network functions, in both roles (TS 33.501 §13.1.0).
+//! TLS with local network functions, in both roles (TS 33.501 §13.1.0).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ fn own(sbi: &Sbi) -> Result<Option<Credential>, ProgramError> {
     Ok(Some(own))
 }
 
-/// Checks for the wildcard: own functions use any name below the domain (TS 33.501 §13.1.1.2).
+/// Checks for the wildcard: local functions use any name below the domain (TS 33.501 §13.1.1.2).
 fn has_wildcard(own: &Credential, domain: &Fqdn, path: &Path) -> Result<(), ProgramError> {
     let leaf = own.chain.first().map(Vec::as_slice).unwrap_or_default();
     let names =

@@ -99,7 +99,7 @@ impl AssociationsOf for Known {
     }
 }
 
-/// Connects to peers with TLS, and to own network functions as their URIs require.
+/// Connects to peers with TLS, and to local network functions as their URIs require.
 struct OverTls {
     tls: Arc<N32Tls>,
     functions: RwLock<Option<Connector>>,

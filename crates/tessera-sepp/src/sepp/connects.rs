@@ -7,7 +7,7 @@ use tessera_proxy::http::client::Connect;
 use crate::names::Fqdn;
 use crate::sbi::api_root::Scheme;
 
-/// Creates connectors to peers and to own network functions. They stay valid after a reload: a connector reads its
+/// Creates connectors to peers and to local network functions. They stay valid after a reload: a connector reads its
 /// configuration for each connection.
 pub trait Connects: Send + Sync {
     /// Returns a connector for N32-c to this peer: a full handshake with certificates, and no early data. Its
@@ -18,6 +18,6 @@ pub trait Connects: Send + Sync {
     /// announced over N32-c.
     fn n32f(&self, peer: &Fqdn, name: &Fqdn) -> Option<Arc<dyn Connect>>;
 
-    /// Returns a connector to the own network function with this name; `None` if `https` isn't configured.
+    /// Returns a connector to the local network function with this name; `None` if `https` isn't configured.
     fn function(&self, scheme: Scheme, name: &str) -> Option<Arc<dyn Connect>>;
 }

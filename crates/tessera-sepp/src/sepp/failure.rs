@@ -8,8 +8,8 @@ use tessera_proxy::http::client::{CallError, CallErrorKind, Sent};
 use super::look::of_body;
 use crate::sbi::errors::{Problem, problems};
 
-/// Returns the answer to a request whose call failed. Its detail is for own network functions: what was sent, and what
-/// is known about it.
+/// Returns the answer to a request whose call failed. Its detail is for local network functions: what was sent, and
+/// what is known about it.
 pub(crate) fn problem(error: &CallError) -> Problem {
     let known = match error.kind {
         CallErrorKind::RequestBody => request_body(error),

@@ -1,4 +1,4 @@
-//! Connections to own network functions.
+//! Connections to local network functions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use crate::names::Fqdn;
 use crate::sbi::api_root::{ApiRoot, Scheme};
 use crate::sbi::errors::{Problem, problems};
 
-/// Connection pools of own network functions, created on demand: a bounded number; the least recently used one is
+/// Connection pools of local network functions, created on demand: a bounded number; the least recently used one is
 /// evicted.
 pub(super) struct Functions {
     hosts: BTreeMap<Fqdn, DialAddress>,

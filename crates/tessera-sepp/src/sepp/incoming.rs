@@ -1,4 +1,4 @@
-//! Requests of peers to own network functions.
+//! Requests of peers to local network functions.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -29,7 +29,7 @@ use crate::sbi::{headers, request as passing, time};
 const BEGINNING: Duration = Duration::from_secs(3);
 
 impl Sepp {
-    /// Answers a request of a peer on N32-f: with the own network function's answer, or with a problem that reveals
+    /// Answers a request of a peer on N32-f: with the local network function's answer, or with a problem that reveals
     /// nothing internal. `identity` is what was verified about the connection.
     pub(super) async fn n32f(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
@@ -172,7 +172,7 @@ impl Sepp {
             body.drop_trailers();
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
-            // Callbacks pass this SEPP, so that own functions that know nothing of it can send them.
+            // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.
             if let Some(domain) = telescopic {
                 let is_foreign = |network: &NetworkDomain| live.policy.is_of(peer, network);
                 body.rewrite(&Rewriting::inwards(domain, &is_foreign), &parts.headers);

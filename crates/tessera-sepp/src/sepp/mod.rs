@@ -9,7 +9,7 @@
 //! | `route` | which peer a request is for |
 //! | `forgotten` | peers that were restarted |
 //! | `look` | inspected bodies, and those that stream through |
-//! | `link`, `functions`, `places` | connections to peers and to own network functions |
+//! | `link`, `functions`, `places` | connections to peers and to local network functions |
 //! | `reaching` | whether peers can be reached on N32-f |
 //! | [`connects`] | opens connections: with TLS in a program, as they like in tests |
 //! | [`observer`] | receives events, for metrics and the security log |
@@ -54,7 +54,7 @@ use crate::names::Fqdn;
 use crate::sbi::api_root::ApiRoot;
 use crate::sbi::request as passing;
 
-/// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers own network functions,
+/// A Security Edge Protection Proxy, without its listeners: [`sbi`](Self::sbi) answers local network functions,
 /// [`n32`](Self::n32) answers peers.
 pub struct Sepp {
     live: RwLock<Arc<Live>>,
@@ -94,7 +94,7 @@ impl Sepp {
         Ok(())
     }
 
-    /// Sends a request of this SEPP itself to an own network function; its URI is only a path.
+    /// Sends a request of this SEPP itself to a local network function; its URI is only a path.
     ///
     /// # Errors
     /// If there is no answer: why.

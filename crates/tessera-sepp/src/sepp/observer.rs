@@ -55,9 +55,9 @@ pub struct Relayed<'r> {
 /// The direction of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From an own network function to a peer.
+    /// From a local network function to a peer.
     Outgoing,
-    /// From a peer to an own network function.
+    /// From a peer to a local network function.
     Incoming,
 }
 

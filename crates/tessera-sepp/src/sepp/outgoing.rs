@@ -1,4 +1,4 @@
-//! Requests of own network functions to peers.
+//! Requests of local network functions to peers.
 
 use std::time::{Instant, SystemTime};
 
@@ -25,8 +25,8 @@ use crate::sbi::telescopic::{Rewriting, api};
 use crate::sbi::{request as passing, time};
 
 impl Sepp {
-    /// Answers a request of an own network function: with the answer of the peer's network function, or with the reason
-    /// why there is none.
+    /// Answers a request of a local network function: with the answer of the peer's network function, or with the
+    /// reason why there is none.
     pub async fn sbi(&self, request: Request<Body>) -> Response<Body> {
         let begun = Instant::now();
         let live = self.live();
@@ -172,7 +172,7 @@ impl Sepp {
 
 const TARGET: http::HeaderName = crate::sbi::headers::TARGET_API_ROOT;
 
-/// Rewrites `Location`, where a created resource is: own network functions reach it through this SEPP.
+/// Rewrites `Location`, where a created resource is: local network functions reach it through this SEPP.
 pub(super) fn rewrite_location(rewriting: &Rewriting<'_>, headers: &mut HeaderMap) {
     let Some(location) = headers.get(LOCATION).and_then(|value| value.to_str().ok()) else {
         return;

@@ -1,4 +1,4 @@
-//! Addresses of peers and own network functions.
+//! Addresses of peers and local network functions.
 
 use http::uri::Authority;
 use tessera_kit::ProgramError;

@@ -26,7 +26,7 @@ pub struct Policy {
     pub routes: Routes<PeerIndex>,
     /// What peers may reach.
     pub targets: Targets,
-    /// How own functions name foreign ones, if telescopic names are configured.
+    /// How local functions name foreign ones, if telescopic names are configured.
     pub telescopic: Option<TelescopicDomain>,
     /// The maximum time for a request.
     pub response_time: Duration,
@@ -133,7 +133,7 @@ impl PeerIndex {
     }
 }
 
-/// Returns the telescopic domain: own functions reach this SEPP at its SBI listener, with TLS if that has a
+/// Returns the telescopic domain: local functions reach this SEPP at its SBI listener, with TLS if that has a
 /// certificate.
 fn telescopic(config: &Configuration) -> Option<TelescopicDomain> {
     let domain = config.sbi.telescopic_domain.clone()?;

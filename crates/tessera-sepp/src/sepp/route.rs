@@ -1,4 +1,4 @@
-//! Which peer a request of an own network function is for.
+//! Which peer a request of a local network function is for.
 
 use http::HeaderValue;
 use http::header::HOST;
@@ -10,7 +10,7 @@ use crate::sbi::api_root::{ApiRoot, split_authority};
 use crate::sbi::errors::{Problem, problems};
 use crate::sbi::headers::TARGET_API_ROOT;
 
-/// Determines the peer for a request of an own network function from the network in its target's name, and writes the
+/// Determines the peer for a request of a local network function from the network in its target's name, and writes the
 /// target as that peer expects it: telescopic names are resolved.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Own functions that know nothing of a SEPP reach foreign ones by telescopic names.
+//! Local functions that know nothing of a SEPP reach foreign ones by telescopic names.
 
 use bytes::Bytes;
 use http::{Method, Request};

@@ -68,7 +68,7 @@ pub struct Sepp {
     pub config: Configuration,
     pub tls: Arc<N32Tls>,
     pub seen: Arc<Seen>,
-    /// Own network functions send requests through it.
+    /// Local network functions send requests through it.
     pub sbi: Pool,
     pub sbi_address: SocketAddr,
     pub n32f_address: SocketAddr,

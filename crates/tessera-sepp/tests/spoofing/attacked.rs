@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::message::{guard, incoming, incoming_answer};
 
-/// An own function that no peer may reach.
+/// A local function that no peer may reach.
 const OWN: &str = "http://udr.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x";
 const PEERS: &str = "http://smf.5gc.mnc001.mcc001.3gppnetwork.org/x";
 

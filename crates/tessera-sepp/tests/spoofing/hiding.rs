@@ -6,7 +6,7 @@ use tessera_sepp::guard::{Asked, RevealedTarget, Rule};
 
 use crate::message::{PEER, guard, passes, request, with};
 
-/// Returns an own function's request, as the peer gets it.
+/// Returns a local function's request, as the peer gets it.
 fn outgoing(text: &str) -> (http::request::Parts, String) {
     let guard = guard("");
     let (mut parts, mut body) = request(text);
@@ -15,7 +15,7 @@ fn outgoing(text: &str) -> (http::request::Parts, String) {
     (parts, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// Returns an own function's answer, as the peer gets it.
+/// Returns a local function's answer, as the peer gets it.
 fn answered(asked: &str, headers: &[(&str, &str)], body: &str) -> (http::response::Parts, String) {
     let guard = guard("");
     let (question, _) = request(&format!("GET {asked}"));
@@ -119,7 +119,7 @@ fn a_location_without_a_scheme_and_the_target_of_a_proxy_stay_inside() {
     assert_eq!(target, (Ok(Default::default()), false));
 }
 
-/// Only an own function's callback URI comes back: the peer chooses the path after a hidden name.
+/// Only a local function's callback URI comes back: the peer chooses the path after a hidden name.
 #[test]
 fn a_hidden_name_in_an_answer_leads_to_no_own_function() {
     let (_, sent) =
@@ -229,7 +229,7 @@ fn a_second_location_does_not_pass_as_it_is() {
     assert_eq!(judged.unwrap_err().rule, Rule::Topology);
 }
 
-/// An own function follows redirections: they must not lead where the peer itself can't go.
+/// A local function follows redirections: they must not lead where the peer itself can't go.
 #[test]
 fn a_peer_redirects_into_its_own_network_alone() {
     let guard = guard("");

@@ -57,7 +57,7 @@ pub fn incoming(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     })
 }
 
-/// Judges a request of an own function.
+/// Judges a request of a local function.
 pub fn outgoing(guard: &Guard, text: &str) -> Result<Verdict, Refusal> {
     let (mut parts, mut body) = request(text);
     with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)))
@@ -76,7 +76,7 @@ pub fn incoming_answer(
     Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
-/// Judges an own function's answer.
+/// Judges a local function's answer.
 pub fn outgoing_answer(
     guard: &Guard,
     asked: &str,

@@ -256,7 +256,7 @@ fn a_list_of_changes_of_any_type_is_one() {
     }));
 }
 
-/// Returns what an own function sends, as the peer gets it.
+/// Returns what a local function sends, as the peer gets it.
 fn sent(text: &str) -> String {
     let guard = guard("");
     let (mut parts, mut body) = request(text);

@@ -43,7 +43,7 @@ fn answers_pass_that_look_like_what_is_refused() {
     for header in ["server: http://10.0.0.1/", "via: 2.0 http://10.0.0.1/"] {
         assert_eq!(incoming_answer(&guard, asked, header, "").as_deref(), Ok(""), "{header}");
     }
-    // An own function may reveal its address.
+    // A local function may reveal its address.
     let own = outgoing_answer(&guard, asked, "etag: http://10.0.0.1/", "");
     assert_eq!(own.as_deref(), Ok(""));
 }

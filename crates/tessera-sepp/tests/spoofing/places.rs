@@ -343,7 +343,7 @@ fn no_address_of_the_peers_inside_is_left() {
     }
 }
 
-/// If an own function repeated the name, it would be hidden, and hidden names are always reachable.
+/// If a local function repeated the name, it would be hidden, and hidden names are always reachable.
 #[test]
 fn a_request_names_only_what_the_peer_may_reach() {
     const ALL: &str = "";

@@ -1,4 +1,4 @@
-//! Listeners, own network functions, and limits.
+//! Listeners, local network functions, and limits.
 
 use std::collections::BTreeMap;
 

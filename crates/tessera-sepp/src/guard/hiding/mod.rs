@@ -1,4 +1,4 @@
-//! Topology hiding (TS 33.501 §5.9.3.2): replaces addresses and names of own functions for a peer, and restores them.
+//! Topology hiding (TS 33.501 §5.9.3.2): replaces addresses and names of local functions for a peer, and restores them.
 //!
 //! A host is replaced by a name that contains host and port, encrypted and authenticated for that peer. So the SEPP
 //! stores nothing, every instance and a restarted one can decode it, and a peer can neither forge one nor use another
@@ -21,7 +21,7 @@ pub(super) struct Translation<'a> {
     pub(super) way: Way,
     pub(super) pseudonyms: &'a Pseudonyms,
     pub(super) peer: &'a Fqdn,
-    /// The domains of the own networks.
+    /// The domains of the local networks.
     pub(super) own: &'a [NetworkDomain],
     /// Names that peers know anyway: this SEPP's, and the telescopic domain.
     pub(super) public: &'a [Fqdn],
@@ -29,9 +29,9 @@ pub(super) struct Translation<'a> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// Own names become hidden ones.
+    /// Local names become hidden ones.
     Hide,
-    /// Hidden ones become own names.
+    /// Hidden ones become local names.
     Reveal,
 }
 

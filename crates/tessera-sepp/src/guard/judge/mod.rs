@@ -31,7 +31,7 @@ pub(super) struct Judge<'a> {
     pub(super) translation: Option<Translation<'a>>,
     /// This SEPP's names. Names below them are telescopic: they stand for a function of any network.
     pub(super) own_names: &'a [Fqdn],
-    /// What a peer may reach of the own network, unless that is all. If a peer could name anything else and an own
+    /// What a peer may reach of the local network, unless that is all. If a peer could name anything else and a local
     /// function repeated it, the name would be hidden, and hidden names are always reachable.
     pub(super) targets: Option<&'a [TargetPattern]>,
     /// Whether names that no API of roaming has break a rule here.
@@ -243,7 +243,7 @@ impl Judge<'_> {
     }
 
     /// Judges a domain name of a network function. A peer's must be in the home domain of its network
-    /// (TS 23.003 §28.2): an own function would connect to whatever name is there.
+    /// (TS 23.003 §28.2): a local function would connect to whatever name is there.
     fn name(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         let mut hidden = None;
         if let Some(translation) = self.translation
@@ -260,7 +260,7 @@ impl Judge<'_> {
         }
         let side = self.side(scope);
         if hidden.is_some() {
-            // It belongs to an own function, like a clear name of the own network.
+            // It belongs to a local function, like a clear name of the local network.
             let is_fine = matches!(side, Side::Either | Side::Receiver);
             return match is_fine {
                 true => Ok(hidden),
@@ -299,14 +299,14 @@ impl Judge<'_> {
         let side = self.kind.uri(scope.text);
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
-                // A peer that makes one own function call back another.
+                // A peer that makes one local function call back another.
                 Ok(Some(_))
                     if self.is_incoming && self.kind.is_request && scope.text == Text::Callback =>
                 {
                     self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
                     return Ok(None);
                 }
-                // It belongs to an own function, like a clear name of the own network.
+                // It belongs to a local function, like a clear name of the local network.
                 Ok(Some(_))
                     if self.is_incoming && side == Side::Sender && !self.may_come_back(scope) =>
                 {
@@ -335,11 +335,11 @@ impl Judge<'_> {
         };
         let is_fine = match named {
             Some(named) => self.sides.allow(side, &named),
-            // An address or another name may belong to an own function. A peer that asks for calls to it, or answers
+            // An address or another name may belong to a local function. A peer that asks for calls to it, or answers
             // with it, could reach into this network. But answers repeat what a function sent itself, and text may
             // contain a URI.
             None if self.kind.is_request => !self.is_incoming,
-            // Nor does an address come back if own addresses are hidden.
+            // Nor does an address come back if local addresses are hidden.
             None => {
                 !self.is_incoming
                     || scope.text == Text::Plain
@@ -352,7 +352,7 @@ impl Judge<'_> {
         Ok(None)
     }
 
-    /// Returns whether a name is a telescopic one of this SEPP, which only own functions use.
+    /// Returns whether a name is a telescopic one of this SEPP, which only local functions use.
     pub(super) fn is_telescopic(&self, name: &str) -> bool {
         let is_below = |own: &Fqdn| {
             let name = name.strip_suffix('.').unwrap_or(name);
@@ -371,7 +371,7 @@ impl Judge<'_> {
         self.against(Rule::Target, scope.name, name)
     }
 
-    /// Returns whether an answer repeats here what an own function sent itself: its callback URI. In profiles that an
+    /// Returns whether an answer repeats here what a local function sent itself: its callback URI. In profiles that an
     /// NRF finds it is the peer's.
     fn may_come_back(&self, scope: Scope) -> bool {
         scope.text == Text::Callback && !self.kind.is_request && !self.kind.service.finds_profiles()
@@ -415,7 +415,7 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Returns whether address lists of functions are removed: an own function's because they are hidden, a peer's
+    /// Returns whether address lists of functions are removed: a local function's because they are hidden, a peer's
     /// because they are internal to it, and the same addresses belong to other machines here.
     pub(super) fn leaves_out_addresses(&self) -> bool {
         self.is_incoming || self.translation.is_some_and(|translation| translation.way == Way::Hide)

@@ -1,4 +1,4 @@
-//! `nsepp-telescopic`: maps foreign names to telescopic ones for own network functions (TS 29.573, Nsepp_Telescopic).
+//! `nsepp-telescopic`: maps foreign names to telescopic ones for local network functions (TS 29.573, Nsepp_Telescopic).
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE};

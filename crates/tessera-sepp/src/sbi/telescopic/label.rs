@@ -18,14 +18,14 @@ use crate::sbi::api_root::{Scheme, split_authority};
 #[derive(Debug, Clone)]
 pub struct TelescopicDomain {
     domain: Fqdn,
-    /// The port at which own NFs reach this SEPP, unless it is the scheme's default.
+    /// The port at which local NFs reach this SEPP, unless it is the scheme's default.
     port: Option<u16>,
     scheme: Scheme,
     long: Arc<LongNames>,
 }
 
 impl TelescopicDomain {
-    /// Creates the names below this domain, which own NFs reach by this scheme and port.
+    /// Creates the names below this domain, which local NFs reach by this scheme and port.
     pub fn new(domain: Fqdn, scheme: Scheme, port: u16) -> Self {
         let port = (port != scheme.default_port()).then_some(port);
         Self { domain, port, scheme, long: Arc::default() }

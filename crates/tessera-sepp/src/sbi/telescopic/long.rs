@@ -7,8 +7,8 @@ use tessera::wire::CipherSuite;
 
 use super::foreign::Foreign;
 
-/// Long names by a digest of each. The most recent are kept; a restart forgets all, and labels that own functions still
-/// hold then lead nowhere (404) until they repeat discovery.
+/// Long names by a digest of each. The most recent are kept; a restart forgets all, and labels that local functions
+/// still hold then lead nowhere (404) until they repeat discovery.
 #[derive(Debug, Default)]
 pub(super) struct LongNames(Mutex<Kept>);
 

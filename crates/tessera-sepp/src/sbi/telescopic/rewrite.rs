@@ -20,13 +20,13 @@ pub struct Rewriting<'r> {
 /// The direction of a body.
 #[derive(Clone, Copy)]
 pub enum Way<'r> {
-    /// From a peer to an own NF: what is in one of the peer's networks becomes telescopic. These are the URIs of
+    /// From a peer to a local NF: what is in one of the peer's networks becomes telescopic. These are the URIs of
     /// discovery answers, callbacks and PDU sessions, anywhere; and the names in discovery answers.
     In {
         /// Whether a network is one of the peer's.
         is_foreign: &'r dyn Fn(&NetworkDomain) -> bool,
     },
-    /// From an own NF to a peer: telescopic names are resolved.
+    /// From a local NF to a peer: telescopic names are resolved.
     Out,
 }
 

@@ -1,4 +1,4 @@
-//! The table. The own network is 999-70, the peer 001-01; a lie names anything else, or the third network 208-93.
+//! The table. The local network is 999-70, the peer 001-01; a lie names anything else, or the third network 208-93.
 
 mod answers;
 mod heads;

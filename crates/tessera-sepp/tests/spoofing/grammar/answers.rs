@@ -1,4 +1,4 @@
-//! Answers of a peer to requests of own functions.
+//! Answers of a peer to requests of local functions.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -6,7 +6,7 @@ use super::{Kind, Lie, uris};
 /// What a place holds, and so what a lie is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// The sender's network: the own one and a third are lies.
+    /// The sender's network: the local one and a third are lies.
     Sender,
     /// The sender's network, as a serving network name.
     Serving,

@@ -1,5 +1,5 @@
 //! A thousand hostile messages of a peer, the same in each run with the same seed. Each has one lie, and the grammar
-//! knows where it is and what it is: a network, a subscriber or a host that is not allowed there. The own network is
+//! knows where it is and what it is: a network, a subscriber or a host that is not allowed there. The local network is
 //! 999-70, the peer 001-01, and a third one 208-93.
 //!
 //! The messages use APIs of roaming and their members. With an honest value in place of the lie many pass, so it is the

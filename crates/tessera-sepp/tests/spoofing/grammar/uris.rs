@@ -8,7 +8,7 @@ pub const PEER: &str = "smf.5gc.mnc001.mcc001.3gppnetwork.org";
 /// A name of the receiver's.
 pub const OWN: &str = "nrf.5gc.mnc070.mcc999.3gppnetwork.org";
 
-/// Hosts that aren't the peer's: addresses, internal names, own functions, a third network's.
+/// Hosts that aren't the peer's: addresses, internal names, local functions, a third network's.
 const HOSTS: [&str; 8] = [
     "10.0.0.1",
     "127.0.0.1",

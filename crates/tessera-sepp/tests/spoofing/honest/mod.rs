@@ -43,7 +43,7 @@ fn ten_thousand_honest_messages_pass_and_mean_the_same() {
     }
 }
 
-/// With hidden names, only names and addresses of own functions change.
+/// With hidden names, only names and addresses of local functions change.
 #[test]
 fn with_hidden_names_they_pass_too() {
     let guard = guard(HIDES);
