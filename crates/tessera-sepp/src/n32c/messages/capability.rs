@@ -197,7 +197,7 @@ extensible! {
         Tls = "TLS",
         /// Message by message:
         Prins = "PRINS",
-        /// Not at all: the association ends.
+        /// Not at all; it ends the association:
         None = "NONE",
     }
 }
