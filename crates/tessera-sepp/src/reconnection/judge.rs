@@ -23,7 +23,7 @@ impl PeerJudge {
         Self { standing, listener }
     }
 
-    /// Returns whether the ticket of this peer is accepted, and whether its early data is.
+    /// Judges the ticket of this peer. Returns whether its early data may be accepted too.
     fn decide(&self, peer: &Identity, question: &AcceptResumption) -> Result<bool, NoLonger> {
         let purpose = Purpose { direction: Direction::Incoming, listener: self.listener };
         let now = unix();
