@@ -8,8 +8,7 @@ use crate::config::{EarlyData, Reconnection};
 /// never one that isn't idempotent, even if configured (RFC 8470 §4: a server that doesn't keep its promise may process
 /// early data twice).
 pub fn may_be_early(method: &Method, reconnection: &Reconnection) -> bool {
-    let allows_any =
-        reconnection.early_data != EarlyData::Never || reconnection.risky_replayable_early_data;
+    let allows_any = reconnection.early_data != EarlyData::Never;
     allows_any && can_be_early(method) && reconnection.early_methods.contains(method)
 }
 
@@ -44,6 +43,9 @@ mod tests {
     #[test]
     fn early_is_what_the_configuration_names_and_never_post() {
         assert!(!may_be_early(&Method::GET, &Reconnection::default()));
+        let replayable =
+            Reconnection { risky_replayable_early_data: true, ..Reconnection::default() };
+        assert!(!may_be_early(&Method::GET, &replayable));
         let named = with(&[Method::GET]);
         assert!(may_be_early(&Method::GET, &named) && !may_be_early(&Method::PUT, &named));
         let all = with(&[Method::GET, Method::PUT, Method::DELETE, Method::POST, Method::PATCH]);

@@ -53,12 +53,10 @@ impl Parts<'_> {
         n32f.policy.resumption = modes.resume;
         n32f.policy.psk_only_without_forward_secrecy = modes.resume && modes.risky_psk_ke;
         n32f.policy.tickets = TICKETS;
-        let early = &mut n32f.policy.early_data;
+        // Replayable early data is accepted, and never sent.
         if modes.resume && modes.forward_secret_early_data {
-            early.forward_secret = Some(Continuation::PskDheKe);
+            n32f.policy.early_data.forward_secret = Some(Continuation::PskDheKe);
         }
-        early.replayable_without_forward_secrecy =
-            modes.resume && modes.risky_replayable_early_data;
         Ok(PeerConfigs { n32c: n32c.checked()?, n32f: n32f.checked()? })
     }
 

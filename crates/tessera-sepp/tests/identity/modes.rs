@@ -45,7 +45,13 @@ async fn a_peer_may_send_early_and_another_one_may_not() {
 #[tokio::test]
 async fn what_can_be_replayed_is_taken_of_a_peer_whose_risk_is_named_and_of_no_other() {
     let world = World::associated("risky-replayable-early-data = true").await;
+    // A SEPP sends none.
     let met = twice(&world.visited.to(HOME), &world).await;
+    assert_eq!((met.mode(), &met.read[..]), (Mode::PskDheKe, &b""[..]));
+    let other = world.visited.careless(HOME, |it| {
+        it.policy.early_data.replayable_without_forward_secrecy = true;
+    });
+    let met = twice(&other, &world).await;
     assert_eq!((met.mode(), &met.read[..]), (Mode::ReplayableEarlyData, &b"early"[..]));
     let eager = world.third.careless(HOME, |it| {
         it.policy.early_data.replayable_without_forward_secrecy = true;
