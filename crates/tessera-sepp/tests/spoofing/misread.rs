@@ -361,6 +361,18 @@ fn a_text_below_a_network_is_no_network() {
     assert_eq!(judged.unwrap().logged.len(), 1);
 }
 
+/// A map's name makes no map of its value.
+#[test]
+fn a_member_below_the_name_of_a_map_in_a_map_is_known_or_refused() {
+    let asked = |name: &str| {
+        let body = format!(r#"{{"dnnConfigurations":{{"{name}":{{"secretMember":1}}}}}}"#);
+        incoming(&guard(""), &format!("POST /nnrf-nfm/v1/subscriptions\n\n{body}"))
+    };
+    for name in ["internet", "dnnConfigurations"] {
+        assert_eq!(asked(name).unwrap_err().rule, Rule::UnknownMember, "{name}");
+    }
+}
+
 #[test]
 fn a_key_in_a_token_is_in_the_senders_network_too() {
     use base64::Engine;

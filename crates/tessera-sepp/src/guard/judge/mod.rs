@@ -138,7 +138,8 @@ impl Judge<'_> {
         let side = self.kind.side(member.whose, around.side);
         let is_data = around.maps > 0 && (around.side.is_some() || side == Some(Side::Anyone));
         let side = if is_data { around.side } else { side };
-        let maps = member.maps.max(around.maps.saturating_sub(1));
+        // In a map the name is data: what a member of that name holds elsewhere says nothing of the value here.
+        let maps = around.maps.checked_sub(1).unwrap_or(member.maps);
         Scope { name: member.name, side, text: member.text, maps }
     }
 
