@@ -3,9 +3,7 @@
 pub(super) mod json;
 pub(super) mod places;
 pub(super) mod token;
-
-use std::borrow::Cow;
-use std::net::IpAddr;
+mod uris;
 
 use self::json::patch::Placed;
 use super::fields::{Kind, Text};
@@ -13,10 +11,10 @@ use super::hiding::{PUBLIC, Translation, Way};
 use super::identity::Identity;
 use super::members::{Folded, Key, Member};
 use super::network::{Named, Side, Sides};
-use super::uri::{Host, HttpUri, Look};
-use super::{Refusal, Rule, RuleSet, Verdict, network, path, percent, uri};
+use super::uri::{HttpUri, Look};
+use super::{Refusal, Rule, RuleSet, Verdict, network, path};
 use crate::config::TargetPattern;
-use crate::names::{Fqdn, is_within};
+use crate::names::Fqdn;
 
 /// What is known about a message, and what was found in it.
 pub(super) struct Judge<'a> {
@@ -288,134 +286,6 @@ impl Judge<'_> {
         self.against(Rule::Target, scope.name, text)
     }
 
-    /// Judges a URI: a callback URI belongs to the sender; any URI that a function may follow leads to either end, not
-    /// to an internal address or a third network.
-    fn uri(
-        &mut self,
-        scope: Scope,
-        text: &str,
-        uri: HttpUri<'_>,
-    ) -> Result<Option<String>, Refusal> {
-        self.segments(scope, uri.rest)?;
-        let side = self.kind.uri(scope.text);
-        if let Some(translation) = self.translation {
-            match translation.authority(&uri) {
-                // A peer that makes one local function call back another.
-                Ok(Some(_))
-                    if self.is_incoming && self.kind.is_request && scope.text == Text::Callback =>
-                {
-                    self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
-                    return Ok(None);
-                }
-                // It belongs to a local function, like a clear name of the local network.
-                Ok(Some(_))
-                    if self.is_incoming && side == Side::Sender && !self.may_come_back(scope) =>
-                {
-                    self.names_another(Rule::CallbackUri, scope, side, text)?;
-                    return Ok(None);
-                }
-                Ok(Some(authority)) => {
-                    return Ok(Some(format!("{}{authority}{}", uri.scheme, uri.rest)));
-                }
-                Ok(None) => {}
-                Err(_) => return self.against(Rule::Topology, scope.name, text).map(|()| None),
-            }
-        }
-        let named = match uri.host {
-            Host::Name(name) if self.is_incoming && self.is_telescopic(name) => {
-                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
-            }
-            Host::Name(name) => {
-                let named = Named::of_domain(name);
-                if let Some(named) = named {
-                    self.reaches(scope, name, &named)?;
-                }
-                named
-            }
-            Host::Address(_) => None,
-        };
-        let is_fine = match named {
-            Some(named) => self.sides.allow(side, &named),
-            // An address or another name may belong to a local function. A peer that asks for calls to it, or answers
-            // with it, could reach into this network. But answers repeat what a function sent itself, and text may
-            // contain a URI.
-            None if self.kind.is_request => !self.is_incoming,
-            // Nor does an address come back if local addresses are hidden.
-            None => {
-                !self.is_incoming
-                    || scope.text == Text::Plain
-                    || self.translation.is_none() && self.may_come_back(scope)
-            }
-        };
-        if !is_fine {
-            self.names_another(Rule::CallbackUri, scope, side, text)?;
-        }
-        Ok(None)
-    }
-
-    /// Returns whether a name is a telescopic one of this SEPP, which only local functions use.
-    pub(super) fn is_telescopic(&self, name: &str) -> bool {
-        let is_below = |own: &Fqdn| {
-            let name = name.strip_suffix('.').unwrap_or(name);
-            name.len() > own.as_str().len() && is_within(name, own.as_str())
-        };
-        self.own_names.iter().any(is_below)
-    }
-
-    /// Judges a name in a peer's request: it must be the peer's own, or one that it may reach.
-    fn reaches(&mut self, scope: Scope, name: &str, named: &Named) -> Result<(), Refusal> {
-        let Some(targets) = self.targets else { return Ok(()) };
-        let allows = |pattern: &TargetPattern| name.parse().is_ok_and(|name| pattern.allows(&name));
-        if self.sides.allow(Side::Sender, named) || targets.iter().any(allows) {
-            return Ok(());
-        }
-        self.against(Rule::Target, scope.name, name)
-    }
-
-    /// Returns whether an answer repeats here what a local function sent itself: its callback URI. In profiles that an
-    /// NRF finds it is the peer's.
-    fn may_come_back(&self, scope: Scope) -> bool {
-        scope.text == Text::Callback && !self.kind.is_request && !self.kind.service.finds_profiles()
-    }
-
-    /// Judges a reference: a URI, or something that no function follows.
-    fn reference(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
-        const SCHEMES: [&str; 5] = ["about:", "sip:", "sips:", "tel:", "urn:"];
-        if let Some(uri) = HttpUri::parse(text) {
-            return self.uri(scope, text, uri);
-        }
-        // Readers take what follows `//` for a host, whatever the scheme.
-        let is_other = SCHEMES.iter().any(|scheme| {
-            text.split_at_checked(scheme.len()).is_some_and(|(start, rest)| {
-                start.eq_ignore_ascii_case(scheme) && !rest.starts_with("//")
-            })
-        });
-        self.segments(scope, text)?;
-        // Some readers decode it, and some accept a host without a scheme.
-        let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
-        if is_other || is_relative(text) && is_relative(&decoded) {
-            let side = self.kind.uri(scope.text);
-            let named =
-                Named::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
-            if named.is_some_and(|named| !self.sides.allow(side, &named)) {
-                return self.names_another(Rule::CallbackUri, scope, side, text).map(|()| None);
-            }
-            return self.names(scope, text).map(|()| None);
-        }
-        self.against(Rule::CallbackUri, scope.name, text).map(|()| None)
-    }
-
-    /// Judges subscribers in the path of a URI.
-    fn segments(&mut self, scope: Scope, path: &str) -> Result<(), Refusal> {
-        for segment in path.split(['/', '?', '#']) {
-            let segment = percent::decode(segment).unwrap_or(Cow::Borrowed(segment));
-            if let Some(identity) = Identity::of(&segment) {
-                self.identity(scope, &segment, identity)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns whether address lists of functions are removed: a local function's because they are hidden, a peer's
     /// because they are internal to it, and the same addresses belong to other machines here.
     pub(super) fn leaves_out_addresses(&self) -> bool {
@@ -447,29 +317,6 @@ impl Judge<'_> {
         }
         self.names_another(Rule::UeIdentity, scope, side, &Identity::masked(text))
     }
-}
-
-/// Returns whether a reference has neither scheme nor host.
-fn is_relative(text: &str) -> bool {
-    let is_path =
-        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&()*+,;=@/?#:".contains(&byte);
-    // Readers that expect a host take the first segment for one. A number alone is an identifier.
-    let first = text.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = host_of(text);
-    let is_identifier = host == text && !host.contains('.');
-    let is_host = first.contains('@')
-        || host.parse::<IpAddr>().is_ok()
-        || uri::is_number(host) && !is_identifier
-        || host.trim_end_matches('.').eq_ignore_ascii_case("localhost");
-    // A scheme begins with a letter (RFC 3986 §3.1); `00101-x3Lf57A:nid=1:2` is a subscription.
-    let has_scheme = text.contains(':') && !text.starts_with(|first: char| first.is_ascii_digit())
-        || text.contains("://");
-    !text.starts_with("//") && !has_scheme && !is_host && text.bytes().all(is_path)
-}
-
-/// Returns the start of the text, where some readers expect a host.
-fn host_of(text: &str) -> &str {
-    text.split(['/', '?', '#', ':']).next().unwrap_or_default()
 }
 
 /// Returns whether a text may contain the name of a network: `5G:mnc001.mcc001.3gppnetwork.org`,
