@@ -4,11 +4,7 @@
 use bytes::Bytes;
 use tessera_sepp::guard::Rule;
 
-use crate::message::{guard, incoming, incoming_answer, passes, request, with};
-
-fn rule(text: &str) -> Option<Rule> {
-    incoming(&guard(""), text).err().map(|refusal| refusal.rule)
-}
+use crate::message::{guard, incoming_answer, passes, request, rule, with};
 
 #[test]
 fn a_uri_in_a_query_a_form_or_a_discovery_is_judged_as_it_goes_on() {

@@ -12,6 +12,7 @@ mod limits;
 mod message;
 mod misread;
 mod passing;
+mod patches;
 mod places;
 mod readers;
 mod receivers;

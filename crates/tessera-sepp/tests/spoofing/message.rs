@@ -6,10 +6,13 @@ use bytes::Bytes;
 use http::{Request, Response, request, response};
 use tessera_proxy::config::Document;
 use tessera_sepp::config::Configuration;
-use tessera_sepp::guard::{Asked, Context, Guard, Refusal, Verdict};
+use tessera_sepp::guard::{Asked, Context, Guard, Refusal, Rule, Verdict};
 use tessera_sepp::names::PlmnSet;
 
 pub const PEER: &str = "sepp2.5gc.mnc001.mcc001.3gppnetwork.org";
+
+/// A URI in the own network that a peer must not reach.
+pub const OWN: &str = "http://nrf.5gc.mnc070.mcc999.3gppnetwork.org/nudr-dr/v1/x";
 
 const CONFIGURATION: &str = r#"
 [local]
@@ -87,6 +90,11 @@ pub fn outgoing_answer(
     let _judged =
         with(|context| guard.outgoing_response(context, asked, &mut parts, Some(&mut body)))?;
     Ok(String::from_utf8_lossy(&body).into_owned())
+}
+
+/// Returns the rule that refuses a request of the peer, if one does.
+pub fn rule(text: &str) -> Option<Rule> {
+    incoming(&guard(""), text).err().map(|refusal| refusal.rule)
 }
 
 fn answer(asked: &str, header: &str, body: &str) -> (Asked, response::Parts, Bytes) {
