@@ -94,3 +94,40 @@ impl Destination {
 
 /// The cost of a destination besides its chains and names: itself, its key, and its places in two trees.
 const OVERHEAD: usize = size_of::<Destination>() + size_of::<Key>() + 64;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
+
+    use super::{Destination, Form, Key, ServerChain};
+    use crate::chain::Chain;
+    use crate::chain_hash::ChainHash;
+    use crate::ids::Ticket;
+
+    #[test]
+    fn a_destination_costs_what_all_of_its_parts_take() {
+        let key = Key {
+            server_name: "n".repeat(100),
+            port: None,
+            protocols: [0; 50].into(),
+            policy: None,
+        };
+        let mut destination = Destination::default();
+        let bare = destination.cost(&key);
+        assert!(bare >= 150 + size_of::<Destination>() + size_of::<Key>());
+        destination.request = Some(Arc::from([0; 300]));
+        assert_eq!(destination.cost(&key), bare + 300);
+        destination
+            .tickets
+            .add(ChainHash([1; 32]), [Some(Ticket { bytes: [1; 8], id: Id(0xc000) }); 2]);
+        let with_tickets = destination.cost(&key);
+        assert_eq!(with_tickets, bare + 300 + destination.tickets.cost());
+        assert!(destination.tickets.cost() > 0);
+        let chain = Chain::new(CertificateType::X509, [2; 900].into(), Arc::from([3; 700]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        destination.learn(ServerChain { hash: ChainHash([1; 32]), form, expires_at: None });
+        assert!(destination.cost(&key) >= with_tickets + 1600);
+    }
+}

@@ -293,6 +293,22 @@ mod tests {
         assert_eq!(numbers(&kept), [12, 11, 9, 8]);
     }
 
+    #[test]
+    fn tickets_of_several_handshakes_are_joined_each_with_its_own() {
+        let ticket = |byte| Some(Ticket { bytes: [byte; 8], id: Id(0xc000) });
+        let [mut kept, mut newer] = <[OwnTickets; 2]>::default();
+        for left in [[None, ticket(32)], [ticket(21), ticket(22)], [None, ticket(12)]] {
+            kept.put_before(ONE, left);
+        }
+        for left in [[ticket(31), None], [ticket(11), None]] {
+            newer.put_before(ONE, left);
+        }
+        kept.put_all(newer);
+        let all: Vec<_> =
+            kept.all().map(|(_, left)| left.map(|it| it.map_or(0, |it| it.bytes[0]))).collect();
+        assert_eq!(all, [[31, 32], [21, 22], [11, 12]]);
+    }
+
     /// Otherwise it would be sent twice.
     #[test]
     fn a_fleet_ticket_is_in_one_of_two_caches() {

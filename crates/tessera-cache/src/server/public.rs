@@ -21,7 +21,7 @@ pub(crate) struct PublicClient {
 }
 
 /// Maximum number: compress_certificate names 127 algorithms (RFC 8879 §3), and one is left for compression.
-const CLIENTS: usize = 126;
+pub(super) const CLIENTS: usize = 126;
 
 /// The longest chain, in bytes: together they take at most two megabytes in addition to the other limits.
 const LONGEST: usize = 16 << 10;

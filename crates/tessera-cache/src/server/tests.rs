@@ -6,8 +6,8 @@ use std::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::public::Public;
-use super::store::{Remembered, Store, Under, Written};
+use super::public::{CLIENTS, Public};
+use super::store::{MOST, Remembered, Store, Under, Written};
 use super::{ServerCache, ServerLimits};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
@@ -141,6 +141,14 @@ fn a_store_has_no_more_bytes_than_it_may() {
     }
     let entries = store.metrics().entries;
     assert!((5..10).contains(&entries), "{entries}");
+    // Without tickets, too.
+    let chain = Chain::new(CertificateType::X509, certificate(1, 999), Arc::from([9; 3000]));
+    let form = Form::Whole(Arc::new(chain.expect("a chain")));
+    store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+    let metrics = store.metrics();
+    assert!(metrics.bytes <= 10_000, "{}", metrics.bytes);
+    assert!(metrics.entries < entries);
+    let entries = metrics.entries;
     // A client too large by itself is not stored, and evicts no other.
     learn(&mut store, 1, 1000, &[7; 10_000]);
     assert_eq!(store.metrics().entries, entries);
@@ -148,16 +156,20 @@ fn a_store_has_no_more_bytes_than_it_may() {
 
 #[test]
 fn a_leaf_has_eight_tickets_at_most_wherever_it_was_shown() {
-    let mut store = store(10, 1 << 20);
-    let mut tickets = Vec::new();
-    for round in 0..10 {
-        for server in [1, 2] {
-            tickets.extend(learn_at(&mut store, 1, 1, &[round], server).map(|it| (it, server)));
+    // With other issuers each time, only the last tickets of each server are left.
+    for (issuers, live) in [([0; 10], 8), ([0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 4)] {
+        let mut store = store(10, 1 << 20);
+        let mut tickets = Vec::new();
+        for issuer in issuers {
+            for server in [1, 2] {
+                let learned = learn_at(&mut store, 1, 1, &[issuer], server);
+                tickets.extend(learned.map(|it| (it, server)));
+            }
         }
+        assert_eq!(store.metrics().entries, 2);
+        tickets.retain(|(ticket, server)| is_known(&mut store, *ticket, *server));
+        assert_eq!(tickets.len(), live, "{issuers:?}");
     }
-    assert_eq!(store.metrics().entries, 2);
-    let known = tickets.iter().filter(|(ticket, server)| is_known(&mut store, *ticket, *server));
-    assert!((4..=8).contains(&known.count()));
 }
 
 #[test]
@@ -291,6 +303,28 @@ fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {
     }
     let kept: Vec<u8> = public.iter().map(|it| it.hash.0[0]).collect();
     assert_eq!(kept, [200, 0]);
+}
+
+#[test]
+fn the_first_of_too_many_clients_without_tickets_leaves() {
+    let mut public = Public::default();
+    for at in 0..200 {
+        let chain = Chain::new(CertificateType::X509, std::vec![at; 500], Arc::from([]));
+        let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        public.learn(ChainHash([at; 32]), peer);
+    }
+    let kept: Vec<u8> = public.iter().map(|it| it.hash.0[0]).collect();
+    assert_eq!(kept, (200 - CLIENTS as u8..200).rev().collect::<Vec<_>>());
+}
+
+/// Its number would not fit into the index.
+#[test]
+fn a_store_has_no_more_clients_than_it_can_number() {
+    let limits = ServerLimits { clients: usize::MAX, bytes: 1 << 20 };
+    let mut store = store(1, 1);
+    store.limit(limits);
+    assert_eq!((store.limits.clients, store.limits.bytes), (MOST, 1 << 20));
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tessera::auth::CertificateCodec;
-use tessera::wire::ExtensionType;
+use tessera::auth::{CertificateCodec, Credential, PrivateKey};
+use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_cache::{ClientCache, PublicIds, ServerCache};
 use tessera_harness::{ChangedCodecs, CodecChange, Mode};
 
-use crate::{Ends, in_hello};
+use crate::attacks::Forger;
+use crate::{Ends, alert, in_hello};
 
 /// A client with a cache and without the extension.
 struct Stock;
@@ -56,6 +57,23 @@ fn stock_peers_get_whole_chains_where_an_end_did_not_opt_in() {
         assert_eq!(ends.hits(), (false, false));
         assert_eq!(ends.hits(), (false, false));
     }
+}
+
+/// The chain is public, and with it the right answer to its id.
+#[test]
+fn who_copies_a_stock_clients_chain_costs_it_nothing() {
+    let public = PublicIds::ObserversRecogniseChains;
+    let mut ends = ends(public, public);
+    ends.connect();
+    let own = ends.scene.client.credentials.clone();
+    let forger = PrivateKey::Signs(Arc::new(Forger));
+    ends.scene.client.credentials =
+        vec![Credential::new([vec![b'c'; 800], vec![b'j'; 600]].into(), forger)];
+    let mut pair = ends.start();
+    pair.run();
+    assert_eq!(alert(&pair.to_server.error), Some(AlertDescription::DECRYPT_ERROR));
+    ends.scene.client.credentials = own;
+    assert!(ends.hits().1);
 }
 
 #[test]

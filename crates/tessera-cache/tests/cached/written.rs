@@ -1,7 +1,8 @@
 //! Caches that survive their process.
 
-use tessera_cache::{ClientCache, NotImported, ServerCache, ServerLimits};
-use tessera_harness::Mode;
+use tessera::Destination;
+use tessera_cache::{ClientCache, ClientLimits, NotImported, ServerCache, ServerLimits};
+use tessera_harness::{Mode, at, to};
 
 use crate::Ends;
 
@@ -65,6 +66,24 @@ fn an_import_keeps_to_the_limits() {
     let smaller = smaller.with_limits(limits);
     smaller.import(&ends.server.export()).expect("what it exported");
     assert_eq!(smaller.metrics().entries, 2);
+}
+
+#[test]
+fn what_an_import_evicts_is_counted() {
+    let ends = Ends::new(Mode::Full);
+    for name in ["one.example", "two.example", "three.example"] {
+        let to = Destination { server_name: name.into(), ..to(None) };
+        let mut pair = ends.scene.start_to(to, at(0));
+        pair.run();
+    }
+    let mut limits = ClientLimits::default();
+    limits.servers = 1;
+    let smaller = ClientCache::new(&ends.scene.client.provider).expect("a cache");
+    let smaller = smaller.with_limits(limits);
+    for evicted in [2, 4] {
+        smaller.import(&ends.client.export()).expect("what it exported");
+        assert_eq!((smaller.metrics().entries, smaller.metrics().evicted), (1, evicted));
+    }
 }
 
 /// Exports both caches after a handshake, and returns functions that import them into caches with content.
