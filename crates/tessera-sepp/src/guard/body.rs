@@ -77,9 +77,6 @@ pub(super) fn judge(
         Media::Patch => {
             json_text(judge, json::patch::PATCH, body)?.map(|text| (None, text.into_bytes()))
         }
-        Media::MergePatch => {
-            json_text(judge, json::OUTSIDE, body)?.map(|text| (None, text.into_bytes()))
-        }
         _ => json_text(judge, scope_of(judge, body), body)?.map(|text| (None, text.into_bytes())),
     };
     // `None` if a log-only rule lets an unreadable body pass.

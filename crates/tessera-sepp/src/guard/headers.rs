@@ -115,31 +115,17 @@ pub(super) fn judge_response(
 ) -> Result<(), Refusal> {
     tidy(judge, headers)?;
     for (name, value) in &*headers {
-        match name.as_str() {
-            "3gpp-sbi-originating-network-id" => {
-                let text = text(judge, name, value)?;
-                network_id(judge, scope("3gpp-sbi-originating-network-id", Side::Sender), text)?;
-                uris(judge, "header", Side::Sender, text)?;
+        let rest = name.as_str().strip_prefix("3gpp-sbi-");
+        let is_judged = match rest {
+            Some("originating-network-id" | "producer-id" | "binding") => true,
+            _ => judge.is_incoming && !is_talk(name),
+        };
+        if is_judged {
+            let text = text(judge, name, value)?;
+            if let Some(rest) = rest {
+                of_3gpp(judge, rest, text)?;
             }
-            "3gpp-sbi-producer-id" => {
-                let text = text(judge, name, value)?;
-                judge.names(scope("3gpp-sbi-producer-id", Side::Either), text)?;
-                uris(judge, "header", Side::Sender, text)?;
-            }
-            "3gpp-sbi-binding" => {
-                let text = text(judge, name, value)?;
-                judge.names(scope("3gpp-sbi-binding", Side::Either), text)?;
-                binding(judge, Side::Sender, text)?;
-                uris(judge, "header", Side::Sender, text)?;
-            }
-            _ if judge.is_incoming && !is_talk(name) => {
-                let text = text(judge, name, value)?;
-                if let Some(rest) = name.as_str().strip_prefix("3gpp-sbi-") {
-                    of_3gpp(judge, rest, text)?;
-                }
-                uris(judge, "header", Side::Sender, text)?;
-            }
-            _ => {}
+            uris(judge, "header", Side::Sender, text)?;
         }
     }
     if judge.is_incoming {
@@ -202,6 +188,7 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
             nrf_uri(judge, "3gpp-sbi-nrf-uri", value)?;
             judge.names(scope("3gpp-sbi-nrf-uri", Side::Either), value)
         }
+        "producer-id" => judge.names(scope("3gpp-sbi-producer-id", Side::Either), value),
         // The target has its own rules. Otherwise NF sets contain network names (TS 23.003 §28.12).
         "target-apiroot" => Ok(()),
         _ => judge.names(scope("3gpp-sbi header", Side::Either), value),

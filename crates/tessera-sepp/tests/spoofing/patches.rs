@@ -55,6 +55,10 @@ fn a_patch_is_judged_where_its_values_end() {
         assert!(patch(&whole).is_some(), "{whole}");
         let unseen = to(op, "/locality", "/nfStatusNotificationUri");
         assert_eq!(patch(&unseen), Some(Rule::Malformed));
+        let posted = format!(
+            "POST /nnrf-nfm/v1/subscriptions\ncontent-type: application/json-patch+json\n\n[{unseen}]"
+        );
+        assert_eq!(rule(&posted), Some(Rule::Malformed));
         assert_eq!(patch(&to(op, "/locality", "/load")), None);
         // It overwrites what the patch placed there.
         let covered = format!(

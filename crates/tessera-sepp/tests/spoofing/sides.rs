@@ -25,6 +25,17 @@ pub const REQUESTS: &[Case] = &[
         "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: dstsepp=sepp.5gc.mnc001.mcc001.3gppnetwork.org",
     ),
     case(
+        "an address in a header of 3GPP's",
+        Rule::CallbackUri,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-message-priority: http://10.0.0.1/x",
+    ),
+    case(
+        "a token for a third network, for a proxy",
+        Rule::PlmnInToken,
+        "GET /nudm-sdm/v2/x\n3gpp-sbi-access-token: Bearer \
+         eyJhbGciOiJFUzI1NiJ9.eyJjb25zdW1lclBsbW5JZCI6eyJtY2MiOiIyMDgiLCJtbmMiOiI5MyJ9fQ.c2ln",
+    ),
+    case(
         "a subscription at an NRF for the receiver's AMF",
         Rule::PlmnInJson,
         "POST /nnrf-nfm/v1/subscriptions\n\n{\"guami\":{\"plmnId\":{\"mcc\":\"999\",\"mnc\":\"70\"}}}",
@@ -186,4 +197,31 @@ fn an_own_functions_callback_comes_back_where_nothing_is_hidden() {
     let body = r#"{"callbackReference":"http://10.45.0.5:7777/namf-callback/v1/sdm"}"#;
     let answered = incoming_answer(&guard, "/nudm-sdm/v2/x/sdm-subscriptions", "", body);
     assert_eq!(answered.unwrap(), body);
+}
+
+/// The peer would take them for what the home network asserts.
+#[test]
+fn an_own_functions_answer_names_no_third_network_in_its_headers() {
+    let guard = guard("");
+    for header in [
+        "3gpp-sbi-originating-network-id: 208-93",
+        "3gpp-sbi-producer-id: nfinst=1; nfset=set1.udmset.5gc.mnc093.mcc208",
+        "3gpp-sbi-binding: bl=nf-set; nfset=set1.udmset.5gc.mnc093.mcc208.3gppnetwork.org",
+    ] {
+        let refused = outgoing_answer(&guard, "/nudm-sdm/v2/x", header, "").unwrap_err();
+        assert_eq!(refused.rule, Rule::PlmnInHeader, "{header}");
+        assert_eq!(Some(refused.field), header.split(':').next(), "{header}");
+    }
+}
+
+#[test]
+fn what_is_of_neither_end_in_a_peers_description_may_name_both() {
+    for network in ["mnc001.mcc001", "mnc070.mcc999"] {
+        passes(incoming(
+            &guard(""),
+            &format!(
+                "GET /nudm-sdm/v2/x\n3gpp-sbi-nf-peer-info: scp=scp.5gc.{network}.3gppnetwork.org"
+            ),
+        ));
+    }
 }
