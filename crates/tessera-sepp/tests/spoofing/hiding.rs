@@ -311,3 +311,23 @@ fn each_name_in_a_list_of_a_query_is_hidden() {
         assert!(!query.contains(own), "{query}");
     }
 }
+
+#[test]
+fn an_end_point_keeps_its_port_and_protocol_alone() {
+    let (_, sent) = answered(
+        "/nnrf-disc/v1/nf-instances",
+        &[],
+        r#"{"nfServices":[{"ipEndPoints":[{"ipv4Address":"10.0.0.1","port":7777,"transport":"TCP","x":"10.0.0.1"},{"port":"10.0.0.1","transport":7}]}]}"#,
+    );
+    assert!(sent.contains(r#""ipEndPoints":[{"port":7777,"transport":"TCP"}]"#), "{sent}");
+}
+
+/// `user-agent` begins with the type of the function (TS 29.500 §5.2.2.2).
+#[test]
+fn of_a_user_agent_the_type_of_the_function_is_left() {
+    for (agent, left) in [("AMF-amf1.internal", Some("AMF")), ("/amf1.internal", None)] {
+        let (parts, _) = outgoing(&format!("GET /nudm-sdm/v2/x\nuser-agent: {agent}"));
+        let sent = parts.headers.get("user-agent").map(|it| it.to_str().unwrap());
+        assert_eq!(sent, left, "{agent}");
+    }
+}
