@@ -53,10 +53,12 @@ impl Branches {
                 let sides = mutants.map(|it| (it.number, without.clone()));
                 self.choose(whole.start, whole.end, sides.collect());
             }
-            Site::Arm { guard, pattern_end } => {
+            Site::Arm { whole, guard, pattern_end } => {
                 for Mutant { number, .. } in mutants {
                     let isnt = format!("crate::mutant::on() != {number}");
                     let (own, around) = (Some(*number), &[*number][..]);
+                    self.insert(whole.start, false, String::new(), None, around);
+                    self.insert(whole.end, true, String::new(), None, around);
                     match guard {
                         Some(guard) => {
                             self.insert(guard.start, false, format!("{isnt} && ("), own, around);

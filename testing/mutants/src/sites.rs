@@ -17,8 +17,8 @@ pub(crate) enum Site {
     Operator { whole: Range<usize>, left: String, right: String },
     /// A match guard.
     Guard(Range<usize>),
-    /// An arm of a match, whose guard is here, or whose pattern ends here.
-    Arm { guard: Option<Range<usize>>, pattern_end: usize },
+    /// An arm of this match, whose guard is here, or whose pattern ends here.
+    Arm { whole: Range<usize>, guard: Option<Range<usize>>, pattern_end: usize },
     /// A struct expression, and what it is without the field.
     Field { whole: Range<usize>, without: String },
 }
@@ -85,18 +85,20 @@ impl<'ast> Visit<'ast> for Finder {
         visit::visit_expr_unary(self, it);
     }
 
-    fn visit_arm(&mut self, it: &'ast Arm) {
-        let guard = it.guard.as_ref().map(|(_, guard)| guard);
-        let site =
-            Site::Arm { guard: guard.map(|it| bytes(&**it)), pattern_end: bytes(&it.pat).end };
-        self.add(Genre::MatchArm, it, site);
-        if let Some(guard) = guard {
-            if !has_let(guard) {
-                self.add(Genre::MatchArmGuard, &**guard, Site::Guard(bytes(&**guard)));
-            }
-            self.visit_expr(guard);
+    fn visit_expr_match(&mut self, it: &'ast syn::ExprMatch) {
+        for arm in &it.arms {
+            let guard = arm.guard.as_ref().map(|(_, guard)| bytes(&**guard));
+            let site = Site::Arm { whole: bytes(it), guard, pattern_end: bytes(&arm.pat).end };
+            self.add(Genre::MatchArm, arm, site);
         }
-        self.visit_expr(&it.body);
+        visit::visit_expr_match(self, it);
+    }
+
+    fn visit_arm(&mut self, it: &'ast Arm) {
+        if let Some((_, guard)) = it.guard.as_ref().filter(|(_, guard)| !has_let(guard)) {
+            self.add(Genre::MatchArmGuard, &**guard, Site::Guard(bytes(&**guard)));
+        }
+        visit::visit_arm(self, it);
     }
 
     fn visit_expr_struct(&mut self, it: &'ast ExprStruct) {
