@@ -37,6 +37,8 @@ fn answers_pass_that_look_like_what_is_refused() {
         ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"supi":"printer"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
+        // A merge patch deletes it.
+        (asked, r#"{"plmnId":{"mcc":null,"mnc":null}}"#),
     ] {
         assert_eq!(incoming_answer(&guard, asked, "", body).as_deref(), Ok(body));
     }

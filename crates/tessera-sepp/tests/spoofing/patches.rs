@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use tessera_sepp::guard::Rule;
 
-use crate::message::{OWN, guard, request, rule, with};
+use crate::message::{OWN, guard, incoming, passes, request, rule, with};
 
 #[test]
 fn copies_of_copies_are_bounded() {
@@ -118,4 +118,42 @@ fn a_list_of_changes_is_judged_as_one_whatever_its_type() {
     let list = r#"[{"op":"copy","from":"/pei","path":"/guami"}]"#;
     assert_eq!(judged(merge, list).err(), Some(Rule::Malformed));
     assert_eq!(judged("application/json", list).err(), Some(Rule::Malformed));
+}
+
+#[test]
+fn a_member_that_no_change_has_is_refused_from_a_peer_and_dropped_otherwise() {
+    let text = "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+                [{\"op\":\"remove\",\"path\":\"/load\",\"noMember\":1}]";
+    assert_eq!(rule(text), Some(Rule::UnknownMember));
+    let (mut parts, mut body) = request(text);
+    let guard = guard("");
+    passes(with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body))));
+    assert_eq!(body, r#"[{"op":"remove","path":"/load"}]"#);
+}
+
+#[test]
+fn a_pointer_has_no_sign_and_a_bounded_length() {
+    let to = |pointer: &str| {
+        rule(&format!(
+            "PATCH /nnrf-nfm/v1/subscriptions/1\ncontent-type: application/json-patch+json\n\n\
+             [{{\"op\":\"remove\",\"path\":\"{pointer}\"}}]"
+        ))
+    };
+    let long = |len: usize| format!("/load/{}", "1".repeat(len - "/load/".len()));
+    assert_eq!([to("/load/1"), to("/load/-"), to(&long(1024))], [None; 3]);
+    // Some readers count `-1` from the end, and read `+0` as 0.
+    for pointer in ["/load/-1", "/load/+0", &long(1025)] {
+        assert_eq!(to(pointer), Some(Rule::Malformed), "{pointer}");
+    }
+}
+
+/// One notification has the changes of several resources.
+#[test]
+fn lists_of_changes_follow_each_other() {
+    let change = r#"{"op":"REPLACE","path":"/gpsis","newValue":["msisdn-1"]}"#;
+    let item = |id: &str| format!(r#"{{"resourceId":"{id}","changes":[{change}]}}"#);
+    passes(incoming(
+        &guard(""),
+        &format!("POST /namf-callback/v1/sdm-notify\n\n{{\"notifyItems\":[{},{}]}}", item("am-data"), item("sm-data")),
+    ));
 }
