@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tessera::Time;
+use tessera::auth::{VerifierDigest, VerifierPolicy};
 use tessera::wire::{CertificateType, ExtensionType};
 use tessera_cache::{Carrier, PublicIds};
 use tessera_harness::{Mode, at};
@@ -195,6 +196,12 @@ fn a_servers_ticket_of_another_policy_is_a_miss() {
 #[test]
 fn a_policy_that_is_gone_takes_its_entries_with_it() {
     for ends in Ends::of_both_known() {
+        let provider = &ends.scene.client.provider;
+        let kept = ["servers", "clients"]
+            .map(|kind| VerifierDigest::of(&VerifierPolicy::new(kind), provider));
+        ends.client.retain_policies(&kept);
+        ends.server.retain_policies(&kept);
+        assert_eq!((ends.client.metrics().entries, ends.server.metrics().entries), (1, 1));
         ends.client.retain_policies(&[]);
         ends.server.retain_policies(&[]);
         let (client, server) = ends.metrics();

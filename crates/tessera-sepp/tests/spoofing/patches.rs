@@ -74,6 +74,20 @@ fn a_patch_is_judged_where_its_values_end() {
             to(op, "/locality", "/nfStatusNotificationUri")
         );
         assert_eq!(patch(&honest), None);
+        // An item of a list, and a member with another name than what the patch placed.
+        let item = format!(
+            "{},{}",
+            add("/load", &format!("[{}]", both(here))),
+            to(op, "/load/0", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&item), None);
+        let beside = format!(
+            "{},{},{}",
+            add("/load/0", &both(OWN)),
+            add("/load/x", &both(here)),
+            to(op, "/load/x", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&beside), None);
     }
     for bad in [
         r#"{"op":"add","path":"nfStatus","value":1}"#,
@@ -154,6 +168,10 @@ fn lists_of_changes_follow_each_other() {
     let item = |id: &str| format!(r#"{{"resourceId":"{id}","changes":[{change}]}}"#);
     passes(incoming(
         &guard(""),
-        &format!("POST /namf-callback/v1/sdm-notify\n\n{{\"notifyItems\":[{},{}]}}", item("am-data"), item("sm-data")),
+        &format!(
+            "POST /namf-callback/v1/sdm-notify\n\n{{\"notifyItems\":[{},{}]}}",
+            item("am-data"),
+            item("sm-data")
+        ),
     ));
 }

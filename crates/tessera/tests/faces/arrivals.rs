@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera::face::{Arrival, Profile, RetryState, STREAM};
 use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply};
 use tessera::wire::{AlertDescription, CipherSuite, ExtensionType, HandshakeType, OpaqueExtension};
-use tessera::{Destination, Error, ServerConfig};
+use tessera::{Destination, EarlyDataStatus, Error, ServerConfig};
 use tessera_harness::{
     ANOTHER, EARLY_DATA, End, Face, Hello, MessageConnection, Mode, Pair, Scene, at, first_message,
     plain_item, to, vec16,
@@ -192,6 +192,8 @@ fn a_handshake_goes_on_from_a_cookie_without_the_connection_that_gave_it() {
             assert_eq!(client.psk, server.psk);
             assert_eq!(client.psk.is_some(), mode.resumes(), "{mode:?}");
             assert!(pair.to_server.early_data.is_empty());
+            let offered = client.early_data != EarlyDataStatus::NotOffered;
+            assert_eq!(server.early_data != EarlyDataStatus::NotOffered, offered, "{mode:?}");
             assert_ne!(pair.to_client.early_data_accepted, Some(true), "{mode:?}");
         }
     }
