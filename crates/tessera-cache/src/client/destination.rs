@@ -127,7 +127,9 @@ mod tests {
         assert!(destination.tickets.cost() > 0);
         let chain = Chain::new(CertificateType::X509, [2; 900].into(), Arc::from([3; 700]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
+        let chain = size_of::<ServerChain>() + form.bytes();
         destination.learn(ServerChain { hash: ChainHash([1; 32]), form, expires_at: None });
-        assert!(destination.cost(&key) >= with_tickets + 1600);
+        assert_eq!(destination.cost(&key), with_tickets + chain);
+        assert!(chain >= 1600);
     }
 }

@@ -86,6 +86,25 @@ fn what_an_import_evicts_is_counted() {
     }
 }
 
+/// Tickets came and went in the cache that was exported, not in the one that imports.
+#[test]
+fn a_client_cache_counts_its_bytes_as_one_that_imports_them() {
+    let ends = Ends::new(Mode::Mutual);
+    (0..3).for_each(|_| drop(ends.connect()));
+    // One ticket is sent, and no new one comes back.
+    drop(ends.start());
+    let bytes = ends.client.metrics().bytes;
+    for (limit, entries) in [(bytes + 1, 1), (bytes, 1), (bytes - 1, 0)] {
+        let mut limits = ClientLimits::default();
+        limits.bytes = limit as usize;
+        let other = ClientCache::new(&ends.scene.client.provider).expect("a cache");
+        let other = other.with_limits(limits);
+        other.import(&ends.client.export()).expect("what it exported");
+        let metrics = other.metrics();
+        assert_eq!((metrics.entries, metrics.bytes), (entries, entries * bytes), "{limit}");
+    }
+}
+
 /// Exports both caches after a handshake, and returns functions that import them into caches with content.
 fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
     ends.connect();

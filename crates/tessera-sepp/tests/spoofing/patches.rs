@@ -81,6 +81,12 @@ fn a_patch_is_judged_where_its_values_end() {
             to(op, "/load/0", "/nfStatusNotificationUri")
         );
         assert_eq!(patch(&item), None);
+        let member = format!(
+            "{},{}",
+            add("/load", &format!("{{\"priority\":{}}}", both(here))),
+            to(op, "/load/priority", "/nfStatusNotificationUri")
+        );
+        assert_eq!(patch(&member), None);
         let beside = format!(
             "{},{},{}",
             add("/load/0", &both(OWN)),
