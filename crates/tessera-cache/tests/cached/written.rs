@@ -105,6 +105,25 @@ fn a_client_cache_counts_its_bytes_as_one_that_imports_them() {
     }
 }
 
+#[test]
+fn a_client_cache_has_as_many_servers_and_bytes_as_it_may() {
+    let ends = Ends::new(Mode::Full);
+    for name in ["one.example", "two.example"] {
+        ends.scene.start_to(Destination { server_name: name.into(), ..to(None) }, at(0)).run();
+    }
+    let bytes = ends.client.metrics().bytes as usize;
+    for (servers, bytes, entries) in
+        [(2, bytes, 2), (2, bytes - 1, 1), (1, bytes, 1), (0, bytes, 0)]
+    {
+        let mut limits = ClientLimits::default();
+        (limits.servers, limits.bytes) = (servers, bytes);
+        let other = ClientCache::new(&ends.scene.client.provider).expect("a cache");
+        let other = other.with_limits(limits);
+        other.import(&ends.client.export()).expect("what it exported");
+        assert_eq!(other.metrics().entries, entries, "{servers} servers, {bytes} bytes");
+    }
+}
+
 /// Exports both caches after a handshake, and returns functions that import them into caches with content.
 fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
     ends.connect();
