@@ -37,6 +37,8 @@ fn answers_pass_that_look_like_what_is_refused() {
         ("/nsmf-pdusession/v1/x", r#"{"supi":"imsi-208930000000001"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"supi":"printer"}"#),
         ("/nsmf-pdusession/v1/x", r#"{"tai":{"plmnId":{"mcc":"208"},"tac":"1"}}"#),
+        // Of a network that served the subscriber before.
+        (asked, r#"{"vendorId":"5g-guti-2089302004000000001"}"#),
         // A merge patch deletes it.
         (asked, r#"{"plmnId":{"mcc":null,"mnc":null}}"#),
     ] {

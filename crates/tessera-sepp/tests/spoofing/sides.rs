@@ -91,6 +91,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
         "",
         r#"{"href":"http://10.0.0.1/"}"#,
     ),
+    ("a place without a path", Some(Rule::CallbackUri), "/nudm-sdm/v2/x", "location: ?x", ""),
     (
         "a place with a third's in its query",
         Some(Rule::CallbackUri),
