@@ -56,6 +56,14 @@ fn chains_that_have_expired_are_not_offered() {
     }
 }
 
+/// A verifier may see the certificates later than this.
+#[test]
+fn chains_are_not_offered_in_their_last_second() {
+    for ends in known() {
+        assert!(!offers_chains(&ends, &ends.scene.start(None, at(BEFORE + 1))));
+    }
+}
+
 #[test]
 fn a_cached_server_that_expires_after_it_was_offered_is_refused() {
     for ends in known() {

@@ -25,14 +25,8 @@ impl Judge<'_> {
         let side = self.kind.uri(scope.text);
         if let Some(translation) = self.translation {
             match translation.authority(&uri) {
-                // A peer that makes one local function call back another.
-                Ok(Some(_))
-                    if self.is_incoming && self.kind.is_request && scope.text == Text::Callback =>
-                {
-                    self.names_another(Rule::CallbackUri, scope, Side::Sender, text)?;
-                    return Ok(None);
-                }
-                // It belongs to a local function, like a clear name of the local network.
+                // It belongs to a local function, like a clear name of the local network: a peer may not make another
+                // one call it back.
                 Ok(Some(_))
                     if self.is_incoming && side == Side::Sender && !self.may_come_back(scope) =>
                 {
