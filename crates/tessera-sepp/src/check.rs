@@ -63,7 +63,7 @@ fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
     let mut table = Table::new(format!("{} for {}", local.fqdn, local.plmns));
     let own = tls.ages().into_iter().find(|age| age.anchor.is_none());
     let days = own.map_or(0, |own| own.expires_at.saturating_sub(clock::unix().as_secs()) / 86_400);
-    table.row("shows", format_args!("{}, {days} days left", local.certificate.display()));
+    table.row("certificate", format_args!("{}, {days} days left", local.certificate.display()));
     match listen.is_shared() {
         true => table.row("N32-c and N32-f", &listen.n32c),
         false => {
@@ -73,17 +73,17 @@ fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
     }
     let sbi_way = match (&sbi.certificate, &sbi.ca) {
         (None, _) => "plaintext HTTP/2 and HTTP/1.1",
-        (Some(_), Some(_)) if sbi.client_certificates != Some(false) => "TLS, certificates of both",
+        (Some(_), Some(_)) if sbi.client_certificates != Some(false) => "mutual TLS",
         (Some(_), _) => "TLS",
     };
-    table.row("own functions", format_args!("{}, {sbi_way}", listen.sbi));
+    table.row("SBI", format_args!("{}, {sbi_way}", listen.sbi));
     let targets = match &sbi.allowed_targets {
         None => format!("the domains of {}", local.plmns),
         Some(targets) => joined(targets.iter()),
     };
-    table.row("peers reach", targets);
+    table.row("peers may reach", targets);
     if !sbi.target_prefixes.is_empty() {
-        table.row("with prefixes", joined(sbi.target_prefixes.iter()));
+        table.row("target prefixes", joined(sbi.target_prefixes.iter()));
     }
     if let Some(domain) = &sbi.telescopic_domain {
         table.row("telescopic names", format_args!("*.{domain}"));
@@ -96,33 +96,33 @@ fn of_this(configuration: &Configuration, tls: &N32Tls) -> Table {
     };
     table.row("ticket keys", place);
     let admin = configuration.process.admin.as_ref().map(ToString::to_string);
-    table.row("metrics, health, peers", admin.as_deref().unwrap_or("nowhere: no `admin`"));
+    table.row("metrics, health, peers", admin.as_deref().unwrap_or("off: `admin` is not set"));
     table
 }
 
 fn of_peer(name: &str, peer: &Peer) -> Table {
     let mut table = Table::new(format!("[peer.{name}] {}", peer.fqdn));
-    table.row("networks", format_args!("{}, by [trust.{}]", peer.plmns, peer.anchor));
+    table.row("networks", format_args!("{}, verified by [trust.{}]", peer.plmns, peer.anchor));
     let place = match &peer.srv {
         Some(srv) => format!("SRV {srv}"),
         None => joined(peer.address.iter()),
     };
     let begins = match (peer.initiate, place.is_empty()) {
-        (true, _) => format!("this SEPP, at {place}"),
+        (true, _) => format!("this SEPP, to {place}"),
         (false, true) => "the peer".to_owned(),
-        (false, false) => format!("the peer, or this SEPP when it is asked to, at {place}"),
+        (false, false) => format!("the peer, or this SEPP on request, to {place}"),
     };
-    table.row("begins", begins);
+    table.row("connects", begins);
     if !peer.pins.is_empty() {
-        table.row("shows", format_args!("one of {} pinned certificates", peer.pins.len()));
+        table.row("certificate", format_args!("one of {} pinned certificates", peer.pins.len()));
     }
-    table.row("comes back", reconnection(peer));
+    table.row("reconnection", reconnection(peer));
     let apis = &peer.guard.apis;
     let apis = match *apis == PeerGuard::default().apis {
-        true => "the services of roaming".to_owned(),
+        true => "the roaming services".to_owned(),
         false => joined(apis.iter()),
     };
-    table.row("may ask", apis);
+    table.row("allowed APIs", apis);
     let rate = &peer.guard.rate;
     let rates = [
         (rate.requests, "requests"),
@@ -134,7 +134,7 @@ fn of_peer(name: &str, peer: &Peer) -> Table {
         .filter_map(|(count, what)| count.map(|count| format!("{count} {what}")))
         .collect();
     if !rates.is_empty() {
-        table.row("in a second", rates.join(", "));
+        table.row("limits per second", rates.join(", "));
     }
     table
 }
@@ -150,13 +150,13 @@ fn reconnection(peer: &Peer) -> String {
         ways.push(format!("(e) forward-secret early data for {methods}"));
     }
     if it.risky_psk_ke {
-        ways.push("(b) psk_ke, a risk".to_owned());
+        ways.push("(b) psk_ke: a risk".to_owned());
     }
     if it.risky_replayable_early_data {
-        ways.push("(d) its replayable early data is taken and none sent, a risk".to_owned());
+        ways.push("(d) replayable early data is accepted, never sent: a risk".to_owned());
     }
     if !it.repeatable.is_empty() {
-        ways.push(format!("sent once more: {}", joined(it.repeatable.iter())));
+        ways.push(format!("sent again: {}", joined(it.repeatable.iter())));
     }
     ways.join("; ")
 }

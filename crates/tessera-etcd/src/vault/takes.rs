@@ -245,7 +245,7 @@ fn not_after(unix: Duration) -> [u8; 8] {
 }
 
 fn too_much() -> EtcdError {
-    EtcdError::NotSent("too much is under way".into())
+    EtcdError::NotSent("too much work is in progress".into())
 }
 
 fn no_lease() -> EtcdError {

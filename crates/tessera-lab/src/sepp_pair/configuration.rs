@@ -160,7 +160,7 @@ fn fleet(files: &Files, etcd: SocketAddr) -> Result<String, LabError> {
 fn random() -> Result<String, LabError> {
     let mut bytes = [0; 32];
     let filled = tessera_aws_lc::provider().random.fill(&mut bytes);
-    filled.map_err(|_| LabError::Connection("no random numbers can be had".to_owned()))?;
+    filled.map_err(|_| LabError::Connection("the random number generator failed".to_owned()))?;
     Ok(bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -66,7 +66,7 @@ impl FromStr for PathTemplate {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is no path: it takes \"/nudm-sdm/v2/{{supi}}/am-data\", or `/*` at the end"
+                "`{text}` is not a path: write \"/nudm-sdm/v2/{{supi}}/am-data\", or end it with `/*`"
             )
         };
         let inner = text.strip_prefix('/').filter(|inner| !inner.is_empty()).ok_or_else(wrong)?;
@@ -153,13 +153,13 @@ impl FromStr for ApiRule {
     }
 }
 
-const API_FORMS: &str = "it takes a service, methods and a path: \"nudm-sdm\", \"nudm-sdm: GET\", \
+const API_FORMS: &str = "write a service, and optionally methods and a path: \"nudm-sdm\", \"nudm-sdm: GET\", \
                          \"nudm-sdm: GET /nudm-sdm/v2/{supi}/am-data\"";
 
 /// Parses a method in upper case.
 pub(super) fn method(name: &str) -> Result<Method, String> {
     ApiRule::METHODS.into_iter().find(|method| method.as_str() == name).ok_or_else(|| {
-        format!("`{name}` is no method: GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS are")
+        format!("`{name}` is not a method: write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
     })
 }
 
@@ -175,7 +175,7 @@ impl FromStr for Operation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, path) = text.trim().split_once(' ').ok_or_else(|| {
-            format!("`{text}`: it takes a method and a path, such as \"GET /nnrf-disc/*\"")
+            format!("`{text}`: write a method and a path, such as \"GET /nnrf-disc/*\"")
         })?;
         Ok(Self { method: method(name)?, path: path.trim().parse()? })
     }

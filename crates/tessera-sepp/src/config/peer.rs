@@ -63,8 +63,8 @@ impl TryFrom<String> for Pin {
         let digits: String = text.chars().filter(|&c| c != ':').collect();
         let bytes = tessera_kit::hex::decode(&digits);
         bytes.and_then(|bytes| bytes.as_slice().try_into().ok()).map(Self).ok_or_else(|| {
-            "it takes the SHA-256 of a certificate, 64 hexadecimal digits: openssl x509 -noout -fingerprint -sha256 \
-             writes them"
+            "must be the SHA-256 of a certificate, 64 hexadecimal digits: openssl x509 -noout -fingerprint -sha256 \
+             prints it"
                 .to_owned()
         })
     }

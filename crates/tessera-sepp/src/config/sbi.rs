@@ -70,7 +70,7 @@ impl FromStr for TargetPattern {
     fn from_str(text: &str) -> Result<Self, String> {
         let below = text.strip_prefix("*.");
         let name = below.unwrap_or(text).parse().map_err(|_| {
-            format!("`{text}` is no name: it takes \"udm.5gc.mnc070.mcc999.3gppnetwork.org\", or `*.` and a domain")
+            format!("`{text}` is not a name: write \"udm.5gc.mnc070.mcc999.3gppnetwork.org\", or `*.` and a domain")
         })?;
         Ok(Self { name, is_wildcard: below.is_some() })
     }

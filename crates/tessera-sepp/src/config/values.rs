@@ -15,7 +15,7 @@ pub(super) fn plmns<'de, D: Deserializer<'de>>(from: D) -> Result<PlmnSet, D::Er
     let wrong = |text: &str, why| D::Error::custom(format!("`{text}`: {why}"));
     let texts = Vec::<String>::deserialize(from)?;
     if texts.is_empty() {
-        return Err(D::Error::custom("it takes a network at least, such as [\"999-70\"]"));
+        return Err(D::Error::custom("must have at least one network, such as [\"999-70\"]"));
     }
     let parse = |text: &String| text.parse::<PlmnId>().map_err(|why| wrong(text, why));
     texts.iter().map(parse).collect()
@@ -37,7 +37,7 @@ pub(super) fn uri<'de, D: Deserializer<'de>>(from: D) -> Result<Uri, D::Error> {
     });
     uri.ok_or_else(|| {
         D::Error::custom(
-            "it takes an address such as \"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org:8000\"",
+            "must be an address such as \"http://nrf.5gc.mnc070.mcc999.3gppnetwork.org:8000\"",
         )
     })
 }

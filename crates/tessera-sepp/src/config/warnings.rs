@@ -11,7 +11,7 @@ impl Configuration {
     pub fn warnings(&self) -> Vec<String> {
         let mut found = Vec::new();
         if self.peer.is_empty() {
-            found.push("there is no [peer.NAME]: nobody can be reached".to_owned());
+            found.push("no [peer.NAME] is configured: this SEPP has no peers".to_owned());
         }
         for (name, peer) in &self.peer {
             let warn = |what: &str| found.push(format!("[peer.{name}] {what}"));
@@ -19,34 +19,33 @@ impl Configuration {
         }
         for (name, anchor) in &self.trust {
             if !self.peer.values().any(|peer| peer.anchor == *name) {
-                found.push(format!("[trust.{name}] no peer is of this anchor"));
+                found.push(format!("[trust.{name}] no peer uses this anchor"));
             }
             if anchor.crl.is_empty() {
-                found.push(format!(
-                    "[trust.{name}] crl: there is none: nothing is asked of revocation"
-                ));
+                found.push(format!("[trust.{name}] crl: not set: revocation is not checked"));
             }
         }
         for rule in &self.guard.log_only {
-            found.push(format!("[guard] log-only: {rule} refuses nothing"));
+            found.push(format!("[guard] log-only: {rule} only logs, and refuses nothing"));
         }
         let hides = self.peer.values().any(|peer| peer.guard.hide_topology);
         if hides && self.guard.hidden_names_key.is_none() {
             found.push(
-                "[guard] hidden-names-key: there is none: what peers know by hidden names is lost with the process, and \
-                 another instance doesn't know them"
+                "[guard] hidden-names-key: not set: hidden names become invalid when the process ends, and other \
+                 instances don't know them"
                     .to_owned(),
             );
         }
         if self.sbi.certificate.is_none() && !is_of_this_machine(&self.listen.sbi) {
             found.push(format!(
-                "[sbi] certificate: there is none: whoever reaches {} can send requests abroad, and read them on the way",
+                "[sbi] certificate: not set: a program that reaches {} can send requests to peers, and an observer \
+                 can read them",
                 self.listen.sbi
             ));
         }
         if NetworkDomain::of_name(self.local.fqdn.as_str()).is_none() {
             found.push(
-                "[local] fqdn: it is no name of a 5G core (5gc.mncNNN.mccNNN.3gppnetwork.org): other SEPPs may refuse it"
+                "[local] fqdn: not a name of a 5G core (5gc.mncNNN.mccNNN.3gppnetwork.org): other SEPPs may refuse it"
                     .to_owned(),
             );
         }
@@ -77,18 +76,18 @@ fn of_peer(peer: &Peer) -> Vec<&'static str> {
     let risks = [
         (
             reconnection.risky_psk_ke,
-            "reconnection.risky-psk-ke: whoever gets a ticket key reads resumed connections later",
+            "reconnection.risky-psk-ke: an attacker who gets a ticket key can read recorded resumed connections",
         ),
         (
             reconnection.risky_replayable_early_data,
             "reconnection.risky-replayable-early-data: a copy of a first flight may be processed again elsewhere",
         ),
-        (peer.risky_without_sni, "risky-without-sni: against TS 33.501 §13.1.2"),
+        (peer.risky_without_sni, "risky-without-sni: violates TS 33.501 §13.1.2"),
         (
             !peer.guard.hide_topology,
-            "guard.hide-topology: names and addresses of the inside go out",
+            "guard.hide-topology: off: peers see internal names and addresses",
         ),
-        (peer.guard.apis.is_empty(), "guard.apis: it may ask nothing"),
+        (peer.guard.apis.is_empty(), "guard.apis: empty: every request of the peer is refused"),
     ];
     risks.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what).collect()
 }

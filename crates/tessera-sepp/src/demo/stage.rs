@@ -115,7 +115,7 @@ impl Stage {
         if !is_registered(&self.home.until(is_registered).await) {
             return Err(stage_failed("the SEPP of 999-70 could not register at its NRF"));
         }
-        self.trace.step(Actor::HomeSepp, "Nnrf_NFManagement_NFRegister: its NRF knows it");
+        self.trace.step(Actor::HomeSepp, "Nnrf_NFManagement_NFRegister: registered at its NRF");
         self.visited_begins().await?;
         let answered = exchanged("responder");
         if !answered(&self.home.until(&answered).await) {
@@ -137,7 +137,7 @@ impl Stage {
             return Err(stage_failed("there is no association"));
         };
         if one.id != other.id {
-            return Err(stage_failed("both SEPPs agreed on different things"));
+            return Err(stage_failed("the two SEPPs agreed on different terms"));
         }
         self.trace.step(Actor::HomeSepp, format!("N32-c is torn down; association {}", one.id));
         self.counted = self.home.counts();
@@ -198,7 +198,7 @@ impl Stage {
         });
         if status != transaction.status {
             return Err(ProgramError::Failed(format!(
-                "{} {}: {status} in the place of {}: {}",
+                "{} {}: {status} instead of {}: {}",
                 transaction.method,
                 transaction.path,
                 transaction.status,
@@ -291,7 +291,7 @@ impl Stage {
         attempts: Vec<(Attempt, bool)>,
     ) -> Result<Outcome, ProgramError> {
         let executed = self.functions.all_executed();
-        self.trace.step(Actor::VisitedSepp, "ends: NONE goes to 999-70 over N32-c");
+        self.trace.step(Actor::VisitedSepp, "ends: sends NONE to 999-70 over N32-c");
         self.visited.end().await?;
         let peers = self.home.sepp.sepp().associations().peers();
         let is_visited = |fqdn: &Fqdn| fqdn.as_str() == VISITED.fqdn;
@@ -301,7 +301,7 @@ impl Stage {
         self.trace.step(Actor::HomeSepp, format!("the association with 001-01 is {state}"));
         self.home.end().await?;
         let left_nrf = self.functions.registrations("DELETE") == 1;
-        let what = if left_nrf { "its NRF is told" } else { "ITS NRF IS NOT TOLD" };
+        let what = if left_nrf { "deregistered at its NRF" } else { "NOT DEREGISTERED AT ITS NRF" };
         self.trace.step(Actor::HomeSepp, format!("Nnrf_NFManagement_NFDeregister: {what}"));
         self.third.end().await?;
         let [full, .., early] = &connections;

@@ -47,7 +47,7 @@ pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, 
             "context",
         ),
         (
-            "N32-c: says that it speaks for 001-01",
+            "N32-c: claims to represent 001-01",
             EXCHANGE,
             capabilities(THIRD.fqdn, "TLS", r#","plmnIdList":[{"mcc":"001","mnc":"01"}]"#),
             "plmn",
@@ -63,7 +63,7 @@ pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, 
     let request = capabilities(THIRD.fqdn, "TLS", r#","plmnIdList":[{"mcc":"310","mnc":"410"}]"#);
     let status = third.post(EXCHANGE, request).await?;
     if status != StatusCode::OK || stage.home.association(THIRD).is_none() {
-        return Err(stage_failed(format!("310-410 may not agree on N32 for itself: {status}")));
+        return Err(stage_failed(format!("310-410 could not agree on N32 for itself: {status}")));
     }
     stage.trace.step(Actor::Third, "N32-c: agrees on N32 for itself, as it may");
 
@@ -96,7 +96,7 @@ pub(super) async fn attempts(stage: &mut Stage) -> Result<Vec<(Attempt, bool)>, 
     if stage.functions.all_executed() != executed {
         return Err(stage_failed("the home network executed something for 310-410"));
     }
-    stage.trace.step(Actor::HomeSepp, "nothing of that reached a network function");
+    stage.trace.step(Actor::HomeSepp, "none of these requests reached a network function");
     Ok(made)
 }
 

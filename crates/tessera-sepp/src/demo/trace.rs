@@ -189,7 +189,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "\n{} transactions of the registration; {} requests asked for, {} executed; handshakes {}.",
+            "\n{} transactions of the registration; {} requests made, {} executed; handshakes {}.",
             self.transactions,
             self.asked,
             self.executed,
@@ -203,7 +203,7 @@ impl fmt::Display for Outcome {
         writeln!(f, "{} of {} attempts were refused.", self.refused, self.attempts)?;
         write!(
             f,
-            "The first connection had its answer after {} ms, one that came back early after {} ms.",
+            "The first connection had its answer after {} ms, one resumed with early data after {} ms.",
             self.full_micros / 1000,
             self.early_micros / 1000
         )

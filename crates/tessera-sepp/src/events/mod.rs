@@ -108,7 +108,7 @@ impl observer::Observer for Events {
                 field,
                 claimed,
                 allowed,
-                "a message would have been refused, and its rule only logs"
+                "a message broke a rule that only logs"
             );
         }
     }
@@ -156,7 +156,7 @@ impl association::Observer for Events {
                     rule = reason,
                     peer = peer.as_str(),
                     detail = Masked(&failure.to_string()).to_string(),
-                    "no association"
+                    "no association was established"
                 );
             }
             Event::Refused { peer, identity, refusal } => {
@@ -187,7 +187,7 @@ impl association::Observer for Events {
                     target: SECURITY,
                     event = "n32f_error",
                     peer = peer.as_str(),
-                    "the peer says that a message of N32-f was wrong: {}",
+                    "the peer reports an error in a message of N32-f: {}",
                     Masked(&format!("{:?}", error.n32f_error_type))
                 );
             }

@@ -65,7 +65,7 @@ pub(super) fn judge(
     let is_list = body.trim_ascii_start().first() == Some(&b'[');
     if media == Media::MergePatch && is_list {
         // It would replace the whole resource (RFC 7396 §2), and some functions take it for a list of changes.
-        judge.against(Rule::Malformed, "content", "is no merge patch of an object")?;
+        judge.against(Rule::Malformed, "content", "not a merge patch of an object")?;
     }
     let read = match media {
         Media::Form => form(judge, body)?.map(|text| (None, text.into_bytes())),
@@ -120,13 +120,13 @@ fn scope_of(judge: &Judge<'_>, json: &[u8]) -> Scope {
 fn json_text(judge: &mut Judge<'_>, scope: Scope, bytes: &[u8]) -> Result<Option<String>, Refusal> {
     match std::str::from_utf8(bytes) {
         Ok(text) => json::judge(judge, scope, text).map(Some),
-        Err(_) => judge.against(Rule::Malformed, "content", "is no UTF-8").map(|()| None),
+        Err(_) => judge.against(Rule::Malformed, "content", "not UTF-8").map(|()| None),
     }
 }
 
 fn form(judge: &mut Judge<'_>, body: &[u8]) -> Result<Option<String>, Refusal> {
     let Ok(text) = std::str::from_utf8(body) else {
-        return judge.against(Rule::Malformed, "form", "is no UTF-8").map(|()| None);
+        return judge.against(Rule::Malformed, "form", "not UTF-8").map(|()| None);
     };
     judge.rule = Rule::PlmnInTokenRequest;
     query::judge(judge, text).map(Some)

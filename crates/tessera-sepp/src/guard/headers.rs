@@ -231,7 +231,7 @@ fn bearer(judge: &mut Judge<'_>, value: &str) -> Result<(), Refusal> {
     if kind.eq_ignore_ascii_case("bearer") {
         return token::judge(judge, token.trim());
     }
-    judge.against(Rule::Malformed, "authorization", "is no bearer token")
+    judge.against(Rule::Malformed, "authorization", "not a bearer token")
 }
 
 /// Returns the text of a header; a value that isn't ASCII can't be judged.

@@ -430,7 +430,7 @@ impl std::fmt::Display for NoGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Rule(unknown) => write!(f, "log-only: {unknown}"),
-            Self::Secret => write!(f, "hidden-names-key: it needs {LEAST_SECRET} bytes"),
+            Self::Secret => write!(f, "hidden-names-key: must have at least {LEAST_SECRET} bytes"),
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn parameter<'v>(
         once(judge, &name, &inner, next.is_none())?;
     }
     if next.is_some() {
-        judge.against(Rule::Malformed, PARAMETER.name, "encoded again and again")?;
+        judge.against(Rule::Malformed, PARAMETER.name, "percent-encoded too many times")?;
     }
     Ok(first.map_or(value, Cow::Owned))
 }
@@ -75,7 +75,7 @@ fn again(
     match (percent::decode(name), percent::decode(value)) {
         (Some(name), Some(value)) => Ok(Some((name.into_owned(), value.into_owned()))),
         _ => {
-            let why = "encoded again, and not wholly";
+            let why = "percent-encoded again, but not completely";
             judge.against(Rule::Malformed, PARAMETER.name, why).map(|()| None)
         }
     }
@@ -95,11 +95,11 @@ fn once(
 ) -> Result<Option<String>, Refusal> {
     // Some readers decode a query before splitting it.
     if name.contains(['&', '=']) || value.split('&').skip(1).any(|pair| pair.contains('=')) {
-        judge.against(Rule::Malformed, PARAMETER.name, "a parameter in a parameter")?;
+        judge.against(Rule::Malformed, PARAMETER.name, "a parameter within a parameter")?;
     }
     if name.contains('\0') || value.contains('\0') {
         // C programs end a string at NUL.
-        judge.against(Rule::Malformed, PARAMETER.name, "has a NUL")?;
+        judge.against(Rule::Malformed, PARAMETER.name, "contains NUL")?;
     }
     let scope = match judge.name_of_member(PARAMETER, name, &Folded::of(name))? {
         Key::Known(member) => judge.below(PARAMETER, member),
@@ -118,7 +118,7 @@ fn once(
     let text = value.trim_start_matches([' ', '\t', '\n', '\r']);
     let skipped = value.trim_start_matches(|letter: char| !letter.is_ascii_graphic());
     if !is_json(text) && (is_json(skipped) || value.contains('{')) {
-        judge.against(Rule::Malformed, PARAMETER.name, "JSON behind something else")?;
+        judge.against(Rule::Malformed, PARAMETER.name, "JSON after other text")?;
     }
     let is_complex = name.replace('-', "").eq_ignore_ascii_case("complexQuery");
     match text.as_bytes().first() {
@@ -130,7 +130,7 @@ fn once(
             Ok(Some(read))
         }
         Some(_) if is_complex && is_last => {
-            judge.against(Rule::Malformed, PARAMETER.name, "a complex query that is no JSON")?;
+            judge.against(Rule::Malformed, PARAMETER.name, "a complex query that is not JSON")?;
             Ok(None)
         }
         Some(_) if scope.text.is_string() && !is_last && !percent::is_read_as_it_is(value) => {
@@ -145,7 +145,7 @@ fn once(
 /// double the work at each level.
 fn complex_query(judge: &mut Judge<'_>, read: &str) -> Result<(), Refusal> {
     if judge.is_in_complex_query {
-        return judge.against(Rule::Malformed, PARAMETER.name, "a complex query in another");
+        return judge.against(Rule::Malformed, PARAMETER.name, "a complex query within another");
     }
     let Ok(query) = serde_json::from_str(read) else {
         let why = "a complex query that can't be followed";

@@ -90,7 +90,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} in {}", self.rule, self.claimed, self.field)?;
         if !self.allowed.is_empty() {
-            write!(f, ", where {} may be", self.allowed)?;
+            write!(f, ", where only {} is allowed", self.allowed)?;
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ rules! {
     /// The peer may not use this service, method or path (GSMA's category 1).
     Api = "api", FORBIDDEN, "INVALID_API", "this request is not allowed between these networks";
     /// The target is not a name of a network behind the receiving SEPP, or not a reachable one (TS 33.501 §5.9.3.2).
-    Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target is not one of the receiving network";
+    Target = "target", FORBIDDEN, "MANDATORY_IE_INCORRECT", "the target does not belong to the receiving network";
     /// A header names a network that its sender may not represent (category 2).
     PlmnInHeader = "plmn-in-header", FORBIDDEN, "PLMNID_MISMATCH", "a header or the path names another network";
     /// A query parameter names such a network.
@@ -65,11 +65,11 @@ rules! {
     /// A request for an access token names such a network.
     PlmnInTokenRequest = "plmn-in-token-request", FORBIDDEN, "PLMNID_MISMATCH", "the request for an access token names another network";
     /// A member or parameter is in no API of roaming (`members.txt`).
-    UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that no API has";
+    UnknownMember = "unknown-member", BAD_REQUEST, "OPTIONAL_IE_INCORRECT", "the request has a member that no API defines";
     /// A SUPI, SUCI or GUTI belongs to neither network.
-    UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber is of another network";
+    UeIdentity = "ue-identity", FORBIDDEN, "PLMNID_MISMATCH", "the subscriber belongs to another network";
     /// A callback URI is not in the sender's network.
-    CallbackUri = "callback-uri", FORBIDDEN, "OPTIONAL_IE_INCORRECT", "a URI is not one of the sending network";
+    CallbackUri = "callback-uri", FORBIDDEN, "OPTIONAL_IE_INCORRECT", "a URI does not belong to the sending network";
     /// Path, query, JSON, form, multipart or token can't be read, or can be read in two ways.
     Malformed = "malformed", BAD_REQUEST, "INVALID_MSG_FORMAT", "the message is malformed";
     /// JSON is nested too deeply.
@@ -79,17 +79,17 @@ rules! {
     /// The body is compressed, so it can't be inspected.
     ContentCoding = "content-coding", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content must not be compressed";
     /// The body of a request is not JSON, a form or multipart.
-    ContentType = "content-type", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the content is of an unknown type";
+    ContentType = "content-type", UNSUPPORTED_MEDIA_TYPE, "INVALID_MSG_FORMAT", "the type of the content is unknown";
     /// JSON has `encBlockIndex`, which is reserved for PRINS (TS 33.501 §13.2.2.4).
     EncBlockIndex = "enc-block-index", BAD_REQUEST, "INVALID_MSG_FORMAT", "encBlockIndex is misplaced";
     /// A hidden name was not created by this SEPP, or a name can't be hidden (TS 33.501 §5.9.3.2).
-    Topology = "topology", FORBIDDEN, "MANDATORY_IE_INCORRECT", "a name is not known";
+    Topology = "topology", FORBIDDEN, "MANDATORY_IE_INCORRECT", "a name is unknown";
     /// The peer exceeds its rate.
     Rate = "rate", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests";
     /// The peer exceeds its rate for one service.
     RateOfService = "rate-of-service", TOO_MANY_REQUESTS, "NF_CONGESTION_RISK", "too many requests for this service";
     /// The SEPP is overloaded, and the message has a low priority (TS 29.500 §6.8).
-    Load = "load", SERVICE_UNAVAILABLE, "NF_CONGESTION", "too much is under way";
+    Load = "load", SERVICE_UNAVAILABLE, "NF_CONGESTION", "too much work is in progress";
 }
 
 impl fmt::Display for Rule {
@@ -113,11 +113,11 @@ pub struct UnknownRule(pub String);
 
 impl fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no rule:", self.0)?;
+        write!(f, "`{}` is not a rule; the rules are", self.0)?;
         for (index, rule) in Rule::ALL.iter().enumerate() {
             write!(f, "{} {rule}", if index == 0 { "" } else { "," })?;
         }
-        f.write_str(" are")
+        Ok(())
     }
 }
 
@@ -151,7 +151,10 @@ mod tests {
             assert!(rule.status().is_client_error() || rule.status().is_server_error());
         }
         let unknown = "plmn".parse::<Rule>().unwrap_err().to_string();
-        assert!(unknown.starts_with("`plmn` is no rule: api, target,"), "{unknown}");
+        assert!(
+            unknown.starts_with("`plmn` is not a rule; the rules are api, target,"),
+            "{unknown}"
+        );
         assert!(Rule::ALL.len() <= 32, "a set has a bit for each");
         let set: RuleSet = [Rule::Api, Rule::Load].into_iter().collect();
         let has: Vec<_> = Rule::ALL.iter().filter(|rule| set.contains(**rule)).collect();

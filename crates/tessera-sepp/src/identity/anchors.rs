@@ -158,7 +158,8 @@ impl fmt::Display for SharedNetwork {
         let [one, other] = &self.anchors;
         write!(
             f,
-            "the network of {} is in [trust.{one}] and in [trust.{other}]: a network is in one trust anchor at most",
+            "the network of {} is in [trust.{one}] and in [trust.{other}]: a network may be in one trust anchor at \
+             most",
             self.domain
         )
     }

@@ -48,10 +48,10 @@ impl KnownPeers {
         for peer in peers {
             let conflict = |what| Err(PeerConflict { peer: peer.fqdn.clone(), what });
             let Some(anchor) = anchors.get(&peer.anchor) else {
-                return conflict("anchor names no trust anchor");
+                return conflict("its anchor is not configured");
             };
             if !peer.plmns.is_subset_of(&anchor.plmns) {
-                return conflict("plmns are not all of its anchor");
+                return conflict("its plmns are not all in its anchor");
             }
             let policy = VerifierPolicy::new("tessera-sepp: peer, 1")
                 .with_policy(&anchor.policy())

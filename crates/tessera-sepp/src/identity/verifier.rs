@@ -85,11 +85,16 @@ impl SeppVerifier {
             (Role::Server, Some(peer)) => {
                 (self.server(peer, &certificate, question)?, Direction::Outgoing)
             }
-            _ => return Err(rejected(AlertDescription::INTERNAL_ERROR, "the other role")),
+            _ => {
+                return Err(rejected(
+                    AlertDescription::INTERNAL_ERROR,
+                    "a verifier for the other role",
+                ));
+            }
         };
         if peer.anchor != certificate.anchor {
             return Err(denied(format!(
-                "{}: the certificate is of the trust anchor {:?}, and not of {:?}",
+                "{}: the certificate belongs to the trust anchor {:?}, not to {:?}",
                 peer.fqdn, certificate.anchor, peer.anchor
             )));
         }
@@ -100,17 +105,17 @@ impl SeppVerifier {
             )));
         }
         if !peer.pins.is_empty() && !peer.pins.contains(&certificate.fingerprint) {
-            return Err(denied(format!("{}: the certificate is none of `pins`", peer.fqdn)));
+            return Err(denied(format!("{}: the certificate is not in `pins`", peer.fqdn)));
         }
         if self.is_unnamed && !peer.without_server_name {
-            return Err(denied(format!("{}: it said no server name", peer.fqdn)));
+            return Err(denied(format!("{}: it sent no server name", peer.fqdn)));
         }
         let association = self.associations.established(&peer.fqdn);
         if let (Listener::N32f, Some((_, n32c))) = (self.listener, &association)
             && !certificate.is_within(n32c)
         {
             return Err(denied(format!(
-                "{}: the certificate names networks ({}) that the one of N32-c does not ({})",
+                "{}: the certificate names networks ({}) that the N32-c certificate does not ({})",
                 peer.fqdn, certificate.plmns, n32c.plmns
             )));
         }
@@ -136,11 +141,11 @@ impl SeppVerifier {
         match (named.next(), named.next()) {
             (Some(peer), None) => Ok(peer),
             (None, _) => Err(denied(format!(
-                "no peer has a name of the certificate: {:?}",
+                "the certificate names no configured peer: {:?}",
                 certificate.fqdns
             ))),
             (Some(one), Some(other)) => Err(denied(format!(
-                "the certificate names two peers, {} and {}: nobody can say which of them it is",
+                "the certificate names two peers, {} and {}: it must name one",
                 one.fqdn, other.fqdn
             ))),
         }
@@ -160,7 +165,7 @@ impl SeppVerifier {
                 format!("{peer}: the certificate is for other names: {:?}", certificate.fqdns),
             ));
         }
-        self.known.get(peer).ok_or_else(|| denied(format!("{peer} is no peer")))
+        self.known.get(peer).ok_or_else(|| denied(format!("{peer} is not a configured peer")))
     }
 }
 

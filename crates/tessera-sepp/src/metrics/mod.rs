@@ -122,9 +122,9 @@ impl Metrics {
                 .map(|mode| Labelled::new(&early_data, &by_mode(mode)))
                 .collect(),
             early_requests: counters("early_requests", "Requests that were sent in a first flight"),
-            repeated: counters("repeated_requests", "Requests that were sent once more"),
+            repeated: counters("repeated_requests", "Requests that were sent again"),
             tickets: Labelled::new(
-                &counters("ticket_consume", "One-time keys that were asked for, by result"),
+                &counters("ticket_consume", "One-time keys that were requested, by result"),
                 &Labels::new(),
             ),
             requests: counters("n32f_requests", "Requests on N32-f that were answered"),
@@ -136,7 +136,7 @@ impl Metrics {
                 })
                 .collect(),
             rejects: counters("policy_rejects", "Messages that were refused, by rule"),
-            logged: counters("policy_logged", "Messages that a rule would have refused"),
+            logged: counters("policy_logged", "Messages that broke a rule that only logs"),
             rate_limited: counters("ratelimited", "Requests and connections beyond a rate"),
             certificates: CertificateGauges::register(&families),
             nrf: gauges("nrf_registered", "Whether this SEPP is registered at its NRF"),

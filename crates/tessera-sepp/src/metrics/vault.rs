@@ -84,7 +84,7 @@ impl fmt::Debug for Entries {
 impl Collector for Entries {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let entries = ConstGauge::new(self.0.len() as u64);
-        let help = "One-time keys that are there now.";
+        let help = "One-time keys that the vault holds now.";
         let name = "sepp_ticket_store_entries";
         entries.encode(encoder.encode_descriptor(name, help, None, entries.metric_type())?)
     }

@@ -41,10 +41,10 @@ impl fmt::Display for Failure {
             Self::Refused { status, detail, .. } => {
                 write!(f, "the peer refused with {}: {detail}", status.as_u16())
             }
-            Self::Answer(reason) => write!(f, "the peer's answer is none: {reason}"),
+            Self::Answer(reason) => write!(f, "the peer's answer is malformed: {reason}"),
             Self::Claims(refusal) => write!(f, "the peer's answer isn't accepted: {refusal}"),
             Self::Capability(chosen) => write!(f, "the peer chose {chosen}, which wasn't offered"),
-            Self::Redirection(reason) => write!(f, "the peer sends elsewhere: {reason}"),
+            Self::Redirection(reason) => write!(f, "the peer redirects {reason}"),
         }
     }
 }

@@ -84,7 +84,7 @@ impl fmt::Display for TransportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect(reason) => write!(f, "no connection: {reason}"),
-            Self::Cut(reason) => write!(f, "no whole answer: {reason}"),
+            Self::Cut(reason) => write!(f, "no complete answer: {reason}"),
             Self::TimedOut => f.write_str("no answer in time"),
         }
     }

@@ -49,7 +49,7 @@ impl fmt::Display for TwoPeers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} has the domain name of another peer's network: requests would not know where to go",
+            "{} has the domain name of another peer's network: requests could not be routed",
             self.0
         )
     }

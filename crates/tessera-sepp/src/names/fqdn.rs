@@ -100,7 +100,8 @@ pub struct NotAnFqdn;
 
 impl fmt::Display for NotAnFqdn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a fully qualified domain name has 4 to 253 letters, digits, hyphens and dots, and is no address")
+        f.write_str("a fully qualified domain name has 4 to 253 letters, digits, hyphens and dots, and is not an \
+                     address")
     }
 }
 

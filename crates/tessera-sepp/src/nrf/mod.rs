@@ -134,7 +134,7 @@ impl<N: Nrf> Registration<N> {
         let answer = self.ask(Method::PUT, "application/json", profile.to_string()).await?;
         let status = answer.status();
         if status != StatusCode::CREATED && status != StatusCode::OK {
-            return Err(format!("it doesn't register this SEPP: {status}"));
+            return Err(format!("it refused the registration: {status}"));
         }
         let body = answer.into_body().collect_up_to(MAX_BODY).await;
         let body = body.map_err(|error| error.to_string())?.data;
@@ -150,15 +150,15 @@ impl<N: Nrf> Registration<N> {
         match answer.status() {
             StatusCode::OK | StatusCode::NO_CONTENT => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),
-            status => Err(format!("it takes no sign of life: {status}")),
+            status => Err(format!("it refused the heartbeat: {status}")),
         }
     }
 
     async fn leave(&self) {
         match self.ask(Method::DELETE, "", String::new()).await {
-            Ok(answer) if answer.status().is_success() => tracing::info!("the NRF was told"),
-            Ok(answer) => tracing::warn!("the NRF doesn't let this SEPP go: {}", answer.status()),
-            Err(why) => tracing::warn!("the NRF was not told that this SEPP ends: {why}"),
+            Ok(answer) if answer.status().is_success() => tracing::info!("deregistered at the NRF"),
+            Ok(answer) => tracing::warn!("the NRF refused the deregistration: {}", answer.status()),
+            Err(why) => tracing::warn!("could not deregister at the NRF: {why}"),
         }
     }
 
@@ -173,7 +173,7 @@ impl<N: Nrf> Registration<N> {
         let mut request = Request::new(body);
         *request.method_mut() = method;
         let path = format!("/nnrf-nfm/v1/nf-instances/{}", self.instance_id);
-        *request.uri_mut() = path.parse().map_err(|_| "its path can't be written".to_owned())?;
+        *request.uri_mut() = path.parse().map_err(|_| "its path is invalid".to_owned())?;
         if !content_type.is_empty() {
             request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         }

@@ -135,11 +135,11 @@ impl Listening {
         let guard = self.shared.guard();
         if guard.rates(&peer).is_some_and(|rates| rates.connection().is_err()) {
             metrics.rate_limited();
-            return Err(Refused::Peer(format!("{peer} makes connections too often")));
+            return Err(Refused::Peer(format!("{peer} exceeds its rate of new connections")));
         }
         let Some(_share) = self.shared.connections.take(&peer) else {
             metrics.rate_limited();
-            return Err(Refused::Peer(format!("{peer} has its share of the connections already")));
+            return Err(Refused::Peer(format!("{peer} already has its share of the connections")));
         };
         metrics.handshake(stream.facts(), began.elapsed());
         // The peer is authenticated.
@@ -172,7 +172,7 @@ impl Listening {
             stream.handshake().await.map_err(Refused::Handshake)?;
         }
         let connected = self.shared.tls.standing().identify(stream.facts());
-        connected.map_err(|why| Refused::Peer(format!("the peer doesn't count any more: {why}")))
+        connected.map_err(|why| Refused::Peer(format!("the peer is no longer accepted: {why}")))
     }
 
     /// Returns the options with the peer's keep-alive.

@@ -80,7 +80,7 @@ impl RunningSepp {
             tracing::info!("{found}");
         }
         if let Some(vault) = stores.vault_name() {
-            tracing::info!(vault, "other sites know this vault by its name");
+            tracing::info!(vault, "other sites know this vault by this name");
         }
         let metrics = Metrics::register(beginning.metrics);
         stores.vault = Arc::new(CountedVault::new(stores.vault.clone(), metrics.clone()));
@@ -202,7 +202,7 @@ impl Running for RunningSepp {
         let peers = self.shared.sepp.associations().peers();
         let is_established = |state: &State| matches!(state, State::Established(_));
         let established = peers.iter().filter(|peer| is_established(&peer.state)).count();
-        format!("N32 with {established} of {} peers", peers.len())
+        format!("N32 established with {established} of {} peers", peers.len())
     }
 
     fn routes(self: &Arc<Self>) -> Routes {
@@ -326,7 +326,7 @@ pub(crate) fn guard(
 pub(crate) fn random_key() -> Result<FileKey, ProgramError> {
     let mut key = FileKey::default();
     let filled = tessera_aws_lc::provider().random.fill(key.as_mut_slice());
-    filled.map_err(|_| ProgramError::Failed("no random numbers can be had".to_owned()))?;
+    filled.map_err(|_| ProgramError::Failed("the random number generator failed".to_owned()))?;
     Ok(key)
 }
 
@@ -356,7 +356,7 @@ async fn keep_looking(
         let own = ages.iter().find(|age| age.anchor.is_none());
         match own.is_none_or(|own| own.expires_at > clock::unix().as_secs()) {
             true => certificate.holds(),
-            false => certificate.fails("this SEPP's certificate has ended"),
+            false => certificate.fails("this SEPP's certificate has expired"),
         }
         let mut ends = certificates::of_files(&configuration, ages);
         ends.extend(certificates::of_peers(associations));

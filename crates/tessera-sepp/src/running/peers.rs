@@ -33,7 +33,7 @@ pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
             let _runtime = begins.enter();
             match name.parse::<Fqdn>() {
                 Ok(peer) if again.sepp.associations().reestablish(&peer) => {
-                    Answer::accepted(format_args!("N32-c with {peer} begins anew"))
+                    Answer::accepted(format_args!("restarting N32-c with {peer}"))
                 }
                 _ => unknown(name),
             }
@@ -42,20 +42,20 @@ pub(super) fn routes(shared: &Arc<Shared>, runtime: &Handle) -> Routes {
             None => unknown(name),
             Some(peer) => {
                 ends.spawn(drain(end.clone(), peer.fqdn.clone()));
-                Answer::accepted(format_args!("N32 with {} ends", peer.fqdn))
+                Answer::accepted(format_args!("ending N32 with {}", peer.fqdn))
             }
         })
 }
 
 async fn drain(shared: Arc<Shared>, peer: Fqdn) {
-    tracing::info!(peer = peer.as_str(), "drained: N32-f ends, and the peer is told");
+    tracing::info!(peer = peer.as_str(), "draining: N32-f ends, and the peer is notified");
     shared.drained.send_modify(|times| *times.entry(peer.clone()).or_default() += 1);
     shared.sepp.close(&peer);
     shared.sepp.associations().terminate(&peer, Deadline::after(FAREWELL)).await;
 }
 
 fn unknown(name: &str) -> Answer {
-    Answer::not_found(format_args!("no peer is configured as {name}; /peers has them all"))
+    Answer::not_found(format_args!("no peer is configured as {name}; /peers lists all peers"))
 }
 
 fn text(value: &Value) -> String {

@@ -45,7 +45,7 @@ impl Nrf for OverSbi {
         deadline: Deadline,
     ) -> Result<Response<Body>, String> {
         let root = ApiRoot::configured(&self.root)
-            .map_err(|_| "[nrf] uri is no address of an API".to_owned())?;
+            .map_err(|_| "[nrf] uri is not the address of an API".to_owned())?;
         self.shared.sepp.ask_own(&root, request, deadline).await
     }
 

@@ -198,9 +198,9 @@ pub enum NotAnApiRoot {
 impl fmt::Display for NotAnApiRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Malformed => "3gpp-Sbi-Target-apiRoot is scheme://name[:port][/prefix]",
-            Self::Address => "3gpp-Sbi-Target-apiRoot has a name as its host, not an address",
-            Self::Twice => "3gpp-Sbi-Target-apiRoot stands in a request once",
+            Self::Malformed => "3gpp-Sbi-Target-apiRoot must be scheme://name[:port][/prefix]",
+            Self::Address => "the host in 3gpp-Sbi-Target-apiRoot must be a name, not an address",
+            Self::Twice => "a request must have 3gpp-Sbi-Target-apiRoot only once",
         })
     }
 }

@@ -75,25 +75,25 @@ pub mod problems {
     pub const NO_TARGET: Problem = Problem::new(
         StatusCode::BAD_REQUEST,
         "MANDATORY_IE_MISSING",
-        "a request to a SEPP has 3gpp-Sbi-Target-apiRoot, or a telescopic name as its authority",
+        "a request to a SEPP needs 3gpp-Sbi-Target-apiRoot, or a telescopic name as its authority",
     );
     /// The target can't be read, or is an address.
     pub const BAD_TARGET: Problem = Problem::new(
         StatusCode::BAD_REQUEST,
         "MANDATORY_IE_INCORRECT",
-        "3gpp-Sbi-Target-apiRoot is http or https, a name of a 5G core and perhaps a port and a path",
+        "3gpp-Sbi-Target-apiRoot must be http or https, a name of a 5G core, and optionally a port and a path",
     );
     /// The target isn't in this network, or not open to foreign requests.
     pub const NOT_ALLOWED_TARGET: Problem = Problem::new(
         StatusCode::FORBIDDEN,
         "TARGET_NOT_ALLOWED",
-        "the target is not of this network, or not open to other networks",
+        "the target does not belong to this network, or is not open to other networks",
     );
     /// No configured peer represents the target's network.
     pub const NO_ROUTE: Problem = Problem::new(
         StatusCode::NOT_FOUND,
         "TARGET_PLMN_NOT_REACHABLE",
-        "no configured peer stands for the network of the target",
+        "no configured peer represents the network of the target",
     );
     /// There is no association between the peer and this SEPP.
     pub const NO_ASSOCIATION: Problem = Problem::new(
@@ -117,13 +117,13 @@ pub mod problems {
     pub const BAD_HOPS: Problem = Problem::new(
         StatusCode::BAD_REQUEST,
         "OPTIONAL_IE_INCORRECT",
-        "3gpp-Sbi-Max-Forward-Hops begins with one or two digits",
+        "3gpp-Sbi-Max-Forward-Hops must begin with one or two digits",
     );
     /// The client no longer waits (TS 29.500 §6.11.2).
     pub const TIMED_OUT: Problem = Problem::new(
         StatusCode::GATEWAY_TIMEOUT,
         "TIMED_OUT_REQUEST",
-        "the time that the request may take is over",
+        "the request took longer than it may",
     );
     /// No connection, or none that answered.
     pub const UNREACHABLE: Problem = Problem::new(
@@ -153,7 +153,7 @@ pub mod problems {
     pub const SLOW_BODY: Problem = Problem::new(
         StatusCode::REQUEST_TIMEOUT,
         "TIMED_OUT_REQUEST",
-        "the body did not come in time",
+        "the body did not arrive in time",
     );
     /// A body that ended early.
     pub const CUT_BODY: Problem =
@@ -169,7 +169,7 @@ pub mod problems {
     pub const OTHER_CONNECTION: Problem = Problem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "UNSPECIFIED_MSG_FAILURE",
-        "the request is for another kind of connection",
+        "the request belongs on another kind of connection",
     );
     /// CONNECT: this relay opens no tunnels.
     pub const NO_TUNNEL: Problem = Problem::new(

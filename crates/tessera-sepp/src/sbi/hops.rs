@@ -44,7 +44,7 @@ impl fmt::Display for NoHopsLeft {
             Self::Reached => {
                 "the request went through as many proxies as 3gpp-Sbi-Max-Forward-Hops allows"
             }
-            Self::Malformed => "3gpp-Sbi-Max-Forward-Hops begins with one or two digits",
+            Self::Malformed => "3gpp-Sbi-Max-Forward-Hops must begin with one or two digits",
         })
     }
 }

@@ -49,7 +49,7 @@ pub struct NotANetwork;
 
 impl fmt::Display for NotANetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("3gpp-Sbi-Originating-Network-Id is MCC-MNC, once")
+        f.write_str("3gpp-Sbi-Originating-Network-Id must be one MCC-MNC")
     }
 }
 

@@ -57,7 +57,7 @@ pub struct TimedOut;
 
 impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time of 3gpp-Sbi-Max-Rsp-Time is over")
+        f.write_str("the time of 3gpp-Sbi-Max-Rsp-Time has passed")
     }
 }
 

@@ -69,7 +69,7 @@ fn has_wildcard(own: &Credential, domain: &Fqdn, path: &Path) -> Result<(), Prog
         return Ok(());
     }
     let what = format!(
-        "the first certificate has no {wanted} among its names, which telescopic names need ([sbi] telescopic-domain); \
+        "the first certificate lacks the name {wanted}, which telescopic names need ([sbi] telescopic-domain); \
          it has {names:?}"
     );
     Err(ProgramError::in_file(path, what))

@@ -107,5 +107,5 @@ const MAX_FUNCTIONS: usize = 1024;
 const NO_TLS: Problem = Problem::new(
     http::StatusCode::GATEWAY_TIMEOUT,
     "TARGET_NF_NOT_REACHABLE",
-    "the target is https, and [sbi] ca is not configured",
+    "the target uses https, but [sbi] ca is not configured",
 );

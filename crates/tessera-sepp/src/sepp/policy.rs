@@ -72,7 +72,7 @@ impl Policy {
         let first = local.plmns.iter().next();
         let origin = first.and_then(|plmn| origin::value(plmn, &local.fqdn));
         let origin =
-            origin.ok_or_else(|| ProgramError::settings("[local] plmns: none is there"))?;
+            origin.ok_or_else(|| ProgramError::settings("[local] plmns: must not be empty"))?;
         // Every character of a name is valid in a header.
         let server = HeaderValue::from_str(&format!("SEPP-{}", local.fqdn));
         let server = server.unwrap_or(HeaderValue::from_static("SEPP"));

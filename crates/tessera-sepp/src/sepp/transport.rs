@@ -54,7 +54,7 @@ impl OverHttp {
         let connect = self.connects.n32c(peer, &to.fqdn);
         let connect = connect.ok_or_else(|| nowhere("no TLS is configured for it"))?;
         let authority = places::n32c_authority(&known, &to.fqdn, to.port);
-        let authority = authority.ok_or_else(|| nowhere("its name is no authority"))?;
+        let authority = authority.ok_or_else(|| nowhere("its name is not an authority"))?;
         let request = Request::builder()
             .method(Method::POST)
             .uri(format!("https://{authority}{path}"))

@@ -46,7 +46,7 @@ impl Own {
         }
         let expires_at = tessera_webpki::expires_at(leaf);
         let expires_at =
-            expires_at.ok_or_else(|| wrong("it does not tell when it ends".to_owned()))?;
+            expires_at.ok_or_else(|| wrong("it has no readable expiry date".to_owned()))?;
         if let Some(path) = &local.ocsp {
             let file = SettingFile { setting: "[local] ocsp", path };
             credential.ocsp_response = Some(ocsp_response(file)?);
@@ -76,7 +76,7 @@ fn ocsp_response(file: SettingFile<'_>) -> Result<Vec<u8>, ProgramError> {
         return Err(ProgramError::in_file(
             file.path,
             format_args!(
-                "this is no OCSP response; {} takes DER, as openssl ocsp -respout writes it",
+                "this is not an OCSP response; {} takes DER, as openssl ocsp -respout writes it",
                 file.setting
             ),
         ));

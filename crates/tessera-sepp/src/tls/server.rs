@@ -116,8 +116,8 @@ pub(super) fn check_replays(configuration: &Configuration) -> Result<(), Program
         configuration.peer.iter().find(|(_, peer)| peer.reconnection.risky_replayable_early_data);
     match (risky, &configuration.tickets.fleet) {
         (Some((name, _)), Some(_)) => Err(ProgramError::settings(format!(
-            "[peer.{name}.reconnection] risky-replayable-early-data: each server of [tickets.fleet] would process a \
-             copy of its own; leave one of them out, or say early-data = \"fs\""
+            "[peer.{name}.reconnection] risky-replayable-early-data: each server of [tickets.fleet] would process its \
+             own copy; remove one of them, or set early-data = \"fs\""
         ))),
         _ => Ok(()),
     }

@@ -17,7 +17,7 @@ pub(super) fn make() -> Result<Files, ProgramError> {
     authority.certify(&files, "client.pem", CLIENT)?;
     let mut key = [0; 32];
     let filled = tessera_aws_lc::provider().random.fill(&mut key);
-    filled.map_err(|_| failed("no random numbers can be had"))?;
+    filled.map_err(|_| failed("the random number generator failed"))?;
     files.write("state.key", &hex::encode(&key))?;
     Ok(files)
 }

@@ -96,7 +96,7 @@ impl ServerEnd {
                 tunnel = name,
                 role = "server",
                 vault,
-                "other sites know this vault by its name"
+                "other sites know this vault by this name"
             );
         }
         let config = tls::server(name, &section, &stores).inspect_err(|_| stores.give_back())?;

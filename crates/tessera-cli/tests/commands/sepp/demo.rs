@@ -27,8 +27,8 @@ fn the_demonstration_ends_by_itself_and_says_what_happened() {
         "refused by the rule `plmn-in-json`",
         "refused by the rule `target`",
         "the association with 001-01 is terminated",
-        "Nnrf_NFManagement_NFDeregister: its NRF is told",
-        "13 transactions of the registration; 16 requests asked for, 16 executed; handshakes a, c, a, e.",
+        "Nnrf_NFManagement_NFDeregister: deregistered at its NRF",
+        "13 transactions of the registration; 16 requests made, 16 executed; handshakes a, c, a, e.",
         "nothing was executed again.",
         "9 of 9 attempts were refused.",
     ] {

@@ -95,9 +95,9 @@ fn a_file_that_can_run_is_summed_up() {
         format!("{file} can run."),
         format!("{HOME} for 999-70"),
         format!("[peer.visited] {VISITED}"),
-        "(b) psk_ke, a risk".to_owned(),
+        "(b) psk_ke: a risk".to_owned(),
         "/core1".to_owned(),
-        "[peer.visited] reconnection.risky-psk-ke: whoever gets".to_owned(),
+        "[peer.visited] reconnection.risky-psk-ke: an attacker who gets".to_owned(),
         "this SEPP's certificate ends within 2 days".to_owned(),
     ] {
         assert!(told.contains(&line), "{line} in\n{told}");

@@ -20,11 +20,11 @@ fn of_anchors(configuration: &Configuration) -> Result<(), ProgramError> {
         let table = format!("trust.{name}");
         if let Some(own) = anchor.plmns.iter().find(|id| configuration.local.plmns.contains(id)) {
             let what = format!(
-                "{own} is this SEPP's own network, and these roots could speak for it: leave it out"
+                "{own} is this SEPP's own network, which these roots could then certify: remove it"
             );
             return wrong(table, "plmns", what);
         }
-        anchors.take(&table, &anchor.plmns, "a certificate is judged by one anchor alone")?;
+        anchors.take(&table, &anchor.plmns, "a network must have a single trust anchor")?;
     }
     Ok(())
 }
@@ -32,28 +32,34 @@ fn of_anchors(configuration: &Configuration) -> Result<(), ProgramError> {
 fn of_peers(configuration: &Configuration) -> Result<(), ProgramError> {
     let local = &configuration.local;
     let mut networks = Owners::default();
-    networks.take("local", &local.plmns, "one of them is meant")?;
+    networks.take("local", &local.plmns, "list it once")?;
     let mut names: BTreeMap<&Fqdn, String> = [(&local.fqdn, "local".to_owned())].into();
     for (name, peer) in &configuration.peer {
         let table = format!("peer.{name}");
         let Some(anchor) = configuration.trust.get(&peer.anchor) else {
             let known: Vec<_> = configuration.trust.keys().map(String::as_str).collect();
             let known = match known.as_slice() {
-                [] => "there is none: add a [trust.NAME] with its networks and roots".to_owned(),
-                known => format!("there is {}", known.join(", ")),
+                [] => {
+                    "none is configured: add a [trust.NAME] with its networks and roots".to_owned()
+                }
+                known => format!("configured: {}", known.join(", ")),
             };
             return wrong(table, "anchor", format!("no [trust.{}]: {known}", peer.anchor));
         };
         if let Some(outside) = peer.plmns.iter().find(|id| !anchor.plmns.contains(id)) {
             let what = format!(
-                "{outside} is not in [trust.{}], whose networks are {}: its certificate could not prove it",
+                "{outside} is not in [trust.{}], whose networks are {}: no certificate of this anchor proves it",
                 peer.anchor, anchor.plmns
             );
             return wrong(table, "plmns", what);
         }
-        networks.take(&table, &peer.plmns, "requests are routed by the network")?;
+        networks.take(
+            &table,
+            &peer.plmns,
+            "requests are routed by network, so only one peer may have it",
+        )?;
         if let Some(before) = names.insert(&peer.fqdn, table.clone()) {
-            let what = format!("[{before}] has the same: each SEPP has its own name");
+            let what = format!("[{before}] has the same name: each SEPP needs its own");
             return wrong(table, "fqdn", what);
         }
         is_of(&peer.fqdn, &peer.plmns, &table)?;
@@ -70,7 +76,7 @@ fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
         let domain = NetworkDomain::of_name(target.name.as_str());
         if domain.is_some_and(|domain| !local.plmns.iter().any(|id| domain.is_of(&id))) {
             let what = format!(
-                "{target} is in another network: foreign requests may reach own functions alone (TS 33.501 §5.9.3.2)"
+                "{target} is in another network: foreign requests may reach only own functions (TS 33.501 §5.9.3.2)"
             );
             return wrong("sbi", "allowed-targets", what);
         }
@@ -80,9 +86,14 @@ fn own_names(configuration: &Configuration) -> Result<(), ProgramError> {
 
 fn is_of(name: &Fqdn, plmns: &PlmnSet, table: &str) -> Result<(), ProgramError> {
     match NetworkDomain::of_name(name.as_str()) {
-        Some(domain) if !plmns.iter().any(|id| domain.is_of(&id)) => {
-            wrong(table, "fqdn", format!("{name} is in {domain}, and `plmns` has {plmns}"))
-        }
+        Some(domain) if !plmns.iter().any(|id| domain.is_of(&id)) => wrong(
+            table,
+            "fqdn",
+            format!(
+                "{name} is in {domain}, which is not the domain of a network in `plmns` \
+                 ({plmns})"
+            ),
+        ),
         _ => Ok(()),
     }
 }
@@ -100,11 +111,11 @@ impl Owners {
                 continue;
             };
             let what = if other == id {
-                format!("{id} is in [{before}] too: {why}")
+                format!("{id} is also in [{before}]: {why}")
             } else {
                 format!(
-                    "{id} has the domain of {other} in [{before}], {domain}: no name tells them apart, so only one \
-                     of them can be there"
+                    "{id} and {other} in [{before}] share the domain {domain}: names can't distinguish them, so \
+                     remove one"
                 )
             };
             return wrong(table, "plmns", what);

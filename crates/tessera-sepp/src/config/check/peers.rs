@@ -24,27 +24,30 @@ type Contradiction = Option<(&'static str, &'static str)>;
 fn of_peer(peer: &Peer) -> Contradiction {
     match (peer.address.is_empty(), &peer.srv) {
         (false, Some(_)) => {
-            return Some(("srv", "`address` says where it is too: leave out either"));
+            return Some(("srv", "conflicts with `address`: remove one of them"));
         }
         (true, None) if peer.initiate => {
             return Some((
                 "address",
-                "this SEPP begins, and doesn't know where: name `address` or `srv`, or say `initiate = false`",
+                "no address to connect to: set `address` or `srv`, or `initiate = false`",
             ));
         }
         _ => (),
     }
     if peer.srv.as_deref().is_some_and(|name| !is_srv(name)) {
-        return Some((
-            "srv",
-            "it takes a service and a domain, such as \"_n32c._tcp.example.org\"",
-        ));
+        return Some(("srv", "must be a service and a domain, such as \"_n32c._tcp.example.org\""));
     }
     if peer.purposes.is_empty() {
-        return Some(("purposes", "N32 for nothing: leave it out for [\"ROAMING\"]"));
+        return Some((
+            "purposes",
+            "must not be empty: remove the key for the default, [\"ROAMING\"]",
+        ));
     }
     if peer.keep_alive < Duration::from_secs(1) {
-        return Some(("keep-alive", "N32-c tells it in whole seconds: at least 1"));
+        return Some((
+            "keep-alive",
+            "must be at least 1 second: N32-c exchanges it in whole seconds",
+        ));
     }
     None
 }
@@ -67,43 +70,46 @@ fn of_reconnection(it: &Reconnection) -> Contradiction {
             ("reconnection.ticket-lifetime", it.ticket_lifetime.is_some()),
         ];
         if let Some((key, _)) = without.into_iter().find(|(_, is_set)| *is_set) {
-            return Some((key, "it is for resumed connections, and `resume = false` allows none"));
+            return Some((
+                key,
+                "needs resumption, which `resume = false` turns off: remove one of them",
+            ));
         }
     }
     if it.early_data == EarlyData::Fs && it.risky_replayable_early_data {
         return Some((
             "reconnection.risky-replayable-early-data",
-            "`early-data = \"fs\"` is the kind that can't be replayed: leave out either",
+            "conflicts with `early-data = \"fs\"`, which can't be replayed: remove one of them",
         ));
     }
     if it.early_methods.contains(&Method::POST) {
         return Some((
             "reconnection.early-methods",
-            "POST is never early: it uses up vectors and makes sessions, and nobody could send it again",
+            "POST is never sent early: it consumes vectors and creates sessions, so it can't be sent again",
         ));
     }
     if it.early_methods.iter().any(|method| !method.is_idempotent()) {
         return Some((
             "reconnection.early-methods",
-            "only idempotent methods may be early (RFC 9110 §9.2.2): GET, HEAD, OPTIONS, PUT and DELETE",
+            "only idempotent methods may be sent early (RFC 9110 §9.2.2): GET, HEAD, OPTIONS, PUT and DELETE",
         ));
     }
     if it.early_methods.is_empty() && takes_early {
         return Some((
             "reconnection.early-methods",
-            "early data for no method: leave it out for [\"GET\"], or say `early-data = \"never\"`",
+            "must not be empty: remove the key for the default, [\"GET\"], or set `early-data = \"never\"`",
         ));
     }
     if !takes_early && it.early_methods != [Method::GET] {
         return Some((
             "reconnection.early-methods",
-            "there is no early data: say `early-data = \"fs\"`, or leave it out",
+            "has no effect without early data: set `early-data = \"fs\"`, or remove the key",
         ));
     }
     if it.repeatable.iter().any(|operation| operation.method != Method::GET) {
         return Some((
             "reconnection.repeatable",
-            "only GET is sent once more: other methods may change something each time",
+            "only GET can be sent again: other methods may change something each time",
         ));
     }
     match it.ticket_lifetime {
@@ -119,4 +125,4 @@ pub(super) fn is_lifetime(time: Duration) -> bool {
     (Duration::from_secs(1)..=Duration::from_secs(7 * 86_400)).contains(&time)
 }
 
-pub(super) const LIFETIME: &str = "a ticket lasts from 1 second to 7 days (RFC 8446 §4.6.1)";
+pub(super) const LIFETIME: &str = "must be from 1 second to 7 days (RFC 8446 §4.6.1)";

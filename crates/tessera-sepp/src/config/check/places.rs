@@ -43,7 +43,9 @@ fn listeners(configuration: &Configuration) -> Result<(), ProgramError> {
             continue;
         }
         if let Some(before) = taken.insert(address.to_string(), format!("[{table}] {key}")) {
-            let what = format!("{address} is where {before} listens: each needs its own");
+            let what = format!(
+                "{before} already listens at {address}: each listener needs its own address"
+            );
             return wrong(table, key, what);
         }
     }
@@ -52,24 +54,21 @@ fn listeners(configuration: &Configuration) -> Result<(), ProgramError> {
 
 fn of_sbi(sbi: &Sbi) -> Contradiction {
     if sbi.key.is_some() && sbi.certificate.is_none() {
-        return Some(("key", "there is no `certificate` that it could be of"));
+        return Some(("key", "needs the `certificate` that it belongs to"));
     }
     if sbi.client_certificates == Some(true) && (sbi.ca.is_none() || sbi.certificate.is_none()) {
-        return Some((
-            "client-certificates",
-            "they need TLS, and roots: name `certificate` and `ca`",
-        ));
+        return Some(("client-certificates", "needs TLS and roots: set `certificate` and `ca`"));
     }
     if sbi.client_certificates == Some(false) && (sbi.ca.is_none() || sbi.certificate.is_none()) {
         return Some((
             "client-certificates",
-            "without `certificate` and `ca` nobody is asked for one: leave it out",
+            "without `certificate` and `ca` no client is asked for one: remove the key",
         ));
     }
     if sbi.allowed_targets.as_ref().is_some_and(Vec::is_empty) {
         return Some((
             "allowed-targets",
-            "nothing could be reached: leave it out for the own networks' domains",
+            "must not be empty: remove the key for the default, the own networks' domains",
         ));
     }
     let is_prefix =
@@ -77,7 +76,7 @@ fn of_sbi(sbi: &Sbi) -> Contradiction {
     if !sbi.target_prefixes.iter().all(is_prefix) {
         return Some((
             "target-prefixes",
-            "a prefix begins with a slash and ends without one: \"/core1\"",
+            "a prefix must begin with a slash and end without one: \"/core1\"",
         ));
     }
     None
@@ -87,14 +86,11 @@ fn of_nrf(nrf: &Nrf, sbi: &Sbi) -> Contradiction {
     if nrf.uri.scheme_str() == Some("https") && sbi.ca.is_none() {
         return Some((
             "uri",
-            "`https` needs roots to judge its certificate by: name them in `[sbi] ca`",
+            "`https` needs roots to verify the NRF's certificate: set `[sbi] ca`",
         ));
     }
     if nrf.heartbeat.is_zero() {
-        return Some((
-            "heartbeat",
-            "it would be told without a pause: leave it out for 10 seconds",
-        ));
+        return Some(("heartbeat", "must not be zero: remove the key for the default, 10 seconds"));
     }
     let is_uuid = |text: &str| {
         let lengths: Vec<_> = text.split('-').map(str::len).collect();
@@ -104,7 +100,7 @@ fn of_nrf(nrf: &Nrf, sbi: &Sbi) -> Contradiction {
     if nrf.instance_id.as_deref().is_some_and(|id| !is_uuid(id)) {
         return Some((
             "instance-id",
-            "it takes a UUID (TS 29.571 §5.3.2): uuidgen writes one, or leave it out",
+            "must be a UUID (TS 29.571 §5.3.2): generate one with uuidgen, or remove the key",
         ));
     }
     None
@@ -122,13 +118,13 @@ fn of_limits(limits: &Limits) -> Contradiction {
         ("headers", limits.headers),
     ];
     if let Some((key, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
-        return Some((key, "nobody could ask anything: at least 1"));
+        return Some((key, "must be at least 1"));
     }
     if limits.header_bytes < 4_096 {
-        return Some(("header-bytes", "requests of a core need more: at least 4 KiB"));
+        return Some(("header-bytes", "must be at least 4 KiB: requests of a core need that much"));
     }
     if limits.body == 0 {
-        return Some(("body", "nothing could be sent: leave it out for 16 MiB"));
+        return Some(("body", "must not be zero: remove the key for the default, 16 MiB"));
     }
     let times = [
         ("handshake", limits.handshake),
@@ -140,18 +136,18 @@ fn of_limits(limits: &Limits) -> Contradiction {
         ("write", limits.write),
     ];
     if let Some((key, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
-        return Some((key, "it would be over at once: leave it out for the default"));
+        return Some((key, "must not be zero: remove the key for the default"));
     }
     let more = |part: Option<usize>, all: usize| part.is_some_and(|part| part > all);
     let handshakes = limits.handshakes.unwrap_or(limits.connections);
     if more(limits.connections_per_address, limits.connections) {
-        return Some(("connections-per-address", "that is more than all `connections`"));
+        return Some(("connections-per-address", "must not exceed `connections`"));
     }
     if more(limits.handshakes, limits.connections) {
-        return Some(("handshakes", "that is more than all `connections`"));
+        return Some(("handshakes", "must not exceed `connections`"));
     }
     if more(limits.handshakes_per_address, handshakes) {
-        return Some(("handshakes-per-address", "that is more than all `handshakes`"));
+        return Some(("handshakes-per-address", "must not exceed `handshakes`"));
     }
     None
 }
@@ -167,11 +163,15 @@ fn of_tickets_and_guard(
         return Some(("tickets", key, what));
     }
     if configuration.guard.inspected_body > configuration.limits.body {
-        let what = "that is more than `[limits] body` lets through";
+        let what = "must not exceed `[limits] body`";
         return Some(("guard", "inspected-body", what));
     }
     if configuration.guard.json_depth == 0 {
-        return Some(("guard", "json-depth", "no JSON is so flat: leave it out for 64"));
+        return Some((
+            "guard",
+            "json-depth",
+            "must be at least 1: remove the key for the default, 64",
+        ));
     }
     None
 }

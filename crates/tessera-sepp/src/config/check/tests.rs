@@ -61,12 +61,15 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         ))
     };
     for (text, told) in [
-        (second("001-02"), "sepp.toml:13: [trust.visited] plmns: 001-02 is in [trust.other] too"),
+        (second("001-02"), "sepp.toml:13: [trust.visited] plmns: 001-02 is also in [trust.other]"),
         (
             second("001-001"),
-            "sepp.toml:13: [trust.visited] plmns: 001-01 has the domain of 001-001",
+            "sepp.toml:13: [trust.visited] plmns: 001-01 and 001-001 in [trust.other] share",
         ),
-        (second("999-070"), "sepp.toml:26: [peer.other] plmns: 999-070 has the domain of 999-70"),
+        (
+            second("999-070"),
+            "sepp.toml:26: [peer.other] plmns: 999-070 and 999-70 in [local] share",
+        ),
         (second("999-70"), "sepp.toml:22: [trust.other] plmns: 999-70 is this SEPP's own"),
         (
             instead("[\"001-01\"]", "[\"001-03\"]"),
@@ -74,11 +77,11 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         ),
         (
             instead("anchor = \"visited\"", "anchor = \"v\""),
-            "sepp.toml:19: [peer.visited] anchor: no [trust.v]: there is visited",
+            "sepp.toml:19: [peer.visited] anchor: no [trust.v]: configured: visited",
         ),
         (
             instead("sepp2.5gc.mnc001.mcc001", "sepp1.5gc.mnc070.mcc999"),
-            "sepp.toml:17: [peer.visited] fqdn: [local] has the same",
+            "sepp.toml:17: [peer.visited] fqdn: [local] has the same name",
         ),
         (
             instead("sepp2.5gc.mnc001", "sepp2.5gc.mnc002"),
@@ -90,14 +93,17 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         ),
         (
             instead("address = [\"192.0.2.1:7443\"]", ""),
-            "sepp.toml:16: [peer.visited] address: this SEPP begins",
+            "sepp.toml:16: [peer.visited] address: no address to connect to",
         ),
-        (more("srv = \"_n32c._tcp.x.org\""), "sepp.toml:21: [peer.visited] srv: `address` says"),
+        (
+            more("srv = \"_n32c._tcp.x.org\""),
+            "sepp.toml:21: [peer.visited] srv: conflicts with `address`",
+        ),
         (more("keep-alive = \"1ms\""), "sepp.toml:21: [peer.visited] keep-alive: "),
         (more("purposes = []"), "sepp.toml:21: [peer.visited] purposes: "),
         (
             more("reconnection = { early-data = \"fs\", early-methods = [\"GET\", \"POST\"] }"),
-            "sepp.toml:21: [peer.visited.reconnection] early-methods: POST is never early",
+            "sepp.toml:21: [peer.visited.reconnection] early-methods: POST is never sent early",
         ),
         (
             more("reconnection = { early-data = \"fs\", early-methods = [\"PATCH\"] }"),
@@ -105,11 +111,11 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         ),
         (
             more("reconnection = { early-methods = [\"PUT\"] }"),
-            "sepp.toml:21: [peer.visited.reconnection] early-methods: there is no early data",
+            "sepp.toml:21: [peer.visited.reconnection] early-methods: has no effect without early data",
         ),
         (
             more("reconnection = { resume = false, early-data = \"fs\" }"),
-            "sepp.toml:21: [peer.visited.reconnection] early-data: it is for resumed",
+            "sepp.toml:21: [peer.visited.reconnection] early-data: needs resumption",
         ),
         (
             more("reconnection = { early-data = \"fs\", risky-replayable-early-data = true }"),
@@ -130,11 +136,11 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
         (
             instead(":7443\"\nn32f", ":7444\"\nn32f")
                 .replace("sbi = \"127.0.0.1:7777\"", "sbi = \":7444\""),
-            "sepp.toml:9: [listen] n32c: :7444 is where [listen] sbi",
+            "sepp.toml:9: [listen] n32c: [listen] sbi already listens at :7444",
         ),
         (
             more("[process]\nadmin = \":7443\""),
-            "sepp.toml:9: [listen] n32c: :7443 is where [process] admin",
+            "sepp.toml:9: [listen] n32c: [process] admin already listens at :7443",
         ),
         (more("[sbi]\nkey = \"a\""), "sepp.toml:22: [sbi] key: "),
         (
@@ -169,10 +175,10 @@ fn every_contradiction_is_told_with_file_line_key_and_what_to_do() {
 #[test]
 fn wrong_values_are_told_with_their_place() {
     for (text, told) in [
-        ("plmns = []", "it takes a network at least"),
+        ("plmns = []", "must have at least one network"),
         ("plmns = [\"99970\"]", "`99970`: a PLMN ID is MCC-MNC"),
         ("pins = [\"ab\"]", "the SHA-256 of a certificate"),
-        ("guard = { apis = [\"Nudm sdm\"] }", "it takes a service, methods and a path"),
+        ("guard = { apis = [\"Nudm sdm\"] }", "write a service, and optionally methods and a path"),
         ("purposes = [\"ROMING\"]", "`ROMING` is not taken"),
         ("addres = []", "[peer.a] has no key `addres`; did you mean `address`?"),
     ] {

@@ -180,7 +180,7 @@ impl Judge<'_> {
             Text::Reference => self.reference(scope, text),
             Text::Plain => self.plain(scope, text),
             Text::Change => {
-                self.against(Rule::Malformed, scope.name, "is no change").map(|()| None)
+                self.against(Rule::Malformed, scope.name, "not a change").map(|()| None)
             }
         }
     }

@@ -19,10 +19,10 @@ const CLAIMS: Scope = Scope { name: "access token", side: None, text: Text::Plai
 pub(in crate::guard) fn judge(judge: &mut Judge<'_>, token: &str) -> Result<(), Refusal> {
     // No claim may be a token: nesting would be unbounded.
     if judge.rule == Rule::PlmnInToken {
-        return judge.against(Rule::Malformed, CLAIMS.name, "has another in it");
+        return judge.against(Rule::Malformed, CLAIMS.name, "contains another token");
     }
     let Some([header, claims]) = parts(token) else {
-        return judge.against(Rule::Malformed, CLAIMS.name, "is no JWT");
+        return judge.against(Rule::Malformed, CLAIMS.name, "not a JWT");
     };
     places_of_keys(judge, &header)?;
     let around = std::mem::replace(&mut judge.rule, Rule::PlmnInToken);

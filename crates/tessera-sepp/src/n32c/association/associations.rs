@@ -176,7 +176,7 @@ impl Associations {
         }
     }
 
-    /// Begins an exchange with a peer now, even if the association was ended here, or this SEPP doesn't initiate.
+    /// Begins an exchange with a peer now, even if this SEPP ended the association, or this SEPP doesn't initiate.
     /// Returns whether the peer is configured.
     pub fn reestablish(&self, peer: &Fqdn) -> bool {
         let peer = self.peer(peer);

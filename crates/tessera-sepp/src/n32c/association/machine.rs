@@ -216,7 +216,7 @@ impl Machine {
             }
         };
         if answer.n32_handshake_id.is_some_and(|id| id != exchange.handshake_id) {
-            let detail = "the answer is one to another exchange";
+            let detail = "the answer belongs to another exchange";
             return Err(Failure::Claims(Refusal::new(Rule::HandshakeId, detail)));
         }
         if answer.selected_sec_capability != SecurityCapability::Tls {
@@ -234,13 +234,13 @@ impl Machine {
         let Redirection { target } = redirection;
         let refuse = |why: &str| Err(Failure::Redirection(format!("to {target}, {why}")));
         if !is_name_of(&self.settings, &target.fqdn) {
-            return refuse("which is no name of this peer");
+            return refuse("which is not a name of this peer");
         }
         if exchange.targets.contains(&target) {
-            return refuse("in a circle");
+            return refuse("which was tried before");
         }
         if exchange.targets.len() > Self::MAX_REDIRECTIONS {
-            return refuse("one time too often");
+            return refuse("after too many redirections");
         }
         Ok(target)
     }
@@ -296,7 +296,7 @@ impl Machine {
         if offered.contains(&SecurityCapability::Tls) {
             let agreed = self.judge(now, &peer.fqdn, identity, &Claims::from(request))?;
             if self.state == State::Terminated(TerminatedBy::Us) {
-                return Err(Refusal::new(Rule::Ended, "the association was ended here"));
+                return Err(Refusal::new(Rule::Ended, "this SEPP ended the association"));
             }
             self.establish(agreed);
             return Ok(own_answer(&self.local, &peer, request, SecurityCapability::Tls));
@@ -306,7 +306,7 @@ impl Machine {
             return Ok(own_answer(&self.local, &peer, request, SecurityCapability::None));
         }
         let offered: Vec<_> = offered.iter().map(SecurityCapability::as_str).take(20).collect();
-        Err(Refusal::new(Rule::Capability, "TLS is the capability that is served here")
+        Err(Refusal::new(Rule::Capability, "this SEPP supports TLS alone")
             .claiming(offered.join(", ")))
     }
 

@@ -95,9 +95,12 @@ pub(super) fn judge(
     judge_target(bounds, claims)?;
     let n32f_fqdn = claims.n32f_fqdn.unwrap_or(name);
     if n32f_fqdn != name && !is_name_of(peer, n32f_fqdn) {
-        return Err(Refusal::new(Rule::N32fAddress, "the name isn't of the sender's network")
-            .at("/senderN32fFqdn")
-            .claiming(n32f_fqdn));
+        return Err(Refusal::new(
+            Rule::N32fAddress,
+            "the name doesn't belong to the sender's network",
+        )
+        .at("/senderN32fFqdn")
+        .claiming(n32f_fqdn));
     }
     let features = claims.features.map(|features| features.common(&local.features));
     let mut association = Association {
@@ -125,7 +128,7 @@ fn judge_target(bounds: Bounds<'_>, claims: &Claims<'_>) -> Result<(), Refusal> 
     if is_among(&bounds.local.plmns) || is_among(&bounds.peer.plmns) {
         return Ok(());
     }
-    Err(Refusal::new(Rule::TargetPlmn, "this network isn't served here")
+    Err(Refusal::new(Rule::TargetPlmn, "this SEPP doesn't serve this network")
         .at("/targetPlmnId")
         .claiming(target))
 }
@@ -138,11 +141,11 @@ pub(super) fn judge_sender(
     sender: &Fqdn,
 ) -> Result<(), Refusal> {
     if sender != name || !identity.fqdns.contains(sender) {
-        let detail = "the sender isn't who its certificate says";
+        let detail = "the sender doesn't match its certificate";
         return Err(Refusal::new(Rule::Sender, detail).at("/sender").claiming(sender));
     }
     if *identity.anchor != *peer.anchor {
-        let detail = "the certificate is of another trust anchor than the sender's";
+        let detail = "the certificate doesn't belong to the sender's trust anchor";
         return Err(Refusal::new(Rule::Anchor, detail).claiming(sender));
     }
     Ok(())
@@ -160,14 +163,14 @@ fn judge_plmns(
     let refuse = |detail| Refusal::new(Rule::Plmn, detail).at("/plmnIdList").allowing(&allowed);
     let Some(claimed) = claimed else {
         if allowed.is_empty() {
-            return Err(refuse("the certificate is of none of the sender's networks"));
+            return Err(refuse("the certificate names none of the sender's networks"));
         }
         return Ok(allowed);
     };
     // Two digits of network code are another network than three, so compare exactly.
     let claimed: PlmnSet = claimed.iter().copied().collect();
     if !claimed.is_subset_of(&allowed) {
-        return Err(refuse("the sender may not speak for all of these").claiming(&claimed));
+        return Err(refuse("the sender may not represent all of these").claiming(&claimed));
     }
     Ok(claimed)
 }
@@ -203,7 +206,7 @@ fn judge_purposes(
     if agreed.is_empty() {
         let claimed = claims.purposes.unwrap_or_default().iter().take(20);
         let claimed: Vec<_> = claimed.map(|purpose| purpose.usage_purpose.as_str()).collect();
-        return Err(Refusal::new(Rule::Purpose, "none of these purposes is agreed")
+        return Err(Refusal::new(Rule::Purpose, "none of these purposes is accepted")
             .at(claims.purposes_name)
             .claiming(claimed.join(", ")));
     }
@@ -214,7 +217,7 @@ fn judge_ports(claims: &Claims<'_>) -> Result<Vec<u16>, Refusal> {
     let port = |port: &u64| {
         u16::try_from(*port).ok().filter(|port| *port != 0).ok_or_else(|| {
             let name = if claims.n32f_port_list.is_some() { "List" } else { "" };
-            Refusal::new(Rule::N32fAddress, "a port is 1 to 65535")
+            Refusal::new(Rule::N32fAddress, "a port must be from 1 to 65535")
                 .at(&format!("/senderN32fPort{name}"))
                 .claiming(port)
         })

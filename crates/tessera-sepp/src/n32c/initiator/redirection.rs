@@ -17,25 +17,26 @@ impl Redirection {
     /// Reads a 307. `Location` has the target, else the body: the name for discovery, or the apiRoot of a SEPP.
     pub fn read(reply: &Reply) -> Result<Self, Failure> {
         if let Some(location) = reply.headers.get(LOCATION) {
-            let location = location.to_str().map_err(|_| none("Location is no URI"))?;
+            let location =
+                location.to_str().map_err(|_| none("to a Location that is not a URI"))?;
             return Self::to_uri(location);
         }
         let body = decode::<ExtRedirectResponse>(&reply.body)
-            .map_err(|error| Failure::Redirection(format!("its body is none: {error}")))?;
+            .map_err(|error| Failure::Redirection(format!("with a malformed body: {error}")))?;
         match (body.sepp_fqdn_for_discovery, body.target_sepp) {
             (Some(fqdn), _) => Ok(Self { target: Target::of(&fqdn) }),
             (None, Some(uri)) => Self::to_uri(&uri),
-            (None, None) => Err(none("it doesn't say where")),
+            (None, None) => Err(none("without a target")),
         }
     }
 
     fn to_uri(uri: &str) -> Result<Self, Failure> {
-        let uri: Uri = uri.parse().map_err(|_| none("to what is no URI"))?;
+        let uri: Uri = uri.parse().map_err(|_| none("to something that is not a URI"))?;
         if uri.scheme_str() != Some("https") {
-            return Err(none("without https"));
+            return Err(none("to a URI without https"));
         }
         let host = uri.host().unwrap_or_default();
-        let fqdn = host.parse().map_err(|_| none("to an address that is no name"))?;
+        let fqdn = host.parse().map_err(|_| none("to an address that is not a name"))?;
         Ok(Self { target: Target { fqdn, port: uri.port_u16() } })
     }
 }

@@ -279,8 +279,8 @@ impl TryFrom<Parts> for PlmnIdNid {
         if !nid.as_ref().is_none_or(is_nid) {
             return Err("a NID is 11 hexadecimal digits");
         }
-        let plmn = PlmnId::new(&mcc, &mnc)
-            .map_err(|_| "MCC and MNC are three digits, and two or three")?;
+        let plmn =
+            PlmnId::new(&mcc, &mnc).map_err(|_| "an MCC has three digits, an MNC two or three")?;
         Ok(Self { plmn, nid })
     }
 }

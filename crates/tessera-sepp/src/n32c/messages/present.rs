@@ -36,7 +36,7 @@ where
 {
     let items = Vec::deserialize(deserializer)?;
     if items.is_empty() {
-        return Err(de::Error::invalid_length(0, &"one item at least"));
+        return Err(de::Error::invalid_length(0, &"at least one item"));
     }
     Ok(items)
 }

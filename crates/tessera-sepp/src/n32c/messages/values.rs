@@ -107,7 +107,7 @@ pub struct NotHexadecimal;
 
 impl fmt::Display for NotHexadecimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("hexadecimal digits are expected; of an id, 16")
+        f.write_str("expected hexadecimal digits, 16 for an id")
     }
 }
 

@@ -54,7 +54,7 @@ impl Request<'_> {
         let peers = self.peers();
         if peers.is_empty() {
             let refusal =
-                Refusal::new(Rule::UnknownPeer, "no agreement with the certificate's holder");
+                Refusal::new(Rule::UnknownPeer, "the certificate names no configured peer");
             return Err(self.refuse(None, &refusal));
         }
         if parts.method != Method::POST {
@@ -89,7 +89,7 @@ impl Request<'_> {
         // Only its own peer may change an association; another valid certificate isn't enough.
         let peer = peers.iter().find(|peer| **peer == request.sender);
         let Some(peer) = peer.and_then(|peer| self.associations.peer(peer)) else {
-            let refusal = Refusal::new(Rule::Sender, "the sender isn't who its certificate says")
+            let refusal = Refusal::new(Rule::Sender, "the sender doesn't match its certificate")
                 .at("/sender")
                 .claiming(&request.sender);
             return Err(self.refuse(peers.first(), &refusal));
@@ -106,16 +106,16 @@ impl Request<'_> {
         let request: SecParamExchReqData = self.read(peers)?;
         let sender = request.sender.as_ref();
         if let Some(sender) = sender.filter(|sender| !peers.contains(sender)) {
-            let refusal = Refusal::new(Rule::Sender, "the sender isn't who its certificate says")
+            let refusal = Refusal::new(Rule::Sender, "the sender doesn't match its certificate")
                 .at("/sender")
                 .claiming(sender);
             return Err(self.refuse(peers.first(), &refusal));
         }
         let mut of = peers.iter().filter(|peer| sender.is_none_or(|sender| sender == *peer));
         let refusal = if of.any(|peer| self.associations.established(peer).is_some()) {
-            Refusal::new(Rule::Params, "TLS was chosen, for which there are no parameters")
+            Refusal::new(Rule::Params, "TLS was chosen, which has no parameters to exchange")
         } else {
-            Refusal::new(Rule::Prins, "PRINS isn't offered here")
+            Refusal::new(Rule::Prins, "this SEPP doesn't offer PRINS")
         };
         Err(self.refuse(peers.first(), &refusal))
     }
@@ -123,7 +123,7 @@ impl Request<'_> {
     fn terminate(&self, peers: &[Fqdn]) -> Answer {
         let request: N32fContextInfo = self.read(peers)?;
         // Contexts come from exchange-params, which TLS doesn't use; NONE ends it.
-        let refusal = Refusal::new(Rule::Context, "there is no such context")
+        let refusal = Refusal::new(Rule::Context, "no such context exists")
             .at("/n32fContextId")
             .claiming(request.n32f_context_id);
         Err(self.refuse(peers.first(), &refusal))
@@ -141,7 +141,8 @@ impl Request<'_> {
 
     fn read<T: Message>(&self, peers: &[Fqdn]) -> Result<T, ProblemDetails> {
         decode(self.body).map_err(|malformed: Malformed| {
-            let refusal = Refusal::new(Rule::Malformed, "the message is none").claiming(&malformed);
+            let refusal =
+                Refusal::new(Rule::Malformed, "the message is malformed").claiming(&malformed);
             self.refuse(peers.first(), &refusal);
             malformed.into_problem()
         })

@@ -32,7 +32,7 @@ pub fn answer(
         let problem = Problem::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "METHOD_NOT_ALLOWED",
-            "GET reads a mapping",
+            "only GET reads a mapping",
         );
         let mut response = problem.to_own(server);
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
@@ -53,12 +53,12 @@ fn mapping(domain: Option<&TelescopicDomain>, query: &str) -> Result<Bytes, Prob
     const NONE: Problem = Problem::new(
         StatusCode::NOT_FOUND,
         "MAPPING_NOT_FOUND",
-        "this SEPP has no telescopic name for it: [sbi] telescopic-domain, and names of 5G cores",
+        "this SEPP has no telescopic name for it: that takes [sbi] telescopic-domain and a name of a 5G core",
     );
     const WRONG: Problem = Problem::new(
         StatusCode::BAD_REQUEST,
         "INVALID_QUERY_PARAM",
-        "one of foreign-fqdn and telescopic-label is asked for",
+        "exactly one of foreign-fqdn and telescopic-label is required",
     );
     let domain = domain.ok_or(NONE)?;
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));

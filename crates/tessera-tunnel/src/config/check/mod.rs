@@ -175,13 +175,13 @@ impl ServerLimits {
             return Some(wrong);
         }
         if more(self.connections_per_address, self.connections) {
-            return Some(("limits.connections-per-address", "that is more than all `connections`"));
+            return Some(("limits.connections-per-address", "must not exceed `connections`"));
         }
         if more(self.handshakes, self.connections) {
-            return Some(("limits.handshakes", "that is more than all `connections`"));
+            return Some(("limits.handshakes", "must not exceed `connections`"));
         }
         if more(self.handshakes_per_address, handshakes) {
-            return Some(("limits.handshakes-per-address", "that is more than all `handshakes`"));
+            return Some(("limits.handshakes-per-address", "must not exceed `handshakes`"));
         }
         if self.new_per_second_per_address == Some(0) {
             return Some((

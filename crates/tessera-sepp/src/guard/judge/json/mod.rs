@@ -55,7 +55,7 @@ pub(in crate::guard) fn judge_into(
         (None, Ok(())) => Ok(()),
         (None, Err(error)) => {
             // serde_json's message has the position, and nothing of the text.
-            let kind = if error.is_eof() { "is cut off" } else { "is no JSON" };
+            let kind = if error.is_eof() { "cut off" } else { "not JSON" };
             let why = format!("{kind} at column {}", error.column());
             judge.against(Rule::Malformed, scope.name, &why)?;
             out.truncate(before);
@@ -105,7 +105,7 @@ impl<'j> Walk<'_, 'j> {
             self.judge.changes = to;
             return Ok(());
         }
-        let why = "is no list of changes, or one within another";
+        let why = "not a list of changes, or one within another";
         self.settle(Err(Refusal::new(Rule::Malformed, self.scope.name, why)))
     }
 
@@ -134,7 +134,7 @@ impl<'j> Walk<'_, 'j> {
     fn scalar<E: Error>(&mut self, text: fmt::Arguments<'_>) -> Result<(), E> {
         if self.scope.text.is_string() || self.scope.text == Text::Change {
             let judged =
-                self.judge.against(Rule::Malformed, self.scope.name, "is no value of this member");
+                self.judge.against(Rule::Malformed, self.scope.name, "not a value of this member");
             self.settle(judged)?;
         }
         let _ = self.out.write_fmt(text);
@@ -194,7 +194,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
     fn visit_str<E: Error>(mut self, text: &str) -> Result<(), E> {
         // C programs end a string at NUL.
         if text.contains('\0') {
-            let judged = self.judge.against(Rule::Malformed, self.scope.name, "has a NUL");
+            let judged = self.judge.against(Rule::Malformed, self.scope.name, "contains NUL");
             self.settle(judged)?;
         }
         self.string(text, false)

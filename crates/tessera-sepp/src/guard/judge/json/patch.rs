@@ -113,14 +113,16 @@ fn write(
         return Err(malformed("has an unknown op"));
     }
     let path: String = text(path).ok_or_else(|| malformed("has no path"))?;
-    let pointer = pointer(&path).ok_or_else(|| malformed("has a path that is no JSON Pointer"))?;
+    let pointer =
+        pointer(&path).ok_or_else(|| malformed("has a path that is not a JSON Pointer"))?;
     let place = follow(walk.judge, &pointer)?;
     walk.out.push_str("{\"op\":");
     write_string(walk.out, &op);
     walk.out.push_str(",\"path\":");
     write_string(walk.out, &path);
     if from.is_some() {
-        let from: String = text(from).ok_or_else(|| malformed("has a from that is no text"))?;
+        let from: String =
+            text(from).ok_or_else(|| malformed("has a from that is not a string"))?;
         let source = self::pointer(&from).ok_or_else(|| malformed("has a bad from"))?;
         follow(walk.judge, &source)?;
         moved(walk, &source, &pointer, place)?;
@@ -250,7 +252,7 @@ fn value_at(
     if judge.side(scope) == Side::Anyone {
         return Ok(());
     }
-    judge.against(judge.rule, scope.name, "half of a network")
+    judge.against(judge.rule, scope.name, "an MCC or MNC without the other")
 }
 
 fn put(judge: &mut Judge<'_>, placed: Placed) -> Result<(), Refusal> {
