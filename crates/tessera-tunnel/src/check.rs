@@ -54,7 +54,7 @@ fn tables(tunnels: &Tunnels) -> Result<Vec<Table>, ProgramError> {
 fn of_process(process: &Process) -> Table {
     let mut table = Table::new("[process]");
     let admin = process.admin.as_ref().map(ToString::to_string);
-    table.row("metrics and health", admin.as_deref().unwrap_or("nowhere: no `admin`"));
+    table.row("metrics and health", admin.as_deref().unwrap_or("off: `admin` is not set"));
     table.row("drain", in_words(process.drain));
     table.rows("warning", warnings::of_process(process));
     table
@@ -64,7 +64,7 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     let stores = Stores::check(&section.stores(&format!("server.{name}")))?;
     let config = tls::server(name, section, &stores)?;
     let mut table = Table::new(format!("[server.{name}]"));
-    table.row("listens at", &section.listen);
+    table.row("listens on", &section.listen);
     if !section.accept_proxy_from.is_empty() {
         table.row(
             "",
@@ -72,8 +72,8 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
         );
     }
     let certificate = config.credentials.first().and_then(|own| own.chain.first());
-    table.row("shows", shown(section.certificate.as_deref(), certificate));
-    table.row("lets in", allowed(&section.peers, None));
+    table.row("certificate", shown(section.certificate.as_deref(), certificate));
+    table.row("accepts", allowed(&section.peers, None));
     let early = match section.early {
         Early::Fs => "forward-secret, at most once; the backend is connected first",
         Early::Never => "never",
@@ -88,12 +88,12 @@ fn of_server(name: &str, section: &ServerSection) -> Result<Table, ProgramError>
     let late = if section.wait_for_client { ", at the client's first byte" } else { "" };
     table.row("forwards to", format_args!("{}{proxy}{late}", section.forward));
     if section.tcp_fast_open {
-        table.row("TCP Fast Open", "data is taken in SYNs");
+        table.row("TCP Fast Open", "data in SYNs is accepted");
     }
     let limits = &section.limits;
     let mut places = places(limits.connections, limits.connections_per_address);
     if let Some(rate) = limits.new_per_second_per_address {
-        let _ = write!(places, ", {rate} new ones a second of one address");
+        let _ = write!(places, ", {rate} new ones per second and address");
     }
     table.row("limits", places);
     table.row("", times(limits.handshake, limits.connect, limits.idle, limits.write));
@@ -111,11 +111,11 @@ fn of_client(name: &str, section: &ClientSection) -> Result<Table, ProgramError>
     let host = section.connect.host().unwrap_or_default();
     let (config, destination) = tls::client(name, section, &host)?;
     let mut table = Table::new(format!("[client.{name}]"));
-    table.row("listens at", &section.listen);
+    table.row("listens on", &section.listen);
     table.row("connects to", &section.connect);
-    table.row("takes", allowed(&section.peers, Some(&destination.server_name)));
+    table.row("accepts", allowed(&section.peers, Some(&destination.server_name)));
     let certificate = config.credentials.first().and_then(|own| own.chain.first());
-    table.row("shows", shown(section.certificate.as_deref(), certificate));
+    table.row("certificate", shown(section.certificate.as_deref(), certificate));
     let early = match (section.early, section.early_key_exchange) {
         (Early::Never, _) => "never",
         (Early::Fs, EarlyKeyExchange::PskDheKe) => "forward-secret, at most once",
@@ -157,7 +157,7 @@ fn allowed(peers: &Peers, server_name: Option<&str>) -> String {
         let names: Vec<_> = peers.names.iter().chain(&peers.uris).map(String::as_str).collect();
         let whom = match (names.as_slice(), server_name) {
             ([], Some(name)) => format!("for {name}"),
-            ([], None) => "whoever has one".to_owned(),
+            ([], None) => "for any name".to_owned(),
             (names, _) => format!("for {}", names.join(" or ")),
         };
         let lists = if peers.crl.is_empty() { "" } else { ", not revoked" };
@@ -196,7 +196,7 @@ fn where_stores_are(section: &ServerSection) -> String {
 }
 
 fn places(connections: usize, per_address: Option<usize>) -> String {
-    let of_one = per_address.map_or(String::new(), |count| format!(", {count} of one address"));
+    let of_one = per_address.map_or(String::new(), |count| format!(", {count} per address"));
     format!("{connections} connections{of_one}")
 }
 

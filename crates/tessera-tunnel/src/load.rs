@@ -37,7 +37,7 @@ impl Source {
         if tunnels.server.is_empty() && tunnels.client.is_empty() {
             return Err(ProgramError::in_file(
                 path,
-                "there is no tunnel in it: add a [server.NAME] or a [client.NAME]",
+                "no tunnel is configured: add a [server.NAME] or a [client.NAME]",
             ));
         }
         Loaded { tunnels, document: Some(document) }.checked()

@@ -40,6 +40,6 @@ fn readable_secret(end: &End<'_>, key: &str, path: &Path) -> Option<String> {
 fn no_root(end: &End<'_>) -> Option<String> {
     let Some(Anchors::File(path)) = &end.peers.ca else { return None };
     let setting = &end.setting("peers.ca");
-    let otherwise = ", or, where it is intended, its SHA-256 in `fingerprints`";
+    let otherwise = ", or, if this is intended, its SHA-256 in `fingerprints`";
     warnings::leaf_as_root(SettingFile { setting, path }, otherwise)
 }

@@ -55,7 +55,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Carrier<IO> {
         // A handshake in progress fails by itself.
         if self.began.is_none() && (self.is_withdrawn || self.stream.is_withdrawn()) {
             self.is_withdrawn = true;
-            let what = "the server is not allowed any more";
+            let what = "the server is no longer allowed";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
         Ok(())

@@ -108,8 +108,8 @@ pub fn check(name: &str, section: &ClientSection) -> Result<Vec<String>, Program
     let mut warnings = Vec::new();
     if is_open(&section.listen) {
         warnings.push(format!(
-            "{}: {}: what programs send there is not encrypted, and whoever reaches that address speaks \
-             as this client; listen on 127.0.0.1, [::1] or unix:PATH",
+            "{}: {}: data sent to this address is not encrypted, and every program that reaches it connects as this \
+             client; listen on 127.0.0.1, [::1] or unix:PATH",
             key(name, "listen"),
             section.listen
         ));
@@ -137,13 +137,13 @@ fn configuration(
 ) -> Result<(Checked<ClientConfig>, Vec<ExternalPsk>), ProgramError> {
     if section.sessions_key.is_some() && section.sessions.is_none() {
         return Err(ProgramError::settings(format!(
-            "{}: there is no `sessions` directory whose files it could wrap; name one, or leave the key out",
+            "{}: it wraps files in a `sessions` directory, and none is set; set `sessions`, or remove the key",
             key(name, "sessions-key")
         )));
     }
     if section.spare > MOST_SPARE {
         return Err(ProgramError::settings(format!(
-            "{}: {} connections would wait at the server all the time; at most {MOST_SPARE} are kept",
+            "{}: {} connections would wait at the server all the time; set at most {MOST_SPARE}",
             key(name, "spare"),
             section.spare
         )));
@@ -157,7 +157,7 @@ fn server_name(name: &str, section: &ClientSection) -> Result<String, ProgramErr
     let given = section.server_name.clone();
     given.or_else(|| section.connect.host()).ok_or_else(|| {
         ProgramError::settings(format!(
-            "{}: a Unix socket has no host to judge the server by; say which name its certificate has",
+            "{}: a Unix socket has no host name to verify; set this key to the name in the server's certificate",
             key(name, "server-name")
         ))
     })

@@ -44,7 +44,8 @@ impl Tunnels {
                 at = next;
                 if at.section == way.section {
                     let what = format!(
-                        "{address} leads back to where this section listens, {}: name what every connection is for",
+                        "{address} leads back to this section's own listener, {}: set the address that connections \
+                         are for",
                         way.listen
                     );
                     return wrong(role, name, key, what);
@@ -74,7 +75,8 @@ impl Tunnels {
             }
             let before = taken.insert(listen.to_string(), format!("[{role}.{name}]"));
             if let Some(before) = before {
-                let what = format!("{listen} is where {before} listens: each needs its own");
+                let what =
+                    format!("{before} already listens on {listen}: each needs its own address");
                 return wrong(role, name, "listen", what);
             }
         }
@@ -86,14 +88,16 @@ impl Tunnels {
         for (name, section) in &self.server {
             let other = section.state.as_ref().and_then(|state| states.insert(state, name));
             if let Some(other) = other {
-                let what = format!("[server.{other}] has the same directory: each needs its own");
+                let what =
+                    format!("[server.{other}] has the same directory: each server needs its own");
                 return wrong("server", name, "state", what);
             }
         }
         for (name, section) in &self.client {
             let is_directory = !matches!(name.as_str(), "" | "." | "..") && !name.contains('/');
             if section.sessions.is_some() && !is_directory {
-                let what = "the name of this section is that of its directory there, and can't be";
+                let what = "the section name is used as a directory name, so it must not be `.`, `..` or empty, or \
+                            contain `/`";
                 return wrong("client", name, "sessions", what);
             }
         }
@@ -177,7 +181,10 @@ mod tests {
         let error = tunnels.check().unwrap_err();
         assert_eq!(
             (error.exit_code(), &*error.to_string()),
-            (2, "[server.b] listen: :8443 is where [server.a] listens: each needs its own"),
+            (
+                2,
+                "[server.b] listen: [server.a] already listens on :8443: each needs its own address"
+            ),
         );
         tunnels.server.get_mut("b").unwrap().listen = "127.0.0.1:8444".parse().unwrap();
         tunnels.check().unwrap();

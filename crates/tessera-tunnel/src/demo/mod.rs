@@ -40,7 +40,7 @@ pub fn demo(options: &DemoOptions) -> Result<(), ProgramError> {
 async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     let mut stage = Stage::set(trace).await?;
     trace.say(&format!(
-        "Payments through a tunnel. Somebody on the path records what a client sends first, and sends it again.\n\n\
+        "Payments through a tunnel. An attacker on the path records what a client sends first, and sends it again.\n\n\
          \x20 program ── client end ══ ADVERSARY, {} ms each way ══ server end ── database\n",
         DELAY.as_millis()
     ));
@@ -62,11 +62,11 @@ async fn tell(trace: &Arc<Trace>) -> Result<Outcome, ProgramError> {
     trace.step(Actor::Adversary, "lets the flight of PAY 3 through, late");
     stage.adversary.replay(&third, SILENCE).await.map_err(stage_failed)?;
     stage.backend.wait("PAY 3", 0, PATIENCE).await;
-    trace.step(Actor::Client, "looks at the database, finds PAY 3, and knows: done, once");
+    trace.step(Actor::Client, "looks at the database and finds PAY 3: executed, once");
     stage.replay("PAY 3", &third).await?;
 
     trace.say("");
-    trace.step(Actor::Server, "ends, and begins again with its sealed state");
+    trace.step(Actor::Server, "stops, and restarts with its sealed state");
     stage.restart().await?;
     stage.replay("PAY 2", &second).await?;
     stage.replay("PAY 3", &third).await?;
@@ -167,13 +167,15 @@ impl Stage {
         let flight = flight.ok_or_else(nothing_recorded)?;
         self.trace.step(
             Actor::Adversary,
-            format!("keeps the first flight back, {} bytes, and cuts the connection", flight.len()),
+            format!("holds back the first flight, {} bytes, and cuts the connection", flight.len()),
         );
         match asked {
-            Ok(answer) => Err(ProgramError::Failed(format!("{request}: {answer}, from nowhere"))),
+            Ok(answer) => Err(ProgramError::Failed(format!(
+                "{request}: {answer}, though its flight was held back"
+            ))),
             Err(error) => {
                 let what = format!(
-                    "has an error ({}): nobody knows whether {request} was executed",
+                    "gets an error ({}): it can't know whether {request} was executed",
                     error.kind()
                 );
                 self.trace.step(Actor::Client, what);
@@ -194,8 +196,8 @@ impl Stage {
         self.trace.step(Actor::Adversary, what);
         self.adversary.replay(flight, SILENCE).await.map_err(stage_failed)?;
         let what = match self.backend.wait(request, before, Duration::ZERO).await - before {
-            0 => "its key is gone: nothing is taken, nothing is executed".to_owned(),
-            _ => format!("TAKES IT: {request} is executed again"),
+            0 => "its key is gone: nothing is accepted, nothing is executed".to_owned(),
+            _ => format!("ACCEPTS IT: {request} is executed again"),
         };
         self.trace.step(Actor::Server, what);
         Ok(())

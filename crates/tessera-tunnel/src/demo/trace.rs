@@ -71,7 +71,7 @@ impl fmt::Display for Outcome {
             self;
         writeln!(
             f,
-            "\n{requests} payments asked for, {executed} executed, {} of them from a first flight; {replays} replays.",
+            "\n{requests} payments requested, {executed} executed, {} of them from a first flight; {replays} replays.",
             self.accepted_in_first_flight
         )?;
         match executed_twice {
@@ -81,7 +81,7 @@ impl fmt::Display for Outcome {
         }
         write!(
             f,
-            "The first connection had its answer after {full_millis} ms, one that came back after {early_millis} ms."
+            "The first connection had its answer after {full_millis} ms, one with early data after {early_millis} ms."
         )
     }
 }

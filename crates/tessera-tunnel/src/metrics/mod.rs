@@ -79,7 +79,7 @@ impl Metrics {
         Self {
             certificates: CertificateGauges::register(&families),
             connections: counters("connections", "Connections that ended, by outcome"),
-            active: gauges("active_connections", "Connections that are there now"),
+            active: gauges("active_connections", "Connections open now"),
             gates,
             handshakes: counters("handshakes", "TLS handshakes, by kind"),
             handshake_duration: durations("handshake_duration", "Duration of TLS handshakes"),
@@ -90,7 +90,7 @@ impl Metrics {
             sent_bytes: bytes("sent", "Application data that went into TLS"),
             received_bytes: bytes("received", "Application data that came out of TLS"),
             reloads: counters("reloads", "Reloads of certificates and keys, by result"),
-            spare: gauges("spare_connections", "Connections that wait for a program"),
+            spare: gauges("spare_connections", "Spare connections that wait for a program"),
             spare_events: counters("spare_events", "What became of spare connections"),
         }
     }

@@ -98,8 +98,8 @@ fn parse(text: &str, section: &str) -> Result<String, ProgramError> {
     match hex::decode(&digits) {
         Some(bytes) if bytes.len() == 32 => Ok(digits.to_ascii_lowercase()),
         _ => Err(ProgramError::settings(format!(
-            "[{section}] peers.fingerprints: {text:?} is no SHA-256 of a certificate, 64 hexadecimal digits; \
-             openssl x509 -noout -fingerprint -sha256 -in FILE writes one"
+            "[{section}] peers.fingerprints: {text:?} is not the SHA-256 of a certificate, 64 hexadecimal digits; \
+             openssl x509 -noout -fingerprint -sha256 -in FILE prints it"
         ))),
     }
 }

@@ -66,9 +66,9 @@ impl AllowedPeers {
         }
         let Some(chains) = &self.chains else {
             let what = if self.fingerprints.is_empty() {
-                "certificates are not how peers are known here"
+                "peers are not identified by certificates here"
             } else {
-                "the certificate is not one of those that are allowed"
+                "the certificate is not among those allowed"
             };
             return Err(self.advise(AlertDescription::ACCESS_DENIED, what, &shown));
         };
@@ -90,7 +90,7 @@ impl AllowedPeers {
         shown: &str,
     ) -> Result<PeerAcceptance, PeerRejected> {
         let Some(keys) = &self.keys else {
-            let what = "public keys are not how peers are known here";
+            let what = "peers are not identified by public keys here";
             return Err(self.advise(AlertDescription::ACCESS_DENIED, what, shown));
         };
         // A peer with a listed key is allowed under any name.
@@ -104,8 +104,10 @@ impl AllowedPeers {
     }
 
     fn advise(&self, alert: AlertDescription, what: &str, shown: &str) -> PeerRejected {
-        let reason =
-            format!("{what}; `peers` of {} says who is, and this is sha256:{shown}", self.section);
+        let reason = format!(
+            "{what}; `peers` of {} lists who is allowed, and this is sha256:{shown}",
+            self.section
+        );
         PeerRejected { alert, reason }
     }
 }
@@ -134,7 +136,7 @@ impl Chains {
             }
         }
         match &self.by_uri {
-            None => Err(refused.unwrap_or_else(|| internal("there is no name to judge by"))),
+            None => Err(refused.unwrap_or_else(|| internal("there is no name to verify"))),
             Some(verifier) => {
                 let accepted = ask(verifier, question)?;
                 match self.has_uri(&accepted.identity) {
@@ -162,7 +164,7 @@ impl Chains {
         PeerRejected {
             alert: AlertDescription::ACCESS_DENIED,
             reason: format!(
-                "the certificate is good, and none of its names is allowed: {}",
+                "the certificate is valid, but none of its names is allowed: {}",
                 identity(&peer.blob)
             ),
         }

@@ -79,7 +79,7 @@ impl Carrier {
     fn check(&mut self) -> io::Result<()> {
         if self.is_withdrawn || self.stream.is_withdrawn() {
             self.is_withdrawn = true;
-            let what = "the peer is not allowed any more";
+            let what = "the peer is no longer allowed";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
         Ok(())

@@ -149,14 +149,14 @@ impl Ended {
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InOrder => "the connection ended in order",
-            Self::NoHeader(_) => "no PROXY header came from where one is required",
-            Self::Refused => "the client's address has as many connections as it may",
+            Self::InOrder => "the connection ended cleanly",
+            Self::NoHeader(_) => "no PROXY header arrived where one is required",
+            Self::Refused => "the client's address has reached its limit of connections",
             Self::Handshake(_) => "the TLS handshake with the client failed",
             Self::Unreachable(_) => "the backend can't be reached; nothing was sent to it",
             Self::Client(_) => "the connection with the client failed",
             Self::Backend(_) => "the connection with the backend failed",
-            Self::Cut => "the connection was cut, since the process ends",
+            Self::Cut => "the connection was cut: the process ends",
         })
     }
 }

@@ -37,7 +37,7 @@ impl ServerEnd {
         // An end by itself, without confinement, can change its backend.
         if let Some(key) = kept.iter().find(|key| *key != "forward") {
             return Err(ProgramError::settings(format!(
-                "[server.{}] {key} has changed: that needs a restart, and the rest was not loaded either",
+                "[server.{}] {key} has changed, which needs a restart; the other changes were not loaded either",
                 shared.name
             )));
         }

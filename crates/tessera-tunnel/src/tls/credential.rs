@@ -39,7 +39,8 @@ pub(crate) fn warning(section: &str, certificate: Option<&Path>, role: Role) -> 
     let chain = pem::certificates(SettingFile { setting, path }).ok()?;
     let why = credential::why_authorities_do_not_help(chain.first()?, role)?;
     Some(format!(
-        "{setting}: {} is refused by everybody whose `ca` issued it: {why}; `fingerprints` of the other end may name it",
+        "{setting}: {} is refused by peers that verify it by a `ca`: {why}; the other end can list it in \
+         `fingerprints`",
         path.display()
     ))
 }

@@ -64,7 +64,7 @@ fn contradictions_have_the_line_of_the_key() {
     let told = refused(&stage.write("a.toml", &[&section]));
     assert!(told.contains("a.toml:") && told.contains("any-of-ca"), "{told}");
     let told = refused(&stage.files.write("b.toml", "[process]\nlog = \"json\"\n"));
-    assert!(told.contains("b.toml: there is no tunnel in it"), "{told}");
+    assert!(told.contains("b.toml: no tunnel is configured"), "{told}");
 }
 
 #[test]

@@ -12,9 +12,9 @@ fn the_demonstration_ends_by_itself_and_says_what_happened() {
     for text in [
         "executes PAY 2",
         "sends the first flight of PAY 2 again",
-        "nobody knows whether PAY 3 was executed",
-        "begins again with its sealed state",
-        "4 payments asked for, 4 executed, 3 of them from a first flight; 5 replays.",
+        "it can't know whether PAY 3 was executed",
+        "restarts with its sealed state",
+        "4 payments requested, 4 executed, 3 of them from a first flight; 5 replays.",
         "No payment was executed twice.",
     ] {
         assert!(told.contains(text), "{text:?} is not in\n{told}");

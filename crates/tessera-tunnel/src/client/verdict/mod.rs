@@ -112,26 +112,26 @@ impl Judgement {
     pub fn what(&self) -> &'static str {
         use EarlyDataVerdict::Used;
         match (self.outcome, self.verdict) {
-            (Outcome::Completed, _) => "the connection ended in order",
+            (Outcome::Completed, _) => "the connection ended cleanly",
             (Outcome::Unreachable, _) => "the server can't be reached; nothing was sent",
             (Outcome::HandshakeFailed, _) => {
-                "the TLS handshake with the server failed; nothing that the program sent was sent on"
+                "the TLS handshake with the server failed; none of the program's data was sent"
             }
             (Outcome::ResetByVerdict, Some(Used)) => {
-                "the server had accepted this flight before; what the program sent first may have \
-                 been executed, and is not sent again"
+                "the server had accepted this flight before; the program's first data may have been executed, and is \
+                 not sent again"
             }
             (Outcome::ResetByVerdict, _) => {
-                "nobody knows whether what the program sent first was executed; it is not sent again"
+                "it is unknown whether the program's first data was executed; it is not sent again"
             }
             (Outcome::LocalFailed, _) => "the connection to the program failed",
             (Outcome::PeerFailed, _) if self.refuses_this_end() => "the server refuses this end",
             (Outcome::PeerFailed, _) => "the connection to the server failed",
             (Outcome::TimedOut, _) => {
-                "nothing was moved, or read, for longer than the limits allow"
+                "no data was moved, or read, for longer than the limits allow"
             }
             (Outcome::Cut, _) if self.cause.is_some() => {
-                "the connection was cut: a reload withdrew what the server was trusted by"
+                "the connection was cut: a reload withdrew the trust in the server"
             }
             (Outcome::Cut, _) => "the connection was cut: the process ends",
         }
@@ -170,18 +170,16 @@ impl Judgement {
                  connect again",
             ),
             (Outcome::PeerFailed, _) if self.refuses_this_end() => Some(
-                "check this end's `certificate` or PSK, and the `peers` of the server: its log says what it does not \
-                 accept; until then every connection fails",
+                "check this end's `certificate` or PSK, and the `peers` of the server: its log shows what it refuses; \
+                 until then every connection fails",
             ),
             (Outcome::ResetByVerdict, Some(Used)) => Some(
-                "look at the backend, by the flight's name if it keeps such, for what was executed \
-                 before the program sends it again; where this comes often, somebody repeats \
-                 flights on the way",
+                "check at the backend what was executed, by the flight's name if it records these, before the program \
+                 sends it again; if this happens often, an attacker on the path replays flights",
             ),
             (Outcome::ResetByVerdict, _) => Some(
-                "look at the backend, by the flight's name if it keeps such, for what was executed \
-                 before the program sends it again; what may be executed twice may just be sent \
-                 again",
+                "check at the backend what was executed, by the flight's name if it records these, before the program \
+                 sends it again; requests that may be executed twice can simply be sent again",
             ),
             _ => None,
         }

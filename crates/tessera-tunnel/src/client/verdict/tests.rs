@@ -225,7 +225,7 @@ fn the_line_of_a_verdict_has_the_flights_name_and_what_to_do() {
         assert_eq!(line[field], value, "{field}");
     }
     assert!(line["message"].contains("may have been executed"));
-    assert!(line["what_to_do"].contains("look at the backend"));
+    assert!(line["what_to_do"].contains("check at the backend"));
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_reload_and_the_end_of_the_process_cut_for_different_reasons() {
         ..ServerState::default()
     };
     let by_reload = judge(Ended::Server, io::ErrorKind::ConnectionReset, withdrawn);
-    assert!(by_reload.what().ends_with("a reload withdrew what the server was trusted by"));
+    assert!(by_reload.what().ends_with("a reload withdrew the trust in the server"));
     let by_end = Judgement::of(Ended::Cut, withdrawn);
     assert!(by_end.what().ends_with("the process ends"));
     let before = ServerState { handshake: None, ..ServerState::default() };

@@ -24,7 +24,7 @@ impl ServerSection {
             if self.send_proxy_identity && !self.send_proxy {
                 return Some((
                     "send-proxy-identity",
-                    "it is part of the header that `send-proxy = true` sends: say that too",
+                    "needs `send-proxy = true`, whose header carries the identity",
                 ));
             }
             self.limits.find_contradiction(self.early)
@@ -53,12 +53,12 @@ impl ClientSection {
             if self.peers.any_of_ca {
                 return Some((
                     "peers.any-of-ca",
-                    "whoever has a certificate could be the server: name it in `names` or `uris`, or leave \
-                     all out for the `server-name`",
+                    "would accept every certificate as the server's: list its names in `names` or `uris`, or remove \
+                     all three to check the `server-name`",
                 ));
             }
             if self.key.is_some() && self.certificate.is_none() && self.peers.psk_file.is_some() {
-                return Some(("key", "the server knows this end by its PSK: leave it out"));
+                return Some(("key", "the server knows this end by its PSK: remove the key"));
             }
             let limits = &self.limits;
             let counts = [
@@ -80,14 +80,13 @@ impl Peers {
         if self.is_empty() {
             return Some((
                 "peers",
-                "nothing says who may be at the other end: name a `ca`, `fingerprints`, `public-keys` or a \
-                 `psk-file`",
+                "no peer is allowed: set `ca`, `fingerprints`, `public-keys` or `psk-file`",
             ));
         }
         if self.psk_file.is_some() && self.uses_certificates() {
             return Some((
                 "peers.psk-file",
-                "who comes with a PSK shows no certificate: give those a section of their own",
+                "peers with a PSK show no certificate: give them a section of their own",
             ));
         }
         if self.ca.is_none() {
@@ -98,18 +97,18 @@ impl Peers {
                 ("peers.any-of-ca", self.any_of_ca),
             ];
             let (key, _) = without.into_iter().find(|(_, is_set)| *is_set)?;
-            return Some((key, "it is about certificates of a `ca`, and none is named"));
+            return Some((key, "has no effect without `ca`: set `ca`, or remove the key"));
         }
         if !self.names.iter().all(|name| is_dns_name(name)) {
             return Some((
                 "peers.names",
-                "each is one whole DNS name, such as \"app.example\": nobody has another, and `*` stands for none",
+                "each must be one complete DNS name, such as \"app.example\", without a wildcard (`*`)",
             ));
         }
         if self.ca == Some(Anchors::System) && !self.crl.is_empty() {
             return Some((
                 "peers.crl",
-                "revocation lists are for the authorities of a file: name it in the place of `system`",
+                "revocation lists need authorities from a file: set `ca` to the file instead of `system`",
             ));
         }
         None
@@ -120,12 +119,12 @@ impl Peers {
         match (self.ca.is_some(), named, self.any_of_ca) {
             (true, false, false) => Some((
                 "peers.ca",
-                "whoever it certifies could connect: say who may in `names` or `uris`, or that all may with \
-                 `any-of-ca = true`",
+                "would let every client that it certified connect: list the allowed ones in `names` or `uris`, or \
+                 allow all with `any-of-ca = true`",
             )),
             (true, true, true) => Some((
                 "peers.any-of-ca",
-                "`names` and `uris` allow some, and this allows all: leave out either",
+                "conflicts with `names` and `uris`, which allow only some: remove one of them",
             )),
             _ => None,
         }
@@ -148,13 +147,13 @@ fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
         let which = if certificate { "certificate" } else { "key" };
         return Some((
             which,
-            "clients are known by PSKs, and look at no certificate: leave it out, or name a `ca`",
+            "clients with a PSK check no certificate: remove the key, or use a `ca`",
         ));
     }
     if peers.uses_certificates() && !certificate && !key {
         return Some((
             "certificate",
-            "a server needs one, or a `key` alone for clients that know its public key",
+            "a server needs a certificate, or a `key` alone for clients that know its public key",
         ));
     }
     None
@@ -186,13 +185,14 @@ impl ServerLimits {
         if self.new_per_second_per_address == Some(0) {
             return Some((
                 "limits.new-per-second-per-address",
-                "nobody could connect: leave it out for no limit",
+                "must be at least 1: remove the key for no limit",
             ));
         }
         if early == Early::Fs && self.connect >= self.handshake {
             return Some((
                 "limits.connect",
-                "a client with early data waits for the backend: less than `handshake`, or it hears nothing",
+                "must be less than `handshake`: a client with early data waits for the backend, and would get no \
+                 answer",
             ));
         }
         None
@@ -201,14 +201,14 @@ impl ServerLimits {
 
 fn no_count(counts: &[(&'static str, Option<usize>)]) -> Contradiction {
     let (key, _) = counts.iter().find(|(_, count)| *count == Some(0))?;
-    Some((key, "nobody could connect: at least 1"))
+    Some((key, "must be at least 1"))
 }
 
 /// Finds a zero among handshake, connect, idle and write.
 fn no_time(times: [Duration; 4]) -> Contradiction {
     let keys = ["limits.handshake", "limits.connect", "limits.idle", "limits.write"];
     let (key, _) = keys.into_iter().zip(times).find(|(_, time)| time.is_zero())?;
-    Some((key, "every connection would end at once: leave it out for the default"))
+    Some((key, "must not be zero: remove the key for the default"))
 }
 
 pub(super) fn wrong(
