@@ -86,7 +86,7 @@ impl FromStr for ListenAddress {
                 && name.chars().all(|c| c.is_ascii() && !c.is_ascii_control() && c != ':');
             return fits
                 .then(|| Self::Inherited(name.to_owned()))
-                .ok_or_else(|| wrong("that is no FileDescriptorName"));
+                .ok_or_else(|| wrong("not a FileDescriptorName"));
         }
         let digits = text.strip_prefix(':').unwrap_or(text);
         if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -109,11 +109,11 @@ impl FromStr for DialAddress {
         }
         let (host, port) = host_and_port(text).map_err(wrong)?;
         if port == 0 {
-            return Err(wrong("nobody can be reached at port 0"));
+            return Err(wrong("port 0 can't be connected to"));
         }
         Ok(match host {
             Host::Ip(ip) if ip.is_unspecified() => {
-                return Err(wrong("that is every address of a machine, and one is needed"));
+                return Err(wrong("this stands for every address of a machine, and one is needed"));
             }
             Host::Ip(ip) => Self::Tcp(SocketAddr::new(ip, port)),
             Host::Name(host) => Self::Name(HostPort { host, port }),
@@ -131,7 +131,7 @@ fn host_and_port(text: &str) -> Result<(Host, u16), &'static str> {
         return Ok((Host::Ip(address.ip()), address.port()));
     }
     if text.parse::<Ipv6Addr>().is_ok() {
-        return Err("the port is missing, and an IPv6 address stands in brackets");
+        return Err("the port is missing, and an IPv6 address needs brackets");
     }
     let (host, digits) = text.rsplit_once(':').ok_or("the port is missing")?;
     let port = port(digits)?;
@@ -145,9 +145,9 @@ fn host_and_port(text: &str) -> Result<(Host, u16), &'static str> {
 fn port(digits: &str) -> Result<u16, &'static str> {
     // Rust parses `+1` too.
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("the port is no number");
+        return Err("the port is not a number");
     }
-    digits.parse().map_err(|_| "a port is a number up to 65535")
+    digits.parse().map_err(|_| "the port is not a number up to 65535")
 }
 
 /// Whether it is a host name (RFC 1123 §2.1); underscores, which resolvers accept, are allowed too.
@@ -168,10 +168,10 @@ fn is_name(name: &str) -> bool {
 fn unix_path(path: &str) -> Result<PathBuf, String> {
     match path.len() {
         0 => Err("the path is missing".into()),
-        _ if path.contains('\0') => Err("no path has a zero byte".into()),
+        _ if path.contains('\0') => Err("the path has a zero byte".into()),
         1..=LONGEST_UNIX_PATH => Ok(PathBuf::from(path)),
         length => Err(format!(
-            "the path has {length} bytes, and a Unix socket's {LONGEST_UNIX_PATH} at most"
+            "the path has {length} bytes, but a Unix socket's has at most {LONGEST_UNIX_PATH}"
         )),
     }
 }
@@ -284,10 +284,10 @@ mod tests {
             ("", "the port is missing"),
             ("127.0.0.1", "the port is missing"),
             ("::1", "brackets"),
-            ("localhost:", "a port is a number"),
-            ("localhost:+1", "the port is no number"),
-            ("localhost:65536", "a port is a number up to 65535"),
-            ("70000", "a port is a number up to 65535"),
+            ("localhost:", "the port is not a number"),
+            ("localhost:+1", "the port is not a number"),
+            ("localhost:65536", "the port is not a number up to 65535"),
+            ("70000", "the port is not a number up to 65535"),
             ("300.0.0.1:1", "neither an address nor a name"),
             ("-a.example:1", "neither an address nor a name"),
             ("a..b:1", "neither an address nor a name"),
@@ -305,7 +305,7 @@ mod tests {
             ("8443", "the port is missing"),
             ("db.example:0", "port 0"),
             ("0.0.0.0:1", "every address"),
-            ("systemd:pg", "the port is no number"),
+            ("systemd:pg", "the port is not a number"),
         ] {
             let error = dial(text).unwrap_err();
             assert!(error.contains(what) && error.contains("db.example:8443"), "{text}: {error}");

@@ -64,7 +64,7 @@ pub struct CertificateGauges(Gauges);
 impl CertificateGauges {
     /// Registers the metric.
     pub fn register(families: &Families<'_>) -> Self {
-        let help = "When certificates end, since the Unix epoch";
+        let help = "When certificates expire, since the Unix epoch";
         Self(families.of_unit("cert_not_after", help, Unit::Seconds, Gauges::default()))
     }
 
@@ -86,9 +86,9 @@ impl CertificateGauges {
 
 fn sentence(whose: &str, days: u64) -> String {
     match days {
-        0 => format!("{whose} has ended"),
-        1 => format!("{whose} ends within a day"),
-        days => format!("{whose} ends within {days} days"),
+        0 => format!("{whose} has expired"),
+        1 => format!("{whose} expires within a day"),
+        days => format!("{whose} expires within {days} days"),
     }
 }
 
@@ -153,8 +153,8 @@ mod tests {
             end.warning_at(100 * DAY)
         };
         assert_eq!(at(130 * DAY + 1), None);
-        assert_eq!(at(130 * DAY).as_deref(), Some("it ends within 30 days"));
-        assert_eq!(at(101 * DAY).as_deref(), Some("it ends within a day"));
-        assert_eq!(at(100 * DAY).as_deref(), Some("it has ended"));
+        assert_eq!(at(130 * DAY).as_deref(), Some("it expires within 30 days"));
+        assert_eq!(at(101 * DAY).as_deref(), Some("it expires within a day"));
+        assert_eq!(at(100 * DAY).as_deref(), Some("it has expired"));
     }
 }

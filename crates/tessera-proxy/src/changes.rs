@@ -74,13 +74,13 @@ impl Waiting {
         wanted: &mut BTreeMap<String, S>,
     ) {
         let new = wanted.keys().filter(|name| !running.contains_key(*name));
-        self.0.extend(new.map(|name| format!("[{role}.{name}], which is new,")));
+        self.0.extend(new.map(|name| format!("[{role}.{name}] (new section)")));
         wanted.retain(|name, _| running.contains_key(name));
         for (name, section) in running {
             match wanted.get_mut(name) {
                 Some(other) => self.keep_in(&format!("{role}.{name}"), section, other),
                 None => {
-                    self.0.push(format!("[{role}.{name}], which is gone,"));
+                    self.0.push(format!("[{role}.{name}] (removed section)"));
                     wanted.insert(name.clone(), section.clone());
                 }
             }
@@ -90,7 +90,7 @@ impl Waiting {
     /// Logs a warning for each.
     pub fn warn(&self) {
         for key in &self.0 {
-            tracing::warn!("{key} has changed in the configuration, and waits for a restart");
+            tracing::warn!("{key} changed in the configuration, and waits for a restart");
         }
     }
 }

@@ -112,7 +112,7 @@ pub fn run<R: Running>(
         let beginning = Beginning { inherited: &mut inherited, metrics: &metrics, health: &health };
         let product = Arc::new(start(beginning).await?);
         for name in inherited.names() {
-            tracing::warn!("the socket {name} was handed over, and no `listen` names it");
+            tracing::warn!("the socket {name} was handed over, but no `listen` names it");
         }
         let admin = Admin { listener: admin, metrics, health, routes: product.routes() };
         serve(product, &options, admin, ready, hangups, &supervisor, asked).await
@@ -135,7 +135,7 @@ async fn serve<R: Running>(
     product.tell();
     let own = admin.listener.as_ref().and_then(|listener| listener.local_addrs().ok());
     for address in own.unwrap_or_default() {
-        tracing::info!(%address, "metrics and health are served");
+        tracing::info!(%address, "serving metrics and health");
     }
     ready.holds();
     supervisor.ready(&product.status());
@@ -148,8 +148,8 @@ async fn serve<R: Running>(
     }
     ready.fails("the process ends");
     let drain = options.drain;
-    tracing::info!(drain = ?drain, "asked to end: connections may end, the rest is cut");
-    supervisor.stopping("connections may end", drain);
+    tracing::info!(drain = ?drain, "asked to end: connections have this time to end, then they are cut");
+    supervisor.stopping("shutting down: waiting for connections to end", drain);
     // Keep admin and supervisor served, so that monitors see the shutdown and not a dead process.
     let ended = tokio::select! {
         ended = product.end() => ended,
@@ -181,7 +181,7 @@ async fn reload_on<R: Running>(
         if let Err(error) = reloaded {
             let error = explain(confinement, error);
             let file = error.file().map(|path| path.display().to_string());
-            tracing::error!(file, "not reloaded, everything goes on as it was: {error}");
+            tracing::error!(file, "not reloaded, the earlier configuration stays in use: {error}");
         }
         supervisor.ready(&product.status());
     }

@@ -180,7 +180,7 @@ fn tell(shared: &Shared) {
     while let Some(message) = shared.next() {
         let told = sd_notify::notify(&[NotifyState::Custom(&message)]);
         if let (Err(error), false) = (&told, failed) {
-            tracing::warn!(%error, "the supervisor (NOTIFY_SOCKET) can't be told how this process is");
+            tracing::warn!(%error, "the state of this process can't be reported to the supervisor (NOTIFY_SOCKET)");
         }
         failed = told.is_err();
     }

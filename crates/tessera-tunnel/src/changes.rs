@@ -48,7 +48,7 @@ mod tests {
             [
                 "[server.a] listen",
                 "[server.a] limits",
-                "[client.b], which is new,",
+                "[client.b] (new section)",
                 "[client.a] listen"
             ]
         );
@@ -60,7 +60,7 @@ mod tests {
 
         let mut gone = old.clone();
         let waiting = keep(&again, &mut gone);
-        assert_eq!(waiting.0.last().unwrap(), "[client.b], which is gone,");
+        assert_eq!(waiting.0.last().unwrap(), "[client.b] (removed section)");
         assert!(gone.client.contains_key("b"));
     }
 }

@@ -85,7 +85,9 @@ mod tests {
         assert_eq!((ports.connect.as_slice(), ports.listen.as_slice()), (&[5432][..], &[8443][..]));
 
         let elsewhere = ProgramError::in_file(Path::new("/elsewhere/a.pem"), "permission denied");
-        assert!(explain(&confinement, elsewhere).to_string().contains("a restart reads this one"));
+        assert!(
+            explain(&confinement, elsewhere).to_string().contains("restart it to read this file")
+        );
         let there = ProgramError::in_file(&files.join("b.pem"), "permission denied");
         assert!(!explain(&confinement, there).to_string().contains("restart"));
     }
@@ -104,6 +106,8 @@ mod tests {
             assert!(!told.contains("restart"), "{told}");
         }
         let outside = ProgramError::in_file(Path::new("/elsewhere/db.key"), "permission denied");
-        assert!(explain(&confinement, outside).to_string().contains("a restart reads this one"));
+        assert!(
+            explain(&confinement, outside).to_string().contains("restart it to read this file")
+        );
     }
 }

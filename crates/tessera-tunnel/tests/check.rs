@@ -86,7 +86,7 @@ fn a_file_in_which_all_is_meant_has_no_warning() {
 #[test]
 fn certificates_that_end_within_a_month_are_warnings() {
     Files::new("later", 31).warns("", "ca.pem", &[]);
-    Files::new("soon", 30).warns("", "ca.pem", &["db.pem) ends within 30 days"]);
+    Files::new("soon", 30).warns("", "ca.pem", &["db.pem) expires within 30 days"]);
     let files = Files::new("root", 7);
     let roots = files.root_that_ends_soon();
     files.warns("", roots, &["[server.pg] certificate", "a root of [server.pg] peers.ca"]);

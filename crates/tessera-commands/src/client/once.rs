@@ -238,7 +238,7 @@ async fn shake_hands(
             Ok(early_data.to_vec())
         }
         EarlyData::Rejected { .. } => {
-            Err(io::Error::other("the server did not take the early data here"))
+            Err(io::Error::other("the server did not accept the early data here"))
         }
         EarlyData::Failed { error, .. } => Err(error),
         _ => Err(io::Error::other("the early data has an unknown outcome")),

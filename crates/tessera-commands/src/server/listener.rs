@@ -153,7 +153,7 @@ fn limits(options: &ServeOptions) -> Limits {
 fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
     ProgramError::Failed(match error.kind() {
         ErrorKind::AddrInUse => format!(
-            "{address}: another program listens there; end it, or use another port: \
+            "{address}: another program already listens there; stop it, or use another port: \
              --listen {}:0 takes a free one",
             address.ip()
         ),

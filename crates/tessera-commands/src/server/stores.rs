@@ -85,7 +85,7 @@ impl Stores {
         let saved = self.certificates.as_ref().map_or(Ok(()), |kept| kept.save());
         let Some(state) = &self.state else { return saved };
         let closed = state.close(unix()).map_err(|error| {
-            ProgramError::Failed(format!("{error}; what could not be written is lost"))
+            ProgramError::Failed(format!("{error}; data that could not be written is lost"))
         });
         closed.and(saved)
     }

@@ -225,7 +225,7 @@ fn missed_objects(count: u64) -> Vec<u8> {
 }
 
 fn missed_lines(count: u64) -> Vec<u8> {
-    format!("{count} lines are missing here: they were not taken in time\n").into_bytes()
+    format!("{count} lines are missing here: the reader was too slow\n").into_bytes()
 }
 
 /// Warns on standard error at once, because the program's end may be far off.

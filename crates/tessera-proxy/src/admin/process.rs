@@ -78,20 +78,20 @@ impl Collector for Process {
             value.encode(encoder.encode_descriptor(name, help, unit.as_ref(), metric_type)?)
         };
         let (seconds, bytes) = (Some(Unit::Seconds), Some(Unit::Bytes));
-        let since = "When the process began to count, as Unix time.";
+        let since = "When the process started counting, as Unix time.";
         tell("process_start_time", since, seconds.clone(), &ConstGauge::new(started))?;
         if let Some(spent) = self.processor_seconds() {
-            let help = "Processor time that was spent, in user and kernel mode.";
+            let help = "Processor time spent, in user and kernel mode.";
             tell("process_cpu", help, seconds, &ConstCounter::new(spent))?;
         }
         let mut gauge = |name: &str, help: &str, unit: Option<Unit>, value: Option<u64>| {
             value.map_or(Ok(()), |value| tell(name, help, unit, &ConstGauge::new(value)))
         };
         let resident = self.status("VmRSS");
-        gauge("process_resident_memory", "Memory that is resident.", bytes.clone(), resident)?;
+        gauge("process_resident_memory", "Resident memory.", bytes.clone(), resident)?;
         gauge("process_virtual_memory", "Address space.", bytes, self.status("VmSize"))?;
         gauge("process_threads", "Threads.", None, self.status("Threads"))?;
-        gauge("process_open_fds", "Files and sockets that are open.", None, open_files())?;
-        gauge("process_max_fds", "How many may be open.", None, self.most_files())
+        gauge("process_open_fds", "Open files and sockets.", None, open_files())?;
+        gauge("process_max_fds", "How many files and sockets may be open.", None, self.most_files())
     }
 }

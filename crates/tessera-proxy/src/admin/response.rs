@@ -30,7 +30,7 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
             // A POST elsewhere is refused, whether the path exists or not.
             Found::Nothing if !request.is_post => Some(nowhere(served)),
             Found::OtherMethod if !request.is_post => {
-                let text = "this is asked by POST";
+                let text = "use POST here";
                 let answer = Answer::line("405 Method Not Allowed", text);
                 return written(answer, "Allow: POST\r\n", request.is_head, request.keeps);
             }
@@ -46,9 +46,9 @@ pub(super) fn answer(request: &Request, served: &Served) -> Response {
 fn nowhere(served: &Served) -> Answer {
     let further: Vec<_> = served.routes.paths().collect();
     match further.as_slice() {
-        [] => Answer::not_found("there are /metrics, /healthz and /readyz here"),
+        [] => Answer::not_found("this port serves /metrics, /healthz and /readyz"),
         further => Answer::not_found(format_args!(
-            "there are /metrics, /healthz, /readyz, {} here",
+            "this port serves /metrics, /healthz, /readyz, {}",
             further.join(", ")
         )),
     }
@@ -56,11 +56,11 @@ fn nowhere(served: &Served) -> Answer {
 
 pub(super) fn refuse(refusal: Refusal) -> Response {
     let (status, line) = match refusal {
-        Refusal::Malformed => ("400 Bad Request", "this is no request of HTTP/1 without a body"),
-        Refusal::TooLarge => ("431 Request Header Fields Too Large", "this request is too large"),
-        Refusal::TooSlow => ("408 Request Timeout", "the request didn't come in time"),
+        Refusal::Malformed => ("400 Bad Request", "not an HTTP/1 request without a body"),
+        Refusal::TooLarge => ("431 Request Header Fields Too Large", "the request is too large"),
+        Refusal::TooSlow => ("408 Request Timeout", "the request did not arrive in time"),
         Refusal::Method => ("405 Method Not Allowed", "only GET and HEAD are answered here"),
-        Refusal::WebPage => ("403 Forbidden", "nothing is done for web pages (Origin)"),
+        Refusal::WebPage => ("403 Forbidden", "requests from web pages (Origin) are refused"),
     };
     let allow = if refusal == Refusal::Method { "Allow: GET, HEAD\r\n" } else { "" };
     written(Answer::line(status, line), allow, false, false)

@@ -17,10 +17,10 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
     let at = place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     if message.contains("-----BEGIN") {
         // It may be a private key, and this message is logged.
-        return format!("{at}a text in PEM stands here; name the file that has it");
+        return format!("{at}this is text in PEM; write the path of its file");
     }
     if let Some((value, known)) = unknown(&message, "unknown variant") {
-        return format!("{at}`{value}` is not taken{}", instead(value, &known, "it is one of"));
+        return format!("{at}`{value}` is not valid{}", instead(value, &known, "use one of"));
     }
     if let Some(key) = message.strip_prefix("missing field ") {
         let table = place.map(|place| format!(" in {}", place.as_table())).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn in_words(error: &Error, text: &str) -> String {
     }
     if message == "duplicate key" {
         let key = error.span().and_then(|span| text.get(span)).unwrap_or_default();
-        return format!("`{}` is here for the second time; remove one of them", printable(key));
+        return format!("`{}` occurs twice; remove one of them", printable(key));
     }
     format!("{at}{}", without_rust(&message))
 }
@@ -49,7 +49,7 @@ fn without_rust(message: &str) -> String {
         "u8" => format!("a whole number from {least} to {}", u8::MAX),
         "u16" => format!("a whole number from {least} to {}", u16::MAX),
         "u32" => format!("a whole number from {least} to {}", u32::MAX),
-        "u64" | "usize" => format!("a whole number from {least} on"),
+        "u64" | "usize" => format!("a whole number of at least {least}"),
         _ if expected.starts_with("struct ") => "a table".to_owned(),
         _ => expected.to_owned(),
     };

@@ -76,7 +76,11 @@ impl Document {
         let text = String::from_utf8(std::mem::take(&mut *bytes)).map_err(|error| {
             let valid = error.as_bytes().get(..error.utf8_error().valid_up_to());
             let line = explain::line_at_end(valid.unwrap_or_default());
-            ProgramError::in_line(path, line, "this is not UTF-8, as all TOML is: save it as UTF-8")
+            ProgramError::in_line(
+                path,
+                line,
+                "this is not UTF-8, which TOML requires: save it as UTF-8",
+            )
         })?;
         Ok(Self::from_text(path, text))
     }
@@ -183,7 +187,7 @@ const LONGEST: usize = 16 * 1024 * 1024;
 fn unreadable(path: &Path, error: &io::Error) -> ProgramError {
     let what = match error.kind() {
         ErrorKind::NotFound => "there is no such file".to_owned(),
-        ErrorKind::IsADirectory => "this is a directory, and a TOML file is needed".to_owned(),
+        ErrorKind::IsADirectory => "this is a directory; name a TOML file".to_owned(),
         ErrorKind::PermissionDenied => {
             "permission denied; run as a user who may read it, or change its permissions".to_owned()
         }

@@ -44,7 +44,7 @@ impl FromStr for Seconds {
             _ => None,
         };
         let nanos = scaled(text, factors).and_then(|nanos| u64::try_from(nanos).ok());
-        nanos.map(|nanos| Self(Duration::from_nanos(nanos))).ok_or(format!("it takes {TIME}"))
+        nanos.map(|nanos| Self(Duration::from_nanos(nanos))).ok_or(format!("it must be {TIME}"))
     }
 }
 
@@ -126,7 +126,7 @@ impl FromStr for ByteLength {
             _ => None,
         };
         let bytes = scaled(text, factors).and_then(|bytes| u64::try_from(bytes).ok());
-        bytes.map(Self).ok_or(format!("it takes {LENGTH}"))
+        bytes.map(Self).ok_or(format!("it must be {LENGTH}"))
     }
 }
 
@@ -211,7 +211,7 @@ impl Visitor<'_> for AnyPath {
     fn visit_str<E: Error>(self, text: &str) -> Result<FilePath, E> {
         // It may be the key itself instead of its file's name: don't repeat it, since errors are logged.
         if text.is_empty() || text.contains(['\n', '\0']) || text.starts_with("-----BEGIN") {
-            return Err(E::custom("it takes the path of a file, not its content"));
+            return Err(E::custom("it must be the path of a file, not its content"));
         }
         let path = DIRECTORY.with_borrow(|directory| match directory {
             Some(directory) => directory.join(text),

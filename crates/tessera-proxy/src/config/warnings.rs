@@ -18,8 +18,8 @@ pub fn open_admin(setting: &str, admin: &ListenAddress) -> Option<String> {
     };
     is_everywhere.then(|| {
         format!(
-            "{setting}: {admin}: this port has no authentication, and serves everybody who reaches this machine; listen on \
-             127.0.0.1, [::1], unix:PATH, or an address of a network of yours"
+            "{setting}: {admin}: this port has no authentication, and serves every client that reaches this machine; \
+             listen on 127.0.0.1, [::1], unix:PATH, or an address of your own network"
         )
     })
 }
@@ -30,7 +30,7 @@ pub fn readable_secret(file: SettingFile<'_>) -> Option<String> {
     let mode = fs::metadata(path).ok()?.permissions().mode() & 0o7777;
     (mode & 0o006 != 0).then(|| {
         format!(
-            "{setting}: everybody on this machine can read or replace {0} (mode {mode:04o}); chmod o= {0}",
+            "{setting}: every user of this machine can read or replace {0} (mode {mode:04o}); chmod o= {0}",
             path.display()
         )
     })
@@ -43,8 +43,8 @@ pub fn leaf_as_root(file: SettingFile<'_>, otherwise: &str) -> Option<String> {
     let roots = pem::certificates(file).ok()?;
     let number = 1 + roots.iter().position(|root| vouches_for_itself_alone(root))?;
     Some(format!(
-        "{setting}: certificate {number} of {} is not an authority's, and accepts the peer that shows this very one alone; \
-         name the certificate of the authority that issued it{otherwise}",
+        "{setting}: certificate {number} of {} is not an authority's, so it accepts only a peer with this very \
+         certificate; name the certificate of the authority that issued it{otherwise}",
         path.display()
     ))
 }

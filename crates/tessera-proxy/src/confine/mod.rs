@@ -186,8 +186,8 @@ impl fmt::Display for Enforced {
         }
         match self.threads_outside {
             0 => Ok(()),
-            1 => f.write_str("; 1 thread that was there before is not"),
-            count => write!(f, "; {count} threads that were there before are not"),
+            1 => f.write_str("; 1 thread that started earlier is not"),
+            count => write!(f, "; {count} threads that started earlier are not"),
         }
     }
 }

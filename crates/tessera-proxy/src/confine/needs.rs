@@ -183,8 +183,8 @@ pub fn explain(confinement: &Confinement, error: ProgramError) -> ProgramError {
     match error {
         ProgramError::File { path, line, what } if is_outside(&path) => {
             let what = format!(
-                "{what} (this process reads only the directories of the files that were named when it started; a \
-                 restart reads this one)"
+                "{what} (this process may read only the directories of the files that were named when it started; \
+                 restart it to read this file)"
             );
             ProgramError::File { path, line, what }
         }

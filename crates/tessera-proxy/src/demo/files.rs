@@ -60,5 +60,5 @@ fn directory() -> Result<PathBuf, ProgramError> {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> ProgramError {
-    ProgramError::failed(path.display(), format_args!("{error}; $TMPDIR names another directory"))
+    ProgramError::failed(path.display(), format_args!("{error}; set $TMPDIR to another directory"))
 }

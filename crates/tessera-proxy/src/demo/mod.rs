@@ -37,7 +37,7 @@ pub fn run<O: Outcome>(
         match outcome.is_good() {
             true => Ok(()),
             false => Err(ProgramError::Failed(
-                "the demonstration did not go as it should: see the trace".to_owned(),
+                "the demonstration did not go as expected: see the trace".to_owned(),
             )),
         }
     })

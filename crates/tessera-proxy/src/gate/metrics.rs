@@ -70,10 +70,11 @@ impl Collector for Gates {
         tell("refused_connections", "Connections refused at once, by reason.", &refused)?;
         let timed_out: Vec<_> =
             counts.iter().flat_map(|(watched, now)| watched.timed_out(now)).collect();
-        tell("timed_out_connections", "Connections that moved nothing for too long.", &timed_out)?;
-        let help = "How often the system had no connection to give, for want of files or memory.";
+        tell("timed_out_connections", "Connections that moved no data for too long.", &timed_out)?;
+        let help =
+            "How often the system could not accept a connection, for lack of files or memory.";
         tell("accept_errors", help, &each(|now| Value::counter(now.since_start.accept_errors)))?;
-        let help = "Handshakes with clients that are under way now.";
+        let help = "Handshakes with clients in progress now.";
         tell(
             "open_handshakes",
             help,

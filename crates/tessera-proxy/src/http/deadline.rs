@@ -68,7 +68,7 @@ pub struct Elapsed;
 
 impl fmt::Display for Elapsed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the deadline is over")
+        f.write_str("the deadline has passed")
     }
 }
 

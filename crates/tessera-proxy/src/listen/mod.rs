@@ -216,7 +216,9 @@ fn from_unix(listener: unix_net::UnixListener, file: Option<SocketFile>) -> io::
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
     ProgramError::Failed(match error.kind() {
         ErrorKind::AddrInUse => {
-            format!("{address}: another program listens there; end it, or use another port")
+            format!(
+                "{address}: another program already listens there; stop it, or use another port"
+            )
         }
         ErrorKind::PermissionDenied if is_privileged(address) => format!(
             "{address}: ports below 1024 need privileges: take another, or have systemd listen (systemd:NAME)"
@@ -295,7 +297,7 @@ mod tests {
         let listener = bind("127.0.0.1:0").unwrap();
         let taken = listener.local_addrs().unwrap()[0];
         let error = bind(&taken.to_string()).unwrap_err().to_string();
-        assert!(error.contains("another program listens there"), "{error}");
+        assert!(error.contains("another program already listens there"), "{error}");
         // TEST-NET-1 (RFC 5737) belongs to no machine.
         let error = bind("192.0.2.1:8443").unwrap_err().to_string();
         assert!(error.contains("this machine doesn't have that address"), "{error}");

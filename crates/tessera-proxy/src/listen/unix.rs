@@ -28,13 +28,13 @@ pub(super) fn bind(
         Ok(found) if !found.file_type().is_socket() => {
             return Err(ProgramError::in_file(
                 path,
-                "there is a file that is no socket; remove it, or use another path",
+                "this file is not a socket; remove it, or use another path",
             ));
         }
         Ok(_) if is_listened_at(path).map_err(|error| failed(&error))? => {
             return Err(ProgramError::in_file(
                 path,
-                "another program listens there; end it, or use another path",
+                "another program already listens there; stop it, or use another path",
             ));
         }
         // Left behind by a process that ended.
@@ -75,7 +75,7 @@ fn listen(path: &Path, options: ListenOptions) -> io::Result<(UnixListener, Sock
 
 fn cannot(error: &io::Error) -> String {
     match error.kind() {
-        ErrorKind::NotFound => "the directory that the socket should be in does not exist".into(),
+        ErrorKind::NotFound => "the directory of the socket does not exist".into(),
         ErrorKind::PermissionDenied => {
             "permission denied; use a directory that this user may write to, such as RuntimeDirectory= of \
              systemd"
@@ -147,7 +147,7 @@ mod tests {
         let path = directory.0.join("socket");
         let first = bound(&path).unwrap();
         let error = bound(&path).unwrap_err();
-        assert!(error.contains("another program listens there"), "{error}");
+        assert!(error.contains("another program already listens there"), "{error}");
         assert!(UnixStream::connect(&path).is_ok());
 
         // A process that replaced the file keeps its own.
@@ -174,7 +174,7 @@ mod tests {
             .collect();
         assert!(matches!(queue.last(), Some((_, Err(ErrorKind::WouldBlock)))));
         let error = bound(&path).unwrap_err();
-        assert!(error.contains("another program listens there"), "{error}");
+        assert!(error.contains("another program already listens there"), "{error}");
         drop((queue, busy));
     }
 

@@ -130,7 +130,7 @@ pub(super) fn lost_json(count: u64) -> Vec<u8> {
 }
 
 fn lost(format: LogFormat, count: u64) -> Vec<u8> {
-    let message = "lines are missing here: they were not taken in time";
+    let message = "lines are missing here: the reader was too slow";
     notice(format, message, "lost", count, "", &[]).into_bytes()
 }
 

@@ -198,7 +198,11 @@ impl Collector for Log {
             let count = ConstCounter::new(count);
             count.encode(encoder.encode_descriptor(name, help, None, count.metric_type())?)
         };
-        tell("tessera_log_lines_lost", "Lines that were not taken in time.", self.sink.lost())?;
+        tell(
+            "tessera_log_lines_lost",
+            "Lines that were lost, since the reader was too slow.",
+            self.sink.lost(),
+        )?;
         let help = "Lines that were left out: there were too many like them.";
         tell("tessera_log_lines_left_out", help, self.limits.left_out())
     }

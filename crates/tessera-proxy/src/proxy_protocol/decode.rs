@@ -135,7 +135,7 @@ fn text(value: &[u8], name: &str) -> Result<String, HeaderError> {
 /// Verifies the checksum of the whole header, with zeros in the checksum's place, which ends at `end`.
 fn check(bytes: &[u8], end: usize, value: &[u8]) -> Result<(), HeaderError> {
     let Ok(expected) = <[u8; 4]>::try_from(value) else {
-        return Err(malformed("a checksum that has not 4 bytes"));
+        return Err(malformed("a checksum that is not 4 bytes long"));
     };
     let computed = crc32c([&bytes[..end - expected.len()], &[0; 4], &bytes[end..]]);
     if computed == u32::from_be_bytes(expected) { Ok(()) } else { Err(HeaderError::Checksum) }

@@ -56,7 +56,7 @@ impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(error) => write!(f, "reading the PROXY header failed: {error}"),
-            Self::TimedOut { limit } => write!(f, "no whole PROXY header within {limit:?}"),
+            Self::TimedOut { limit } => write!(f, "no complete PROXY header within {limit:?}"),
             Self::Truncated { received: 0 } => {
                 f.write_str("the connection ended before its PROXY header")
             }
@@ -64,19 +64,19 @@ impl fmt::Display for HeaderError {
                 write!(f, "the connection ended after {received} bytes of its PROXY header")
             }
             Self::NotAHeader { looks_like: LooksLike::Version1 } => f.write_str(
-                "a PROXY header of version 1, where version 2 is taken (HAProxy: send-proxy-v2)",
+                "a PROXY header of version 1, but only version 2 is accepted (HAProxy: send-proxy-v2)",
             ),
             Self::NotAHeader { looks_like: LooksLike::Tls } => f.write_str(
                 "TLS without a PROXY header before it (HAProxy sends one with send-proxy-v2)",
             ),
             Self::NotAHeader { looks_like: LooksLike::Unknown } => {
-                f.write_str("what came is no PROXY header")
+                f.write_str("not a PROXY header")
             }
             Self::UnknownVersion(byte) => {
                 write!(f, "a PROXY header with version and command {byte:#04x}")
             }
             Self::TooLong { len, limit } => {
-                write!(f, "a PROXY header of {len} bytes, where {limit} are the limit")
+                write!(f, "a PROXY header of {len} bytes, above the limit of {limit}")
             }
             Self::Malformed(why) => write!(f, "a malformed PROXY header: {why}"),
             Self::Checksum => f.write_str("a PROXY header with a wrong checksum"),

@@ -160,11 +160,14 @@ impl fmt::Display for NetworkError {
         match self {
             Self::Unknown(text) => write!(
                 f,
-                "{text:?} is no network: give one as 10.0.0.0/8, 2001:db8::/32, one address, or unix for all who \
-                 connect to a Unix socket"
+                "{text:?} is not a network: write one such as 10.0.0.0/8 or 2001:db8::/32, one address, or unix for \
+                 every client of a Unix socket"
             ),
             Self::NotTheFirst { text, first, bits } => {
-                write!(f, "{text:?} is an address in the network {first}/{bits}: give either")
+                write!(
+                    f,
+                    "{text:?} is an address in the network {first}/{bits}: write the network, or the address alone"
+                )
             }
         }
     }

@@ -42,14 +42,14 @@ impl StoresSection<'_> {
         if self.state_key.is_some() && self.state.is_none() {
             return Some((
                 "state-key",
-                "there is no `state` that it could open: name one, or leave it out",
+                "needs the `state` that it opens: set `state`, or remove the key",
             ));
         }
         if self.state_witness.is_some() && self.state_key.is_none() {
             return Some((
                 "state-witness",
-                "a key that the program keeps itself opens no old copy of the state: leave it out, or name a \
-                 `state-key`",
+                "has no effect without `state-key`, since a key that the program keeps itself opens no old copy of \
+                 the state: set `state-key`, or remove the key",
             ));
         }
         self.fleet?.find_contradiction(self.state.is_some())
@@ -95,30 +95,33 @@ impl Fleet {
         match (self.vault, &self.sites) {
             (FleetVault::Etcd, _) if has_state => Some((
                 "state",
-                "ticket keys and one-time keys are in etcd: leave it out, or keep one-time keys here with \
-                 `vault = \"sites\"`",
+                "ticket keys and one-time keys are in etcd: remove the key, or keep one-time keys here with `vault = \
+                 \"sites\"`",
             )),
             (FleetVault::Etcd, _) if self.epoch_keys.is_none() => Some((
                 "fleet.epoch-keys",
-                "`vault = \"etcd\"` wraps one-time keys under them: name their file",
+                "`vault = \"etcd\"` wraps one-time keys under epoch keys: set the path of their file",
             )),
             (FleetVault::Etcd, Some(_)) => Some((
                 "fleet.sites",
-                "one-time keys are in etcd: leave it out, or say `vault = \"sites\"`",
+                "one-time keys are in etcd: remove the section, or set `vault = \"sites\"`",
             )),
-            (FleetVault::Sites, None) => {
-                Some(("fleet.sites", "`vault = \"sites\"` has this server and the others there"))
-            }
-            (FleetVault::Sites, Some(_)) if self.epoch_keys.is_some() => {
-                Some(("fleet.epoch-keys", "they are for one-time keys in etcd: leave it out"))
-            }
+            (FleetVault::Sites, None) => Some((
+                "fleet.sites",
+                "`vault = \"sites\"` needs this section, with this server and the others",
+            )),
+            (FleetVault::Sites, Some(_)) if self.epoch_keys.is_some() => Some((
+                "fleet.epoch-keys",
+                "only one-time keys in etcd use epoch keys: remove the key",
+            )),
             (FleetVault::Sites, Some(sites)) if has_state && sites.vault_name.is_some() => Some((
                 "fleet.sites.vault-name",
-                "a vault in a `state` directory has a name of its own, which the log tells: leave it out",
+                "a vault in a `state` directory has its own name, which the log shows: remove the key",
             )),
             (FleetVault::Sites, Some(sites)) if !has_state && sites.vault_name.is_none() => Some((
                 "fleet.sites.vault-name",
-                "others know this vault by 32 hexadecimal digits: openssl rand -hex 16 writes them",
+                "must be set to 32 hexadecimal digits, by which others know this vault: openssl rand -hex 16 prints \
+                 them",
             )),
             _ => None,
         }

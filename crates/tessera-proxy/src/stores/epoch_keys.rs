@@ -26,7 +26,10 @@ pub(super) fn parse(file: SettingFile<'_>, text: &str) -> Result<Vec<EpochKey>, 
         })
         .collect::<Result<_, _>>()?;
     if keys.is_empty() {
-        return Err(ProgramError::in_file(file.path, format_args!("no epoch key in it; {FORM}")));
+        return Err(ProgramError::in_file(
+            file.path,
+            format_args!("no epoch key in this file; {FORM}"),
+        ));
     }
     Ok(keys)
 }
@@ -62,7 +65,8 @@ fn parse_line(line: &str) -> Result<EpochKey, String> {
 /// The lifetime of a one-time key.
 const ONE_TIME_KEY: Duration = Duration::from_secs(3600);
 
-const FORM: &str = "an epoch key is BEGINS SECONDS HEX: since the Unix epoch, for how long, and 32 bytes, such as \
+const FORM: &str = "an epoch key is BEGINS SECONDS HEX: its start since the Unix epoch, its duration, and 32 bytes, \
+                    such as \
                     $(date +%s) 3600 $(openssl rand -hex 32)";
 
 #[cfg(test)]

@@ -216,7 +216,7 @@ impl Sites {
     ) -> Result<(&'f SitesSection, Arc<dyn PeerVerifier>, Credential), ProgramError> {
         let Some(sites) = &fleet.sites else {
             return Err(ProgramError::settings(format!(
-                "[{section}] sites is missing: vault = \"sites\" is told of the others there"
+                "[{section}] sites is missing: vault = \"sites\" needs it to know the others"
             )));
         };
         let label = format!("{section}.sites");
@@ -274,8 +274,8 @@ impl Sites {
             }
             (None, None) => {
                 return Err(ProgramError::settings(format!(
-                    "[{label}] vault-name is missing: 32 hexadecimal digits, by which others know this vault; \
-                     openssl rand -hex 16 writes them"
+                    "[{label}] vault-name is missing: 32 hexadecimal digits, by which others know this vault; openssl \
+                     rand -hex 16 prints them"
                 )));
             }
         };
@@ -302,7 +302,7 @@ fn listen(label: &str, address: &ListenAddress) -> Result<TcpListener, ProgramEr
         ListenAddress::Tcp(address) => std::net::TcpListener::bind(address),
         other => {
             return Err(ProgramError::settings(format!(
-                "[{label}] listen: {other}: sites reach each other by TCP: give an address and a port"
+                "[{label}] listen: {other}: sites reach each other by TCP: set an address and a port"
             )));
         }
     };
@@ -318,8 +318,8 @@ fn vault_name(label: &str, text: &str) -> Result<[u8; 16], ProgramError> {
     let name = hex::decode(text).and_then(|bytes| <[u8; 16]>::try_from(&bytes[..]).ok());
     name.ok_or_else(|| {
         ProgramError::settings(format!(
-            "[{label}] vault-name: {text:?} is no name of a vault: 32 hexadecimal digits, as openssl rand -hex 16 \
-             writes them"
+            "[{label}] vault-name: {text:?} is not the name of a vault: write 32 hexadecimal digits, as openssl rand \
+             -hex 16 prints them"
         ))
     })
 }
@@ -347,7 +347,7 @@ fn etcd(section: &str, etcd: &EtcdSection) -> Result<EtcdClient, ProgramError> {
         _ if etcd.plaintext_on_private_network => Transport::PlaintextOnPrivateNetwork,
         _ => {
             return Err(ProgramError::settings(format!(
-                "[{section}] etcd: ca and server-name say by which certificate its members are known"
+                "[{section}] etcd: set ca and server-name, which verify the certificates of its members"
             )));
         }
     };

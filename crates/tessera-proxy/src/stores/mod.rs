@@ -221,9 +221,9 @@ impl Stores {
         let closed = spawn_blocking(move || state.close(unix())).await;
         match closed {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                Err(ProgramError::Failed(format!("{error}; what could not be written is lost")))
-            }
+            Ok(Err(error)) => Err(ProgramError::Failed(format!(
+                "{error}; data that could not be written is lost"
+            ))),
             Err(error) => Err(ProgramError::failed("closing the state", error)),
         }
     }
@@ -239,7 +239,7 @@ async fn keep_state(state: Arc<ServerState>) -> Result<(), ProgramError> {
     match spawn_blocking(move || state.keep(unix())).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => Err(ProgramError::Failed(format!(
-            "{error}; a restart may lose ticket keys, and those that have ended are still there"
+            "{error}; a restart may lose ticket keys, and expired ones are still in the state"
         ))),
         Err(error) => Err(ProgramError::failed("keeping the state", error)),
     }

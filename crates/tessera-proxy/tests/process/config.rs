@@ -198,7 +198,7 @@ fn a_wrong_value_is_told_with_its_key_its_line_and_what_is_taken() {
         ),
         (
             "[server.a]\nlisten = ':1'\nearly = 'always'",
-            "a.toml:3: [server.a] early: `always` is not taken; it is one of `fs`, `never`",
+            "a.toml:3: [server.a] early: `always` is not valid; use one of `fs`, `never`",
         ),
         (
             "[server.a]\nlisten = 8443",
@@ -239,7 +239,7 @@ fn what_is_no_toml_is_told_with_its_line() {
     for (text, expected) in [
         (
             "[process]\nadmin = 'a'\nadmin = 'b'",
-            "a.toml:3: `admin` is here for the second time; remove one of them",
+            "a.toml:3: `admin` occurs twice; remove one of them",
         ),
         (
             "[process]\n[server.a]\nlisten = ':1'\n[process]\n",
@@ -267,7 +267,7 @@ fn a_file_that_says_nothing_is_no_configuration() {
 fn a_file_that_cannot_be_read_is_named() {
     let path = file("there.toml", b"x = 1");
     let directory = path.parent().unwrap();
-    let expected = ": this is a directory, and a TOML file is needed";
+    let expected = ": this is a directory; name a TOML file";
     assert_eq!(load_error::<Configuration>(directory), expected);
     let missing = directory.join("missing.toml");
     assert_eq!(load_error::<Configuration>(&missing), ": there is no such file");
@@ -315,7 +315,7 @@ fn a_key_in_place_of_its_file_is_not_repeated() {
     for content in ["-----BEGIN PRIVATE KEY-----MC4CAQ", "a\nMC4CAQ", ""] {
         let said = said(&format!("server.a = {{ listen = 'x', certificate = {content:?} }}"));
         let expected =
-            "a.toml:1: [server.a] certificate: it takes the path of a file, not its content";
+            "a.toml:1: [server.a] certificate: it must be the path of a file, not its content";
         assert_eq!(said, expected);
     }
 }
@@ -328,7 +328,7 @@ fn a_key_in_any_other_place_is_not_repeated_either() {
         "server.a = { listen = 'x', early = '-----BEGIN PRIVATE KEY-----MC4CAQ' }",
     ] {
         let said = said(text);
-        assert!(!said.contains("MC4") && said.ends_with("name the file that has it"), "{said}");
+        assert!(!said.contains("MC4") && said.ends_with("write the path of its file"), "{said}");
     }
 }
 

@@ -23,7 +23,9 @@ fn each_reload_has_its_time_for_files_and_one_that_fails_stops_no_later_one() {
     };
     let mut says = |text: &str| assert!(lines.any(|line| line.contains(text)), "{text}");
     says("serves");
-    for reload in ["not reloaded, everything goes on as it was: reload 0", "reload 1", "reload 2"] {
+    for reload in
+        ["not reloaded, the earlier configuration stays in use: reload 0", "reload 1", "reload 2"]
+    {
         signal("-HUP");
         says(reload);
     }

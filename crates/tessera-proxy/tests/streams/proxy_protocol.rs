@@ -442,5 +442,5 @@ fn networks_are_read_from_a_list_of_texts() {
     let section: Section = toml::from_str(r#"from = ["10.0.0.0/8", "unix"]"#).unwrap();
     assert!(section.from.requires_header(None));
     let error = toml::from_str::<Section>(r#"from = ["10.0.0.1/8"]"#).err().unwrap();
-    assert!(error.to_string().contains("give either"), "{error}");
+    assert!(error.to_string().contains("write the network, or the address alone"), "{error}");
 }

@@ -115,10 +115,10 @@ impl fmt::Display for FirstFlightError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
             FirstFlightFailure::Rejected => {
-                f.write_str("the server did not take the early data")?
+                f.write_str("the server did not accept the early data")?
             }
             FirstFlightFailure::OtherProtocol { protocol } => {
-                f.write_str("the server did not take the early data and chose ")?;
+                f.write_str("the server did not accept the early data and chose ")?;
                 match protocol {
                     Some(protocol) => write!(f, "another protocol, {}", protocol.escape_ascii())?,
                     None => f.write_str("no application protocol")?,

@@ -27,7 +27,7 @@ fn a_certificate_that_ends_soon_is_a_warning_and_a_metric_until_a_reload_renews_
     let own = ends("own");
     assert!(own > now + 2 * day && own <= now + 3 * day, "{own:?} at {now:?}");
     assert!(ends("root") > now + 300 * day);
-    let warning = format!("[server.db] certificate ({}) ends within 3 days", soon.certificate);
+    let warning = format!("[server.db] certificate ({}) expires within 3 days", soon.certificate);
     tunnels.process().says(&warning);
 
     let renewed = pki.server_for_days("renewed", 40);
@@ -40,5 +40,5 @@ fn a_certificate_that_ends_soon_is_a_warning_and_a_metric_until_a_reload_renews_
     }
     assert!(ends("own") > now + 39 * day);
     let output = tunnels.process().stderr();
-    assert_eq!(output.matches("ends within").count(), 1, "{output}");
+    assert_eq!(output.matches("expires within").count(), 1, "{output}");
 }

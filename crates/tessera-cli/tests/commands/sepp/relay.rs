@@ -98,7 +98,7 @@ fn a_file_that_can_run_is_summed_up() {
         "(b) psk_ke: a risk".to_owned(),
         "/core1".to_owned(),
         "[peer.visited] reconnection.risky-psk-ke: an attacker who gets".to_owned(),
-        "this SEPP's certificate ends within 2 days".to_owned(),
+        "this SEPP's certificate expires within 2 days".to_owned(),
     ] {
         assert!(told.contains(&line), "{line} in\n{told}");
     }

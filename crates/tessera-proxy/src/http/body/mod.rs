@@ -258,7 +258,7 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => f.write_str("the body is too long"),
-            Self::Idle => f.write_str("nothing more of the body came for too long"),
+            Self::Idle => f.write_str("no more of the body arrived for too long"),
             Self::Cut(why) => write!(f, "the body was cut: {why}"),
         }
     }

@@ -106,13 +106,15 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             CallErrorKind::InvalidRequest => f.write_str("the request can't be sent as it is")?,
-            CallErrorKind::RequestBody => f.write_str("the request's body didn't come whole")?,
-            CallErrorKind::Unreachable => f.write_str("no address could be connected to")?,
-            CallErrorKind::Busy => f.write_str("as many calls wait as may")?,
+            CallErrorKind::RequestBody => f.write_str("the request's body is incomplete")?,
+            CallErrorKind::Unreachable => {
+                f.write_str("no connection could be made to any address")?
+            }
+            CallErrorKind::Busy => f.write_str("too many calls are waiting")?,
             CallErrorKind::Closed => f.write_str("the pool was closed")?,
-            CallErrorKind::DeadlineExceeded => f.write_str("the deadline is over")?,
+            CallErrorKind::DeadlineExceeded => f.write_str("the deadline has passed")?,
             CallErrorKind::EarlyDataRefused => {
-                f.write_str("the server did not take the early data")?
+                f.write_str("the server did not accept the early data")?
             }
             CallErrorKind::Reset(code) => {
                 write!(f, "the server reset the stream, error code {code}")?

@@ -51,7 +51,7 @@ pub(super) fn prepare(mut request: Request<Body>) -> Result<Request<Body>, CallE
         *request.uri_mut() = with_host;
     }
     if request.method() == Method::CONNECT {
-        let why = "CONNECT is not for a pool";
+        let why = "a pool can't send CONNECT";
         return Err(CallError::unsent(CallErrorKind::InvalidRequest).because(why));
     }
     // RFC 9113 §8.3.1: replaced by the authority.

@@ -45,17 +45,17 @@ pub enum Cause {
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Closed => "the client had enough",
-            Self::Drained { cut: 0 } => "the server ended",
+            Self::Closed => "the client closed the connection",
+            Self::Drained { cut: 0 } => "the server shut down",
             Self::Drained { cut } => {
-                return write!(f, "the server ended, and {cut} requests were cut");
+                return write!(f, "the server shut down, and {cut} requests were cut");
             }
-            Self::Idle => "there was no request for too long",
+            Self::Idle => "no request arrived for too long",
             Self::SlowHead => "the head of a request took too long",
             Self::SlowExchange => "an exchange took too long",
-            Self::Stalled => "the client took nothing for too long",
+            Self::Stalled => "the client read nothing for too long",
             Self::NoPong => "a PING was not answered",
-            Self::RapidReset => "the client took back too many requests",
+            Self::RapidReset => "the client reset too many requests",
             Self::Protocol(why) => return write!(f, "the client broke the protocol: {why}"),
             Self::Io(error) => return write!(f, "the connection failed: {error}"),
         })

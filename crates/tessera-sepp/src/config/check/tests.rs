@@ -179,7 +179,7 @@ fn wrong_values_are_told_with_their_place() {
         ("plmns = [\"99970\"]", "`99970`: a PLMN ID is MCC-MNC"),
         ("pins = [\"ab\"]", "the SHA-256 of a certificate"),
         ("guard = { apis = [\"Nudm sdm\"] }", "write a service, and optionally methods and a path"),
-        ("purposes = [\"ROMING\"]", "`ROMING` is not taken"),
+        ("purposes = [\"ROMING\"]", "`ROMING` is not valid"),
         ("addres = []", "[peer.a] has no key `addres`; did you mean `address`?"),
     ] {
         let error = checked(&format!("[peer.a]\n{text}\n")).map(|_| ()).unwrap_err();
