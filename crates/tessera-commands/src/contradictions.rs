@@ -11,20 +11,16 @@ impl ServeOptions {
     pub(crate) fn check(&self) -> Result<(), ProgramError> {
         self.common.check()?;
         if self.tickets.count == 0 && self.common.early_data.any() {
-            return wrong(
-                "early data comes with tickets: leave out --tickets 0, or the early data",
-            );
+            return wrong("early data needs tickets: leave out --tickets 0, or the early data");
         }
         if self.max_connections_per_address.is_some_and(|count| count > self.max_connections) {
             return wrong(
-                "--max-connections-per-address is more than all: raise --max-connections, or lower it",
+                "--max-connections-per-address exceeds --max-connections: raise that, or lower this",
             );
         }
         let speaks_http = |name: &String| ["h2", "http/1.1", "http/1.0"].contains(&name.as_str());
         if self.answer == Answer::Http && !self.common.protocols.iter().all(speaks_http) {
-            return wrong(
-                "--http answers HTTP alone: name no other protocols than --alpn h2,http/1.1",
-            );
+            return wrong("--http answers HTTP alone: use no protocols beyond --alpn h2,http/1.1");
         }
         if self.common.cache_certificates.is_some() && self.uses_psks_alone() {
             return wrong(
@@ -34,7 +30,7 @@ impl ServeOptions {
         }
         if self.state.is_some() && self.state == self.common.cache_certificates {
             return wrong(
-                "--state and --cache-certificates name one directory, and need a directory each: name two",
+                "--state and --cache-certificates name the same directory: each needs its own",
             );
         }
         if self.state_key.is_some() && self.state.is_none() {
@@ -42,7 +38,7 @@ impl ServeOptions {
         }
         if self.state_witness.is_some() && self.state_key.is_none() {
             return wrong(
-                "--state-witness has nothing to notice: a key that the program keeps itself opens no old copy of the \
+                "--state-witness has nothing to detect: a key that the program keeps itself opens no old copy of the \
                  state; leave it out, or add --state-key FILE",
             );
         }
@@ -75,8 +71,8 @@ impl ConnectOptions {
         }
         if self.common.cache_certificates.is_some() && self.accepts_no_certificate() {
             return wrong(
-                "--cache-certificates has nothing to cache: with PSKs alone no certificate of the server's is \
-                 accepted; leave it out, or add --ca FILE",
+                "--cache-certificates has nothing to cache: with PSKs alone no server certificate is accepted; leave \
+                 it out, or add --ca FILE",
             );
         }
         if self.sessions_key.is_some() && self.sessions.is_none() {
@@ -150,9 +146,7 @@ impl Common {
             return wrong("--import-psks has none to import: add --psk-file FILE or --psk");
         }
         if self.psks.hash != PskHash::default() {
-            return wrong(
-                "--psk-hash says how PSKs are used, and there is none: add --psk-file FILE",
-            );
+            return wrong("--psk-hash applies to PSKs, and there is none: add --psk-file FILE");
         }
         Ok(())
     }

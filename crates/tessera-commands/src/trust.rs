@@ -114,7 +114,7 @@ impl PeerVerifier for Pinned {
         } else {
             Err(PeerRejected {
                 alert: AlertDescription::BAD_CERTIFICATE,
-                reason: format!("its certificate is another one: --fingerprint {found}"),
+                reason: format!("it has another certificate: --fingerprint {found}"),
             })
         })
     }
@@ -153,7 +153,7 @@ impl PeerVerifier for NoCertificate {
     fn verify(&self, _: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
         Reply::Now(Err(PeerRejected {
             alert: AlertDescription::UNKNOWN_CA,
-            reason: "the server doesn't use the PSK and shows a certificate; check identity, key, \
+            reason: "the server doesn't use the PSK, but shows a certificate; check identity, key, \
                      --psk-hash and --import-psks on both sides, or accept certificates with --ca FILE"
                 .into(),
         }))

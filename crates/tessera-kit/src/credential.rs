@@ -88,11 +88,12 @@ fn check_validity(certificate: &EndEntityCert<'_>) -> Result<(), String> {
             days(time, not_after)
         )),
         Err(webpki::Error::CertNotValidYet { time, not_before }) => Err(format!(
-            "the first certificate is not valid yet, but in {}; set this machine's clock",
+            "the first certificate is not valid yet, only in {}; set this machine's clock",
             days(time, not_before)
         )),
         Err(webpki::Error::InvalidCertValidity) => {
-            Err("the first certificate ends before it begins; have it issued again".into())
+            Err("the first certificate expires before it becomes valid; have it issued again"
+                .into())
         }
         _ => Ok(()),
     }
@@ -111,11 +112,11 @@ pub fn why_authorities_do_not_help(certificate: &[u8], role: Role) -> Option<&'s
     let (usage, other_use) = match role {
         Role::Server => (
             KeyUsage::server_auth(),
-            "its extendedKeyUsage has no serverAuth; have it issued again, with it or with none",
+            "its extendedKeyUsage lacks serverAuth; have it issued again, with serverAuth or without extendedKeyUsage",
         ),
         Role::Client => (
             KeyUsage::client_auth(),
-            "its extendedKeyUsage has no clientAuth; have it issued again, with it or with none",
+            "its extendedKeyUsage lacks clientAuth; have it issued again, with clientAuth or without extendedKeyUsage",
         ),
     };
     // webpki looks for an authority after all other checks.

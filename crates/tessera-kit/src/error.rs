@@ -74,7 +74,7 @@ impl ProgramError {
     /// Makes an error for a named output file or directory that can't be written.
     #[must_use]
     pub fn output(file: SettingFile<'_>, error: &io::Error) -> Self {
-        Self::of_path(file, error, "the directory that it should be in does not exist")
+        Self::of_path(file, error, "its directory does not exist")
     }
 
     fn of_path(

@@ -109,7 +109,7 @@ pub(crate) fn in_time<T: Send + 'static>(
         let _ = answer.send(ask());
     })?;
     answered.recv_timeout(left).unwrap_or_else(|_| {
-        let what = "its file system did not answer in the time of a reload";
+        let what = "its file system did not answer within the time of a reload";
         Err(io::Error::new(io::ErrorKind::TimedOut, what))
     })
 }
@@ -137,7 +137,7 @@ const NOT_REGULAR: &str = "this is a pipe, a device or a socket, and a regular f
 /// Reads the whole file, unless it is longer.
 pub(crate) fn read_whole(file: &mut File, max_len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
     let expected = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    let too_long = || io::Error::other(format!("too long: at most {max_len} bytes belong here"));
+    let too_long = || io::Error::other(format!("too long: at most {max_len} bytes are allowed"));
     if expected > max_len {
         return Err(too_long());
     }

@@ -38,8 +38,7 @@ impl Inherited {
                 Err(_) => {
                     let socket = descriptors.take_unix_listener(index).map_err(|error| {
                         ProgramError::settings(format!(
-                            "LISTEN_FDS: {name}: {error}; sockets of TCP or Unix streams are taken, such as \
-                             with ListenStream="
+                            "LISTEN_FDS: {name}: {error}; pass sockets of TCP or Unix streams, as ListenStream= does"
                         ))
                     })?;
                     socket.map(InheritedSocket::Unix)
@@ -68,10 +67,10 @@ impl Inherited {
             let others: Vec<_> = self.names().collect();
             let there = match others.as_slice() {
                 [] => "none was handed over".to_owned(),
-                names => format!("there is {}", names.join(", ")),
+                names => format!("the names are {}", names.join(", ")),
             };
             return Err(ProgramError::settings(format!(
-                "systemd:{name}: no socket of this name; {there}: FileDescriptorName= of the socket unit names it"
+                "systemd:{name}: no socket has this name; {there}: set FileDescriptorName= in the socket unit"
             )));
         }
         Ok(of_name.into_iter().map(|(_, socket)| socket).collect())

@@ -76,13 +76,13 @@ fn key_of(
     };
     if found.is_in_directory {
         return wrong(&format!(
-            "the key lies beside the {things}, and goes wherever they go; name one that lies elsewhere, \
-             such as below $XDG_RUNTIME_DIR,",
+            "the key is next to the {things}, and is copied with them; name one elsewhere, such as below \
+             $XDG_RUNTIME_DIR,",
         ));
     }
     let Some(key) = parse(&found.bytes) else {
         return wrong(
-            "not a key: 32 bytes, or 64 hexadecimal digits; `openssl rand -hex 32` writes one; check the path",
+            "not a key: 32 bytes, or 64 hexadecimal digits; `openssl rand -hex 32` prints one; check the path",
         );
     };
     if key.iter().fold(0, |any, byte| any | byte) == 0 {

@@ -14,7 +14,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 /// Memory is locked only if there is swap, since an allocator can't return locked pages (madvise(2)), and
 /// only if there is no limit on locked memory, at which allocations would fail. Pages are locked when they
 /// are touched.
-#[must_use = "what could not be had is to be said"]
+#[must_use = "report the protections that are missing"]
 pub fn raise() -> Option<String> {
     let no_core_dumps = setrlimit(Resource::RLIMIT_CORE, 0, 0).map_err(|error| {
         format!("core dumps of this process can't be forbidden ({error}): they hold its secrets")

@@ -24,8 +24,7 @@ pub fn groups_in_words() -> String {
     let mut rare = names(tessera_aws_lc::provider_with_rare_groups());
     rare.retain(|name| !default.contains(name));
     format!(
-        "The groups, in order of preference, separated by commas. By default {}; {} only where they are \
-         named",
+        "The groups, in order of preference, separated by commas. By default {}; {} only if named",
         default.join(", "),
         rare.join(", ")
     )
@@ -72,7 +71,7 @@ fn find<T: Copy + Debug>(name: &str, known: &[T]) -> Result<T, String> {
     let wanted = |it: &&T| format!("{it:?}").eq_ignore_ascii_case(name);
     known.iter().find(wanted).copied().ok_or_else(|| {
         let names: Vec<_> = known.iter().map(|it| format!("{it:?}")).collect();
-        format!("not known; there are {}", names.join(", "))
+        format!("unknown; the names are {}", names.join(", "))
     })
 }
 

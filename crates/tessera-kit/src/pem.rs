@@ -18,8 +18,8 @@ use tessera_aws_lc::SigningKey;
 pub fn certificates(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     all::<CertificateDer<'_>>(file, MAX_LEN, |setting| {
         format!(
-            "no certificate in it; {setting} takes PEM (-----BEGIN CERTIFICATE-----); DER becomes PEM \
-             with: openssl x509 -inform der -in FILE"
+            "no certificate in this file; {setting} takes PEM (-----BEGIN CERTIFICATE-----); convert DER with: \
+             openssl x509 -inform der -in FILE"
         )
     })
 }
@@ -43,7 +43,9 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
                     path.display()
                 )
             } else {
-                format!("no private key in it; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)")
+                format!(
+                    "no private key in this file; {setting} takes PEM (-----BEGIN PRIVATE KEY-----)"
+                )
             };
             return Err(ProgramError::in_file(path, what));
         }
@@ -66,8 +68,8 @@ pub fn private_key(file: SettingFile<'_>) -> Result<SigningKey, ProgramError> {
 pub fn public_keys(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramError> {
     all::<SubjectPublicKeyInfoDer<'_>>(file, MAX_LEN, |setting| {
         format!(
-            "no public key in it; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); a certificate's \
-             key becomes one with: openssl x509 -pubkey -noout -in FILE"
+            "no public key in this file; {setting} takes PEM (-----BEGIN PUBLIC KEY-----); extract a certificate's \
+             key with: openssl x509 -pubkey -noout -in FILE"
         )
     })
 }
@@ -84,7 +86,9 @@ pub fn revocation_lists(file: SettingFile<'_>) -> Result<Vec<Vec<u8>>, ProgramEr
         return Ok(vec![std::mem::take(&mut *bytes)]);
     }
     all_of::<CertificateRevocationListDer<'_>>(file, &bytes, |setting| {
-        format!("no revocation list in it; {setting} takes PEM (-----BEGIN X509 CRL-----) or DER")
+        format!(
+            "no revocation list in this file; {setting} takes PEM (-----BEGIN X509 CRL-----) or DER"
+        )
     })
 }
 

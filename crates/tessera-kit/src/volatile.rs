@@ -53,7 +53,7 @@ impl MemoryDirectory {
             false => fs::metadata(&self.path)?,
         };
         if !metadata.is_dir() {
-            return Ok(Some("it is no directory: remove it".to_owned()));
+            return Ok(Some("it is not a directory: remove it".to_owned()));
         }
         if self.is_in_shared_memory && metadata.uid() != nix::unistd::geteuid().as_raw() {
             return Ok(Some("it belongs to another user: remove it".to_owned()));
@@ -154,9 +154,9 @@ mod tests {
         let (link, file) = (shared.join("link"), shared.join("file"));
         symlink(&shared, &link).unwrap();
         fs::write(&file, "").unwrap();
-        assert!(flaw(&link, true).unwrap().contains("no directory"));
+        assert!(flaw(&link, true).unwrap().contains("not a directory"));
         assert_eq!(flaw(&link, false), None);
-        assert!(flaw(&file, true).unwrap().contains("no directory"));
+        assert!(flaw(&file, true).unwrap().contains("not a directory"));
         // Root can give its own away; other users can't own root's.
         let other = if nix::unistd::geteuid().is_root() {
             chown(&shared, Some(1), None).unwrap();

@@ -116,7 +116,7 @@ fn early_data_travels_in_the_syn_and_both_ends_say_so() {
     server.child.wait().unwrap();
     let (code, _, words) = server.connect(&link, &options);
     assert_eq!(code, Some(1));
-    for told in ["nobody listens there", "8 bytes of early data may have been executed"] {
+    for told in ["nothing listens there", "8 bytes of early data may have been executed"] {
         assert!(words.contains(told), "{told}: {words}");
     }
 }

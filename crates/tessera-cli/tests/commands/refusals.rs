@@ -28,7 +28,7 @@ fn connect_refuses_certificates_that_are_not_trusted() {
     refused(
         &["connect", address, "--fingerprint", &other],
         1,
-        &["another one", &server.fingerprint],
+        &["another certificate", &server.fingerprint],
     );
     let accepted = server.connect(&["--insecure-accept-any-certificate"], "hello");
     assert!(accepted.status.success());
@@ -138,7 +138,7 @@ fn addresses_that_can_not_be_used_are_named_in_an_error() {
     let address = taken.local_addr().unwrap().to_string();
     refused(&["serve", "--listen", &address], 1, &["another program"]);
     drop(taken);
-    refused(&["connect", &address, "--psk", KEY], 1, &["nobody listens"]);
+    refused(&["connect", &address, "--psk", KEY], 1, &["nothing listens"]);
     refused(&["connect", "host:x"], 2, &["HOST:PORT"]);
     refused(
         &["connect", "no.such.invalid", "--psk", KEY],

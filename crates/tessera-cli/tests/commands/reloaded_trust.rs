@@ -162,7 +162,7 @@ fn psks_are_exchanged_and_sessions_of_those_that_are_gone_end() {
     server.next();
 
     fs::write(&psks, format!("{one}\n{other}\n")).unwrap();
-    assert_failed(&reload(&server), 2, "psks", "the identity of another PSK");
+    assert_failed(&reload(&server), 2, "psks", "another PSK has this identity");
     fs::write(&psks, &one[..one.len() / 2]).unwrap();
     let told = reload(&server);
     assert_failed(&told, 2, "psks", "16 bytes");

@@ -202,7 +202,7 @@ fn a_full_disk_is_named_and_what_was_kept_is_kept() {
         let told = stderr(output);
         assert_eq!(output.status.code(), Some(code), "{told}");
         let new = ends.file(end).with_extension("new");
-        let advice = "make room there, or name another directory with --cache-certificates";
+        let advice = "free some space there, or name another directory with --cache-certificates";
         assert!(told.contains(new.to_str().unwrap()) && told.contains(advice), "{told}");
         assert!(!new.exists());
     };
@@ -245,7 +245,7 @@ fn a_pipe_in_place_of_a_clients_file_is_refused_and_not_waited_for() {
     let output = ends.run(&address, &[]);
     let told = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{told}");
-    assert!(told.contains("this is no file; remove it") && told.contains("servers"), "{told}");
+    assert!(told.contains("this is not a file; remove it") && told.contains("servers"), "{told}");
     fs::remove_file(&file).unwrap();
     let server = ends.serve_at(&address, &[]);
     let fact = ends.connect(&server);

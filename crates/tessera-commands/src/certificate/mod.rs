@@ -100,8 +100,7 @@ fn keep(path: &Path, parts: &[&str]) -> Result<(), ProgramError> {
 }
 
 fn unusable(path: &Path, why: &dyn Display) -> ProgramError {
-    let what =
-        "remove this file, and another certificate is made, which clients have to trust anew";
+    let what = "remove this file, and the server makes another certificate, which clients must trust again";
     ProgramError::in_file(path, format_args!("{why}; {what}"))
 }
 
@@ -115,7 +114,7 @@ const MAX_LEN: usize = 4 * 1024 * 1024;
 fn generate(_: Vec<String>) -> Result<(Fresh, zeroize::Zeroizing<String>), ProgramError> {
     Err(ProgramError::settings(
         "--certificate is missing: set it to the server's certificate, and --key to its private key. This build makes \
-         none: that takes the feature `demo`",
+         none, for lack of the feature `demo`",
     ))
 }
 

@@ -34,16 +34,16 @@ fn is_end(error: &io::Error, of_engine: Option<&Error>) -> bool {
 }
 
 /// For a server that closes without sending anything.
-const SILENT: &str = "the server closed before it said anything: it may refuse this address for a while, \
-    as `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
+const SILENT: &str = "the server closed the connection before it answered: it may refuse this address for a while, as \
+                      `tessera serve` does with --max-connections-per-address, or speak no TLS, or be \
     a proxy without a server behind it";
 
 /// Explains why TCP could not reach the server.
 pub(super) fn of_network(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::ConnectionRefused => "nobody listens there: check host and port",
+        ErrorKind::ConnectionRefused => "nothing listens there: check host and port",
         ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
-            "there is no way there: check the network, or try another address of the host"
+            "no route to the host: check the network, or try another address of the host"
         }
         _ => return None,
     })
@@ -53,19 +53,19 @@ fn advice(error: &Error) -> Option<&'static str> {
     let Error::AlertReceived(alert) = error else { return None };
     Some(match *alert {
         AlertDescription::HANDSHAKE_FAILURE => {
-            "maybe for want of a common group or suite, or of a PSK: check --groups, --suites, --psk and \
+            "maybe there is no common group or suite, or no common PSK: check --groups, --suites, --psk and \
              --import-psks"
         }
         AlertDescription::DECRYPT_ERROR => {
-            "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash; where this side's \
-             certificate was cached, connect again: the server then says what it has against it"
+            "a PSK may have another key or hash there: check --psk, --psk-file and --psk-hash; if this side's \
+             certificate was cached, connect again: the server then reports why it refuses it"
         }
-        AlertDescription::PROTOCOL_VERSION => "the server has no TLS 1.3, or has it turned off",
+        AlertDescription::PROTOCOL_VERSION => "the server has no TLS 1.3, or it is turned off",
         AlertDescription::UNRECOGNIZED_NAME => "the server has another name: check --server-name",
         AlertDescription::NO_APPLICATION_PROTOCOL => {
             "it speaks none of these protocols: check --alpn"
         }
-        AlertDescription::CERTIFICATE_REQUIRED => "it wants a certificate: --certificate FILE",
+        AlertDescription::CERTIFICATE_REQUIRED => "it requires a certificate: --certificate FILE",
         AlertDescription::BAD_CERTIFICATE
         | AlertDescription::UNSUPPORTED_CERTIFICATE
         | AlertDescription::CERTIFICATE_REVOKED

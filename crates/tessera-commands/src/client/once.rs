@@ -234,7 +234,7 @@ async fn shake_hands(
             Ok(early_data.get(count..).unwrap_or_default().to_vec())
         }
         EarlyData::Rejected { verdict: Verdict::Burned, .. } => {
-            report.line(&"the server threw the early data away: it is sent after the handshake");
+            report.line(&"the server discarded the early data: it is sent after the handshake");
             Ok(early_data.to_vec())
         }
         EarlyData::Rejected { .. } => {
@@ -253,11 +253,13 @@ fn maybe_executed(outcome: EarlyDataOutcome) -> Option<String> {
     let EarlyDataOutcome { sent, accepted, verdict, .. } = outcome;
     Some(match verdict {
         None => {
-            format!("the server took {accepted} bytes of early data, and may have executed them")
+            format!(
+                "the server accepted {accepted} bytes of early data, and may have executed them"
+            )
         }
         Some(Verdict::Used) => {
             format!(
-                "{sent} bytes of early data were taken elsewhere, and may have been executed there"
+                "{sent} bytes of early data were accepted elsewhere, and may have been executed there"
             )
         }
         Some(_) => format!(
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(maybe_executed(outcome), None);
         for (verdict, told) in [
             (Some(Verdict::Unknown), "7 bytes of early data may have been executed"),
-            (Some(Verdict::Used), "7 bytes of early data were taken elsewhere"),
+            (Some(Verdict::Used), "7 bytes of early data were accepted elsewhere"),
             (None, "the server took 7 bytes of early data"),
         ] {
             (outcome.verdict, outcome.accepted) = (verdict, if verdict.is_none() { 7 } else { 0 });

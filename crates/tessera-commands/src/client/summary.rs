@@ -113,7 +113,7 @@ impl Summary {
         }
         if *not_as_asked > 0 {
             return Err(ProgramError::Failed(format!(
-                "{not_as_asked} of {completed} connections did not begin as --mode {} says; {}",
+                "{not_as_asked} of {completed} connections did not begin as --mode {} asks; {}",
                 self.mode.name(),
                 self.mode.what_it_takes()
             )));
@@ -139,19 +139,19 @@ impl LoadMode {
         match self {
             Self::Full => "the server must not resume",
             Self::PskDhe => {
-                "the server must take its own tickets, with a key exchange: it may have been restarted, \
-                 or be several that share no ticket keys"
+                "the server must accept its own tickets, with a key exchange: it may have been restarted, or be \
+                 several that share no ticket keys"
             }
             Self::PskOnly => {
                 "the server must allow tickets without a key exchange: --psk-only-without-forward-secrecy \
                  at `tessera serve`"
             }
             Self::ZeroRtt => {
-                "the server must take replayable early data: \
+                "the server must accept replayable early data: \
                  --replayable-early-data-without-forward-secrecy at `tessera serve`"
             }
             Self::ZeroRttFs => {
-                "the server must take forward-secret early data: --forward-secret-early-data at \
+                "the server must accept forward-secret early data: --forward-secret-early-data at \
                  `tessera serve`"
             }
         }
@@ -217,7 +217,7 @@ impl fmt::Display for Summary {
             }
         }
         if self.not_as_asked > 0 {
-            row("not as the mode says", share(self.not_as_asked))?;
+            row("not as the mode asks", share(self.not_as_asked))?;
         }
         write!(f, "{:<22}{:>14}", "errors", self.failed)?;
         for (error, count) in &self.errors {

@@ -113,7 +113,7 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
         }
         ClientCertificates::No if options.common.ca.is_some() => {
             return Err(ProgramError::settings(
-                "--ca names who may certify clients: add --ask-client-certificate or \
+                "--ca verifies clients' certificates: add --ask-client-certificate or \
                  --require-client-certificate",
             ));
         }
@@ -123,7 +123,7 @@ fn client_authentication(options: &ServeOptions) -> Result<ClientAuthentication,
     };
     let Some(ca) = &options.common.ca else {
         return Err(ProgramError::settings(format!(
-            "{option} needs --ca FILE: the roots by which clients are judged"
+            "{option} needs --ca FILE: the roots that verify clients"
         )));
     };
     let lists: Vec<_> = options

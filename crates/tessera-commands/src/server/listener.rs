@@ -29,15 +29,15 @@ use crate::options::ServeOptions;
 pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
     let wrong = |what: &str| {
         ProgramError::settings(format!(
-            "LISTEN_FDS: {what}; hand over one TCP socket, such as with ListenStream=4433"
+            "LISTEN_FDS: {what}; pass one TCP socket, as ListenStream=4433 does"
         ))
     };
     let mut sockets = Inherited::from_env()?.take_all();
     match (sockets.pop(), sockets.len()) {
         (None, _) => Ok(None),
         (Some(InheritedSocket::Tcp(socket)), 0) => Ok(Some(socket)),
-        (Some(InheritedSocket::Unix(_)), 0) => Err(wrong("the socket is none of TCP")),
-        (_, more) => Err(wrong(&format!("{} sockets, and one is listened at", more + 1))),
+        (Some(InheritedSocket::Unix(_)), 0) => Err(wrong("the socket is not a TCP socket")),
+        (_, more) => Err(wrong(&format!("{} sockets, but the server listens on one", more + 1))),
     }
 }
 
@@ -154,12 +154,12 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> ProgramError {
     ProgramError::Failed(match error.kind() {
         ErrorKind::AddrInUse => format!(
             "{address}: another program already listens there; stop it, or use another port: \
-             --listen {}:0 takes a free one",
+             --listen {}:0 picks a free one",
             address.ip()
         ),
         ErrorKind::PermissionDenied => {
             format!(
-                "{address}: ports below 1024 need privileges; take another: --listen {}:4433",
+                "{address}: ports below 1024 need privileges; use another: --listen {}:4433",
                 address.ip()
             )
         }

@@ -16,9 +16,9 @@ pub(super) fn json(facts: &ConnectionFacts) -> String {
 /// Returns the facts for people.
 pub(super) fn html(facts: &ConnectionFacts) -> String {
     let verdict = if facts.post_quantum {
-        "Who records this connection can't read it with a quantum computer."
+        "An observer who records this connection can't read it with a quantum computer."
     } else {
-        "Who records this connection could read it with a quantum computer."
+        "An observer who records this connection could read it with a quantum computer."
     };
     let mut rows = String::new();
     if let Ok(Value::Object(values)) = serde_json::to_value(facts) {
@@ -40,8 +40,8 @@ pub(super) fn html(facts: &ConnectionFacts) -> String {
          <meta name=\"viewport\" content=\"width=device-width\">\
          <title>Your connection</title>\n<style>{STYLE}</style></head>\n<body><main>\
          <h1>Your connection</h1>\n<p class=\"how\">{}</p>\n<p>{verdict}</p>\n<table>{rows}</table>\n\
-         <p><a href=\"/facts.json\">As JSON</a>. Load the page again, in a new connection, to see \
-         how your browser comes back.</p>\n</main></body></html>\n",
+         <p><a href=\"/facts.json\">As JSON</a>. Load the page again, in a new connection, to see how your browser \
+         reconnects.</p>\n</main></body></html>\n",
         escape(&facts.beginning())
     )
 }

@@ -70,11 +70,11 @@ impl LimitSums {
 
     fn parts(&self) -> [(u64, &'static str); 5] {
         [
-            (self.refused_connections_of_address, "refused, too many connections of one address"),
-            (self.refused_handshakes_of_address, "refused, too many handshakes of one address"),
+            (self.refused_connections_of_address, "refused, too many connections from one address"),
+            (self.refused_handshakes_of_address, "refused, too many handshakes from one address"),
             (self.ended_idle, "ended, idle for too long"),
             (self.ended_not_reading, "ended, didn't read for too long"),
-            (self.accept_errors, "times no file or memory for a connection"),
+            (self.accept_errors, "times there was no file or memory for a connection"),
         ]
     }
 }
@@ -82,7 +82,7 @@ impl LimitSums {
 /// One line for people.
 impl fmt::Display for LimitSums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("limits, since the beginning")?;
+        f.write_str("limits, since the start")?;
         let parts = self.parts().into_iter().filter(|(count, _)| *count > 0);
         for (index, (count, what)) in parts.enumerate() {
             let before = if index == 0 { ": " } else { "; " };

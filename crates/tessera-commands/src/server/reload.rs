@@ -27,7 +27,7 @@ pub(super) async fn on(
         let reload = move || files::within(files::RELOAD_LIMIT, || shared.reload());
         let reloaded = spawn_blocking(reload).await;
         let reloaded = reloaded
-            .unwrap_or_else(|error| Err(ProgramError::failed("loading the files again", error)));
+            .unwrap_or_else(|error| Err(ProgramError::failed("reloading the files", error)));
         match reloaded {
             Ok(changed) => {
                 if let Some(certificates) = &certificates {
@@ -82,7 +82,7 @@ impl fmt::Display for Reloaded {
             f.write_str("; sessions of clients with certificates have ended")?;
         }
         if self.ended_sessions_of_psks {
-            f.write_str("; sessions of PSKs that are gone have ended")?;
+            f.write_str("; sessions of removed PSKs have ended")?;
         }
         Ok(())
     }
@@ -121,7 +121,7 @@ impl ReloadFailed {
 
 impl fmt::Display for ReloadFailed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not reloaded, generation {} goes on: ", self.generation)?;
+        write!(f, "not reloaded, generation {} stays in use: ", self.generation)?;
         if let Some(file) = &self.file {
             write!(f, "{file}:")?;
             match self.line {

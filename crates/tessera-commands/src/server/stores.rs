@@ -112,7 +112,7 @@ impl fmt::Display for StateTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{}; a restart may lose ticket keys, and those that have ended are still there",
+            "{}; a restart may lose ticket keys, and expired ones are still in the state",
             self.error
         )
     }

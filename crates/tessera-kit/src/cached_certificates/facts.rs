@@ -51,12 +51,12 @@ impl fmt::Display for CacheFound {
             "newer" => write!(
                 f,
                 "{file}: a newer version of this program wrote it; it is ignored and will be replaced, and \
-                 certificates travel whole once more: give each version a directory of its own"
+                 certificates travel whole once more: give each version its own directory"
             ),
             "damaged" => write!(
                 f,
-                "{file}: it was cut off or changed, or is no cache of certificates; it is ignored and will be \
-                 replaced, and certificates travel whole once more: look at the disk if it happens again"
+                "{file}: it was cut off or changed, or is not a cache of certificates; it is ignored and will be \
+                 replaced, and certificates travel whole once more: check the disk if this happens again"
             ),
             _ => write!(f, "certificates in {file}: none yet"),
         }
@@ -148,13 +148,13 @@ impl fmt::Display for CacheSums {
         let Self { sent_cached, sent_whole, received_cached, bytes_saved, entries, .. } = self;
         write!(
             f,
-            "cached certificates, since the beginning: own as a hash: {sent_cached}, whole: {sent_whole}; \
+            "cached certificates, since the start: own as a hash: {sent_cached}, whole: {sent_whole}; \
              clients' as a hash: {received_cached}"
         )?;
         let missed = [
             (self.missed_nothing_cached, "of clients that showed no ticket"),
-            (self.missed_unknown_ticket, "with tickets that were not known"),
-            (self.missed_another_chain, "of clients with another one now"),
+            (self.missed_unknown_ticket, "with unknown tickets"),
+            (self.missed_another_chain, "of clients that now have another one"),
             (self.missed_policy, "of clients accepted before trust changed"),
             (self.missed_expired, "that have expired"),
             (self.missed_forgotten, "that the verifier has forgotten"),

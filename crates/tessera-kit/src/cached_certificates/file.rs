@@ -160,8 +160,8 @@ impl PrivateFile {
             return Err(ProgramError::in_file(
                 path,
                 format_args!(
-                    "it belongs to user {owner}, and this program runs as user {user}: certificates are kept \
-                     where nobody else can write; run it as that user, or name another directory with {}",
+                    "it belongs to user {owner}, and this program runs as user {user}: certificates must be kept \
+                     where no one else can write; run it as that user, or name another directory with {}",
                     self.setting
                 ),
             ));
@@ -171,7 +171,7 @@ impl PrivateFile {
             return Err(ProgramError::in_file(
                 path,
                 format_args!(
-                    "others may use it (mode {mode:04o}), and cached certificates are for their owner alone; \
+                    "others have access to it (mode {mode:04o}), but cached certificates are for their owner alone; \
                      chmod {what} {}",
                     path.display()
                 ),
@@ -184,7 +184,7 @@ impl PrivateFile {
         ProgramError::in_file(
             path,
             format_args!(
-                "this is no file; remove it, or name another directory with {}",
+                "this is not a file; remove it, or name another directory with {}",
                 self.setting
             ),
         )
@@ -193,7 +193,7 @@ impl PrivateFile {
     fn not_written(&self, new: &Path, error: &io::Error) -> ProgramError {
         use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
         let advice = match error.kind() {
-            FileTooLarge | QuotaExceeded | StorageFull => "make room there",
+            FileTooLarge | QuotaExceeded | StorageFull => "free some space there",
             io::ErrorKind::IsADirectory => "remove this directory",
             _ => {
                 return ProgramError::output(

@@ -26,9 +26,10 @@ pub fn read(file: SettingFile<'_>) -> Result<Vec<(usize, NamedKey)>, ProgramErro
         })
         .collect();
     match keys {
-        Ok(keys) if keys.is_empty() => {
-            Err(ProgramError::in_file(path, "no PSK in it; write one a line, as IDENTITY:HEX"))
-        }
+        Ok(keys) if keys.is_empty() => Err(ProgramError::in_file(
+            path,
+            "no PSK in this file; write one per line, as IDENTITY:HEX",
+        )),
         other => other,
     }
 }
@@ -40,7 +41,7 @@ pub fn read(file: SettingFile<'_>) -> Result<Vec<(usize, NamedKey)>, ProgramErro
 pub fn read_into(keys: &mut Vec<NamedKey>, file: SettingFile<'_>) -> Result<(), ProgramError> {
     for (line, key) in read(file)? {
         if keys.iter().any(|known| known.identity == key.identity) {
-            let again = "the identity of another PSK; name each once";
+            let again = "another PSK has this identity; list each identity once";
             return Err(ProgramError::in_line(file.path, line, again));
         }
         keys.push(key);

@@ -57,17 +57,17 @@ impl StateFound {
         let mut warnings = Vec::new();
         if self.old_copies == OldCopies::Unnoticed {
             warnings.push(format!(
-                "{directory}: with `state-key`, an old copy of this directory that is put back (from a backup, or with \
-                 the whole machine) is not noticed: one-time keys that were taken since come back with it, and early \
-                 data may be executed twice; name a directory on another file system as `state-witness`, or leave \
-                 `state-key` out"
+                "{directory}: with `state-key`, nothing detects an old copy of this directory that is restored (from \
+                 a backup, or with the whole machine): one-time keys that were used since come back with it, and \
+                 early data may be executed twice; set `state-witness` to a directory on another file system, or \
+                 remove `state-key`"
             ));
         }
         if self.found == "rolled-back" {
             warnings.push(format!(
-                "{directory}: its witness knows it otherwise: an old copy was put back, it is a copy, or a server used \
-                 it without the witness; its one-time keys are destroyed: clients resume, and early data of before is \
-                 refused as `unknown`"
+                "{directory}: it doesn't match its witness: an old copy was restored, it is a copy, or a server used \
+                 it without the witness; its one-time keys are destroyed: clients resume, and early data from before \
+                 is refused as `unknown`"
             ));
         }
         warnings
@@ -79,18 +79,16 @@ impl fmt::Display for StateFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "state in {}: ", self.directory)?;
         match self.found {
-            "closed" => write!(f, "ticket keys and {} one-time keys are there again", self.one_time_keys),
+            "closed" => write!(f, "ticket keys and {} one-time keys restored", self.one_time_keys),
             "crashed" => f.write_str(
-                "ticket keys are there again; the server before did not end properly, and its one-time \
-                 keys are lost",
+                "ticket keys restored; the previous server did not end properly, and its one-time keys are lost",
             ),
             "rolled-back" => f.write_str(
-                "ticket keys are there again; the directory is not as its witness knows it, and its one-time keys \
-                 are destroyed",
+                "ticket keys restored; the directory doesn't match its witness, and its one-time keys are destroyed",
             ),
             "key-gone" => f.write_str(
-                "begun afresh, since its key has ended with the power or is another machine's: clients \
-                 make full handshakes",
+                "started afresh, since its key was lost with the power or belongs to another machine: clients make \
+                 full handshakes",
             ),
             _ => f.write_str("new"),
         }

@@ -83,9 +83,8 @@ impl KeyHome {
         let whole = len % StateKey::LEN == 0 && (1..=MOST_KEYS).contains(&(len / StateKey::LEN));
         if mode & 0o077 != 0 || !whole {
             return Err(ProgramError::settings(format!(
-                "{0}: not a key of this program's any more (mode {mode:04o}, {len} bytes); to start \
-                 afresh, which costs each client a full handshake, remove it and what the next message \
-                 names: rm -f {0}",
+                "{0}: no longer a key of this program (mode {mode:04o}, {len} bytes); to start afresh, which costs \
+                 each client a full handshake, remove it and the files that the next message names: rm -f {0}",
                 self.path.display()
             )));
         }
@@ -120,8 +119,8 @@ impl KeyHome {
 fn place(state: &Path, setting: &str) -> Result<MemoryDirectory, ProgramError> {
     volatile::memory_directory("tessera").ok_or_else(|| {
         ProgramError::settings(format!(
-            "{}: there is no place for its key, neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR, and /dev/shm is none; \
-             set one to a directory on a tmpfs, or give a key with {setting}",
+            "{}: no place for its key: neither $RUNTIME_DIRECTORY nor $XDG_RUNTIME_DIR nor /dev/shm is one; set one \
+             of the variables to a directory on a tmpfs, or give a key with {setting}",
             state.display()
         ))
     })
@@ -131,7 +130,8 @@ fn check_directory(directory: &MemoryDirectory, setting: &str) -> Result<(), Pro
     let path = &directory.path;
     let failed = |error| cannot_keep(path, setting, &error);
     if let Some(flaw) = directory.flaw().map_err(failed)? {
-        let what = format!("{}: the key of the state would lie there, and {flaw}", path.display());
+        let what =
+            format!("{}: the key of the state would be kept there, but {flaw}", path.display());
         return Err(ProgramError::settings(what));
     }
     if !volatile::is_memory(path).map_err(failed)? {
@@ -142,7 +142,7 @@ fn check_directory(directory: &MemoryDirectory, setting: &str) -> Result<(), Pro
 
 fn on_a_disk(directory: &Path, setting: &str) -> ProgramError {
     ProgramError::settings(format!(
-        "{}: the key of the state would lie on a disk there, which keeps it for whoever finds the disk; set \
+        "{}: the key of the state would be on a disk there, readable for anyone who gets the disk; set \
          $RUNTIME_DIRECTORY to a directory on a tmpfs, or give a key with {setting}",
         directory.display()
     ))
@@ -157,7 +157,7 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 fn cannot_keep(path: &Path, setting: &str, error: &io::Error) -> ProgramError {
     ProgramError::settings(format!(
-        "{}: {error}; the key of the state belongs there: make it possible, or give a key with {setting}",
+        "{}: {error}; the key of the state belongs there: fix this, or give a key with {setting}",
         path.display()
     ))
 }

@@ -154,16 +154,16 @@ fn key_is_gone(directory: &Path, setting: &str, home: &KeyHome) -> Result<Way, P
         )))
     };
     match Note::read(directory) {
-        None => command("its key is not one that this program keeps".to_owned()),
+        None => command("its key is not kept by this program".to_owned()),
         // A new container has new shared memory, although the machine was not rebooted.
         Some(note) if note.key == home.path() && home.ends_with_container() => Ok(Way::Afresh),
         Some(note) if note.is_of_this_boot() && note.key == home.path() => command(format!(
-            "its key is gone, and the machine was not restarted since: it was {}; a service keeps it with \
+            "its key is gone, although the machine was not restarted: it was at {}; a service keeps it with \
              RuntimeDirectoryPreserve=yes",
             note.key.display()
         )),
         Some(note) if note.is_of_this_boot() => command(format!(
-            "its key was {}, and is now looked for at {}, which goes by the directory's path and by \
+            "its key was at {}, and is now expected at {}, which depends on the directory's path and \
              $RUNTIME_DIRECTORY: start the server with both as before",
             note.key.display(),
             home.path().display()

@@ -25,8 +25,8 @@ pub(super) fn open(file: SettingFile<'_>, state: &Path) -> Result<Arc<dyn Witnes
     if let (Ok(witness), Ok(state)) = (fs::canonicalize(path), fs::canonicalize(state))
         && witness.starts_with(state)
     {
-        let what = "the witness lies in the state, and is put back together with it; name a directory on another \
-                    file system after";
+        let what = "the witness is in the state, and is restored together with it; name a directory on another file \
+                    system after";
         return Err(ProgramError::in_file(path, format_args!("{what} {setting}")));
     }
     let mode = metadata.permissions().mode() & 0o7777;
@@ -36,7 +36,7 @@ pub(super) fn open(file: SettingFile<'_>, state: &Path) -> Result<Arc<dyn Witnes
         return Err(ProgramError::in_file(
             path,
             format_args!(
-                "{what} (mode {mode:04o}), and so make it forget; chmod go-w {path_shown}"
+                "{what} (mode {mode:04o}), and so erase what it knows; chmod go-w {path_shown}"
             ),
         ));
     }

@@ -70,7 +70,7 @@ fn a_pipe_or_a_link_in_place_of_the_lock_is_refused() {
     fs::remove_dir_all(&path).unwrap();
     for (error, lock) in errors.into_iter().zip(["clients.lock", "servers.lock"]) {
         let error = error.expect("it does not wait").expect("it is refused");
-        assert!(error.contains(lock) && error.contains("no file; remove it"), "{error}");
+        assert!(error.contains(lock) && error.contains("not a file; remove it"), "{error}");
     }
     assert!(!made_elsewhere);
 }

@@ -77,7 +77,7 @@ fn files_are_read_through_links_and_up_to_their_bound() {
     }
     fs::write(&file, vec![b'x'; 101]).unwrap();
     let why = files::read(setting(&file), 100).unwrap_err().to_string();
-    assert!(why.contains("too long: at most 100 bytes belong here"), "{why}");
+    assert!(why.contains("too long: at most 100 bytes are allowed"), "{why}");
     fs::write(&file, [0xff]).unwrap();
     let why = files::read_text(setting(&file), 100).unwrap_err().to_string();
     assert!(why.contains("not UTF-8"), "{why}");

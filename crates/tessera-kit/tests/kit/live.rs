@@ -247,7 +247,7 @@ fn a_certificate_that_nobody_would_accept_is_refused_with_the_reason() {
         (params.not_before, params.not_after) =
             (date_time_ymd(2021, 1, 1), date_time_ymd(2020, 1, 1));
     });
-    refused("ends before it begins");
+    refused("expires before it becomes valid");
     files.issue(&root, |_| ());
     files.load_credential().unwrap();
 }

@@ -127,7 +127,7 @@ fn the_error_about_a_file_without_a_key_says_what_to_do() {
 fn pem_files_that_are_too_long_are_not_read() {
     let file = TestFile::new(&"x".repeat(1024 * 1024 + 1));
     let why = refusal(pem::certificates(file.setting()));
-    assert!(why.contains("too long: at most 1048576 bytes belong here"), "{why}");
+    assert!(why.contains("too long: at most 1048576 bytes are allowed"), "{why}");
 }
 
 #[test]
@@ -146,5 +146,5 @@ fn files_of_roots_and_of_raw_public_keys_make_verifiers() {
     let public = TestFile::new(&armored("PUBLIC KEY", public.as_ref()));
     trust::raw_public_keys(public.setting(), "peer").unwrap();
     refusal(trust::raw_public_keys(public.setting(), ""));
-    assert!(refusal(trust::roots(public.setting())).contains("no certificate in it"));
+    assert!(refusal(trust::roots(public.setting())).contains("no certificate in this file"));
 }

@@ -278,7 +278,7 @@ fn a_file_that_cannot_be_read_is_named() {
     assert!(load_error::<Configuration>(unreadable).contains("error"));
     let long = file("long.toml", &vec![b'\n'; 16 * 1024 * 1024 + 1]);
     let why = load_error::<Configuration>(&long);
-    assert_eq!(why, ": too long: at most 16777216 bytes belong here");
+    assert_eq!(why, ": too long: at most 16777216 bytes are allowed");
     fs::remove_file(long).unwrap();
     let why = ": this is a pipe, a device or a socket, and a regular file is needed";
     assert_eq!(load_error::<Configuration>(Path::new("/dev/zero")), why);

@@ -76,7 +76,7 @@ mod tests {
         let server: fn(&mut CertificateParams) =
             |it| it.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         assert_eq!(of(server, Role::Server), None);
-        assert!(of(server, Role::Client).unwrap().contains("no clientAuth"));
+        assert!(of(server, Role::Client).unwrap().contains("lacks clientAuth"));
         let plain: fn(&mut CertificateParams) = |it| it.is_ca = IsCa::ExplicitNoCa;
         assert_eq!(of(plain, Role::Client), None);
         // It is its own trust anchor, which is accepted as it is.

@@ -154,7 +154,7 @@ impl fmt::Display for StateProblem {
             Self::Witness(error) => write!(f, "its witness can't be asked: {error}"),
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::NotFound => {
-                    f.write_str("the directory that it should be in does not exist; make it")
+                    f.write_str("its directory does not exist; make it")
                 }
                 io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
                     f.write_str("this is a file, and a directory is needed")

@@ -73,7 +73,7 @@ fn directories_where_others_can_write_are_refused() {
     let user = fs::metadata(&directory).unwrap().uid();
     for end in ["serve", "connect"] {
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
-        refused(end, &directory, &["others may use it", "0777", "chmod go-w"]);
+        refused(end, &directory, &["others have access to it", "0777", "chmod go-w"]);
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 0, "{end}");
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
         // Only root can change the owner of a directory; other users use one of root's.
@@ -96,7 +96,7 @@ fn a_file_that_others_can_read_or_own_is_refused() {
     ends.serve().end();
     let file = ends.file("server");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-    refused("serve", &ends.directory("server"), &["others may use it", "0644", "chmod go="]);
+    refused("serve", &ends.directory("server"), &["others have access to it", "0644", "chmod go="]);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     if fs::metadata(&file).unwrap().uid() == 0 {
         chown(&file, Some(65_534), None).unwrap();
@@ -111,11 +111,11 @@ fn what_is_no_file_is_refused() {
     let file = ends.file("server");
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
-    refused("serve", &ends.directory("server"), &["this is no file"]);
+    refused("serve", &ends.directory("server"), &["this is not a file"]);
     fs::remove_dir(&file).unwrap();
     // Opening a pipe must not block.
     assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
-    refused("serve", &ends.directory("server"), &["this is no file"]);
+    refused("serve", &ends.directory("server"), &["this is not a file"]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_state_and_certificates_need_a_directory_each() {
     let output =
         run(tessera().args(["serve", "--state", &both, "--cache-certificates", &both]), "");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("a directory each"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("each needs its own"), "{}", stderr(&output));
     assert!(!Path::new(&both).exists());
 }
 

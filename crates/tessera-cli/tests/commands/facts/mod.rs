@@ -138,7 +138,7 @@ impl Stage {
     fn nobody_there(&self) {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let fact = self.connect(&[&address, "--psk", KEY], 1);
-        assert!(fact["error"].as_str().unwrap().contains("nobody listens"), "{fact}");
+        assert!(fact["error"].as_str().unwrap().contains("nothing listens"), "{fact}");
     }
 
     fn limits(&self) {

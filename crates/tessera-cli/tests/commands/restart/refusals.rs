@@ -154,7 +154,7 @@ fn a_state_without_its_key_is_begun_afresh_only_after_the_power_was_off() {
     place.start(&[]).end();
     fs::remove_file(&key).unwrap();
     fs::remove_file(place.state("key-was")).unwrap();
-    tells(&place.refuses(&[]), &["not one that this program keeps", "--state-key", AFRESH]);
+    tells(&place.refuses(&[]), &["not kept by this program", "--state-key", AFRESH]);
 }
 
 #[test]
@@ -225,7 +225,16 @@ fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
     for _ in 0..2 {
         let (found, told) = warned(&place, &alone);
         assert!(found.contains(r#""found":"closed""#) && found.contains("unnoticed"), "{found}");
-        tells(&told, &["warning: ", &state, "not noticed", "executed twice", "`state-witness`"]);
+        tells(
+            &told,
+            &[
+                "warning: ",
+                &state,
+                "nothing detects an old copy",
+                "executed twice",
+                "`state-witness`",
+            ],
+        );
         copied(&copy, &state);
     }
 
@@ -241,7 +250,7 @@ fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
         copied(&copy, &state);
         let (found, told) = warned(&place, &witnessed);
         assert!(found.contains(r#""found":"rolled-back""#), "{found}");
-        tells(&told, &["warning: ", &state, "its witness knows it otherwise"]);
+        tells(&told, &["warning: ", &state, "it doesn't match its witness"]);
     }
 
     let wrong = |directory: &str, words: &[&str]| {
@@ -250,7 +259,7 @@ fn a_state_that_is_put_back_is_noticed_by_its_witness_or_warned_of() {
     fs::set_permissions(&witness, fs::Permissions::from_mode(0o777)).unwrap();
     wrong(&witness, &["others can write", "chmod go-w"]);
     wrong(&key, &["a directory is needed", "--state-witness"]);
-    wrong(&place.state("witness"), &["lies in the state"]);
+    wrong(&place.state("witness"), &["the witness is in the state"]);
     let told = place.refuses(&["--state-witness", &witness]);
     tells(&told, &["--state-key"]);
 }

@@ -58,8 +58,8 @@ fn a_key_goes_to_shared_memory_where_only_its_user_can_enter() {
     assert!(!fs::exists(&state).unwrap(), "it makes nothing");
     for (what, error) in [
         ("mkdir -m 755 /dev/shm/tessera-0", "chmod go= /dev/shm/tessera-0"),
-        ("mkdir -m 700 /dev/shm/a && ln -s a /dev/shm/tessera-0", "no directory"),
-        ("touch /dev/shm/tessera-0", "no directory"),
+        ("mkdir -m 700 /dev/shm/a && ln -s a /dev/shm/tessera-0", "not a directory"),
+        ("touch /dev/shm/tessera-0", "not a directory"),
     ] {
         let written = refused(&format!("{SHARED_MEMORY} && {what}"), &file);
         assert!(written.contains("/dev/shm/tessera-0") && written.contains(error), "{written}");

@@ -56,7 +56,7 @@ fn a_clean_restart_with_an_inherited_socket_costs_no_program_anything() {
         assert_eq!(server.end().code(), Some(0));
         server = start(&socket, &file);
         let told = server.says("state in ");
-        assert!(told["message"].as_str().unwrap().contains("are there again"), "{told}");
+        assert!(told["message"].as_str().unwrap().contains("restored"), "{told}");
         server.says("listening");
     }
     wait_for(250);
@@ -101,7 +101,7 @@ fn a_state_is_there_again_after_a_start_that_failed() {
     let moved = section.replace("127.0.0.1:0", &address.to_string());
     let server = Running::start(&stage.write("server", &[&moved]));
     let told = server.says("state in ");
-    assert!(told["message"].as_str().unwrap().contains("are there again"), "{told}");
+    assert!(told["message"].as_str().unwrap().contains("restored"), "{told}");
     server.says("listening");
     assert_eq!(ask(entrance, "two").unwrap(), "two");
     let accepted =
