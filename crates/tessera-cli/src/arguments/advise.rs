@@ -8,12 +8,12 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   tessera advise --round-trip 134ms --reconnections-per-hour 4
   tessera advise --round-trip 134ms --reconnections-per-hour 4 --peer-tls tessera --early-requests at-most-once
-  tessera advise facts.toml                       the same facts, in a file; options count more
-  tessera advise facts.toml --results results     by what was measured here, with tessera lab
+  tessera advise facts.toml                       the same facts, in a file; options override them
+  tessera advise facts.toml --results results     judged by your own measurements with tessera lab
   tessera advise --table-6                        Table 6 of the roaming paper, judged by measurements
 
-What it doesn't know: devices with external PSKs and without certificates, budgets of bytes and of energy.
-docs/advise.md says what to do about these.";
+It doesn't cover devices with external PSKs and without certificates, nor budgets of bytes and energy:
+see docs/advise.md.";
 
 /// The subject of the advice, and its sources.
 #[derive(Args)]

@@ -12,7 +12,7 @@ Examples:
   tessera connect server.example:443                    carries standard input and output
   tessera connect localhost:4433 --ca certificate.pem
   tessera connect 127.0.0.1:4433 --fingerprint 3f...    the certificate that `tessera serve` printed
-  tessera connect server.example:443 --sessions ~/.cache/tessera   comes back with a ticket
+  tessera connect server.example:443 --sessions ~/.cache/tessera   resumes with a ticket
   (umask 077; openssl rand -hex 32 > $XDG_RUNTIME_DIR/sessions.key)
   tessera connect server.example:443 --sessions DIR --sessions-key $XDG_RUNTIME_DIR/sessions.key
   tessera connect server.example:443 --sessions DIR --forward-secret-early-data --early-data FILE
@@ -23,7 +23,7 @@ Examples:
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --parallel 8   measures
   tessera connect localhost:4433 --ca certificate.pem --count 1000 --mode full --json -
 
-Exit codes: 0 all went well, 1 something failed, 2 the options can't be as they are.";
+Exit codes: 0 all went well, 1 something failed, 2 the options are invalid.";
 
 #[derive(Args)]
 pub(crate) struct ConnectArguments {

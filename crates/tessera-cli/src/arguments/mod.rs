@@ -37,7 +37,7 @@ fn examples() -> String {
         (true, "tessera connect localhost:443  a client, with standard input and output"),
         (
             cfg!(all(feature = "demo", feature = "tunnel")),
-            "tessera tunnel demo            a database behind a tunnel, and somebody on the path who replays",
+            "tessera tunnel demo            a database behind a tunnel, and an attacker who replays",
         ),
         (
             cfg!(all(feature = "demo", feature = "sepp")),
@@ -50,7 +50,7 @@ fn examples() -> String {
         (cfg!(feature = "lab"), "tessera lab reconnect --help   how to measure something else"),
         (
             true,
-            "tessera advise --help          which way of reconnecting fits a deployment, by what was measured",
+            "tessera advise --help          which way of reconnecting fits a deployment, judged by measurements",
         ),
         (
             true,
@@ -98,8 +98,8 @@ pub(crate) enum Command {
         arg_required_else_help = true,
         after_help = examples_with_demo(
             "  tessera tunnel demo              what it does, in a few seconds\n",
-            "  tessera tunnel server --help     the end beside a database
-  tessera tunnel client --help     the end beside its user
+            "  tessera tunnel server --help     the end next to a database
+  tessera tunnel client --help     the end next to its user
   tessera tunnel check FILE        many tunnels in a file: docs/tunnel.md",
         )
     )]

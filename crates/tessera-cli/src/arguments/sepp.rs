@@ -16,10 +16,10 @@ Examples:
   systemctl enable --now tessera-sepp     the same file, as a service
   systemctl reload tessera-sepp           or SIGHUP: certificates, anchors, peers, rules: all or none
 
-Ctrl-C and SIGTERM end it: requests under way have the time of `drain`, and peers are told (NONE).
-With `admin` in [process], /peers shows all peers; POST /peers/FQDN/reestablish begins N32-c anew, and
+Ctrl-C and SIGTERM end it: requests in progress get the time of `drain`, and peers are notified (NONE).
+With `admin` in [process], /peers shows all peers; POST /peers/FQDN/reestablish restarts N32-c, and
 POST /peers/FQDN/drain ends N32 with a peer.
-Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it is."
+Exit codes: 0 it was asked to end, 1 something failed, 2 the file is invalid."
     )]
     Run {
         /// The configuration (TOML).
@@ -36,7 +36,7 @@ Examples:
   tessera sepp check sepp.toml
   tessera sepp check sepp.toml && systemctl reload tessera-sepp
 
-Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't be as it is."
+Exit codes: 0 it could run, 1 the table could not be written, 2 the file is invalid."
     )]
     Check {
         /// The configuration (TOML).
@@ -53,7 +53,7 @@ Examples:
   tessera sepp demo
   tessera sepp demo --json    one object a line
 
-Exit codes: 0 everything came out as it must, 1 something did not, or something failed.")]
+Exit codes: 0 everything went as expected, 1 something did not, or failed.")]
     Demo {
         /// Prints one JSON object per line instead of the trace.
         #[arg(long)]

@@ -31,14 +31,14 @@ Examples:
   tessera serve --forward-secret-early-data --tcp-fast-open   its first bytes with TCP's SYN
   tessera serve --listen 0 --json -                     a free port; facts for programs
 
-Ctrl-C and SIGTERM end it: handshakes and answers that are under way are finished, within ten
-seconds, and connections closed properly. A listening socket of a supervisor (systemd.socket(5),
-LISTEN_FDS) is used instead of --listen: then clients that come between two servers wait, and see no
-error.
-SIGHUP loads the files of --certificate, --key, --ca, --crl and --psk-file again, all or none, for
-new connections; those that run go on. If one can't be used, the earlier ones stay in use, and a
-line says why.
-Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as they are.";
+Ctrl-C and SIGTERM end it: handshakes and answers in progress are finished, within ten
+seconds, and connections are closed properly. A listening socket of a supervisor (systemd.socket(5),
+LISTEN_FDS) is used instead of --listen: clients that connect between two servers then wait, and
+see no error.
+SIGHUP reloads the files of --certificate, --key, --ca, --crl and --psk-file, all or none, for new
+connections; existing ones go on. If a file is invalid, the earlier ones stay in use, and a line
+reports why.
+Exit codes: 0 it was asked to end, 1 something failed, 2 the options are invalid.";
 
 #[derive(Args)]
 pub(crate) struct ServeArguments {

@@ -27,7 +27,9 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
     let (host, port) = text.rsplit_once(':').ok_or(RIGHT)?;
     let port: u16 = port.parse().map_err(|_| RIGHT)?;
     if host.is_empty() {
-        return Err(format!("{RIGHT}; did you mean 0.0.0.0:{port}, which everybody can reach?"));
+        return Err(format!(
+            "{RIGHT}; did you mean 0.0.0.0:{port}, which other machines can reach?"
+        ));
     }
     let found = (host, port).to_socket_addrs();
     let found: Vec<_> = found.map_err(|error| format!("{host}: {error}; {RIGHT}"))?.collect();

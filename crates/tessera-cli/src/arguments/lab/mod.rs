@@ -143,7 +143,7 @@ Examples:
   tessera lab bithac                                    bytes, work, hits and memory; some minutes
   tessera lab bithac --certificates ml-dsa-65 --ways full,cached,raw-keys
                                                         post-quantum certificates in three ways
-  tessera lab bithac --parts work --certificates p-256  what judging chains takes; no link
+  tessera lab bithac --parts work --certificates p-256  the cost of verifying chains; no link
   tessera lab bithac --parts times --repetitions 7      24 cells; a quarter of an hour
   tessera lab bithac --parts bytes,losses,times,work,hits,memory --resume cells --json all.json
                                                         everything, in hours; goes on where it stopped
@@ -158,7 +158,7 @@ Examples:
 Examples:
   tessera lab results docs/results                                      all tables
   tessera lab results docs/results --page docs/results/roaming.html     a page with figures
-  tessera lab results docs/results --markdown docs/results/roaming.md   the tables of a text, anew
+  tessera lab results docs/results --markdown docs/results/roaming.md   rewrites the tables of a text
   tessera lab results docs/results --of bithac                          those of cached certificates")]
     Results(ResultsArguments),
 

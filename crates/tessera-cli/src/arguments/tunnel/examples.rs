@@ -9,15 +9,15 @@ Examples:
   tessera tunnel client ... --early never --spare 4      connections kept ready instead of early data
 
 The options are the keys of a [client.NAME] section (docs/tunnel.md).
-Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as they are.";
+Exit codes: 0 it was asked to end, 1 something failed, 2 the options are invalid.";
 
 pub(super) const SERVER: &str = "\
 Examples:
   tessera tunnel server --listen :8443 --forward 127.0.0.1:5432 \\
       --certificate db.pem --key db.key --ca ca.pem --names app.example
   tessera tunnel server ... --state /var/lib/tessera     a restart costs clients nothing
-  tessera tunnel server ... --send-proxy --send-proxy-identity   the backend learns of the client
+  tessera tunnel server ... --send-proxy --send-proxy-identity   the backend learns who the client is
   tessera tunnel server ... --admin 127.0.0.1:9464       metrics and health
 
 The options are the keys of a [server.NAME] section (docs/tunnel.md); a fleet of servers needs a file.
-Exit codes: 0 it was asked to end, 1 something failed, 2 the options can't be as they are.";
+Exit codes: 0 it was asked to end, 1 something failed, 2 the options are invalid.";

@@ -30,10 +30,10 @@ Examples:
   systemctl enable --now tessera-tunnel@db     the same file, as a service
   systemctl reload tessera-tunnel@db           or SIGHUP: its files again, all or none
 
-docs/tunnel.md has every key. Ctrl-C and SIGTERM end it: what is under way has the time of `drain`.
+docs/tunnel.md has every key. Ctrl-C and SIGTERM end it: connections get the time of `drain` to end.
 A listening socket that a supervisor hands over (systemd.socket(5)) is `listen = \"systemd:NAME\"`:
-then those who connect between two processes wait, and see no error.
-Exit codes: 0 it was asked to end, 1 something failed, 2 the file can't be as it is."
+clients that connect between two processes then wait, and see no error.
+Exit codes: 0 it was asked to end, 1 something failed, 2 the file is invalid."
     )]
     Run {
         /// The configuration (TOML).
@@ -50,7 +50,7 @@ Examples:
   tessera tunnel check tunnels.toml
   tessera tunnel check tunnels.toml && systemctl reload tessera-tunnel@db
 
-Exit codes: 0 it could run, 1 the table could not be written, 2 the file can't be as it is."
+Exit codes: 0 it could run, 1 the table could not be written, 2 the file is invalid."
     )]
     Check {
         /// The configuration (TOML).
