@@ -16,9 +16,9 @@ impl fmt::Display for NotMade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoSha256 => {
-                "cached certificates are named by SHA-256: give a provider with a suite that has it"
+                "cached certificates are named by SHA-256: use a provider with a suite that has it"
             }
-            Self::NoRandom => "the random number generator failed: no cache without its numbers",
+            Self::NoRandom => "the random number generator failed, and the cache needs its numbers",
         })
     }
 }
@@ -42,7 +42,7 @@ impl fmt::Display for NotImported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged => {
-                f.write_str("it was cut off or changed, or is no cache of certificates")
+                f.write_str("it was cut off or changed, or is not a cache of certificates")
             }
             Self::Newer { version } => {
                 write!(f, "a newer version of this program wrote it (form {version})")

@@ -258,7 +258,7 @@ impl fmt::Display for EtcdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotSent(why) => write!(f, "the request reached no member of etcd: {why}"),
-            Self::Unknown(why) => write!(f, "etcd may have done it, or not: {why}"),
+            Self::Unknown(why) => write!(f, "etcd may or may not have executed the request: {why}"),
         }
     }
 }

@@ -63,8 +63,8 @@ impl Witness for EtcdWitness {
         let done = answered.recv_timeout(patience).map_err(|_| {
             io::Error::new(
                 io::ErrorKind::TimedOut,
-                "no answer of etcd, since the runtime of its requests stands still: use the witness where \
-                 blocking is allowed (spawn_blocking)",
+                "no answer from etcd, since the runtime of its requests is blocked: use the witness where blocking is \
+                 allowed (spawn_blocking)",
             )
         })?;
         match done.map_err(io::Error::other)?.succeeded {

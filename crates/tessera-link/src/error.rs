@@ -74,7 +74,7 @@ impl fmt::Display for LinkError {
             }
             Self::NoEmulation { reason: None } => f.write_str("a loopback link emulates nothing"),
             Self::NoEmulation { reason: Some(reason) } => {
-                write!(f, "these parameters need emulation, and {reason}")
+                write!(f, "these parameters need emulation, but {reason}")
             }
             Self::Parameters(what) => f.write_str(what),
             Self::Mesh(what) => f.write_str(what),

@@ -181,7 +181,7 @@ impl Mesh {
 
     fn no_node(&self, name: &str) -> LinkError {
         let known: Vec<_> = self.nodes.keys().map(String::as_str).collect();
-        LinkError::Mesh(format!("no node is named {name}; there are {}", known.join(", ")))
+        LinkError::Mesh(format!("no node is named {name}; the nodes are {}", known.join(", ")))
     }
 }
 
@@ -202,7 +202,7 @@ fn check(nodes: &[&str], links: &[(&str, &str, LinkParameters)]) -> Result<(), L
             return wrong(format!("a link joins {one} with itself"));
         }
         if let Some(name) = [one, other].into_iter().find(|name| !nodes.contains(name)) {
-            return wrong(format!("a link ends at {name}, which is no node"));
+            return wrong(format!("a link ends at {name}, which is not a node"));
         }
         if links[..i].iter().any(|(a, b, _)| pair(a, b) == pair(one, other)) {
             return wrong(format!("two links join {one} and {other}"));
@@ -237,7 +237,7 @@ mod tests {
         assert!(refused(&["a", ""], &[]).contains("needs a name"));
         assert!(refused(&["a", "b", "a"], &[]).contains("two nodes are named a"));
         assert!(refused(&["a"], &[("a", "a", plain())]).contains("with itself"));
-        assert!(refused(&["a"], &[("a", "c", plain())]).contains("c, which is no node"));
+        assert!(refused(&["a"], &[("a", "c", plain())]).contains("c, which is not a node"));
         let twice = [("a", "b", plain()), ("b", "a", plain())];
         assert!(refused(&["a", "b"], &twice).contains("two links join b and a"));
         let impossible = LinkParameters { loss: 2.0, ..plain() };
@@ -250,7 +250,7 @@ mod tests {
         let links = [("b", "a", LinkParameters::default())];
         let mesh = Mesh::open(LinkKind::Loopback, &["a", "b", "c"], &links).unwrap();
         let words = |error: LinkError| error.to_string();
-        assert_eq!(words(mesh.node("d").unwrap_err()), "no node is named d; there are a, b, c");
+        assert_eq!(words(mesh.node("d").unwrap_err()), "no node is named d; the nodes are a, b, c");
         assert_eq!(words(mesh.link("c", "a").unwrap_err()), "no link joins c and a");
         assert!(words(mesh.link("a", "d").unwrap_err()).contains("no node is named d"));
         assert!(words(mesh.address("d", "a").unwrap_err()).contains("no node is named d"));

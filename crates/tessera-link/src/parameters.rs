@@ -49,7 +49,7 @@ impl FromStr for LinkKind {
             "loopback" => Ok(Self::Loopback),
             "tun" => Ok(Self::Tun),
             "auto" => Ok(Self::Auto),
-            _ => Err(LinkError::Parameters("a link is one of loopback, tun and auto")),
+            _ => Err(LinkError::Parameters("a link must be loopback, tun or auto")),
         }
     }
 }
@@ -202,18 +202,18 @@ impl LinkParameters {
         // A minute is far beyond any real path and keeps every sum of times far from overflow.
         const LONGEST: Duration = Duration::from_secs(60);
         if self.rtt > LONGEST || self.jitter > LONGEST {
-            return Err(LinkError::Parameters("rtt and jitter are at most 60 seconds"));
+            return Err(LinkError::Parameters("rtt and jitter must be at most 60 seconds"));
         }
         if !(0.0..=1.0).contains(&self.loss) {
-            return Err(LinkError::Parameters("loss is a probability, from 0 to 1"));
+            return Err(LinkError::Parameters("loss must be a probability, from 0 to 1"));
         }
         self.validate_bursts()?;
         self.validate_congestion(LONGEST)?;
         if self.rate == Some(0) {
-            return Err(LinkError::Parameters("a rate is at least one bit a second"));
+            return Err(LinkError::Parameters("a rate must be at least one bit per second"));
         }
         if self.mtu < SMALLEST_MTU {
-            return Err(LinkError::Parameters("an IPv4 link's mtu is at least 68 bytes"));
+            return Err(LinkError::Parameters("an IPv4 link's mtu must be at least 68 bytes"));
         }
         Ok(())
     }
@@ -224,13 +224,11 @@ impl LinkParameters {
             return Ok(());
         }
         if self.loss == 0.0 || self.loss == 1.0 {
-            return Err(LinkError::Parameters(
-                "bursts need a loss: one that is neither nothing nor everything",
-            ));
+            return Err(LinkError::Parameters("bursts need a loss above 0 and below 1"));
         }
         if !(1.0 / (1.0 - self.loss)..=LONGEST).contains(&self.loss_burst) {
             return Err(LinkError::Parameters(
-                "a burst of losses is in the mean as long as 1 / (1 - loss), or longer, up to 10,000 packets",
+                "the mean length of a burst of losses must be from 1 / (1 - loss) to 10,000 packets",
             ));
         }
         Ok(())
@@ -240,12 +238,12 @@ impl LinkParameters {
         match self.congestion {
             Congestion::Share(share) if !(share > 0.0 && share <= 1.0) => {
                 Err(LinkError::Parameters(
-                    "congestion is a share of the rtt above 0 and at most 1, or a time",
+                    "congestion must be a share of the rtt above 0 and at most 1, or a time",
                 ))
             }
-            Congestion::Mean(mean) if mean.is_zero() || mean > longest => Err(
-                LinkError::Parameters("congestion is longer than nothing, and at most 60 seconds"),
-            ),
+            Congestion::Mean(mean) if mean.is_zero() || mean > longest => {
+                Err(LinkError::Parameters("congestion must be above 0 and at most 60 seconds"))
+            }
             _ => Ok(()),
         }
     }

@@ -63,7 +63,7 @@ impl KnownSites {
         });
         let (name, _) = site.ok_or_else(|| PeerRejected {
             alert: AlertDescription::ACCESS_DENIED,
-            reason: "the certificate is good, and no site's".into(),
+            reason: "the certificate is valid, but not a known site's".into(),
         })?;
         accepted.identity.blob = [PREFIX, name.as_bytes()].concat();
         Ok(accepted)

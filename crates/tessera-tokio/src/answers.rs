@@ -102,7 +102,7 @@ pub trait Answers: Send + Sync {
             Some(others) => others.verify_peer(question),
             None => Box::pin(ready(Err(PeerRejected {
                 alert: AlertDescription::INTERNAL_ERROR,
-                reason: "nobody answers for the verifier".into(),
+                reason: "no answerer is set for the verifier's question".into(),
             }))),
         }
     }

@@ -193,7 +193,7 @@ impl<S: AsyncHandshake> Machine<S> {
         self.output.consume(unsent);
         let why = PeerRejected {
             alert: AlertDescription::ACCESS_DENIED,
-            reason: "what it rests on was withdrawn during the handshake".into(),
+            reason: "trust in it was withdrawn during the handshake".into(),
         };
         let error = self.connection.refuse(why, &mut self.output);
         if unsent > 0 {

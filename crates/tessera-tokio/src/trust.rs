@@ -30,7 +30,7 @@ pub fn system_verifier() -> io::Result<WebPkiVerifier> {
     roots.retain(|root| match WebPkiVerifier::new(&[root]) {
         Ok(_) => true,
         Err(error) => {
-            warn!("the system's trust store: a root is left out: {error}");
+            warn!("the system's trust store: a root was skipped: {error}");
             false
         }
     });

@@ -48,16 +48,16 @@ pub(crate) fn words(error: &Error) -> String {
         Error::UnknownIssuer => "no trusted root issued it",
         Error::CertExpired { .. } => "it has expired",
         Error::CertNotValidYet { .. } => "it is not valid yet",
-        Error::InvalidCertValidity => "it ends before it begins",
+        Error::InvalidCertValidity => "it expires before it becomes valid",
         // RFC 9525 §2: the common name doesn't name a server.
         Error::CertNotValidForName(context) if context.presented.is_empty() => {
-            "it names no server: names stand in subjectAltName, and the common name (CN) does not count"
+            "it names no server: names must be in subjectAltName, and the common name (CN) does not count"
         }
         Error::CertNotValidForName(context) => {
             return format!("it is for other names: {}", names(&context.presented));
         }
         Error::CertRevoked => "it was revoked",
-        Error::UnknownRevocationStatus => "no revocation list says whether it was revoked",
+        Error::UnknownRevocationStatus => "no revocation list covers it",
         Error::CaUsedAsEndEntity => "it is an authority's own",
         Error::EmptyEkuExtension | Error::RequiredEkuNotFoundContext(_) => "it is for other uses",
         Error::InvalidSignatureForPublicKey => "a signature is wrong",
@@ -65,9 +65,9 @@ pub(crate) fn words(error: &Error) -> String {
         Error::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
             "a signature algorithm does not fit the key"
         }
-        Error::CrlExpired { .. } => "the revocation list that speaks for it is out of date",
+        Error::CrlExpired { .. } => "the revocation list that covers it is out of date",
         Error::InvalidCrlSignatureForPublicKey => {
-            "the revocation list that speaks for it is not signed by its issuer"
+            "the revocation list that covers it is not signed by its issuer"
         }
         Error::IssuerNotCrlSigner => "its issuer may not sign revocation lists",
         Error::BadDer | Error::TrailingData(_) => "it is malformed",

@@ -192,7 +192,7 @@ impl<'a> Signature<'a> {
         algorithms: &Algorithms,
     ) -> Result<Self, PeerRejected> {
         let Proof::Signature { scheme, signed, signature } = &question.proof else {
-            let reason = "the peer's proof is no signature";
+            let reason = "the peer's proof is not a signature";
             return Err(reject(AlertDescription::UNSUPPORTED_CERTIFICATE, reason));
         };
         let known = algorithms.handshake.iter().filter(|(known, _)| known == scheme);

@@ -51,7 +51,7 @@ impl core::fmt::Display for ConfigError {
         match self {
             Self::NoRoots => f.write_str("no root certificate"),
             Self::NoKeys => f.write_str("no public key"),
-            Self::KeyName => f.write_str("a pinned key has no name, or too long a one"),
+            Self::KeyName => f.write_str("a pinned key has no name, or its name is too long"),
             Self::Key(error) => write!(f, "public key: {error}"),
             Self::Certificate(error) => write!(f, "certificate: {error}"),
             Self::Root(error) => write!(f, "root certificate: {error}"),
@@ -59,10 +59,12 @@ impl core::fmt::Display for ConfigError {
             Self::HandshakeScheme => f.write_str("a handshake scheme may only sign certificates"),
             Self::NoCrls => f.write_str("no revocation list, and unknown statuses are refused"),
             Self::CrlSignature => f.write_str(
-                "revocation list: in a root's name, and not signed by a root of that name",
+                "revocation list: issued in a root's name, but not signed by a root of that name",
             ),
             Self::NoSha256 => f.write_str("the provider has no suite with SHA-256"),
-            Self::NoRandom => f.write_str("the provider gives no random numbers: try again"),
+            Self::NoRandom => {
+                f.write_str("the provider's random number generator failed: try again")
+            }
             Self::Crl(error) => write!(f, "revocation list: {error}"),
         }
     }

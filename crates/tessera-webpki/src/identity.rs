@@ -18,7 +18,7 @@ pub(crate) fn of_names(certificate: &EndEntityCert<'_>) -> Result<Vec<u8>, PeerR
         None if certificate.subject().is_empty() => {
             return Err(reject(
                 AlertDescription::UNSUPPORTED_CERTIFICATE,
-                "the certificate names nobody",
+                "the certificate has no names",
             ));
         }
         None => [b"subject:", certificate.subject()].concat(),

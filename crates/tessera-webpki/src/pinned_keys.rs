@@ -72,7 +72,7 @@ impl PinnedKeyVerifier {
         else {
             return Err(reject(
                 AlertDescription::UNSUPPORTED_CERTIFICATE,
-                "not a raw public key, and nothing else is taken",
+                "not a raw public key, and nothing else is accepted",
             ));
         };
         // First, so that malformed data gets another alert than an unknown key.

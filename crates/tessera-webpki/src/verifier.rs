@@ -239,7 +239,7 @@ impl WebPkiVerifier {
 
         let validity = accepted
             .validity()
-            .ok_or_else(|| ours("the certificates do not tell when they expire"))?;
+            .ok_or_else(|| ours("the certificates have no readable expiry date"))?;
         Ok((validity, found))
     }
 }

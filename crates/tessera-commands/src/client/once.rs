@@ -282,7 +282,7 @@ mod tests {
         for (verdict, told) in [
             (Some(Verdict::Unknown), "7 bytes of early data may have been executed"),
             (Some(Verdict::Used), "7 bytes of early data were accepted elsewhere"),
-            (None, "the server took 7 bytes of early data"),
+            (None, "the server accepted 7 bytes of early data"),
         ] {
             (outcome.verdict, outcome.accepted) = (verdict, if verdict.is_none() { 7 } else { 0 });
             assert!(maybe_executed(outcome).is_some_and(|text| text.starts_with(told)));

@@ -192,7 +192,7 @@ impl EtcdRing {
         if let Some(alive) = self.shared.lease.lock().await.take()
             && let Err(error) = self.shared.client.revoke(&alive.lease).await
         {
-            tracing::debug!("a server's lease ends by itself: {error}");
+            tracing::debug!("could not revoke a server's lease, which will expire: {error}");
         }
     }
 }
@@ -225,7 +225,7 @@ async fn look(shared: Weak<Shared>) {
         let again = match ring.look().await {
             Ok(again) => again,
             Err(error) => {
-                tracing::warn!("the ticket-key ring goes on with the keys that it has: {error}");
+                tracing::warn!("the ticket-key ring keeps its current keys: {error}");
                 false
             }
         };
@@ -240,7 +240,7 @@ async fn watch(shared: Weak<Shared>) {
     loop {
         let Some(ring) = shared.upgrade().filter(|ring| !ring.is_closed()) else { return };
         if let Err(error) = ring.watch().await {
-            tracing::debug!("the ticket-key ring is not told of changes: {error}");
+            tracing::debug!("the ticket-key ring can't watch for changes: {error}");
         }
         tokio::time::sleep(ring.options.look_every).await;
     }

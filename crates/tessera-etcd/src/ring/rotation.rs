@@ -208,7 +208,7 @@ impl Shared {
         mut txn: Txn,
     ) -> Result<bool, EtcdError> {
         let Some(encoded) = entry.encode(name, &self.wrapping, (self.clock)()) else {
-            tracing::error!("no key wraps ticket keys: they are not rotated");
+            tracing::error!("no wrapping key for ticket keys: they are not rotated");
             return Ok(false);
         };
         let lease: LeaseId = self.client.grant(lifetime).await?;

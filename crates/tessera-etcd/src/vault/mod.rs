@@ -186,7 +186,9 @@ impl Vault for EtcdVault {
 
     fn burn(&self, handle: &FlightHandle) {
         if self.work.try_send(Work::Burn(*handle)).is_err() {
-            tracing::warn!("a one-time key stays until it expires: too much waits for etcd");
+            tracing::warn!(
+                "a one-time key stays until it expires: too many requests wait for etcd"
+            );
         }
     }
 
@@ -293,7 +295,7 @@ async fn keep_count(shared: Weak<Shared>) {
             // A long deadline: no request waits for this, and counting a million takes etcd a while.
             let client = vault.client.until(Instant::now() + COUNT_EVERY);
             if let Err(error) = vault.count(&client, kind, count).await {
-                tracing::debug!("one-time keys can't be counted: {error}");
+                tracing::debug!("can't count one-time keys: {error}");
             }
         }
         drop(vault);

@@ -41,7 +41,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut queue: mpsc::Receiver<Work>) {
             match work {
                 Work::Put(prepared) => {
                     if shared.put(prepared).await.is_err() {
-                        tracing::debug!("a one-time key was not put");
+                        tracing::debug!("a one-time key was not stored");
                     }
                 }
                 Work::Burn(handle) => {
@@ -89,7 +89,7 @@ impl Shared {
                 txn.success.extend(given_up);
             }
             let answer = client.txn(&txn).await.map_err(|error| {
-                tracing::debug!("a put of a one-time key: {error}");
+                tracing::debug!("storing a one-time key failed: {error}");
                 self.leases.after(&error, &lease);
                 PutRefused
             })?;

@@ -106,7 +106,7 @@ impl Shared {
                 },
                 Ok(None) => Taken::Absent(Absent::Unknown),
                 Err(error) => {
-                    tracing::warn!("a take of a one-time key: {error}");
+                    tracing::warn!("taking a one-time key failed: {error}");
                     Taken::Unavailable
                 }
             };

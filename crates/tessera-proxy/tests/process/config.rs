@@ -243,7 +243,7 @@ fn what_is_no_toml_is_told_with_its_line() {
         ),
         (
             "[process]\n[server.a]\nlisten = ':1'\n[process]\n",
-            "a.toml:4: `process` is here for the second time; remove one of them",
+            "a.toml:4: `process` occurs twice; remove one of them",
         ),
         ("[process\nadmin = 'a'", "a.toml:1: "),
         ("[process]\nadmin = a", "a.toml:2: "),

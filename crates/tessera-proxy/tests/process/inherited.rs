@@ -56,7 +56,7 @@ fn child() {
         // Two sockets may have the same name: ListenStream= twice.
         let both = bind("systemd:pg").unwrap();
         let again = bind("systemd:pg").unwrap_err().to_string();
-        assert!(again.contains("there is local"), "{again}");
+        assert!(again.contains("the names are local"), "{again}");
         for _ in 0..2 {
             let (mut socket, peer) = both.accept().await.unwrap();
             assert!(matches!(peer, Peer::Tcp(_)));

@@ -162,10 +162,10 @@ impl<'a> Traffic<'a> {
             }
             filled += count;
             let mut unread = buffer.get(..filled).unwrap_or_default();
-            let malformed = |_| io::Error::new(ErrorKind::InvalidData, "it answers unreadably");
+            let malformed = |_| io::Error::new(ErrorKind::InvalidData, "its answer is malformed");
             while let Some(answer) = Answer::read(&mut unread).map_err(malformed)? {
                 if !self.balance().answered(answer.id()) {
-                    let error = "it answers what was not asked";
+                    let error = "it answers a question that was not asked";
                     return Err(io::Error::new(ErrorKind::InvalidData, error));
                 }
                 if !*heard {

@@ -33,7 +33,7 @@ pub(super) async fn serve(service: Arc<Service>, client: AcceptedClient) {
     let place = site.as_deref().and_then(|site| service.place(site));
     let (Some(site), Some(place)) = (site, place) else {
         count(&service.counters.refused);
-        return warn!("{address} is refused: no known site, or one with too many connections");
+        return warn!("{address} is refused: not a known site, or one with too many connections");
     };
     if stream.protocol() != Some(PROTOCOL) {
         count(&service.counters.refused);

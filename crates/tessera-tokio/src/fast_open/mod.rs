@@ -67,8 +67,8 @@ pub fn accept_on(listener: &impl AsSocket, pending: NonZeroU16) -> io::Result<()
         Some(value) if value & kernel::MAY_ACCEPT == 0 => Err(io::Error::new(
             io::ErrorKind::Unsupported,
             format!(
-                "the sysctl net.ipv4.tcp_fastopen is {value}: 2 lets servers take data in SYNs, 3 \
-                 lets clients send it too"
+                "the sysctl net.ipv4.tcp_fastopen is {value}: 2 lets servers accept data in SYNs, 3 lets clients send \
+                 it too"
             ),
         )),
         _ => Ok(()),

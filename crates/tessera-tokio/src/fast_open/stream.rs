@@ -169,7 +169,7 @@ impl FastOpenStream {
         if self.phase == Phase::Waiting && kernel::is_before_syn(&error) {
             return io::Error::new(
                 error.kind(),
-                "the system can't begin the connection: it has no way to the server, or no memory",
+                "the system can't start the connection: it has no route to the server, or no memory",
             );
         }
         error

@@ -129,7 +129,7 @@ impl fmt::Display for FirstFlightError {
             }
         }
         f.write_str(match self.outcome.verdict {
-            None => "; nothing of it had left: it may be sent again",
+            None => "; none of it had been sent: it may be sent again",
             Some(Verdict::Burned) => "; verdict burned: it may be sent again",
             Some(Verdict::Used) => {
                 "; verdict used: it may have been executed. Ask for the flight's receipt, don't send it \

@@ -15,8 +15,8 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Connections => "its address has as many connections as it may",
-            Self::Handshakes => "its address has as many handshakes under way as it may",
+            Self::Connections => "its address has reached its limit of connections",
+            Self::Handshakes => "its address has reached its limit of handshakes in progress",
         })
     }
 }

@@ -158,7 +158,7 @@ impl FileSessionStore {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => continue,
                 Err(error) => {
-                    warn!("{}: {error}; removed if that is possible", path.display());
+                    warn!("{}: {error}; removed if possible", path.display());
                     let _ = fs::remove_file(&path);
                     continue;
                 }
@@ -212,7 +212,7 @@ impl SessionStore for FileSessionStore {
         drop(session);
         wipe_stack_below(self.stack_depth);
         if let Err(error) = put {
-            warn!("{}: a session can't be kept: {error}", self.directory.display());
+            warn!("{}: can't store a session: {error}", self.directory.display());
         }
     }
 
@@ -223,7 +223,7 @@ impl SessionStore for FileSessionStore {
             Ok(session) => session,
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => {
-                warn!("{}: no session can be had: {error}", self.directory.display());
+                warn!("{}: can't read a session: {error}", self.directory.display());
                 None
             }
         }
@@ -233,7 +233,7 @@ impl SessionStore for FileSessionStore {
         let retained = self.try_retain(keep);
         wipe_stack_below(self.stack_depth);
         if let Err(error) = retained {
-            warn!("{}: sessions can't be removed: {error}", self.directory.display());
+            warn!("{}: can't remove sessions: {error}", self.directory.display());
         }
     }
 }
@@ -259,7 +259,7 @@ fn take(path: &Path) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
 fn read(file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
     let len = file.metadata()?.len();
     if len > MAX_LEN {
-        return Err(io::Error::new(ErrorKind::InvalidData, "longer than any session"));
+        return Err(io::Error::new(ErrorKind::InvalidData, "too long for a session"));
     }
     // Read in place: a vector that grows leaves secrets in the memory it frees.
     let mut bytes = Zeroizing::new(vec![0; len as usize]);
@@ -329,7 +329,7 @@ fn create_private(path: &Path) -> io::Result<File> {
 fn warn_if_others_can_read(directory: &Path) {
     use std::os::unix::fs::PermissionsExt;
     if fs::metadata(directory).is_ok_and(|it| it.permissions().mode() & 0o077 != 0) {
-        warn!("{}: others may enter this directory of secrets", directory.display());
+        warn!("{}: others may enter this directory, which holds secrets", directory.display());
     }
 }
 

@@ -120,9 +120,9 @@ pub(super) enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Keyless => f.write_str("a wrapped session, and the store has no key"),
+            Self::Keyless => f.write_str("a wrapped session, but the store has no key"),
             Self::Unwrapped => {
-                f.write_str("not a wrapped session, and a store with a key reads no others")
+                f.write_str("not a wrapped session, but a store with a key reads no others")
             }
             Self::Closed => {
                 f.write_str("a wrapped session of another key or server, or a damaged one")

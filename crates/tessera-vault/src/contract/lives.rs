@@ -62,7 +62,7 @@ pub fn rolled_back<V: Vault>(
     save();
     let mut vault = open();
     for number in 0..2 {
-        assert_eq!(accept(&vault, number), Ok(()), "nobody rolled it back yet");
+        assert_eq!(accept(&vault, number), Ok(()), "it was not rolled back yet");
     }
     for _ in 0..2 {
         close(vault);

@@ -276,7 +276,7 @@ pub fn capacity_is_a_bound(vault: &impl Vault, capacity: usize) {
     let left = (0..count).filter(|number| match accept(vault, *number) {
         Ok(()) => true,
         Err(absent) => {
-            assert_eq!(absent, Absent::Unknown, "nobody used or burned it");
+            assert_eq!(absent, Absent::Unknown, "it was neither used nor burned");
             false
         }
     });
@@ -304,7 +304,7 @@ pub fn clients_have_a_limit_each(vault: &impl Vault, limit: usize) {
     assert!(put_for(vault, 900, Some(&[0; 20])), "it has used all");
     assert_eq!(accept(vault, 900), Ok(()));
     assert_eq!(has(1), limit as usize);
-    assert!(put(vault, 901), "nobody is nobody's name");
+    assert!(put(vault, 901), "the limit per client applies to clients alone");
 }
 
 /// Tests that, however many secrets are put for unnamed clients, named ones have room for a quarter of

@@ -42,7 +42,7 @@ impl Seal {
         drop(self.hold.lock().unwrap_or_else(PoisonError::into_inner).take());
         let left = Self::replace(&self.witness, vault, Some(&self.mark), random)?;
         left.map(|seal| seal.mark).ok_or_else(|| {
-            io::Error::other("another owner used a copy of the vault's directory meanwhile")
+            io::Error::other("another owner has used a copy of the vault's directory meanwhile")
         })
     }
 }

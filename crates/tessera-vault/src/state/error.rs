@@ -123,14 +123,13 @@ impl fmt::Display for StateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InUse => {
-                f.write_str("another process uses this state; end it, or use another directory")
+                f.write_str("another process uses this state; stop it, or use another directory")
             }
             Self::WrongKey => f.write_str(
-                "sealed under another key, as in a copy from another machine; give the key that it was \
-                 left with",
+                "sealed under another key, as in a copy from another machine; give the key that it was closed with",
             ),
             Self::Damaged => f.write_str("damaged, or not of this state"),
-            Self::Missing => f.write_str("missing, while other files of the state are there"),
+            Self::Missing => f.write_str("missing, while other files of the state exist"),
             Self::Older { version } => {
                 write!(f, "of an older version (format {version}), which is no longer read")
             }
@@ -139,22 +138,22 @@ impl fmt::Display for StateProblem {
             }
             Self::OwnedByAnother { owner } => write!(
                 f,
-                "this directory belongs to another user (number {owner}), who could put an old state back; \
-                 chown it, or use another"
+                "this directory belongs to another user (number {owner}), who could restore an old state; chown it, \
+                 or use another"
             ),
             Self::WritableByOthers { mode } => write!(
                 f,
-                "others can write to this directory (mode {mode:04o}), so they could put an old state \
-                 back; chmod go-w it, or use another"
+                "others can write to this directory (mode {mode:04o}), so they could restore an old state; chmod go-w \
+                 it, or use another"
             ),
             Self::HoldsOtherFiles => f.write_str(
-                "this directory holds files that belong to no state; use one of its own",
+                "this directory holds files that belong to no state; give the state its own directory",
             ),
             Self::Key(error) => write!(f, "the key of the state is unusable: {error}"),
-            Self::Witness(error) => write!(f, "its witness can't be asked: {error}"),
+            Self::Witness(error) => write!(f, "its witness can't be read: {error}"),
             Self::Io(error) => match error.kind() {
                 io::ErrorKind::NotFound => {
-                    f.write_str("its directory does not exist; make it")
+                    f.write_str("its directory does not exist; create it")
                 }
                 io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
                     f.write_str("this is a file, and a directory is needed")
@@ -163,10 +162,10 @@ impl fmt::Display for StateProblem {
                     "permission denied; run as the user who owns it, or change its owner",
                 ),
                 io::ErrorKind::ReadOnlyFilesystem => f.write_str(
-                    "on a file system that can't be written; use a directory on another",
+                    "on a read-only file system; use a directory on another",
                 ),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    f.write_str("there is no room on the file system; free some, or use another")
+                    f.write_str("the file system is full; free some space, or use another")
                 }
                 _ => write!(f, "{error}"),
             },

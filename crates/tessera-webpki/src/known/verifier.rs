@@ -96,7 +96,7 @@ impl KnownChains {
         accepted
             .identity
             .expires_at
-            .ok_or_else(|| ours("the certificates do not tell when they expire"))
+            .ok_or_else(|| ours("the certificates have no readable expiry date"))
     }
 
     fn judge(
@@ -171,12 +171,11 @@ impl KnownChains {
     ) -> Result<PeerIdentity, PeerRejected> {
         let unix = question.unix.ok_or_else(|| ours("the time is not known"))?;
         let record = self.record_at_any_time(question, chain, purpose).ok_or_else(|| {
-            let reason = "the certificates that the peer names are not known any more: connect \
-                          again, and have them sent";
+            let reason = "the certificates that the peer names are no longer known: connect again, and have them sent";
             reject(AlertDescription::BAD_CERTIFICATE, reason)
         })?;
         if !record.is_valid_at(unix) {
-            let reason = "certificate: one of those that are known is not valid now";
+            let reason = "certificate: one of the known ones is not valid now";
             return Err(reject(AlertDescription::CERTIFICATE_EXPIRED, reason));
         }
         answer(&self.inner, question, purpose, &record)

@@ -69,7 +69,7 @@ fn an_old_revocation_list_still_revokes_and_says_nothing_else() {
     let strict = checking(&root, &[crl(&root, &[])], UnknownStatus::Reject);
     refused(&strict, &question, AlertDescription::CERTIFICATE_UNKNOWN);
     let reason = judge(&strict, &question).unwrap_err().reason;
-    assert!(reason.ends_with("the revocation list that speaks for it is out of date"), "{reason}");
+    assert!(reason.ends_with("the revocation list that covers it is out of date"), "{reason}");
     let lenient = checking(&root, &[crl(&root, &[])], UnknownStatus::Accept);
     assert!(judge(&lenient, &question).is_ok());
     let lenient = checking(&root, &[crl(&root, &[7])], UnknownStatus::Accept);

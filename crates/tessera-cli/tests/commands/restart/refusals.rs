@@ -176,7 +176,7 @@ fn the_key_of_a_state_is_taken_from_where_it_is_said_to_be() {
     tells(&place.refuses(&option), &["not a key: 32 bytes"]);
     fs::write(&key, [7; 32]).unwrap();
     fs::copy(&key, place.state("key")).unwrap();
-    tells(&place.refuses(&["--state-key", &place.state("key")]), &["beside the state"]);
+    tells(&place.refuses(&["--state-key", &place.state("key")]), &["next to the state"]);
     fs::remove_file(place.state("key")).unwrap();
 
     let credential = ["--state-key", "credential:key"];
@@ -283,9 +283,9 @@ fn mounted(place: &Place, options: &str) -> Command {
 #[test]
 fn a_state_on_a_full_or_read_only_file_system_is_refused() {
     let place = Place::new();
-    tells(&refuses(&mut mounted(&place, "700,size=4k")), &["there is no room"]);
+    tells(&refuses(&mut mounted(&place, "700,size=4k")), &["the file system is full"]);
     let place = Place::new();
-    tells(&refuses(&mut mounted(&place, "700,ro")), &["can't be written", "on another"]);
+    tells(&refuses(&mut mounted(&place, "700,ro")), &["read-only", "on another"]);
     let place = Place::new();
     tells(&refuses(&mut mounted(&place, "777,rw")), &["others can write", "chmod go-w"]);
 }

@@ -186,7 +186,7 @@ fn early_data_for_which_no_syn_left_was_not_sent() {
     let early = client.join().unwrap();
     let EarlyData::NotSent(Err(error)) = early else { panic!("{early:?}") };
     assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
-    assert!(error.to_string().contains("no way to the server"), "{error}");
+    assert!(error.to_string().contains("no route to the server"), "{error}");
 }
 
 /// The server takes the request and resets: the client may assume nothing.

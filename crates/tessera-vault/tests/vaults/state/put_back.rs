@@ -78,7 +78,6 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
     let told = open().err().unwrap();
     assert!(matches!(told.problem(), StateProblem::Witness(_)));
     let words = told.to_string();
-    let expected =
-        format!("{}: its witness can't be asked: {}", dir.0.display(), place.0.display());
+    let expected = format!("{}: its witness can't be read: {}", dir.0.display(), place.0.display());
     assert!(words.starts_with(&expected), "{words}");
 }
