@@ -66,7 +66,7 @@ fn a_session_file_of_version_1_is_refused_with_a_sentence() {
     assert_eq!(error, SessionImportError::EarlierVersion);
     assert_eq!(
         error.to_string(),
-        "a session made by an earlier version, which doesn't say who accepted its server; drop it"
+        "a session made by an earlier version, which doesn't record who accepted its server; drop it"
     );
     // A store removes it.
     let copy = Copy::of(&old, "sessions");

@@ -108,7 +108,7 @@ pub(crate) fn check_certificates(
 ) -> Result<(), Error> {
     if let Some(verifier) = verifier {
         let checks_any = !verifier.schemes().is_empty();
-        require(checks_any, "verifier: schemes has at least one that it can check")?;
+        require(checks_any, "verifier: schemes must have at least one that it can check")?;
         check_criteria(verifier)?;
         check_types(verifier.certificate_types())?;
     }

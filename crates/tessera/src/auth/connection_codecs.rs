@@ -255,7 +255,7 @@ impl ConnectionCodecs {
         if !self.codecs().iter().any(conceals) {
             return PeerRejected { alert, reason };
         }
-        let reason = alloc::format!("{reason} ({alert:?}, which the peer is not told)");
+        let reason = alloc::format!("{reason} ({alert:?}, which is not sent to the peer)");
         PeerRejected { alert: AlertDescription::DECRYPT_ERROR, reason }
     }
 

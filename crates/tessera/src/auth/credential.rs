@@ -111,12 +111,12 @@ impl Credential {
         let len = self.chain.iter().map(|entry| 5 + entry.len()).sum::<usize>();
         require(
             !self.chain.is_empty() && !self.chain.iter().any(Vec::is_empty) && len <= MAX_CHAIN,
-            "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all",
+            "credentials: a chain must have at least one certificate, no empty one, and at most 8 MiB in all",
         )?;
         let (response, list) = (self.ocsp_response.as_ref(), self.sct_list.as_ref());
         require(
             !response.is_some_and(Vec::is_empty),
-            "credentials: ocsp_response is None where there is none, never empty",
+            "credentials: ocsp_response must not be empty: use None",
         )?;
         require(
             list.is_none_or(|list| read_sct_list(Reader::new(list)).is_ok()),
@@ -124,7 +124,7 @@ impl Credential {
         )?;
         require(
             response.map_or(0, Vec::len) + list.map_or(0, Vec::len) <= MAX_STAPLED,
-            "credentials: ocsp_response and sct_list have at most 65,523 bytes together",
+            "credentials: ocsp_response and sct_list must have at most 65,523 bytes together",
         )
     }
 

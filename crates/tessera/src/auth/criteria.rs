@@ -39,7 +39,7 @@ pub(super) fn check_criteria(verifier: &dyn PeerVerifier) -> Result<(), Error> {
     let len: usize = names.iter().map(|name| 2 + name.len()).sum();
     require(
         len <= MAX_AUTHORITIES && !names.iter().any(Vec::is_empty),
-        "verifier: names of authorities are not empty, and at most 16 KiB in all",
+        "verifier: names of authorities must not be empty, and must have at most 16 KiB in all",
     )
 }
 

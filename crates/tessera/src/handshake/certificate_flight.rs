@@ -181,7 +181,9 @@ impl<P: Part, K> Handover<P, K> {
             answer.map_err(|rejected| Error::PeerRejected(self.codecs.refusal(rejected)))?;
         if public_key.is_some() {
             // The verifier itself checks a signature. Don't trust one that leaves it open.
-            return Err(Error::Configuration("the verifier wants a proof that a signature is not"));
+            return Err(Error::Configuration(
+                "the verifier requires a proof other than a signature",
+            ));
         }
         if identity.blob.len() > PeerIdentity::MAX_LEN {
             return Err(Error::Configuration(

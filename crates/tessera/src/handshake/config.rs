@@ -119,7 +119,7 @@ impl Common<'_> {
         // RFC 8449 §4.
         let fits = record_size_limit.is_none_or(|it| (64..=MAX_RECORD_SIZE_LIMIT).contains(&it));
         require(fits, "record_size_limit: 64 to 16,385 bytes")?;
-        require(!self.handshake_timeout.is_zero(), "handshake_timeout: longer than nothing")
+        require(!self.handshake_timeout.is_zero(), "handshake_timeout: must be above zero")
     }
 }
 

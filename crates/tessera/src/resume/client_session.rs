@@ -133,8 +133,7 @@ impl fmt::Display for SessionImportError {
         f.write_str(match self {
             Self::OtherVersion => "not a session of this version; drop it",
             Self::EarlierVersion => {
-                "a session made by an earlier version, which doesn't say who accepted its server; \
-                 drop it"
+                "a session made by an earlier version, which doesn't record who accepted its server; drop it"
             }
             Self::Malformed => "a damaged session; drop it",
         })

@@ -25,9 +25,9 @@ impl OpaqueExtension {
         require(fit, "extensions: at most 16, with 16 KiB in all")?;
         let mut types = Distinct::default();
         for Self { typ, .. } in own {
-            require(!typ.is_known(), "extensions: a type that the engine knows itself")?;
-            require(!is_grease(typ.0), "extensions: a GREASE value is nobody's type")?;
-            require(types.insert(typ.0), "extensions: a type stands there twice")?;
+            require(!typ.is_known(), "extensions: a type that the engine handles itself")?;
+            require(!is_grease(typ.0), "extensions: a GREASE value can't be a type")?;
+            require(types.insert(typ.0), "extensions: a type occurs twice")?;
         }
         Ok(())
     }

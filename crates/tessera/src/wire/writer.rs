@@ -66,6 +66,6 @@ fn prefixed<const N: usize>(out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8
     out.extend_from_slice(&[0; N]);
     contents(out);
     let len = (out.len() - start - N) as u64;
-    debug_assert!(len < 1 << (8 * N), "a vector is longer than its length prefix can say");
+    debug_assert!(len < 1 << (8 * N), "a vector is longer than its length prefix can express");
     out[start..start + N].copy_from_slice(&len.to_be_bytes()[8 - N..]);
 }

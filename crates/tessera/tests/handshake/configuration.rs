@@ -102,7 +102,7 @@ macro_rules! of_both_sides {
         let size = "record_size_limit: 64 to 16,385 bytes";
         $check(&|config| config.record_size_limit = Some(63), size);
         $check(&|config| config.record_size_limit = Some(16_386), size);
-        let timeout = "handshake_timeout: longer than nothing";
+        let timeout = "handshake_timeout: must be above zero";
         $check(&|config| config.handshake_timeout = Duration::ZERO, timeout);
         let codecs = "certificate_codecs: at most 127, of different algorithms";
         let twice = || -> Vec<Arc<dyn CertificateCodecFactory>> {
@@ -125,13 +125,13 @@ macro_rules! of_both_sides {
             "credentials: a chain with a raw public key has nothing else",
         );
         let chain =
-            "credentials: a chain has at least one certificate, none is empty, and 8 MiB in all";
+            "credentials: a chain must have at least one certificate, no empty one, and at most 8 MiB in all";
         with(&|wrong| wrong.chain.clear(), chain);
         with(&|wrong| wrong.chain.push(Vec::new()), chain);
         with(&|wrong| wrong.chain.push(vec![1; 1 << 23]), chain);
         with(
             &|wrong| wrong.ocsp_response = Some(Vec::new()),
-            "credentials: ocsp_response is None where there is none, never empty",
+            "credentials: ocsp_response must not be empty: use None",
         );
         with(
             &|wrong| wrong.sct_list = Some(vec![0, 3, 0]),
@@ -139,19 +139,20 @@ macro_rules! of_both_sides {
         );
         with(
             &|wrong| wrong.ocsp_response = Some(vec![1; 65_524]),
-            "credentials: ocsp_response and sct_list have at most 65,523 bytes together",
+            "credentials: ocsp_response and sct_list must have at most 65,523 bytes together",
         );
     };
 }
 
 /// The verifiers that neither side can use.
 fn verifiers() -> [(Arc<dyn PeerVerifier>, &'static str); 3] {
-    let names = "verifier: names of authorities are not empty, and at most 16 KiB in all";
+    let names =
+        "verifier: names of authorities must not be empty, and must have at most 16 KiB in all";
     let types = "certificate_types: X509, RAW_PUBLIC_KEY or both";
     [
         (Arc::new(Names(&[CertificateType::X509], vec![vec![]])), names),
         (Arc::new(Names(&[], vec![])), types),
-        (Arc::new(NoSchemes), "verifier: schemes has at least one that it can check"),
+        (Arc::new(NoSchemes), "verifier: schemes must have at least one that it can check"),
     ]
 }
 

@@ -58,7 +58,7 @@ impl ReadEncryptedExtensions {
         }
         let in_hello = ctx.profile.server_hello_extensions;
         if extensions.opaque.iter().any(|(typ, _)| in_hello.contains(typ)) {
-            return Err(illegal_parameter("an extension that belongs into ServerHello"));
+            return Err(illegal_parameter("an extension that belongs in ServerHello"));
         }
         let own = &self.offer.extensions;
         let answered = OpaqueExtension::of_peer(own, extensions.opaque.iter().copied())?;

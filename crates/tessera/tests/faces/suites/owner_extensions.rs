@@ -109,8 +109,8 @@ fn a_server_answers_with_the_extensions_of_the_chosen_configuration() {
 #[test]
 fn owners_extensions_that_can_not_be_sent_are_refused_with_the_field() {
     let wrong = [
-        ("knows itself", vec![extension(ExtensionType::SERVER_NAME, b"")]),
-        ("knows itself", vec![extension(ExtensionType::FORWARD_SECRET_RECEIPTS, b"")]),
+        ("handles itself", vec![extension(ExtensionType::SERVER_NAME, b"")]),
+        ("handles itself", vec![extension(ExtensionType::FORWARD_SECRET_RECEIPTS, b"")]),
         ("GREASE", vec![extension(ExtensionType(0x0a0a), b"")]),
         ("GREASE", vec![extension(ExtensionType(0xfafa), b"")]),
         ("twice", vec![extension(TRANSPORT, b"a"), extension(TRANSPORT, b"b")]),
