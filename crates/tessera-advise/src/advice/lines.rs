@@ -38,11 +38,11 @@ impl Choice<'_> {
                 Some(RuledOut { fact, because }) => {
                     format!("{fact} rules resumption out: {because}")
                 }
-                None => "nothing that resumes saves anything that is sure".to_owned(),
+                None => "no way of resuming saves anything for certain".to_owned(),
             },
             Letter::B => "the owner gave up forward secrecy, and this is the least work".to_owned(),
             Letter::C => format!(
-                "a ticket spares the certificates, and of what is permitted nothing surely saves more at {rtt} ms"
+                "a ticket saves the certificates, and no permitted way saves more for certain at {rtt} ms"
             ),
             Letter::D | Letter::DSingleUse => format!(
                 "a request goes with the first flight, which saves a round trip of {rtt} ms; the owner accepted what \
@@ -92,7 +92,7 @@ impl Choice<'_> {
                 "recordings are kept, and a quantum computer would open X25519's",
             ),
             KeyExchange::X25519 => {
-                "post-quantum confidentiality isn't asked for, and would cost the difference"
+                "post-quantum confidentiality isn't required, and would cost the difference"
                     .to_owned()
             }
         };
@@ -112,9 +112,9 @@ impl Choice<'_> {
         }
         let because = match ruled_out(self.evidence, self.facts, sibling) {
             Some(RuledOut { because, .. }) => because,
-            None => "leaving it out saves nothing that is sure".to_owned(),
+            None => "leaving it out saves nothing for certain".to_owned(),
         };
-        format!("post-quantum confidentiality isn't asked for; {because}")
+        format!("post-quantum confidentiality isn't required; {because}")
     }
 
     fn one_time_key(&self) -> Option<Line> {
@@ -133,7 +133,7 @@ impl Choice<'_> {
                 "post-quantum",
             ),
             OneTimeKey::X25519 => {
-                ("post-quantum confidentiality isn't asked for".to_owned(), "post-quantum")
+                ("post-quantum confidentiality isn't required".to_owned(), "post-quantum")
             }
             OneTimeKey::Psk => (
                 "both ends really delete it, and no public-key work is left".to_owned(),
@@ -157,8 +157,8 @@ impl Choice<'_> {
         let ruled_out = ruled_out(self.evidence, self.facts, sibling);
         let reason = match (continuation, ruled_out) {
             (Continuation::PskKe, Some(_)) => {
-                "the session is closed as its early data is, and a classical key exchange beside it would open it to \
-                 what the facts rule out"
+                "the session is protected like its early data, and a classical key exchange in addition would open it \
+                 to what the facts rule out"
                     .to_owned()
             }
             (Continuation::PskKe, None) => {
@@ -168,7 +168,7 @@ impl Choice<'_> {
             }
             (Continuation::PskDheKe, Some(RuledOut { because, .. })) => because,
             (Continuation::PskDheKe, None) => {
-                "a key exchange of the handshake's own, and leaving it out saves nothing that is sure".to_owned()
+                "the handshake has its own key exchange, and leaving it out saves nothing for certain".to_owned()
             }
         };
         let facts = vec!["forward-secrecy", "processor-price"];
@@ -181,7 +181,7 @@ impl Choice<'_> {
         let [in_time, ..] = self.lifetimes.shares(self.facts.reconnections_per_hour);
         let mut reason = format!(
             "{:.0} of 100 reconnections come within it, if connections break independently; the others go by the sealed \
-             ticket, at this price; a flight that got lost stays readable to who steals its key until {}",
+             ticket, at this price; a lost flight stays readable for an attacker who steals its key until {}",
             in_time * 100.0,
             match self.way.store {
                 Store::Memory => "then",
@@ -244,8 +244,8 @@ impl Choice<'_> {
             ),
             Store::Memory if self.facts.servers > 1.0 => (
                 "the memory of each server",
-                "a client comes back to the server that it left; a key that is lost with it costs a round trip, and \
-                 never a replay",
+                "a client returns to the server that it left; a key that is lost with that server costs a round trip, \
+                 and never a replay",
                 self.held().into_iter().collect(),
             ),
             Store::Memory => (
@@ -272,25 +272,26 @@ impl Choice<'_> {
             Measurement::of(*way, what, f64::from(*executions), Unit::Executions)
         });
         let (answer, reason) = match (self.way.option.has_early_data(), self.facts.early_requests) {
-            (false, _) => ("none is early", "nothing of this way goes before the handshake"),
-            (true, EarlyRequests::Repeatable) => {
-                ("those that may be repeated", "what a verdict leaves open may be sent once more")
-            }
+            (false, _) => ("none is early", "this way sends nothing before the handshake"),
+            (true, EarlyRequests::Repeatable) => (
+                "those that may be repeated",
+                "a request whose verdict leaves its outcome open may be sent again",
+            ),
             (true, _) => (
                 "any of them, once",
-                "the server executes a flight at most once, and a rejected one brings a verdict: what was burned was not \
-                 executed and may be sent again; what is used or unknown may have been, and is for the application",
+                "the server executes a flight at most once, and a rejected one brings a verdict: a burned flight was \
+                 not executed and may be sent again; a used or unknown one may have been, which the application must \
+                 resolve",
             ),
         };
         let attacked_elsewhere = found.is_some_and(|found| found.way.store != self.way.store);
         let reason = match attacked_elsewhere {
-            true => format!("{reason}; it was attacked with keys in memory, and not in etcd"),
+            true => format!("{reason}; it was attacked with keys in memory, not in etcd"),
             false => reason.to_owned(),
         };
         let reason = match registers {
             Some(servers) => format!(
-                "{reason}; each of {servers} servers has a register of used tickets of its own, and may execute it as \
-                 often"
+                "{reason}; each of {servers} servers has its own register of used tickets, and may execute it as often"
             ),
             None => reason,
         };
@@ -341,8 +342,8 @@ impl Choice<'_> {
             None => "not measured".to_owned(),
         };
         let mut reason = match connections {
-            ..2.0 => "one connection comes back after a fail-over".to_owned(),
-            _ => format!("{connections} connections come back at once after a fail-over"),
+            ..2.0 => "one connection reconnects after a fail-over".to_owned(),
+            _ => format!("{connections} connections reconnect at once after a fail-over"),
         };
         for Load { way, users, failed, .. } in [self.way]
             .into_iter()

@@ -53,14 +53,14 @@ impl Choice<'_> {
     fn why_not(&self, way: Way) -> String {
         let Self { evidence, facts, .. } = *self;
         match Measured::of(evidence, facts, way) {
-            None => "it may be used, and the evidence has no times of it here".to_owned(),
+            None => "it may be used, but the evidence has no times of it here".to_owned(),
             Some(measured) if !measured.is_certain() => {
                 let Measured { samples, failed, .. } = measured;
                 let n = measurements::count(samples, failed);
-                format!("it may be used, and {n}: {}", why_unsure(samples))
+                format!("it may be used, but {n}: {}", why_unsure(samples))
             }
             Some(_) => {
-                "it may be used, and saves nothing beside the answer that is sure".to_owned()
+                "it may be used, but saves nothing for certain compared with the answer".to_owned()
             }
         }
     }

@@ -35,7 +35,7 @@ impl Choice<'_> {
             let pays = break_even::reconnections_per_hour(&own, &other, &conditions);
             words += &match &pays {
                 Pays::Always => ", from the first reconnection on".to_owned(),
-                Pays::From(least) => format!(", if it comes back {} or more often", rate(*least)),
+                Pays::From(least) => format!(", if it reconnects {} or more often", rate(*least)),
                 Pays::Never => ", at no number of reconnections".to_owned(),
             };
             if let Pays::From(least) = pays {
@@ -50,11 +50,8 @@ impl Choice<'_> {
         let waiting = self.facts.waiting_requests;
         let saved = if own.waiting_us.round_trips() < other.waiting_us.round_trips() {
             match waiting > 0.0 {
-                true => format!(
-                    "the round trip that is saved is saved to each request that waits ({waiting} here)"
-                ),
-                false => "the round trip that is saved is worth nothing, since no request waits"
-                    .to_owned(),
+                true => format!("each request that waits saves the round trip ({waiting} here)"),
+                false => "the saved round trip is worth nothing, since no request waits".to_owned(),
             }
         } else {
             let spared = match self.way.option {
@@ -70,17 +67,18 @@ impl Choice<'_> {
 
     fn why_not_known(&self) -> &'static str {
         if self.way.store == Store::Etcd {
-            return "what processors do to issue a ticket in etcd isn't known: `lab roaming` measures that by the clock, \
-                    which the wait for etcd's disk is in; without it a reconnection costs this";
+            return "the processor time to issue a ticket in etcd isn't known: `lab roaming` measures it by the clock, \
+                    which includes the wait for etcd's disk; without it a reconnection costs this";
         }
         let through = self.evidence.through(self.facts.round_trip_ms);
         let cells = |through| self.evidence.plain_cells(self.way, through).count();
         match through.map(cells) {
             Some(0 | 1) | None => {
-                "two round-trip times tell from which one on, and it was measured at one; there a reconnection costs this"
+                "the limit takes measurements at two round-trip times, and there is one; there a reconnection costs \
+                 this"
             }
             Some(_) => {
-                "what issuing its tickets costs wasn't measured, and tickets for free would flatter it; without them a \
+                "the cost of issuing its tickets wasn't measured, and free tickets would flatter it; without them a \
                  reconnection costs this"
             }
         }

@@ -46,8 +46,8 @@ pub enum NoAdvice {
 /// interval that ends in a failure.
 pub(super) fn why_unsure(samples: usize) -> &'static str {
     match median_rank(samples) {
-        None => "six samples are needed before anything counts as sure",
-        Some(_) => "too many failed for anything to count as sure",
+        None => "six samples are needed before anything counts as certain",
+        Some(_) => "too many failed for anything to count as certain",
     }
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for NoAdvice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unmeasured { way, rtt_ms, measured_ms } => {
-                write!(f, "nothing tells what {way} takes at {rtt_ms} ms: ")?;
+                write!(f, "the evidence lacks what {way} takes at {rtt_ms} ms: ")?;
                 match measured_ms.as_slice() {
                     [] => f.write_str(
                         "its responses and processor times weren't measured over a link",
@@ -106,7 +106,7 @@ impl fmt::Display for NoAdvice {
                         "it was measured at {one} ms alone, and a second round-trip time is needed"
                     )?,
                     _ => {
-                        f.write_str("its processor times weren't measured, or nobody attacked it")?
+                        f.write_str("its processor times weren't measured, or it wasn't attacked")?
                     }
                 }
                 write!(f, "; {}", how_to_measure(Some(*rtt_ms)))
@@ -116,7 +116,9 @@ impl fmt::Display for NoAdvice {
                 write!(f, "{n} of {way}: {why}; {}", how_to_measure(Some(*rtt_ms)))
             }
             Self::NoWayFits { over_us } => {
-                f.write_str("server-processor: no way fits that may be used; the server computes longer than it may by ")?;
+                f.write_str(
+                    "server-processor: no permitted way fits; the server exceeds its limit by ",
+                )?;
                 for (at, (way, over)) in over_us.iter().enumerate() {
                     let comma = if at == 0 { "" } else { "; " };
                     write!(f, "{comma}{} in {way}", milliseconds(*over))?;

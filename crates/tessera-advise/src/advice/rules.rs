@@ -27,7 +27,7 @@ pub(super) fn ruled_out(evidence: &Evidence, facts: &Facts, way: Way) -> Option<
         // The lab only has it for the adversary.
         return by(
             "evidence",
-            "a register of used tickets makes it (d'), and nobody needs it without",
+            "with a register of used tickets it is (d'), and without one no deployment needs it",
         );
     }
     by_peer(facts, way)
@@ -44,10 +44,10 @@ fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
     let (name, refused) = match (facts.application, way.option) {
         (Application::Own, _) => return None,
         (Application::Sepp, Letter::DSingleUse) => {
-            ("a SEPP", Some("takes such early data, and sends none: it would resume as in (c)"))
+            ("a SEPP", Some("accepts such early data, but sends none: it would resume as in (c)"))
         }
         (Application::Sepp, _) => {
-            ("a SEPP", is_psk_ke.then_some("goes on with psk_dhe_ke after early data"))
+            ("a SEPP", is_psk_ke.then_some("continues with psk_dhe_ke after early data"))
         }
         (Application::Tunnel, Letter::B) => ("a tunnel", Some("has no psk_ke without early data")),
         (Application::Tunnel, Letter::DSingleUse) => {
@@ -57,7 +57,7 @@ fn by_application(facts: &Facts, way: Way) -> Option<RuledOut> {
     };
     let hybrid_key = way.ticket_key.is_none_or(|key| key == OneTimeKey::X25519MlKem768);
     let is_hybrid = hybrid_key && way.kx != Some(KeyExchange::X25519);
-    let classical = (!is_hybrid).then_some("takes X25519MLKEM768 where both ends have it");
+    let classical = (!is_hybrid).then_some("uses X25519MLKEM768 if both ends have it");
     let refused = refused.or(classical)?;
     by("application", format!("{name} {refused}"))
 }
@@ -102,31 +102,34 @@ fn by_protection(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOu
         if facts.forward_secrecy != Need::NotNeeded {
             return by(
                 "forward-secrecy",
-                "whoever steals a ticket key later reads the whole session",
+                "an attacker who steals a ticket key later reads the whole session",
             );
         }
         if !facts.accept(Risk::NoForwardSecrecy) {
-            return by("accept-risk", "nobody accepted no-forward-secrecy");
+            return by("accept-risk", "no-forward-secrecy wasn't accepted");
         }
     } else if found.first_byte == ForwardSecrecy::None {
         if facts.forward_secrecy == Need::Always {
-            return by("forward-secrecy", "whoever steals a ticket key later reads the early data");
+            return by(
+                "forward-secrecy",
+                "an attacker who steals a ticket key later reads the early data",
+            );
         }
         if !facts.accept(Risk::EarlyDataWithoutForwardSecrecy) {
-            return by("accept-risk", "nobody accepted early-data-without-forward-secrecy");
+            return by("accept-risk", "early-data-without-forward-secrecy wasn't accepted");
         }
     }
     let registers = registers(facts, way);
     if found.executions > 1 || registers.is_some() {
         let mut times = format!("the adversary had one request executed {}×", found.executions);
         if let Some(servers) = registers {
-            times += &format!(" by one server, and each of {servers} has a register of its own");
+            times += &format!(" by one server, and each of {servers} has its own register");
         }
         if facts.early_requests != EarlyRequests::Repeatable {
             return by("early-requests", times);
         }
         if !facts.accept(Risk::Replay) {
-            return by("accept-risk", format!("{times}, and nobody accepted replay"));
+            return by("accept-risk", format!("{times}, and replay wasn't accepted"));
         }
     }
     if facts.post_quantum && !found.post_quantum {
@@ -155,8 +158,8 @@ fn by_continuation(facts: &Facts, way: Way) -> Option<RuledOut> {
     if is_psk_ke && !facts.accept(Risk::EarlyKeyExchange) {
         return by(
             "accept-risk",
-            "who reads the server's vault before a flight comes reads the whole connection, and nobody accepted \
-             early-key-exchange",
+            "an attacker who reads the server's vault before a flight arrives reads the whole connection, and \
+             early-key-exchange wasn't accepted",
         );
     }
     None
@@ -166,7 +169,7 @@ fn by_limits(evidence: &Evidence, facts: &Facts, way: Way) -> Option<RuledOut> {
     if let Some(over_us) = over_processor_limit(evidence, facts, way) {
         return by(
             "server-processor",
-            format!("the server computes for {} longer than it may", milliseconds(over_us)),
+            format!("the server computes {} longer than allowed", milliseconds(over_us)),
         );
     }
     if let (Some(limit), Some(each)) = (facts.ticket_memory, held_bytes(evidence, way))

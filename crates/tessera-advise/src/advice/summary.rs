@@ -31,7 +31,7 @@ impl Choice<'_> {
                     let (letter, n) = (option.letter(), measurements::count(samples, failed));
                     format!("; of ({letter}) {n}: {}", why_unsure(samples))
                 }
-                None => format!("; ({}) may be used, and wasn't measured", option.letter()),
+                None => format!("; ({}) may be used, but wasn't measured", option.letter()),
             };
         }
         answer
@@ -90,14 +90,14 @@ impl Choice<'_> {
 
     fn risks(&self) -> String {
         let Some(found) = self.evidence.protection(self.way) else {
-            return "risks: not known; nobody attacked it".to_owned();
+            return "risks: not known; it wasn't attacked".to_owned();
         };
         let mut risks = Vec::new();
         let executions = found.executions;
         match registers(self.facts, self.way) {
             Some(servers) => risks.push(format!(
-                "a replayed request was executed {executions}× by one server, and each of {servers} has a register of \
-                 its own"
+                "a replayed request was executed {executions}× by one server, and each of {servers} has its own \
+                 register"
             )),
             None if executions > 1 => {
                 risks.push(format!("a replayed request was executed {executions} times"));
@@ -106,13 +106,13 @@ impl Choice<'_> {
         }
         risks.extend(match (found.session, found.first_byte) {
             (ForwardSecrecy::None, _) => {
-                Some("whoever steals a ticket key later reads whole sessions".to_owned())
+                Some("an attacker who steals a ticket key later reads whole sessions".to_owned())
             }
             (_, ForwardSecrecy::None) => {
-                Some("whoever steals a ticket key later reads early data".to_owned())
+                Some("an attacker who steals a ticket key later reads early data".to_owned())
             }
             (_, ForwardSecrecy::FromDeletionByBoth) => {
-                Some("early data is closed only once both ends really deleted the PSK".to_owned())
+                Some("early data is protected only once both ends have really deleted the PSK".to_owned())
             }
             // docs/vaults.md: etcd retains deleted values for a while.
             (session, ForwardSecrecy::FromTakeOrExpiry) if self.way.store == Store::Etcd => {
@@ -121,17 +121,17 @@ impl Choice<'_> {
                     _ => "early data is",
                 };
                 Some(format!(
-                    "{what} readable to who steals its key from etcd, and the epoch's key before that epoch ends \
-                     (docs/vaults.md)"
+                    "{what} readable for an attacker who steals its key from etcd, and the epoch's key before that \
+                     epoch ends (docs/vaults.md)"
                 ))
             }
             (ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd, _) => Some(format!(
-                "who reads the server's vault before a flight comes, or steals the key of one that gets lost while it \
-                 lives ({}), reads the whole connection",
+                "an attacker who reads the server's vault before a flight arrives, or steals the key of a lost one \
+                 while it lives ({}), reads the whole connection",
                 settings::hours(self.lifetimes.one_time_key)
             )),
             (_, ForwardSecrecy::FromTakeOrExpiry | ForwardSecrecy::FromEpochEnd) => Some(format!(
-                "a flight that gets lost is readable to who steals its key while that lives ({})",
+                "a lost flight is readable for an attacker who steals its key while that lives ({})",
                 settings::hours(self.lifetimes.one_time_key)
             )),
             (_, ForwardSecrecy::Handshake) => None,
@@ -140,10 +140,10 @@ impl Choice<'_> {
             risks.push("a quantum computer opens recordings".to_owned());
         }
         if found.way.store != self.way.store {
-            risks.push("it was attacked with keys in memory, and not in etcd".to_owned());
+            risks.push("it was attacked with keys in memory, not in etcd".to_owned());
         }
         match risks.is_empty() {
-            true => "risks: none that the adversary of the lab found".to_owned(),
+            true => "risks: the lab's adversary found none".to_owned(),
             false => format!("risks: {}", risks.join("; ")),
         }
     }

@@ -97,7 +97,8 @@ pub(crate) fn how_to_measure(rtt_ms: Option<f64>) -> String {
     // The lab's round-trip times are at most a minute.
     let rtt_ms = rtt_ms.filter(|rtt| *rtt > 0.0).map_or(134.0, |rtt| rtt.min(60_000.0));
     format!(
-        "this measures all that advice reads, over an emulated link (it needs root, or namespaces): `mkdir -p results && \
+        "this command measures all that advice reads, over an emulated link (it needs root, or namespaces): `mkdir -p \
+         results && \
          tessera lab reconnect --rtt 0,{rtt_ms}ms --repetitions 41 --json results/reconnect.json`; then add --results \
          results"
     )

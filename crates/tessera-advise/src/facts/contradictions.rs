@@ -28,7 +28,7 @@ fn of_resumption(facts: &Facts, given: impl Fn(&str) -> bool) -> Option<(&'stati
         ("ticket-memory", facts.ticket_memory.is_some(), "no ticket is held"),
     ];
     let (key, _, so) = about_tickets.into_iter().find(|(_, is_there, _)| *is_there)?;
-    let what = format!("with {why} nothing resumes, so {so}; leave this out, or say {instead}");
+    let what = format!("with {why} nothing resumes, so {so}; leave this out, or set {instead}");
     Some((key, what))
 }
 
@@ -36,14 +36,14 @@ fn of_early_data(facts: &Facts) -> Contradiction {
     if facts.deletes_one_time_psks && facts.peer_tls != PeerTls::Tessera {
         return Some((
             "deletes-one-time-psks",
-            "a stock peer has no one-time PSKs; leave this out, or say peer-tls = \"tessera\"",
+            "a stock peer has no one-time PSKs; leave this out, or set peer-tls = \"tessera\"",
         ));
     }
     if facts.deletes_one_time_psks && facts.early_requests == EarlyRequests::None {
         return Some((
             "deletes-one-time-psks",
-            "one-time PSKs are for early data, and early-requests = \"none\" has none; leave this out, or say \
-             which requests may be early",
+            "one-time PSKs are for early data, and early-requests = \"none\" has none; leave this out, or set it to \
+             the requests that may be early",
         ));
     }
     if facts.early_requests == EarlyRequests::None {
@@ -52,15 +52,15 @@ fn of_early_data(facts: &Facts) -> Contradiction {
     if facts.fresh_certificates {
         return Some((
             "early-requests",
-            "early data comes before any certificate, under a ticket; say early-requests = \"none\", or \
+            "early data comes before any certificate, under a ticket; set early-requests = \"none\", or \
              fresh-certificates = false",
         ));
     }
     if facts.peer_tls == PeerTls::StockWithoutTickets {
         return Some((
             "early-requests",
-            "early data comes under a ticket, and peer-tls = \"stock-without-tickets\" has none; say \
-             early-requests = \"none\", or another peer-tls",
+            "early data comes under a ticket, and peer-tls = \"stock-without-tickets\" has none; set early-requests = \
+             \"none\", or another peer-tls",
         ));
     }
     None
@@ -71,37 +71,37 @@ fn of_risks(facts: &Facts) -> Contradiction {
     if accepted(Risk::NoForwardSecrecy) && facts.forward_secrecy != Need::NotNeeded {
         return Some((
             "accept-risk",
-            "no-forward-secrecy is accepted here, and forward-secrecy asks for it; leave the risk out, or say \
+            "no-forward-secrecy is accepted here, but forward-secrecy requires it; leave the risk out, or set \
              forward-secrecy = \"not-needed\"",
         ));
     }
     if accepted(Risk::EarlyDataWithoutForwardSecrecy) && facts.forward_secrecy == Need::Always {
         return Some((
             "accept-risk",
-            "early-data-without-forward-secrecy is accepted here, and forward-secrecy = \"always\" rules it \
-             out; leave the risk out, or say forward-secrecy = \"after-handshake\"",
+            "early-data-without-forward-secrecy is accepted here, but forward-secrecy = \"always\" rules it out; \
+             leave the risk out, or set forward-secrecy = \"after-handshake\"",
         ));
     }
     if accepted(Risk::EarlyDataWithoutForwardSecrecy) && facts.early_requests == EarlyRequests::None
     {
         return Some((
             "accept-risk",
-            "early-data-without-forward-secrecy is a risk of early data, and early-requests = \"none\" has \
-             none; leave the risk out, or say which requests may be early",
+            "early-data-without-forward-secrecy is a risk of early data, and early-requests = \"none\" has none; \
+             leave the risk out, or set it to the requests that may be early",
         ));
     }
     if accepted(Risk::EarlyKeyExchange) && facts.early_requests == EarlyRequests::None {
         return Some((
             "accept-risk",
             "early-key-exchange is a risk of forward-secret early data, and early-requests = \"none\" has none; leave \
-             the risk out, or say which requests may be early",
+             the risk out, or set it to the requests that may be early",
         ));
     }
     if accepted(Risk::Replay) && facts.early_requests != EarlyRequests::Repeatable {
         return Some((
             "accept-risk",
-            "replay is accepted here, and early-requests doesn't say that requests may be processed many \
-             times; leave the risk out, or say early-requests = \"repeatable\"",
+            "replay is accepted here, but early-requests doesn't allow processing requests many times; leave the risk \
+             out, or set early-requests = \"repeatable\"",
         ));
     }
     None
@@ -111,22 +111,22 @@ fn of_stores(facts: &Facts, given: impl Fn(&str) -> bool) -> Contradiction {
     if facts.same_server && facts.servers == 1.0 {
         return Some((
             "same-server",
-            "there is one server to come back to; leave this out, or say how many servers there are",
+            "there is one server to return to; leave this out, or set the number of servers",
         ));
     }
     match (facts.shared_store, facts.store_round_trip_ms) {
         (SharedStore::None, Some(_)) => Some((
             "store-round-trip",
-            "there is no store to go to; say shared-store = \"etcd\", or leave this out",
+            "there is no shared store; set shared-store = \"etcd\", or leave this out",
         )),
         (SharedStore::Etcd, None) => Some((
             "store-round-trip",
-            "a take waits for the shared store, so the way there counts; give it (0.5ms in one data centre)",
+            "a take waits for the shared store, so its round trip counts; set it (0.5ms in one data centre)",
         )),
         (SharedStore::Etcd, _) if given("servers") && facts.servers == 1.0 => Some((
             "shared-store",
-            "one server shares with nobody, and each take would wait for the store; leave this out, or say \
-             how many servers there are",
+            "a single server shares with no other, and each take would wait for the store; leave this out, or set the \
+             number of servers",
         )),
         _ => None,
     }

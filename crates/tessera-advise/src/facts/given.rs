@@ -70,7 +70,7 @@ impl Given {
             let name: &str = key.get_ref();
             let Some(known) = known(name) else {
                 let what = format!(
-                    "`{}` is no fact; facts are {}",
+                    "`{}` is not a fact; facts are {}",
                     name.escape_default(),
                     KEYS.join(", ")
                 );
@@ -79,7 +79,7 @@ impl Given {
             let place = format!("{line}: {known}");
             let text = plain(value.get_ref()).ok_or_else(|| FactsError {
                 place: place.clone(),
-                what: "expected a text, a number, true or false; several in [ ]".to_owned(),
+                what: "expected a string, a number, true or false; several in [ ]".to_owned(),
             })?;
             let quoted = matches!(value.get_ref(), DeValue::String(_));
             facts.insert(known, Fact { text, place, quoted });
@@ -187,7 +187,7 @@ impl Given {
     }
 
     fn missing(&self, key: &'static str) -> FactsError {
-        self.error(key, "this fact is needed; give it".into())
+        self.error(key, "this fact is required; set it".into())
     }
 
     /// Reads a number or a boolean, which a file has unquoted.
@@ -196,7 +196,7 @@ impl Given {
         match self.facts.get(key).filter(|fact| fact.quoted) {
             Some(Fact { text, .. }) => {
                 let right = text.trim();
-                let what = format!("`\"{}\"` is a text; write {key} = {right}", printable(text));
+                let what = format!("`\"{}\"` is a string; write {key} = {right}", printable(text));
                 Err(self.error(key, what))
             }
             None => Ok(value),

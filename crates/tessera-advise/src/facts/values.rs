@@ -23,7 +23,7 @@ pub(super) trait Value: Copy + 'static {
         let found = Self::WORDS.iter().find(|(word, _)| *word == text.trim());
         found.map(|(_, value)| *value).ok_or_else(|| {
             let words: Vec<_> = Self::WORDS.iter().map(|(word, _)| *word).collect();
-            format!("it is one of {}", words.join(", "))
+            format!("use one of {}", words.join(", "))
         })
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn list<T: Value>(text: &str) -> Result<Vec<T>, String> {
 pub(super) fn number(text: &str) -> Result<f64, String> {
     positive(text)
         .filter(|number| *number <= MOST)
-        .ok_or_else(|| format!("expected a number from 0 on, up to {MOST}"))
+        .ok_or_else(|| format!("expected a number from 0 to {MOST}"))
 }
 
 /// Parses a number from 0 on, of any size.
@@ -96,9 +96,11 @@ fn positive(text: &str) -> Option<f64> {
 pub(super) fn reconnections(text: &str) -> Result<f64, String> {
     let number = number(text)?;
     if number == 0.0 {
-        return Err("a connection that never comes back gains by no way of coming back; give how often it does \
+        return Err(
+            "a connection that never reconnects gains nothing from any way; set how often it does \
                     (0.001: once in six weeks)"
-            .to_owned());
+                .to_owned(),
+        );
     }
     if number < SELDOM {
         return Err(format!("expected a number from {SELDOM} on, which is once in a century"));
@@ -112,7 +114,7 @@ pub(super) fn at_least_one(text: &str) -> Result<f64, String> {
     number(text)
         .ok()
         .filter(least_one)
-        .ok_or_else(|| format!("expected a whole number from 1 on, up to {MOST}"))
+        .ok_or_else(|| format!("expected a whole number from 1 to {MOST}"))
 }
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
@@ -144,7 +146,7 @@ pub(super) fn lifetime_hours(text: &str) -> Result<f64, String> {
     if (1.0..=SEVEN_DAYS * 3600.0).contains(&seconds) {
         Ok(seconds / 3600.0)
     } else {
-        Err("expected a time up to 7d, TLS's limit (RFC 8446 §4.6.1), and 1s at least".to_owned())
+        Err("expected a time from 1s to 7d, TLS's limit (RFC 8446 §4.6.1)".to_owned())
     }
 }
 
@@ -183,7 +185,7 @@ pub(super) fn bandwidth(text: &str) -> Result<f64, String> {
         .strip_suffix("/s")
         .and_then(|amount| with_unit(amount, UNITS))
         .filter(|bytes| (1.0..=MOST * 1e3).contains(bytes))
-        .ok_or_else(|| "expected what a link takes, with its unit: 20kbit/s, 2Mbit/s".to_owned())
+        .ok_or_else(|| "expected the rate of a link, with its unit: 20kbit/s, 2Mbit/s".to_owned())
 }
 
 /// Parses a number with one of these units; 0 needs none.

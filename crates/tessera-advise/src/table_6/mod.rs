@@ -166,14 +166,14 @@ impl fmt::Display for Table6 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "N32-c: full handshake, mutual TLS. N32-f comes back by (costs at a round-trip time of {} ms)",
+            "N32-c: full handshake, mutual TLS. N32-f reconnects by (costs at a round-trip time of {} ms)",
             self.rtt_ms
         )?;
         for row in &self.rows {
             writeln!(f, "\n{}", row.reconnection)?;
             f.write_str(&paragraph(&format!("paper: {}", row.paper), "  "))?;
             let ours =
-                row.ours.as_ref().map_or("nobody attacked it".to_owned(), ToString::to_string);
+                row.ours.as_ref().map_or("it wasn't attacked".to_owned(), ToString::to_string);
             f.write_str(&paragraph(&format!("measured: {ours}"), "  "))?;
             if row.cost.is_empty() {
                 writeln!(f, "    not measured at this round-trip time")?;

@@ -65,11 +65,11 @@ fn facts_that_contradict_each_other_are_refused_with_file_line_and_fact() {
         told.starts_with(&format!("error: {file}:5: accept-risk: replay is accepted")),
         "{told}"
     );
-    assert!(told.contains("; leave the risk out, or say "), "what to do: {told}");
+    assert!(told.contains("; leave the risk out, or set "), "what to do: {told}");
     let told = refused(&["--round-trip", "1ms", "--reconnections-per-hour", "often"]);
     assert!(told.starts_with("error: --reconnections-per-hour: `often`"), "{told}");
     let told = refused(&["--round-trip", "1ms"]);
-    assert!(told.contains("--reconnections-per-hour: this fact is needed"), "{told}");
+    assert!(told.contains("--reconnections-per-hour: this fact is required"), "{told}");
     let told = refused(&[&directory.path("absent.toml")]);
     assert!(told.contains("there is no such file"), "{told}");
     refused(&["--table-6", &file]);
@@ -151,11 +151,11 @@ fn measurements_of_ones_own_count_instead_of_those_that_come_with_the_program() 
 #[test]
 fn negative_numbers_are_refused_in_our_own_words() {
     for (option, value, expected) in [
-        ("--reconnections-per-hour", "-1", "`-1`: expected a number from 0 on"),
-        ("--reconnections-per-hour", "0", "a connection that never comes back"),
-        ("--connections", "-1", "`-1`: expected a whole number from 1 on"),
+        ("--reconnections-per-hour", "-1", "`-1`: expected a number from 0 to"),
+        ("--reconnections-per-hour", "0", "a connection that never reconnects"),
+        ("--connections", "-1", "`-1`: expected a whole number from 1 to"),
         ("--round-trip", "-1ms", "`-1ms`: expected a time with its unit"),
-        ("--processor-price", "-1", "`-1`: expected a number from 0 on"),
+        ("--processor-price", "-1", "`-1`: expected a number from 0 to"),
         ("--ticket-memory", "-1MiB", "`-1MiB`: expected bytes with their unit"),
     ] {
         let mut arguments = vec![option, value];

@@ -29,7 +29,10 @@ fn one_round_trip_time_answers_for_itself_alone() {
     let advice = advise(&near, &facts("33ms")).unwrap();
     assert_eq!(advice.way.option, Letter::E);
     let pays = line(&advice, "pays");
-    assert!(pays.answer == "not known" && pays.reason.contains("measured at one"), "{pays:?}");
+    assert!(
+        pays.answer == "not known" && pays.reason.contains("measurements at two round-trip times"),
+        "{pays:?}"
+    );
     for rtt in ["0", "5ms", "134ms", "1s"] {
         let error = advise(&near, &facts(rtt)).unwrap_err();
         let NoAdvice::Unmeasured { measured_ms, .. } = &error else { panic!("{error}") };
@@ -170,7 +173,10 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     assert!(matches!(error, NoAdvice::TooFewSamples { samples: 2, .. }), "{error}");
     let told = error.to_string();
     assert!(told.starts_with("n = 2 of (a) full handshake"), "{told}");
-    assert!(told.contains(": six samples are needed before anything counts as sure; "), "{told}");
+    assert!(
+        told.contains(": six samples are needed before anything counts as certain; "),
+        "{told}"
+    );
     // A forced choice needs no certainty.
     let only = given("round-trip=134ms reconnections-per-hour=4 fresh-certificates=true");
     assert_eq!(advise(&two, &only).unwrap().way.option, Letter::A);
@@ -182,12 +188,12 @@ fn two_samples_are_no_reason_for_full_handshakes() {
     some.cells.iter_mut().filter(of_e).for_each(|cell| shorten(&mut cell.response_us, 2));
     let advice = advise(&some, &facts("134ms")).unwrap();
     assert_eq!(advice.way.option, Letter::C);
-    let expected = "(c) PSK with key exchange, X25519MLKEM768; of (e) n = 2: six samples are needed \
-                    before anything counts as sure";
+    let expected = "(c) PSK with key exchange, X25519MLKEM768; of (e) n = 2: six samples are needed before anything \
+                    counts as certain";
     assert_eq!(advice.summary[0], expected);
     some.cells.retain(|cell| cell.way.option != Letter::E);
     let advice = advise(&some, &facts("134ms")).unwrap();
-    assert!(advice.summary[0].ends_with("; (e) may be used, and wasn't measured"), "{advice}");
+    assert!(advice.summary[0].ends_with("; (e) may be used, but wasn't measured"), "{advice}");
 }
 
 /// A report's median is of the connections that succeeded, which means little if others failed.
@@ -209,7 +215,7 @@ fn what_failed_is_told_and_makes_numbers_less_sure() {
     assert_eq!(json["lines"][0]["cost"][0]["failed"], 2);
     let many = with_failures(30, |response| response.interval = None);
     assert_eq!(many.way.option, Letter::C);
-    let expected = "; of (e) n = 41, 30 failed: too many failed for anything to count as sure";
+    let expected = "; of (e) n = 41, 30 failed: too many failed for anything to count as certain";
     assert!(many.summary[0].ends_with(expected), "{many}");
     // If all failed there is no median, and other round-trip times must not replace it.
     let mut all = evidence();
@@ -230,7 +236,7 @@ fn what_failed_is_told_and_makes_numbers_less_sure() {
     }
     let told = advise(&full, &facts("134ms")).unwrap_err().to_string();
     assert!(told.starts_with("n = 41, 30 failed of (a) full handshake"), "{told}");
-    assert!(told.contains(": too many failed for anything to count as sure; "), "{told}");
+    assert!(told.contains(": too many failed for anything to count as certain; "), "{told}");
 }
 
 #[test]
@@ -295,7 +301,7 @@ fn numbers_with_keys_in_memory_are_not_told_as_those_of_etcd() {
     // Nor are the adversary's results.
     let requests = line(&advice, "early requests");
     assert_eq!(requests.cost[0].way, Some(advice.way.with_store(Store::Memory)));
-    assert!(requests.reason.ends_with("; it was attacked with keys in memory, and not in etcd"));
+    assert!(requests.reason.ends_with("; it was attacked with keys in memory, not in etcd"));
     let risks = &advice.summary[3];
     assert!(
         risks.contains("before that epoch ends (docs/vaults.md); it was attacked with"),
@@ -339,7 +345,7 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
     };
     // Each reconnection includes the issuing of one ticket.
     let within = evidence();
-    assert!(!pays(&within).answer.contains("if it comes back"));
+    assert!(!pays(&within).answer.contains("if it reconnects"));
     let mut apart = evidence();
     apart.cells.iter_mut().for_each(|cell| cell.with_issuing = false);
     assert_eq!(pays(&apart).answer, "not known");
@@ -348,7 +354,7 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
         let server_us = if cell.way.option == Letter::E { 200.0 } else { 20.0 };
         cell.issuing = Some(Issuing { server_us, client_us: 10.0, bytes: 300.0 });
     }
-    assert!(pays(&apart).answer.contains("if it comes back"));
+    assert!(pays(&apart).answer.contains("if it reconnects"));
     // As for one-time keys in etcd.
     for cell in apart.cells.iter_mut().filter(|cell| cell.way.option == Letter::E) {
         cell.issuing = None;
@@ -361,7 +367,10 @@ fn a_ticket_of_unknown_cost_is_not_taken_for_free() {
 fn each_way_pays_for_a_reason_of_its_own() {
     let pays = |facts: &str| line(&advice(&format!("round-trip=134ms {facts}")), "pays").clone();
     let early = pays(FACTS);
-    assert!(early.reason.contains("saved to each request that waits (1 here)"), "{early:?}");
+    assert!(
+        early.reason.contains("each request that waits saves the round trip (1 here)"),
+        "{early:?}"
+    );
     let resumed = pays("reconnections-per-hour=4");
     assert!(resumed.reason.starts_with("certificates are neither sent nor checked"), "{resumed:?}");
     assert!(resumed.reason.contains("no round trip"), "{resumed:?}");
@@ -387,7 +396,7 @@ fn each_way_pays_for_a_reason_of_its_own() {
 fn one_connection_is_one() {
     let text = advice("round-trip=134ms reconnections-per-hour=4").to_string();
     assert!(
-        text.contains("one connection comes back") && !text.contains("1 connections"),
+        text.contains("one connection reconnects") && !text.contains("1 connections"),
         "{text}"
     );
 }

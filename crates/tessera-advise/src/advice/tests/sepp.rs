@@ -24,7 +24,7 @@ fn a_sepp_is_advised_what_it_does() {
     let sepp = advice(&format!("application=sepp {FACTS}"));
     let continuation = line(&sepp, "continuation");
     assert_eq!(continuation.answer, "psk_dhe_ke");
-    assert_eq!(continuation.reason, "a SEPP goes on with psk_dhe_ke after early data");
+    assert_eq!(continuation.reason, "a SEPP continues with psk_dhe_ke after early data");
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn hybrid_keys_have_their_own_reason_where_they_are_not_asked_for() {
     let own = advise(&uncertain, &facts).unwrap();
     assert_eq!(own.way, Way::plain(Letter::C, HYBRID));
     for (advice, because) in
-        [(sepp, "a SEPP takes X25519MLKEM768"), (own, "leaving it out saves nothing that is sure")]
+        [(sepp, "a SEPP uses X25519MLKEM768"), (own, "leaving it out saves nothing for certain")]
     {
         let key_exchange = line(&advice, "key exchange");
         assert_eq!(key_exchange.answer, "X25519MLKEM768");
-        assert!(key_exchange.reason.contains("isn't asked for"), "{key_exchange:?}");
+        assert!(key_exchange.reason.contains("isn't required"), "{key_exchange:?}");
         assert!(key_exchange.reason.contains(because), "{key_exchange:?}");
         assert!(!key_exchange.reason.contains("quantum computer"), "{key_exchange:?}");
     }

@@ -78,7 +78,7 @@ pub(super) fn load(
     let accepted = counts.fold(0_u64, u64::saturating_add);
     if accepted > asked || !accepted_us.is_sorted_by(|(one, _), (other, _)| one < other) {
         return Err(EvidenceError(format!(
-            "{name}: first_accepted_us has {accepted} of {asked}, or is in no order"
+            "{name}: first_accepted_us has {accepted} of {asked}, or is not in order"
         )));
     }
     let key = |load: &Load| (load.way, load.suite.clone(), load.storm, load.users, load.rtt_ms);
@@ -103,7 +103,7 @@ fn within<'a>(
 
 fn once(name: &str, again: bool) -> Result<(), EvidenceError> {
     match again {
-        true => Err(EvidenceError(format!("{name}: it is there twice; a run has it once"))),
+        true => Err(EvidenceError(format!("{name} occurs twice; a run has it once"))),
         false => Ok(()),
     }
 }

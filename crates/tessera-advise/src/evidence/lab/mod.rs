@@ -49,7 +49,7 @@ impl Evidence {
             "load" => evidence.add_load(parse(report)?)?,
             other => {
                 return Err(EvidenceError(format!(
-                    "experiment: `{other}` is no evidence; reports of reconnect, roaming and load are"
+                    "experiment: `{other}` is not evidence; reports of reconnect, roaming and load are"
                 )));
             }
         }

@@ -239,7 +239,7 @@ fn what_no_run_writes_is_refused_with_the_cell() {
         (reconnect, "/rows/0/samples/0/server_cpu_us", json!(1e300), "sample 1: server_cpu_us is"),
         (reconnect, "/rows/0/rtt_ms", json!(-1.0), "rtt_ms is -1, and no run writes less than 0"),
         (reconnect, "/rows/0/bytes/server", json!(-1), "bytes.server is -1"),
-        (reconnect, "/rows/1/rtt_ms", json!(0.0), "at 0 ms: it is there twice"),
+        (reconnect, "/rows/1/rtt_ms", json!(0.0), "at 0 ms occurs twice"),
         (roaming, "/cells/0/samples/response_us/0", json!(-1), "sample 1: response_us is -1"),
         (roaming, "/cells/0/samples/client_engine_us/0", json!(4e9), "client_engine_us is"),
         (roaming, "/cells/0/link/rtt_ms", json!(1e300), "rtt_ms is"),
@@ -254,7 +254,7 @@ fn what_no_run_writes_is_refused_with_the_cell() {
         (load, "/cells/0/failed", json!(1_001), "of 1000 at 134 ms: 1001 of 1000 failed"),
         (load, "/cells/0/first_accepted_us/0/0", json!(-1), "first_accepted_us is -1"),
         (load, "/cells/0/first_accepted_us/0/1", json!(u64::MAX), "first_accepted_us has"),
-        (load, "/cells/0/first_accepted_us/0/0", json!(350.0), "is in no order"),
+        (load, "/cells/0/first_accepted_us/0/0", json!(350.0), "is not in order"),
     ];
     for (report, member, wrong, words) in cases {
         let mut report = report();
@@ -279,7 +279,7 @@ fn what_no_run_writes_is_refused_with_the_cell() {
         report["cells"].as_array_mut().unwrap().push(cell);
         let refused = Evidence::read(&report.to_string()).unwrap_err().to_string();
         assert!(refused.starts_with("cells[1], (e) "), "{refused}");
-        assert!(refused.ends_with(": it is there twice; a run has it once"), "{refused}");
+        assert!(refused.ends_with(" occurs twice; a run has it once"), "{refused}");
         *report.pointer_mut(member).unwrap() = other;
         assert!(Evidence::read(&report.to_string()).is_ok(), "{member}");
     }
