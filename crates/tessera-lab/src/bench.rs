@@ -228,7 +228,7 @@ impl Bench {
             Err(error) => error.to_string(),
         };
         LabError::Connection(format!(
-            "a connection failed; the client says: {client}; the server says: {server}"
+            "a connection failed; the client reports: {client}; the server reports: {server}"
         ))
     }
 

@@ -81,7 +81,7 @@ impl Process {
             line.push(b'\n');
             self.orders.write_all(&line)
         });
-        written.map_err(|error| self.died(&format!("it takes no orders ({error})")))
+        written.map_err(|error| self.died(&format!("it accepts no commands ({error})")))
     }
 
     /// Waits for an answer.
@@ -96,7 +96,7 @@ impl Process {
     ) -> Result<A, LabError> {
         match self.answers.recv_timeout(patience) {
             Ok(line) => serde_json::from_str(&line)
-                .map_err(|error| self.failed(format!("it answers unreadably ({error})"))),
+                .map_err(|error| self.failed(format!("its answer is malformed ({error})"))),
             Err(RecvTimeoutError::Disconnected) => Err(self.died("it ended")),
             Err(RecvTimeoutError::Timeout) => Err(self.failed("it does not answer".to_owned())),
         }

@@ -165,7 +165,7 @@ fn bithac_options_that_cannot_be_are_refused_at_once() {
         (&["--ways", "half"], ["ways are", "full, zlib"]),
         (&["--certificates", "rsa"], ["rsa-2048", "ml-dsa-87"]),
         (&["--mtu", "60"], ["--mtu", "96"]),
-        (&["--mtu", "576,576"], ["--mtu", "is there twice"]),
+        (&["--mtu", "576,576"], ["--mtu", "occurs twice"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
     ] {
         let output = bithac(arguments);

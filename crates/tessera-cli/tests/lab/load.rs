@@ -242,8 +242,8 @@ fn loads_that_cannot_be_are_refused_at_once() {
         (&["--storms", "60000"], ["--storms", "50000"]),
         (&["--modes", "fast"], ["--modes", "0rtt-fs"]),
         (&["--rows", "f/"], ["--rows", "no cell"]),
-        (&["--users", "1,5,1"], ["--users", "1 is there twice"]),
-        (&["--storms", "7,7"], ["--storms", "7 is there twice"]),
+        (&["--users", "1,5,1"], ["--users", "1 occurs twice"]),
+        (&["--storms", "7,7"], ["--storms", "7 occurs twice"]),
         // A load can't be shared.
         (&["--share", "1/2"], ["--share", "unexpected"]),
         (&["--json", "/nowhere/load.json"], ["--json", "directory"]),

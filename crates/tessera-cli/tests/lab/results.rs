@@ -121,9 +121,9 @@ fn directories_and_texts_that_cannot_be_are_refused() {
     assert_eq!(fs::read_to_string(&text).expect("the text"), kept);
 
     directory.write("load.json", "{}");
-    refused(&[&path], &["load.json is no report of tessera lab", "missing field"]);
+    refused(&[&path], &["load.json is not a report of tessera lab", "missing field"]);
     directory.write("load.json", "\u{1b}[31m");
-    refused(&[&path], &["load.json is no report of tessera lab"]);
+    refused(&[&path], &["load.json is not a report of tessera lab"]);
     directory.write("load.json", [0xff_u8, 0xfe]);
     refused(&[&path], &["load.json can't be read"]);
     let load = r#"{ "experiment": "\u001b[31m", "seed": 1, "machine": { "cpu": "x", "cores": 2, "kernel": "y" },

@@ -210,12 +210,12 @@ fn an_interrupted_roaming_run_goes_on_where_it_stopped() {
 #[test]
 fn roaming_options_that_cannot_be_are_refused_at_once() {
     for (arguments, words) in [
-        (["--cells", "option=f"].as_slice(), ["--cells", "there are a, b"]),
+        (["--cells", "option=f"].as_slice(), ["--cells", "the values are a, b"]),
         (&["--cells", "weather=fine"], ["--cells", "fields are through"]),
-        (&["--cells", "through=engine,link=50ms"], ["--cells", "no cell has all of that"]),
+        (&["--cells", "through=engine,link=50ms"], ["--cells", "no cell matches all of that"]),
         (&["--sample", "0"], ["--sample", "1..="]),
         (&["--share", "3/2"], ["--share", "`1/4`"]),
-        (&["--cells", "through=engine,option=b", "--share", "3/3"], ["--share", "none is left"]),
+        (&["--cells", "through=engine,option=b", "--share", "3/3"], ["--share", "cells is left"]),
         (&["--repetitions", "0"], ["--repetitions", "1..="]),
         (&["--resume", "/nowhere/cells.jsonl"], ["--resume", "/nowhere/cells.jsonl"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),

@@ -205,7 +205,7 @@ fn a_journal_that_was_changed_is_refused_with_the_line() {
         let output = run(&["--resume", path]);
         let stderr = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{stderr}");
-        assert!(stderr.contains("it is no regular file"), "{stderr}");
+        assert!(stderr.contains("it is not a regular file"), "{stderr}");
     }
 }
 

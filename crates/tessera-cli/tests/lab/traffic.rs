@@ -154,7 +154,7 @@ fn traffic_options_that_cannot_be_are_refused_at_once() {
         (&["--repetitions", "1"], ["--repetitions", "at least 2"]),
         (&["--padding", "16385"], ["--padding", "16384"]),
         (&["--padding", "none"], ["--padding", "none"]),
-        (&["--rtt", "5ms,5000us"], ["--rtt", "5ms is there twice"]),
+        (&["--rtt", "5ms,5000us"], ["--rtt", "5ms occurs twice"]),
         (&["--json", "/nowhere/report.json"], ["--json", "directory"]),
     ] {
         let output = traffic(arguments);

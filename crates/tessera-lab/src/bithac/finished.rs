@@ -68,10 +68,10 @@ pub(crate) fn check_cell(cell: &Cell) -> Result<(), String> {
     let failed: u64 = cell.why_failed.values().copied().map(u64::from).sum();
     let most = Failures::most(cell.samples.len());
     if failed > most as u64 {
-        return Err(format!("{failed} connections of {name} failed, and {most} may"));
+        return Err(format!("{failed} connections of {name} failed, but at most {most} may"));
     }
     match cell.samples.iter().position(|sample| !can_be(sample)) {
-        Some(index) => Err(format!("sample {} of {name} can't be", index + 1)),
+        Some(index) => Err(format!("sample {} of {name} is impossible", index + 1)),
         None => Ok(()),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn check_hits(hits: &Hits) -> Result<(), String> {
     check_times(&name, &hits.client_us, &hits.server_us)?;
     if hits.bytes.len() != connections || hits.hits as usize > connections {
         return Err(format!(
-            "{name} has not one number of bytes for each connection, or too many hits"
+            "{name} lacks a number of bytes for each connection, or has too many hits"
         ));
     }
     match hits.bytes.iter().find(|bytes| !(1..=MOST_BYTES).contains(*bytes)) {

@@ -267,7 +267,7 @@ fn check(options: &Options) -> Result<(), LabError> {
     let needs_a_link = options.parts.iter().any(|part| part.needs_a_link());
     if needs_a_link && options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
-            "--link loopback: bytes and times are those of emulated links; leave it out, or measure \
+            "--link loopback: bytes and times need emulated links; leave it out, or measure \
              `--parts work,hits`"
                 .to_owned(),
         ));

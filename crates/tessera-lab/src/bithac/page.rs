@@ -36,7 +36,7 @@ const PARTS: [(Part, &str, &str); 6] = [
     (
         Part::Bytes,
         "Bytes",
-        "One connection a row, over links that lose nothing and take no time. Its times are this machine's, each \
+        "One connection per row, over links without loss or delay. Its times are this machine's, each \
          measured once.",
     ),
     (Part::Losses, "Losses", "Medians of several connections over links that lose packets."),
@@ -47,11 +47,7 @@ const PARTS: [(Part, &str, &str); 6] = [
         "In memory, in calls of the engine; medians with their 95 % confidence intervals.",
     ),
     (Part::Hits, "Hits", "In memory, with chains of three; means, since they are mixtures."),
-    (
-        Part::Memory,
-        "Memory",
-        "What an end holds more on the heap with each peer that it remembers.",
-    ),
+    (Part::Memory, "Memory", "What each remembered peer adds to the heap of an end."),
 ];
 
 fn is_there(report: &Report, part: Part) -> bool {
@@ -94,8 +90,8 @@ const WAYS: [(&str, &str); 11] = [
     ("-first", "as the way before the hyphen, where neither end knows the other yet"),
     ("-miss", "the same, where what they know is of no use"),
     ("raw-keys", "sends public keys that are known (RFC 7250)"),
-    ("psk-dhe", "comes back with a ticket, and agrees a key"),
-    ("0rtt-fs", "comes back with a ticket, and forward-secret data in the first flight"),
+    ("psk-dhe", "resumes with a ticket and a key exchange"),
+    ("0rtt-fs", "resumes with a ticket, and sends forward-secret data in the first flight"),
 ];
 
 fn over_links(report: &Report, part: Part) -> String {
@@ -223,7 +219,7 @@ fn hits(report: &Report) -> String {
         Row { key: hits.key(), head, cells }
     });
     let columns = ["hits of a hundred", "hits", "TLS, bytes", "client, µs", "server, µs"];
-    let caption = "What caches save that know only some of those who come";
+    let caption = "What caches save that know only some of the peers";
     tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 
@@ -239,7 +235,7 @@ fn memory(report: &Report) -> String {
         Row { key: memory.key(), head, cells: vec![each, most, peak] }
     });
     let columns = ["what remembers", "a peer, bytes", "held, bytes", "peak, bytes"];
-    let caption = "What peers take on the heap that are remembered";
+    let caption = "What remembered peers take on the heap";
     let remembered = tables::numbers(caption, &columns, &rows.collect::<Vec<_>>());
     let rows = report.peaks.iter().map(|peak| {
         let Peak { way, certificates, chain, client, server } = peak;
@@ -274,11 +270,11 @@ fn many(report: &Report) -> String {
         "held, bytes",
         "at most, bytes",
         "a client, bytes",
-        "beside its own",
+        "beyond its own",
         "known, ns",
         "unknown, ns",
     ];
-    let caption = "What very many clients take at a server, and how long one is looked for";
+    let caption = "What very many clients take at a server, and how long a look-up takes";
     tables::numbers(caption, &columns, &rows.collect::<Vec<_>>())
 }
 

@@ -73,7 +73,7 @@ impl Etcd {
         let member = Member { child, directory };
         let pid = i32::try_from(member.child.id()).map_err(|error| error.to_string())?;
         let _orphans = Orphans::watch(&[Pid::from_raw(pid)], &member.directory)
-            .map_err(|error| format!("`sh` can't be started beside `etcd`: {}", words(&error)))?;
+            .map_err(|error| format!("`sh` can't be started next to `etcd`: {}", words(&error)))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, client));
         let mut etcd = Self { _orphans, member, address };
         etcd.listens(place)?;

@@ -25,11 +25,10 @@ pub(crate) fn tell_how_to_go_on(journal: Option<&Path>) -> Result<(), LabError> 
     }
     let line = match journal {
         Some(path) => format!(
-            "interrupted: what is finished is in {}; the same command goes on from there",
+            "interrupted: the finished part is in {}; the same command continues from there",
             path.display()
         ),
-        None => "interrupted: nothing of it is kept; with `--resume FILE` a run goes on where it \
-                 stopped"
+        None => "interrupted: nothing of it is kept; with `--resume FILE` a run continues where it stopped"
             .to_owned(),
     };
     let wait = || -> io::Result<()> {

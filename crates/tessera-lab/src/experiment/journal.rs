@@ -120,14 +120,16 @@ fn open<C: DeserializeOwned>(
     let cannot = |error: io::Error| format!("it can't be read and written: {}", words(&error));
     // Before it is opened: a device may be endless, and opening a pipe waits for a writer.
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err("it is no regular file; name one, or a file that isn't there yet".to_owned());
+        return Err(
+            "it is not a regular file; name one, or a file that doesn't exist yet".to_owned()
+        );
     }
     let mut options = OpenOptions::new();
     let opened = options.read(true).write(true).create(true).truncate(false).open(path);
     let mut file = opened.map_err(cannot)?;
     match file.try_lock() {
         Ok(()) => (),
-        Err(TryLockError::WouldBlock) => return Err("another run writes to it now".to_owned()),
+        Err(TryLockError::WouldBlock) => return Err("another run is writing to it".to_owned()),
         Err(TryLockError::Error(error)) => return Err(cannot(error)),
     }
     let mut text = Vec::new();
@@ -138,20 +140,22 @@ fn open<C: DeserializeOwned>(
     let Some(first) = lines.next() else {
         // A foreign file may have no line breaks at all.
         if !text.is_empty() && !b"{\"experiment\"".starts_with(&text[..text.len().min(13)]) {
-            return Err("it is no journal; name one, or a file that isn't there yet".to_owned());
+            return Err(
+                "it is not a journal; name one, or a file that doesn't exist yet".to_owned()
+            );
         }
         file.set_len(0).and_then(|()| file.rewind()).map_err(cannot)?;
         append(&mut file, run).map_err(cannot)?;
         return Ok((file, Vec::new()));
     };
     let there: Run = serde_json::from_slice(first).map_err(|_| {
-        "its first line is not that of a journal; name one, or a file that isn't there yet"
+        "its first line is not that of a journal; name one, or a file that doesn't exist yet"
             .to_owned()
     })?;
     if let Some((name, there, here)) = run.difference(&there) {
         return Err(format!(
-            "it belongs to another run: its {name} is {there}, and this one's {here}; make them the \
-             same, or name a file that isn't there yet"
+            "it belongs to another run: its {name} is {there}, and this one's {here}; make them the same, or name a \
+             file that doesn't exist yet"
         ));
     }
     let finished = cells(lines, name)?;
@@ -168,9 +172,9 @@ fn cells<'l, C: DeserializeOwned>(
     let mut places = HashMap::new();
     let cells = lines.zip(2_usize..).map(|(line, number)| {
         let cell = serde_json::from_slice(line)
-            .map_err(|error| format!("line {number} is no finished cell ({error})"))?;
+            .map_err(|error| format!("line {number} is not a finished cell ({error})"))?;
         let name = name(&cell).map_err(|what| {
-            format!("line {number} is no cell that this run finishes: {what}; delete it to have it measured")
+            format!("line {number} is not a cell that this run finishes: {what}; delete it to have it measured")
         })?;
         match places.entry(name) {
             Entry::Vacant(place) => place.insert(number),
@@ -341,7 +345,7 @@ mod tests {
         assert!(Command::new("mkfifo").arg(&pipe.0).status().unwrap().success());
         for path in [Path::new("/dev/full"), &pipe.0, &std::env::temp_dir()] {
             let refusal = open(path, &run()).err().unwrap();
-            assert!(refusal.contains("no regular file"), "{refusal}");
+            assert!(refusal.contains("not a regular file"), "{refusal}");
         }
     }
 

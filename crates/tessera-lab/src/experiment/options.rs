@@ -58,7 +58,7 @@ pub(crate) fn check_resumable(options: &Options, journal: Option<&Path>) -> Resu
         }
         if emulated {
             return Err(LabError::Options(
-                "--rtt: a loopback link has no round-trip time to choose; say `--rtt 0`, or leave \
+                "--rtt: a loopback link has no round-trip time to choose; set `--rtt 0`, or leave \
                  out `--link loopback`"
                     .to_owned(),
             ));
@@ -114,7 +114,7 @@ pub(crate) fn refuse_twice<T: PartialEq + fmt::Debug>(
     let twice = values.iter().enumerate().find(|(index, value)| values[..*index].contains(value));
     match twice {
         Some((_, value)) => {
-            Err(LabError::Options(format!("{option}: {value:?} is there twice; leave one out")))
+            Err(LabError::Options(format!("{option}: {value:?} occurs twice; leave one out")))
         }
         None => Ok(()),
     }
@@ -128,15 +128,15 @@ fn check_parameters(options: &Options) -> Result<(), LabError> {
         if loss == 0.0 || loss == 1.0 {
             let lost = if loss == 0.0 { "nothing" } else { "everything" };
             return refused(format!(
-                "--loss-burst: where {lost} is lost there are no bursts; say `--loss 1%`, or leave \
+                "--loss-burst: if {lost} is lost there are no bursts; set `--loss 1%`, or leave \
                  --loss-burst out"
             ));
         }
         let least = 1.0 / (1.0 - loss);
         if loss_burst < least {
             return refused(format!(
-                "--loss-burst: with --loss {loss} losses that are independent already come \
-                 {least:.2} in a row; say more, or leave --loss-burst out"
+                "--loss-burst: with --loss {loss} independent losses already come {least:.2} in a row; set more, or \
+                 leave --loss-burst out"
             ));
         }
     }
@@ -145,7 +145,7 @@ fn check_parameters(options: &Options) -> Result<(), LabError> {
         && options.rtts.as_deref().is_some_and(no_distance)
     {
         return refused(
-            "--congestion: a share of a round-trip time of 0 is nothing; say a time, such as \
+            "--congestion: a share of a round-trip time of 0 is nothing; set a time, such as \
              `--congestion 2ms`, or another --rtt"
                 .to_owned(),
         );
@@ -220,5 +220,5 @@ pub(crate) fn rtts(
 /// On links that emulate nothing, for this reason, none of the rows can be measured.
 pub(crate) fn nothing_possible(reason: &LinkError) -> LabError {
     let reason = link_words(reason);
-    LabError::Connection(format!("{reason}.\nNothing of what was asked for can be measured there."))
+    LabError::Connection(format!("{reason}.\nNothing that was requested can be measured there."))
 }

@@ -41,7 +41,9 @@ impl FromStr for Share {
             (1..=of).contains(&number).then_some(Self { number, of })
         });
         numbers.ok_or_else(|| {
-            format!("`{text}` is no share; say which, and of how many: `1/4`, `2/4`, up to `4/4`")
+            format!(
+                "`{text}` is not a share; write which, and of how many: `1/4`, `2/4`, up to `4/4`"
+            )
         })
     }
 }
@@ -62,7 +64,7 @@ pub(crate) fn share<C>(share: Option<Share>, cells: Vec<C>) -> Result<Vec<C>, La
     let cells = share.of(cells);
     if cells.is_empty() {
         return Err(LabError::Options(format!(
-            "--share {share}: of {count} cells none is left; divide them into fewer parts"
+            "--share {share}: none of {count} cells is left; divide them into fewer parts"
         )));
     }
     Ok(cells)

@@ -138,11 +138,11 @@ pub(super) const LEGEND: &str = "\
 row             the paper's letter, the mode, the key agreement of the handshake, the kind of the one-time
                 key, and how the handshake goes on; d' are single-use tickets. All have the suite 0x1302
                 and one-time keys in the server's memory
-users           come back again and again, each with a registration of 13 exchanges; storm: all had a
-                connection, the server was replaced by another with the same stores, all come back at once
+users           reconnect repeatedly, each with a registration of 13 exchanges; storm: all had a
+                connection, the server was replaced by another with the same stores, all reconnect at once
 first accepted  the server's application has an accepted request, since the user or the storm began
 response        the client has the whole response to it
-registration    the last of the 13 responses is there
+registration    the last of the 13 responses has arrived
 server, client  processor time of the process, kernel included, for each reconnection
 TLS             the server's in calls of TLS streams, the socket's own calls taken away; no ticket is issued
                 meanwhile

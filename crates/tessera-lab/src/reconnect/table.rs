@@ -103,7 +103,7 @@ forward secrecy from
   from_deletion_by_both
                        … after the server took the one-time PSK and the client's storage and its
                        backups have forgotten it
-  none                 whoever learns the ticket's keys later opens it
+  none                 an attacker who learns the ticket's keys later opens it
 executed     how often the application executed one request whose first flight was recorded and
              sent 20 times again to the same server, to another that has the same ticket keys
              and stores of its own, and to one restarted; or which a copy of the flight outran,

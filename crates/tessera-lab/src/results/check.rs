@@ -203,14 +203,14 @@ fn is_of(expected: &str, experiment: &str) -> Checked {
     if experiment == expected {
         return Ok(());
     }
-    Err(format!("it is of the experiment `{experiment}`, and not of `{expected}`"))
+    Err(format!("it is of the experiment `{experiment}`, not of `{expected}`"))
 }
 
 /// A report has each cell once.
 fn once(mut names: impl Iterator<Item = String>) -> Checked {
     let mut seen = HashSet::new();
     match names.find(|name| !seen.insert(name.clone())) {
-        Some(name) => Err(format!("{name} is there twice")),
+        Some(name) => Err(format!("{name} occurs twice")),
         None => Ok(()),
     }
 }
@@ -248,5 +248,5 @@ fn within(what: &str, value: f64, possible: RangeInclusive<f64>) -> Checked {
         return Ok(());
     }
     let (least, most) = (possible.start(), possible.end());
-    Err(format!("{what} is {value}, and has to be from {least} to {most}"))
+    Err(format!("{what} is {value}, and must be from {least} to {most}"))
 }

@@ -36,7 +36,7 @@ impl Inputs {
             ))
         };
         if !directory.is_dir() {
-            return Err(lacks("is no directory"));
+            return Err(lacks("is not a directory"));
         }
         let [roaming, load, traffic] = FILES.map(|name| text(directory, name));
         let inputs = Self::of(roaming?.as_deref(), load?.as_deref(), traffic?.as_deref());
@@ -172,5 +172,5 @@ pub(super) fn parse<T: DeserializeOwned>(
 pub(super) fn wrong(directory: &Path, name: &str, what: &str) -> LabError {
     let what = what.replace(char::is_control, " ");
     let path = directory.join(name);
-    LabError::Options(format!("{} is no report of tessera lab: {what}", path.display()))
+    LabError::Options(format!("{} is not a report of tessera lab: {what}", path.display()))
 }

@@ -142,7 +142,7 @@ impl FromStr for Filter {
         let term = |text: &str| -> Result<Term, String> {
             let (name, values) = text.split_once('=').ok_or_else(|| {
                 format!(
-                    "`{text}` is no FIELD=VALUE; fields are {}",
+                    "`{text}` is not FIELD=VALUE; fields are {}",
                     list(Field::ALL.map(Field::name))
                 )
             })?;
@@ -155,14 +155,14 @@ impl FromStr for Filter {
             let words: Vec<_> = values.iter().map(|value| field.word(value)).collect();
             match values.iter().zip(&words).find(|(_, word)| !known.contains(word)) {
                 Some((value, _)) => {
-                    Err(format!("no {name} is `{value}`; there are {}", list(&known)))
+                    Err(format!("no {name} is `{value}`; the values are {}", list(&known)))
                 }
                 None => Ok(Term { field, values: words }),
             }
         };
         let filter = Self { terms: text.split(',').map(term).collect::<Result<_, _>>()? };
         if !cells.iter().any(|cell| filter.takes(cell)) {
-            return Err("no cell has all of that; leave something out".to_owned());
+            return Err("no cell matches all of that; leave something out".to_owned());
         }
         Ok(filter)
     }
@@ -271,13 +271,13 @@ mod tests {
     #[test]
     fn a_filter_that_takes_nothing_is_refused_with_what_there_is() {
         for (filter, words) in [
-            ("engine", "`engine` is no FIELD=VALUE; fields are through, option"),
+            ("engine", "`engine` is not FIELD=VALUE; fields are through, option"),
             ("weather=fine", "no field is `weather`; fields are through, option"),
-            ("option=f", "no option is `f`; there are a, b, c, d, d', e"),
+            ("option=f", "no option is `f`; the values are a, b, c, d, d', e"),
             ("option=a|f", "no option is `f`"),
             ("suite=0x1303", "there are 0x1302, 0x1301"),
-            ("through=engine,link=371ms", "no cell has all of that"),
-            ("", "is no FIELD=VALUE"),
+            ("through=engine,link=371ms", "no cell matches all of that"),
+            ("", "is not FIELD=VALUE"),
         ] {
             let refusal = filter.parse::<Filter>().unwrap_err();
             assert!(refusal.contains(words), "{filter}: {refusal}");

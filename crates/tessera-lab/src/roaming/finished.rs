@@ -21,7 +21,7 @@ pub(super) fn check(cell: &Cell, grid: &[CellName], wanted: usize) -> Result<Str
     }
     let (failed, most) = (cell.failed, Failures::most(wanted));
     if failed as usize > most {
-        return Err(format!("{failed} reconnections of {name} failed, and {most} may"));
+        return Err(format!("{failed} reconnections of {name} failed, but at most {most} may"));
     }
     let reasons: u64 = cell.why_failed.values().copied().map(u64::from).sum();
     if reasons != u64::from(failed) {

@@ -136,7 +136,7 @@ pub(super) fn factors(cells: &[Cell]) -> String {
         );
     }
     if table.is_empty() {
-        return "\nNo factors: of no cell the 0-RTT beside it (option d, x25519) was measured."
+        return "\nNo factors: the 0-RTT next to a cell (option d, x25519) was never measured."
             .to_owned();
     }
     format!("\nwhole time, and how many times that of 0-RTT (option d, x25519)\n{table}")

@@ -120,7 +120,7 @@ impl<'l> SeppPair<'l> {
         home.listens()?;
         let mut visited = start("visited SEPP", End::Client, VISITED)?;
         let _orphans = Orphans::watch(&[home.pid(), visited.pid()], &files.directory())
-            .map_err(LabError::system("starting `sh` beside the SEPPs"))?;
+            .map_err(LabError::system("starting `sh` next to the SEPPs"))?;
         visited.is_associated()?;
         home.is_associated()?;
         let consumer = Consumer::start(link, places.sbi)?;
@@ -251,7 +251,7 @@ impl<'l> SeppPair<'l> {
             }
             used = now;
         }
-        Err(LabError::Connection("a SEPP never came to rest".to_owned()))
+        Err(LabError::Connection("a SEPP never became idle".to_owned()))
     }
 
     fn used(&self) -> Result<[Duration; 2], LabError> {
@@ -275,7 +275,7 @@ impl<'l> SeppPair<'l> {
             let modes = ["a", "b", "c", "d", "e"]
                 .map(|mode| format!("{mode} {}", moved(&[("mode", mode)])));
             return Err(LabError::Connection(format!(
-                "one connection of mode {mode} was to be made; the home SEPP counted {}",
+                "one connection of mode {mode} was expected; the home SEPP counted {}",
                 modes.join(", ")
             )));
         }
@@ -287,7 +287,7 @@ impl<'l> SeppPair<'l> {
         let wanted = u64::from(self.option.is_early());
         if (sent, taken) != (wanted, wanted) {
             return Err(LabError::Connection(format!(
-                "{wanted} requests were to be early; {sent} were sent so, and {taken} taken"
+                "{wanted} early requests were expected; {sent} were sent early, and {taken} accepted"
             )));
         }
         Ok(())

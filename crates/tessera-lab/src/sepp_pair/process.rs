@@ -112,7 +112,7 @@ impl SeppProcess {
     /// Returns its present counts.
     pub(super) fn counts(&self) -> Result<Counts, LabError> {
         let text = self.admin("/metrics");
-        text.map(Counts).map_err(|error| self.failed(format!("it tells no metrics ({error})")))
+        text.map(Counts).map_err(|error| self.failed(format!("it reports no metrics ({error})")))
     }
 
     /// Waits until a condition holds.
@@ -149,7 +149,7 @@ impl SeppProcess {
         let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
         kilobytes
             .map(|kilobytes| kilobytes * 1024)
-            .ok_or_else(|| self.failed(format!("{path} doesn't tell its memory")))
+            .ok_or_else(|| self.failed(format!("{path} doesn't report its memory")))
     }
 
     /// Returns the error that the process is unusable, with the last lines of its log.

@@ -129,7 +129,7 @@ fn check_path(path: Path, Pair { client, server }: &Pair) -> Result<(), LabError
     let told = client.told.map(|(_, told)| told);
     if told != path.told() {
         return Err(LabError::Connection(format!(
-            "of its early data the client was to hear {:?}, and heard {told:?}",
+            "the client was to get the verdict {:?} on its early data, but got {told:?}",
             path.told()
         )));
     }

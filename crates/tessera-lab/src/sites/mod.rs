@@ -91,8 +91,8 @@ fn check_site_rtts(options: &Options) -> Result<(), LabError> {
     let emulated = options.site_rtts.iter().flatten().any(|rtt| !rtt.is_zero());
     if emulated && options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
-            "--site-rtt: a loopback link has no round-trip time to choose; say `--site-rtt 0`, or \
-             leave out `--link loopback`"
+            "--site-rtt: a loopback link has no round-trip time to choose; set `--site-rtt 0`, or leave out `--link \
+             loopback`"
                 .to_owned(),
         ));
     }

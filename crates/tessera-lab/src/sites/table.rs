@@ -50,10 +50,10 @@ home              early data at the site that issued the ticket: accepted
 away              at the other site, which has the key burned at home and answers when home has
                   acknowledged it; then the client sends its request again, in the same connection
 away-home-silent  the same, but home's process is stopped and does not answer: after three
-                  round-trip times between the sites, and 200 ms at least, the client is told
+                  round-trip times between the sites, and 200 ms at least, the client gets
                   `unknown`, and does not send again
 away-psk-dhe      at the other site without early data
-away-guess        (only where asked for) the other site says `burned` and asks nobody: wrong
+away-guess        (only on request) the other site reports `burned` without asking: wrong
 verdict           the client knows what became of its early data
 executed          how often both sites together executed one request whose first flight was
                   recorded and sent to both sites 20 times each after the client had what it

@@ -37,7 +37,7 @@ pub(super) fn check(cell: &Cell, repetitions: usize) -> Result<String, String> {
         return Err(format!("{name} has flows of another link or padding"));
     }
     match flows.iter().position(|flow| !can_be(flow)) {
-        Some(index) => Err(format!("flow {} of {name} can't be", index + 1)),
+        Some(index) => Err(format!("flow {} of {name} is impossible", index + 1)),
         None => Ok(name),
     }
 }

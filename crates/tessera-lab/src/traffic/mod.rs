@@ -122,15 +122,14 @@ fn check(options: &Options) -> Result<(), LabError> {
     refuse_twice("--rtt", options.common.rtts.as_deref().unwrap_or_default())?;
     if options.common.link == LinkKind::Loopback {
         return Err(LabError::Options(
-            "--link loopback: an observer sees whatever passes there, and this experiment wants its own \
+            "--link loopback: an observer sees everything that passes there, and this experiment needs its own \
              connections alone; leave it out"
                 .to_owned(),
         ));
     }
     if options.common.repetitions < 2 {
         return Err(LabError::Options(
-            "--repetitions: a classifier learns from some connections and is judged by others; say at \
-             least 2"
+            "--repetitions: a classifier learns from some connections and is judged by others; set at least 2"
                 .to_owned(),
         ));
     }

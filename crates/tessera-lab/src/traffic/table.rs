@@ -32,7 +32,7 @@ pub(super) fn confusions(confusion: &Confusion) -> String {
     for table in confusion.tables.iter().filter(|table| table.features == Features::Both) {
         let _ = write!(
             text,
-            "\nwho was taken for whom by sizes and times, at {} ms, padding {}\n{:>8}",
+            "\nwhat was taken for what by sizes and times, at {} ms, padding {}\n{:>8}",
             table.rtt_ms,
             padding(table.padding),
             "",
@@ -76,7 +76,7 @@ pub(super) fn costs(costs: &[PaddingCost]) -> String {
 /// The terms in the tables.
 pub(super) const LEGEND: &str = "
 (a) full handshake  (b) psk_ke  (c) psk_dhe_ke  (d) replayable early data  (d') the same, tickets of a
-single use  (e) forward-secret early data. (d) and (d') send the same: nobody can tell them apart
+single use  (e) forward-secret early data. (d) and (d') send the same: they can't be told apart
 sizes            of TLS records, with their sides
 protected-sizes  of the protected records alone: padding can't reach hellos
 times            when records pass at the client's end, and from which side they come
@@ -85,8 +85,8 @@ told right       by a decision tree that has not seen the flow (cross-validation
 asked first      by a tree grown on all flows. What the server sends has sizes below 0: \"record 2 size > -110\"
                  asks whether record 2 is the client's, or the server's and shorter than 110 bytes
 Key exchanges (X25519, X25519MLKEM768) and, in (e), kinds of one-time keys take turns within an option.
-An observer who also reads the ClientHello needs no classifier: that a PSK and early data are offered
-stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).";
+An observer who also reads the ClientHello needs no classifier: a PSK and
+early data are offered in plaintext (RFC 8446 §4.2.10, §4.2.11).";
 
 /// Returns the tables of one link and one padding.
 pub(super) fn settings(confusion: &Confusion) -> impl Iterator<Item = &[ConfusionTable]> {

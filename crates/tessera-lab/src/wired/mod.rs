@@ -157,7 +157,7 @@ impl Wired {
         let client = client.map_or_else(nothing, |error| error.to_string());
         let server = server.unwrap_or_else(nothing);
         LabError::Connection(format!(
-            "a connection failed; the client says: {client}; the server says: {server}"
+            "a connection failed; the client reports: {client}; the server reports: {server}"
         ))
     }
 }

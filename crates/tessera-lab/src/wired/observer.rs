@@ -75,7 +75,7 @@ impl Observer {
             ControlMessageOwned::ScmTimestampns(at) => Some(Duration::from(at)),
             _ => None,
         });
-        let at = at.ok_or_else(|| io::Error::other("the kernel told no time of a packet"))?;
+        let at = at.ok_or_else(|| io::Error::other("the kernel reports no time for a packet"))?;
         Ok(Some((received.bytes, at)))
     }
 }

@@ -41,8 +41,7 @@ pub(super) fn measure(
             Ok(sample) if name.part == Part::Bytes && was_sent_again(&sample) => {
                 again += 1;
                 if again > MOST_AGAIN {
-                    let what =
-                        "TCP sends again what was not lost: the machine does too much beside";
+                    let what = "TCP retransmits what was not lost: the machine is too busy";
                     return Err(LabError::Connection(what.to_owned()));
                 }
             }

@@ -218,7 +218,7 @@ impl Counters {
                 changed.await;
             }
         };
-        Ok(timeout(PATIENCE, wait).await.map_err(|_| "connections did not get ready in time")?)
+        Ok(timeout(PATIENCE, wait).await.map_err(|_| "connections did not become ready in time")?)
     }
 
     fn set_open(&self, connections: usize) {

@@ -78,7 +78,7 @@ fn verdicts(report: &Report) -> String {
     format!(
         "<section aria-labelledby=\"protects\">\n<h2 id=\"protects\">What each way protects</h2>\n\
          <p>The first flight of a connection was recorded and sent again: to the same server, to \
-         another that has the same ticket keys and stores of its own, and to one restarted; \
+         another with the same ticket keys and its own stores, and to a restarted one; \
          of another, a copy was sent before the client's own. Then \
          everything that was left at both ends was stolen, and tried on the recording; then the \
          session that the client had used and deleted, as from a backup, too; then an \

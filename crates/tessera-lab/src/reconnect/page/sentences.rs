@@ -30,7 +30,7 @@ pub(super) fn of(verdicts: &Verdicts) -> String {
 fn secrecy(what: &str, from: ForwardSecrecy) -> String {
     match from {
         ForwardSecrecy::Handshake => {
-            format!("{what} stays closed to whoever steals keys after the handshake")
+            format!("{what} stays closed to an attacker who steals keys after the handshake")
         }
         ForwardSecrecy::FromTakeOrExpiry => format!(
             "{what} stays closed from the moment that the server takes the one-time key, or the \
@@ -44,7 +44,7 @@ fn secrecy(what: &str, from: ForwardSecrecy) -> String {
              client's, from a backup or a flash cell, opens it"
         ),
         ForwardSecrecy::None => {
-            format!("{what} is open to whoever learns the ticket's keys later")
+            format!("{what} is open to an attacker who learns the ticket's keys later")
         }
     }
 }
@@ -63,8 +63,8 @@ mod tests {
         };
         assert_eq!(
             of(&verdicts),
-            "Of a recording, the early request is open to whoever learns the ticket's keys later; \
-             the rest stays closed to whoever steals keys after the handshake. Under \
+            "Of a recording, the early request is open to an attacker who learns the ticket's keys later; \
+             the rest stays closed to an attacker who steals keys after the handshake. Under \
              replay the request was executed 21 times. A later quantum computer opens it."
         );
         let both = ForwardSecrecy::FromTakeOrExpiry;

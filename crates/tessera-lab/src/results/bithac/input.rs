@@ -153,7 +153,7 @@ impl Inputs {
 fn check_bithac(report: &Report) -> Checked {
     let Report { experiment, cells, work, hits, memory, peaks, many, .. } = report;
     if experiment != "bithac" {
-        return Err(format!("it is of the experiment `{experiment}`, and not of `bithac`"));
+        return Err(format!("it is of the experiment `{experiment}`, not of `bithac`"));
     }
     cells.iter().try_for_each(check_cell)?;
     work.iter().try_for_each(check_work)?;
@@ -167,7 +167,7 @@ fn check_bithac(report: &Report) -> Checked {
     let mut seen = HashSet::new();
     for name in names {
         if !seen.insert(name.clone()) {
-            return Err(format!("{name} is there twice"));
+            return Err(format!("{name} occurs twice"));
         }
     }
     Ok(())
@@ -176,6 +176,6 @@ fn check_bithac(report: &Report) -> Checked {
 fn check_tls12(report: &Tls12) -> Checked {
     match report.experiment.as_str() {
         "tls12" => Ok(()),
-        other => Err(format!("it is of the experiment `{other}`, and not of `tls12`")),
+        other => Err(format!("it is of the experiment `{other}`, not of `tls12`")),
     }
 }

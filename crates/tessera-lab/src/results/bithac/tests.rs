@@ -243,5 +243,5 @@ fn a_report_that_no_run_writes_is_refused() {
         let cell = it["cells"][0].clone();
         it["cells"].as_array_mut().unwrap().push(cell);
     });
-    assert!(twice.contains("is there twice"), "{twice}");
+    assert!(twice.contains("occurs twice"), "{twice}");
 }

@@ -28,7 +28,7 @@ fn a_report_that_is_none_is_named() {
 fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
     let first = "engine/a/full/x25519/none/none/memory/0x1302/none";
     let changes: [(Change, &str); 12] = [
-        (|it| it["experiment"] = json!("reconnect"), "`reconnect`, and not of `roaming`"),
+        (|it| it["experiment"] = json!("reconnect"), "`reconnect`, not of `roaming`"),
         (|it| it["cells"][0]["samples"]["send_us"][3] = json!(-5.0), "a sample took -5 µs"),
         (|it| it["cells"][0]["samples"]["send_us"][0] = json!(1e300), "µs"),
         (|it| it["cells"][0]["samples"] = json!({}), "it has no sample"),
@@ -45,7 +45,7 @@ fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
             "an operation took -1 µs",
         ),
         (|it| it["cells"][0]["issuing"]["server_us"] = json!(-1e300), "the issuing of a ticket"),
-        (|it| it["cells"][1] = it["cells"][0].clone(), "is there twice"),
+        (|it| it["cells"][1] = it["cells"][0].clone(), "occurs twice"),
     ];
     for (change, words) in changes {
         let mut report = roaming();
@@ -58,7 +58,7 @@ fn what_no_run_of_roaming_writes_is_refused_with_the_cells_name() {
     // A measured cell can't also be listed as not run.
     let mut report = roaming();
     report["not_run"][0]["link"] = report["cells"][0]["link"].clone();
-    assert!(refusal(&report, &load(), &traffic()).1.contains("is there twice"));
+    assert!(refusal(&report, &load(), &traffic()).1.contains("occurs twice"));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_no_run_of_load_writes_is_refused_with_the_cells_name() {
         (|it| it["cells"][0]["seconds"] = json!(1e308), "took"),
         (|it| it["cells"][0]["server_tls_us_per_connection"] = json!(-1.0), "took -1 µs"),
         (|it| it["cells"][0]["rtt_ms"] = json!(-33.0), "the round-trip time in ms is -33"),
-        (|it| it["cells"][1] = it["cells"][0].clone(), "is there twice"),
+        (|it| it["cells"][1] = it["cells"][0].clone(), "occurs twice"),
     ];
     for (change, words) in changes {
         let mut report = load();
@@ -132,5 +132,5 @@ fn what_no_run_of_traffic_writes_is_refused_with_the_flows_number() {
     }
     let mut report = traffic();
     report["experiment"] = json!("load");
-    assert!(refusal(&roaming(), &load(), &report).1.contains("`load`, and not of `traffic`"));
+    assert!(refusal(&roaming(), &load(), &report).1.contains("`load`, not of `traffic`"));
 }

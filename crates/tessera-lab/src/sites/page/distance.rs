@@ -103,7 +103,7 @@ pub(super) fn at_least(share: f64) -> String {
 /// Returns the answer, from the medians; the distances begin with the nearest.
 pub(super) fn answer(distances: &[Distance]) -> String {
     let (Some(nearest), Some(farthest)) = (distances.first(), distances.last()) else {
-        return "Nothing was measured that could tell.".to_owned();
+        return "Nothing was measured that shows it.".to_owned();
     };
     let ends = || [nearest, farthest].into_iter().take(distances.len());
     let differences: Vec<_> = ends().map(Distance::difference).collect();

@@ -32,7 +32,7 @@ pub(crate) fn render(report: &Report) -> serde_json::Result<String> {
     let links: Vec<_> = report.rows.chunk_by(|a, b| a.rtt_ms == b.rtt_ms).collect();
     let mut sections = vec![
         ("worth".to_owned(), "Is early data worth it at the wrong site?".to_owned()),
-        ("told".to_owned(), "What the client is told".to_owned()),
+        ("told".to_owned(), "What the client learns".to_owned()),
     ];
     sections.extend(links.iter().map(|rows| {
         let rtt = rtt(rows);
@@ -63,10 +63,10 @@ fn head(report: &Report) -> String {
     ];
     format!(
         "<h1>Two sites: what a client pays at the wrong one</h1>\n\
-         <p>Two sites share their ticket keys, and each has a vault of its own for one-time keys. A \
+         <p>Two sites share their ticket keys, and each has its own vault for one-time keys. A \
          client with a ticket of one site, home, connects to either and sends a request of 100 bytes \
-         as early data. The other site never accepts it: it has the key burned at home, and only \
-         then tells the client to send again. What is measured, over real TCP, is when the request \
+         as early data. The other site never accepts it: it has the key burned at home, and only then asks the client \
+         to send again. What is measured, over real TCP, is when the request \
          and its response arrive. The sites are two processes, which ask each other over mutual TLS.</p>\n{}",
         facts(&Setting { machine, link, seed: *seed, repetitions }, more)
     )
@@ -169,13 +169,13 @@ fn told(rows: &[Row]) -> String {
         })
         .collect();
     format!(
-        "<section aria-labelledby=\"told\">\n<h2 id=\"told\">What the client is told</h2>\n\
-         <p>The first flight of a connection was recorded, and sent to both sites again and again \
-         after the client had what it wanted; of another, a copy came home before the client's own \
+        "<section aria-labelledby=\"told\">\n<h2 id=\"told\">What the client learns</h2>\n\
+         <p>The first flight of a connection was recorded, and sent to both sites repeatedly after the client had \
+         what it wanted; of another, a copy came home before the client's own \
          arrived anywhere. Counted is how often both sites together executed the one request; the \
          worse of both.</p>\n{}</section>\n",
         tables::sentences(
-            &["path", "told of its early data", "executed under replay"],
+            &["path", "verdict on its early data", "executed under replay"],
             &["told", "executed"],
             &rows
         )

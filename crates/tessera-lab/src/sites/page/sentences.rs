@@ -10,7 +10,7 @@ pub(super) fn path(path: Path) -> &'static str {
         Path::Away => "early data, at the other site, which has the key burned at home",
         Path::AwayHomeSilent => "early data, at the other site, and home's process is stopped",
         Path::AwayPskDhe => "no early data, at the other site",
-        Path::AwayGuess => "early data, at a site that says burned and asks nobody: wrong",
+        Path::AwayGuess => "early data, at a site that reports burned without asking: wrong",
     }
 }
 
@@ -25,23 +25,22 @@ pub(super) fn of(told: Option<EarlyDataOutcome>, executions: u32) -> String {
             "The site took the one-time key and accepted the early data; nothing is sent twice."
         }
         Some(EarlyDataOutcome::Burned) => {
-            "The client was told that nobody can accept its early data any more, and sent the \
-             request again in the same connection."
+            "The client learned that no server can accept its early data any more, and sent the request again in the \
+             same connection."
         }
         Some(EarlyDataOutcome::Used) => {
-            "The client was told that its early data was accepted before, and must never send it \
-             again."
+            "The client learned that its early data was accepted before, and must never send it again."
         }
         Some(EarlyDataOutcome::Unknown) => {
-            "Nobody could tell the client whether its early data is still accepted somewhere. It \
-             did not send again; only its application knows whether that would be safe."
+            "The client could not learn whether its early data is still accepted somewhere. It did not send again; \
+             only its application knows whether that would be safe."
         }
     };
     let executed = match executions {
         0 => "Under replay the request was not executed at all.".to_owned(),
         1 => "Under replay the request was executed once, as it should be.".to_owned(),
         more => {
-            format!("Under replay the request was executed {more} times: what was told was wrong.")
+            format!("Under replay the request was executed {more} times: the verdict was wrong.")
         }
     };
     format!("{told} {executed}")
@@ -56,7 +55,7 @@ mod tests {
         let right = of(Some(EarlyDataOutcome::Burned), 1);
         assert!(right.contains("executed once") && right.contains("sent the request again"));
         let wrong = of(Some(EarlyDataOutcome::Burned), 2);
-        assert!(wrong.ends_with("executed 2 times: what was told was wrong."), "{wrong}");
+        assert!(wrong.ends_with("executed 2 times: the verdict was wrong."), "{wrong}");
         assert!(of(None, 0).ends_with("not executed at all."));
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
 fn sections() -> Vec<(String, String)> {
     [
         ("told", "What tells"),
-        ("confusion", "Who was taken for whom"),
+        ("confusion", "What was taken for what"),
         ("costs", "What padding costs"),
     ]
     .map(|(id, title)| (id.to_owned(), title.to_owned()))
@@ -42,10 +42,10 @@ fn head(report: &Report) -> String {
         "<h1>Traffic: what sizes and times give away</h1>\n\
          <p>A client connects in one of six ways, and has one registration of a roaming subscriber, 13 \
          exchanges. An observer at the client's end of the link sees when TLS records pass, from which side \
-         they come and how long they are. A decision tree, grown on other connections, says which way it \
-         was. {OPTIONS}</p>\n\
-         <p>Whoever also reads the ClientHello needs no classifier: that a PSK and early data are offered \
-         stands there in plaintext (RFC 8446 §4.2.10, §4.2.11).</p>\n{}",
+         they come and how long they are. A decision tree, grown on other connections, guesses which way it was. \
+         {OPTIONS}</p>\n\
+         <p>An observer who also reads the ClientHello needs no classifier: a PSK and early data are offered in \
+         plaintext (RFC 8446 §4.2.10, §4.2.11).</p>\n{}",
         facts(&Setting { machine, link, seed: *seed, repetitions }, more)
     )
 }
@@ -53,7 +53,7 @@ fn head(report: &Report) -> String {
 /// The explanation of the letters.
 const OPTIONS: &str = "(a) is a full handshake, (b) psk_ke, (c) psk_dhe_ke, (d) replayable early data, (d') \
                        the same with tickets of a single use, (e) forward-secret early data. (d) and (d') \
-                       send the same, so that nobody can tell them apart. Key exchanges and kinds of \
+                       send the same, so that they can't be told apart. Key exchanges and kinds of \
                        one-time keys take turns within an option.";
 
 /// Shows how well the options are distinguished.
@@ -128,7 +128,7 @@ fn confusions(confusion: &Confusion) -> String {
         tables::numbers(&caption, &columns, &rows)
     });
     format!(
-        "<section>\n<h2 id=\"confusion\">Who was taken for whom</h2>\n<p>{SIGNS}</p>\n{}</section>\n",
+        "<section>\n<h2 id=\"confusion\">What was taken for what</h2>\n<p>{SIGNS}</p>\n{}</section>\n",
         tables.collect::<String>()
     )
 }
