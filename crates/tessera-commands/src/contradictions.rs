@@ -124,8 +124,8 @@ impl ConnectOptions {
         }
         if self.common.early_data.any() {
             return wrong(
-                "with --count the mode says which early data is sent: --mode 0rtt-fs (or 0rtt), without \
-                 other options for it",
+                "with --count, --mode chooses which early data is sent: --mode 0rtt-fs (or 0rtt), without other \
+                 options for it",
             );
         }
         if self.tickets == 0 && load.mode != LoadMode::Full {

@@ -37,7 +37,7 @@ use crate::wakers::Half;
 ///
 /// Treat unknown variants as early data that may have been executed.
 #[non_exhaustive]
-#[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
+#[must_use = "early data may have been executed: only the outcome shows whether it may be sent again"]
 pub enum EarlyData<S = ()> {
     /// Nothing of it was sent: there was no ticket for it, or the connection failed before. It may be sent
     /// after the handshake, or elsewhere.
@@ -113,7 +113,7 @@ impl EarlyData {
 /// What is known of a stream's early data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
-#[must_use = "early data may have been executed: only the outcome says whether it may be sent again"]
+#[must_use = "early data may have been executed: only the outcome shows whether it may be sent again"]
 pub struct EarlyDataOutcome {
     /// How many bytes may have been sent, from the beginning: at most this many. 0 if none were.
     pub sent: usize,

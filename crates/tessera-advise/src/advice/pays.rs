@@ -74,8 +74,7 @@ impl Choice<'_> {
         let cells = |through| self.evidence.plain_cells(self.way, through).count();
         match through.map(cells) {
             Some(0 | 1) | None => {
-                "the limit takes measurements at two round-trip times, and there is one; there a reconnection costs \
-                 this"
+                "a limit needs measurements at two round-trip times, and there is one; there a reconnection costs this"
             }
             Some(_) => {
                 "the cost of issuing its tickets wasn't measured, and free tickets would flatter it; without them a \

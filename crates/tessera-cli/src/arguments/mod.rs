@@ -137,7 +137,7 @@ Examples:
   tessera lab sites                               at the site that did not issue the ticket
   tessera lab load --storms 1000                  a fail-over of 1,000 connections
   tessera lab roaming --cells through=engine      the evaluation of a paper: here in memory alone
-  tessera lab traffic --rtt 5ms --repetitions 10  what an observer without keys can tell
+  tessera lab traffic --rtt 5ms --repetitions 10  what an observer without keys learns
   tessera lab results DIRECTORY                   their reports as tables and figures"
     )]
     Lab {

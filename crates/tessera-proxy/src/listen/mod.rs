@@ -221,7 +221,7 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> ProgramError {
             )
         }
         ErrorKind::PermissionDenied if is_privileged(address) => format!(
-            "{address}: ports below 1024 need privileges: take another, or have systemd listen (systemd:NAME)"
+            "{address}: ports below 1024 need privileges: use another, or have systemd listen (systemd:NAME)"
         ),
         ErrorKind::AddrNotAvailable => {
             format!("{address}: this machine doesn't have that address; :PORT listens on all")

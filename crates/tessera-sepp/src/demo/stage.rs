@@ -278,7 +278,7 @@ impl Stage {
         self.executed_again += again;
         let what = match again {
             0 => "its one-time key is gone: the UDM has executed nothing more".to_owned(),
-            _ => "TAKES IT: the UDM has executed it again".to_owned(),
+            _ => "ACCEPTS IT: the UDM has executed it again".to_owned(),
         };
         self.trace.step(Actor::HomeSepp, what);
         self.counted = self.home.counts();

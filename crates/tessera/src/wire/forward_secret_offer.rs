@@ -41,7 +41,7 @@ impl<'a> ForwardSecretOffer<'a> {
 fn handles(list: &[u8]) -> Result<&[[u8; FlightHandle::LEN]], Error> {
     let (handles, rest) = list.as_chunks();
     if handles.is_empty() || handles.len() > MAX_RECEIPTS || !rest.is_empty() {
-        return Err(decode_error("forward_secret_receipts is no list of handles"));
+        return Err(decode_error("forward_secret_receipts is not a list of handles"));
     }
     Ok(handles)
 }

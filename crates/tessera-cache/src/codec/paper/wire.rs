@@ -205,7 +205,9 @@ pub(super) fn read_request(body: &[u8]) -> Result<[u8; 32], CodecRefusal> {
         [HASH_LEN, hash @ ..] => <[u8; 32]>::try_from(hash).ok(),
         _ => None,
     };
-    hash.ok_or(CodecRefusal::Malformed("an abbreviated CertificateRequest is no hash of 32 bytes"))
+    hash.ok_or(CodecRefusal::Malformed(
+        "an abbreviated CertificateRequest is not a hash of 32 bytes",
+    ))
 }
 
 /// Returns the length of the staples in a Certificate's content, without their length fields.
@@ -241,7 +243,7 @@ const TICKETS_ARE_MALFORMED: CodecRefusal =
     CodecRefusal::Malformed("the list of certificate tickets is malformed");
 
 pub(super) const CERTIFICATE_IS_MALFORMED: &str =
-    "an abbreviated Certificate is no hash of 32 bytes, with extensions of entries or without";
+    "an abbreviated Certificate is not a hash of 32 bytes, with or without extensions of entries";
 
 const NOT_OFFERED: CodecRefusal =
     CodecRefusal::Illegal("the server selects a type of cached_info twice, or one not offered");
