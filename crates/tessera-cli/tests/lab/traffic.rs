@@ -28,7 +28,7 @@ fn report(arguments: &[&str]) -> Option<Value> {
         return None;
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(stderr.contains("what tells the options apart"), "the tables: {stderr}");
+    assert!(stderr.contains("what distinguishes the options"), "the tables: {stderr}");
     Some(serde_json::from_slice(&output.stdout).expect("standard output is the report alone"))
 }
 

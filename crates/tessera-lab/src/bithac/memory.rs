@@ -107,7 +107,8 @@ pub(super) fn many(
     });
     let measured = measuring.join().map_err(|_| failed("the thread failed".to_owned()))?;
     let measured = measured.map_err(|error| failed(error.to_string()))?;
-    let measured = measured.ok_or_else(|| failed("there are no random numbers".to_owned()))?;
+    let measured =
+        measured.ok_or_else(|| failed("the random number generator failed".to_owned()))?;
     if measured.held == 0 {
         return Err(failed(heap::NO_ALLOCATOR.to_owned()));
     }

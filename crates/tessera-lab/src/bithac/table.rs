@@ -220,7 +220,7 @@ known            both chains whole, and not checked again
 checks           signatures that an end checked in a connection, the CertificateVerify included
 client, server   in calls of the engine, in memory; instr.: instructions retired in them, by the processor's count
 of 100           so many connections, with chains of three, should find both caches filled; hits did
-a peer           what each peer takes on the heap, in the mean of all; beside: beside its certificate or hash
+a peer           what each peer takes on the heap, in the mean of all; beside: besides its certificate or hash
 known, none      to look up the two tickets of a hello, of which one is known or none, in processor time";
 
 /// Returns how many connections a report has.

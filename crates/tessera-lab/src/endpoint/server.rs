@@ -127,7 +127,8 @@ impl Server {
                 Ok(ServerAnswer::Executions(self.application.executions(id)))
             }
             ServerOrder::OpenWithMemory(capture) => {
-                let memory = self.memory.as_mut().ok_or("nobody may read this process")?;
+                let memory =
+                    self.memory.as_mut().ok_or("the memory of this process can't be read")?;
                 // On a separate thread: this one's stack holds what connections left there.
                 let opened = thread::scope(|scope| {
                     let search = || Ok(adversary::open_with_memory(&capture, &memory.read()?));

@@ -45,7 +45,7 @@ impl OpenSite {
         // The channel has its own thread; connections of clients have the main thread.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         match site {
-            Site::Visitor => Err("a visitor is no site".into()),
+            Site::Visitor => Err("a visitor is not a site".into()),
             Site::Home { ticket_key, identity, address } => {
                 let stores = Stores::of_site(ticket_key)?;
                 let site = SiteVault::named(stores.vault.clone(), HOME, Arc::new(Nowhere));

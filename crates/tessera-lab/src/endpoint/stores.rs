@@ -73,7 +73,7 @@ impl Stores {
 
     /// Everything that the stores hold, and once held.
     pub(super) fn steal(&self) -> Result<StolenFromServer> {
-        let watched = self.watched.as_ref().ok_or("nobody watched the stores")?;
+        let watched = self.watched.as_ref().ok_or("the stores were not watched")?;
         let (vault_before, vault_after) = watched.vault.steal(unix_time()?);
         Ok(StolenFromServer { ticket_key: watched.ticket_key.clone(), vault_before, vault_after })
     }

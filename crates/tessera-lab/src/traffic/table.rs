@@ -8,8 +8,8 @@ use crate::variants::PaperOption;
 /// Formats how well the options are distinguished in each setting.
 pub(super) fn accuracies(confusion: &Confusion) -> String {
     let mut table = format!(
-        "\n{:<44} told right, % (95 % interval)\n{:>8} {:>8} {:>7}",
-        "what tells the options apart", "RTT, ms", "padding", "chance",
+        "\n{:<44} classified right, % (95 % interval)\n{:>8} {:>8} {:>7}",
+        "what distinguishes the options", "RTT, ms", "padding", "chance",
     );
     for features in Features::ALL {
         // Writing to a string does not fail.
@@ -81,7 +81,7 @@ sizes            of TLS records, with their sides
 protected-sizes  of the protected records alone: padding can't reach hellos
 times            when records pass at the client's end, and from which side they come
 both             all of that
-told right       by a decision tree that has not seen the flow (cross-validation)
+classified right by a decision tree that has not seen the flow (cross-validation)
 asked first      by a tree grown on all flows. What the server sends has sizes below 0: \"record 2 size > -110\"
                  asks whether record 2 is the client's, or the server's and shorter than 110 bytes
 Key exchanges (X25519, X25519MLKEM768) and, in (e), kinds of one-time keys take turns within an option.

@@ -22,7 +22,7 @@ pub(super) fn render(report: &Report) -> serde_json::Result<String> {
 
 fn sections() -> Vec<(String, String)> {
     [
-        ("told", "What tells"),
+        ("told", "What distinguishes the ways"),
         ("confusion", "What was taken for what"),
         ("costs", "What padding costs"),
     ]
@@ -69,7 +69,7 @@ fn told(confusion: &Confusion) -> String {
         })
     });
     let figure = Figure {
-        title: "Connections that were told right".to_owned(),
+        title: "Connections that were classified right".to_owned(),
         unit: "% of the connections",
         note: "By the sizes of all records, of the protected ones alone, by times alone, and by all of \
                that. Padding can't reach hellos, which are not protected.",
@@ -89,9 +89,9 @@ fn told(confusion: &Confusion) -> String {
         .collect();
     let columns: Vec<_> =
         ["setting", "chance"].into_iter().chain(Features::ALL.map(Features::name)).collect();
-    let caption = "Told right, in %, below it the 95 % confidence interval";
+    let caption = "Classified right, in %, below it the 95 % confidence interval";
     format!(
-        "<section>\n<h2 id=\"told\">What tells</h2>\n{}{}</section>\n",
+        "<section>\n<h2 id=\"told\">What distinguishes the ways</h2>\n{}{}</section>\n",
         figure.render(),
         tables::numbers(caption, &columns, &rows)
     )
