@@ -37,10 +37,14 @@ pub(super) enum Text {
     Host,
     /// A SUPI or SUCI.
     Subscriber,
+    /// The digits of an IMSI.
+    Imsi,
     /// A callback URI.
     Callback,
     /// Any other URI that its reader follows.
     Uri,
+    /// A URI that its reader follows, or a domain name of a network function.
+    UriOrHost,
     /// A reference that its reader compares, and follows if it is a URI.
     Reference,
     /// Operations of a JSON Patch, or changes of a resource (TS 29.571 §5.2.4).
@@ -108,6 +112,9 @@ pub(super) static FIELDS: &[Field] = {
         field("plmnList", Sender, Found, Plmn),
         field("snpnList", Sender, Found, Plmn),
         field("accessToken", Sender, Sender, Token),
+        // A profile's sets; a request may name those that it seeks.
+        field("nfSetIdList", Either, Found, Plain),
+        field("nfServiceSetIdList", Either, Found, Plain),
         // TS 29.518: an AMF. NRF queries ask for the AMF of a GUAMI.
         field("guami", Sought, Found, Plain),
         field("guamiList", Sought, Found, Plain),
@@ -126,6 +133,10 @@ pub(super) static FIELDS: &[Field] = {
         field("homePlmn", Either, Anyone, Plmn),
         field("hplmnId", Either, Anyone, Plmn),
         field("hplmn", Either, Anyone, Plmn),
+        // Identifiers that begin with the codes of the network that gave them.
+        field("traceRef", Either, Anyone, Plmn),
+        field("qoeReference", Either, Anyone, Plmn),
+        field("offloadIds", Either, Anyone, Plmn),
         // Lists of networks in subscriptions, policies and profiles, which concern third networks.
         field("allowedPlmns", Anyone, Anyone, Plain),
         field("allowedSnpns", Anyone, Anyone, Plain),
@@ -243,7 +254,9 @@ impl Kind {
             (false, Text::Callback) if self.service.finds_profiles() => Side::Sender,
             // An answer has URIs of the responder. A subscriber that moves between networks brings those of both
             // (TS 29.518 §5.2.2.2).
-            (false, Text::Uri | Text::Reference) if !self.service.may_be_about_anyone() => {
+            (false, Text::Uri | Text::UriOrHost | Text::Reference)
+                if !self.service.may_be_about_anyone() =>
+            {
                 Side::Sender
             }
             _ => Side::Either,

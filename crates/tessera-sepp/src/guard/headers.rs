@@ -188,6 +188,9 @@ fn of_3gpp(judge: &mut Judge<'_>, name: &str, value: &str) -> Result<(), Refusal
             nrf_uri(judge, "3gpp-sbi-nrf-uri", value)?;
             judge.names(scope("3gpp-sbi-nrf-uri", Side::Either), value)
         }
+        // Load and overload are those of the sender's functions (TS 29.500 §6.3, §6.4).
+        "oci" => judge.names(scope("3gpp-sbi-oci", Side::Sender), value),
+        "lci" => judge.names(scope("3gpp-sbi-lci", Side::Sender), value),
         "producer-id" => judge.names(scope("3gpp-sbi-producer-id", Side::Either), value),
         // The target has its own rules. Otherwise NF sets contain network names (TS 23.003 §28.12).
         "target-apiroot" => Ok(()),

@@ -286,6 +286,8 @@ impl Guard {
             translation: None,
             own_names: &self.public,
             targets: None,
+            apis: self.peers.get(context.peer).map_or(&[], |of_peer| &of_peer.apis),
+            prefixes: &self.targets.prefixes,
             knows_members: direction == Direction::Incoming && service.is_known(),
             placed: Vec::new(),
             placed_len: 0,

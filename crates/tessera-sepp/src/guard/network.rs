@@ -71,7 +71,7 @@ impl Sides<'_> {
 
 impl Named {
     /// Reads the text of a PLMN ID: `00101`, `001-01`, `001-01-7ed9d5b3ec6` of an SNPN, a serving network name
-    /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`.
+    /// (TS 24.501 §9.12.1), or a domain name containing `mnc001.mcc001`; or of what such codes begin, `00101-abcdef`.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let codes = |mcc: &str, mnc: &str| PlmnId::new(mcc, mnc).ok().map(Self::Exactly);
         let is_digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -80,6 +80,11 @@ impl Named {
             return codes(mcc, mnc);
         }
         if let Some((mcc, rest)) = text.split_once('-') {
+            let is_hex = rest.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_hex && let Some((mcc, mnc)) = mcc.split_at_checked(3).filter(|it| it.1.len() > 1)
+            {
+                return codes(mcc, mnc);
+            }
             let (mnc, nid) = rest.split_once('-').unwrap_or((rest, ""));
             let is_nid = nid.len() <= 11 && nid.bytes().all(|byte| byte.is_ascii_hexdigit());
             if let Some(id) = codes(mcc, mnc).filter(|_| is_nid) {

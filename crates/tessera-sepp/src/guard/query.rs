@@ -124,10 +124,10 @@ fn once(
     match text.as_bytes().first() {
         Some(b'{' | b'[' | b'"') => {
             let read = json::judge(judge, scope, text)?;
-            if is_complex {
-                complex_query(judge, &read)?;
+            match is_complex {
+                true => complex_query(judge, read).map(Some),
+                false => Ok(Some(read)),
             }
-            Ok(Some(read))
         }
         Some(_) if is_complex && is_last => {
             judge.against(Rule::Malformed, PARAMETER.name, "a complex query that is not JSON")?;
@@ -141,40 +141,60 @@ fn once(
     }
 }
 
-/// Judges a complex query (TS 29.571 §5.2.4.11) as it is forwarded. No atom may be a complex query: nesting would
-/// double the work at each level.
-fn complex_query(judge: &mut Judge<'_>, read: &str) -> Result<(), Refusal> {
+/// Judges a complex query (TS 29.571 §5.2.4.11), and returns it as it is forwarded. No atom may be a complex query:
+/// nesting would double the work at each level.
+fn complex_query(judge: &mut Judge<'_>, read: String) -> Result<String, Refusal> {
+    let refused = |judge: &mut Judge<'_>, why| judge.against(Rule::Malformed, PARAMETER.name, why);
     if judge.is_in_complex_query {
-        return judge.against(Rule::Malformed, PARAMETER.name, "a complex query within another");
+        return refused(judge, "a complex query within another").map(|()| read);
     }
-    let Ok(query) = serde_json::from_str(read) else {
-        let why = "a complex query that can't be followed";
-        return judge.against(Rule::Malformed, PARAMETER.name, why);
+    let Ok(mut query) = serde_json::from_str(&read) else {
+        return refused(judge, "a complex query that can't be followed").map(|()| read);
     };
     judge.is_in_complex_query = true;
-    let judged = atoms(judge, &query);
+    let judged = atoms(judge, &mut query);
     judge.is_in_complex_query = false;
-    judged
+    Ok(if judged? { query.to_string() } else { read })
 }
 
-/// Judges the atoms of a complex query: each is a parameter, and some readers parse its value as JSON text.
-fn atoms(judge: &mut Judge<'_>, query: &Value) -> Result<(), Refusal> {
+/// Judges the atoms of a complex query: each is a parameter, and some readers parse its value as JSON text. Returns
+/// whether one was replaced.
+fn atoms(judge: &mut Judge<'_>, query: &mut Value) -> Result<bool, Refusal> {
+    let mut is_new = false;
     match query {
-        Value::Array(items) => items.iter().try_for_each(|item| atoms(judge, item)),
+        Value::Array(items) => {
+            for item in items {
+                is_new |= atoms(judge, item)?;
+            }
+        }
         Value::Object(members) => {
             let named = |known: &str| {
                 members.iter().find(|(name, _)| name.eq_ignore_ascii_case(known)).map(|it| it.1)
             };
-            let (Some(Value::String(name)), Some(value)) = (named("attr"), named("value")) else {
-                return members.values().try_for_each(|value| atoms(judge, value));
+            let atom = match (named("attr"), named("value")) {
+                (Some(Value::String(name)), Some(value)) => Some((name.clone(), value.clone())),
+                _ => None,
             };
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            parameter(judge, name, text.into())?;
-            let others = members.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("value"));
-            others.map(|it| it.1).try_for_each(|other| atoms(judge, other))
+            for (name, member) in members {
+                match &atom {
+                    Some((attribute, value)) if name.eq_ignore_ascii_case("value") => {
+                        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                        let judged = parameter(judge, attribute, Cow::Borrowed(&text))?;
+                        if *judged != *text {
+                            *member = match value {
+                                Value::String(_) => Value::String(judged.into_owned()),
+                                _ => serde_json::from_str(&judged).unwrap_or_default(),
+                            };
+                            is_new = true;
+                        }
+                    }
+                    _ => is_new |= atoms(judge, member)?,
+                }
+            }
         }
-        _ => Ok(()),
+        _ => {}
     }
+    Ok(is_new)
 }
 
 /// Judges one value, or several separated by commas (TS 29.501 §5.3.13).

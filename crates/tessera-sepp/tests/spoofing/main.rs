@@ -11,6 +11,7 @@ mod honest;
 mod limits;
 mod message;
 mod misread;
+mod names;
 mod passing;
 mod patches;
 mod places;

@@ -18,7 +18,7 @@ fn requests_pass_that_look_like_what_is_refused() {
         // A private network, which no realm names.
         "POST /nsmf-callback/v1/pdu-session-statuses/1\n\n{\"supi\":\"nai-printer\"}",
         // The receiver's SEPP itself, whose name is the end of its telescopic names.
-        "POST /nudm-sdm/v2/x/y\n\n{\"href\":\"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org/x\"}",
+        "POST /nudm-sdm/v2/x/y\n\n{\"href\":\"http://sepp1.5gc.mnc070.mcc999.3gppnetwork.org/nudm-sdm/v2/x\"}",
         // Text for people.
         "GET /nudm-sdm/v2/x\nuser-agent: UDM http://10.0.0.1/",
     ] {

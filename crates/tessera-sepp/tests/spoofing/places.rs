@@ -350,7 +350,7 @@ fn a_request_names_only_what_the_peer_may_reach() {
     const SOME: &str = "[sbi]\nallowed-targets = [\"nrf.5gc.mnc070.mcc999.3gppnetwork.org\"]";
     let judged = |targets: &str, host: &str| {
         let body = format!(
-            "{{\"monitoredResourceUris\":[\"http://{host}.5gc.mnc070.mcc999.3gppnetwork.org/x\"]}}"
+            "{{\"monitoredResourceUris\":[\"http://{host}.5gc.mnc070.mcc999.3gppnetwork.org/nudm-sdm/v2/x\"]}}"
         );
         incoming(
             &guard(targets),

@@ -60,7 +60,7 @@ pub const ANSWERS: &[(&str, Option<Rule>, &str, &str, &str)] = &[
         None,
         "/namf-comm/v1/ue-contexts/x",
         "",
-        r#"{"hsmfPduSessionUri":"http://smf.5gc.mnc070.mcc999.3gppnetwork.org/x"}"#,
+        r#"{"hsmfPduSessionUri":"http://smf.5gc.mnc070.mcc999.3gppnetwork.org/nsmf-pdusession/v1/x"}"#,
     ),
     (
         "a session at the own SMF",

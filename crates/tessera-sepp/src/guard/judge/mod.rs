@@ -13,7 +13,7 @@ use super::members::{Folded, Key, Member};
 use super::network::{Named, Side, Sides};
 use super::uri::{HttpUri, Look};
 use super::{Refusal, Rule, RuleSet, Verdict, network, path};
-use crate::config::TargetPattern;
+use crate::config::{ApiRule, TargetPattern};
 use crate::names::Fqdn;
 
 /// What is known about a message, and what was found in it.
@@ -32,6 +32,9 @@ pub(super) struct Judge<'a> {
     /// What a peer may reach of the local network, unless that is all. If a peer could name anything else and a local
     /// function repeated it, the name would be hidden, and hidden names are always reachable.
     pub(super) targets: Option<&'a [TargetPattern]>,
+    /// What the peer may ask of local functions, and the paths that may precede it.
+    pub(super) apis: &'a [ApiRule],
+    pub(super) prefixes: &'a [String],
     /// Whether names that no API of roaming has break a rule here.
     pub(super) knows_members: bool,
     /// The values placed by the patch under judgement.
@@ -72,7 +75,7 @@ pub(super) enum Changes {
 
 impl Scope {
     /// Returns what applies below a name that isn't known, or is data.
-    fn below_a_name(self) -> Self {
+    pub(super) fn below_a_name(self) -> Self {
         Self { text: Text::Plain, maps: self.maps.saturating_sub(1), ..self }
     }
 }
@@ -134,7 +137,8 @@ impl Judge<'_> {
     /// value may name.
     pub(super) fn below(&self, around: Scope, member: &Member) -> Scope {
         let side = self.kind.side(member.whose, around.side);
-        let is_data = around.maps > 0 && (around.side.is_some() || side == Some(Side::Anyone));
+        let widens = matches!(side, Some(Side::Anyone | Side::Either));
+        let is_data = around.maps > 0 && (around.side.is_some() || widens);
         let side = if is_data { around.side } else { side };
         // In a map the name is data: what a member of that name holds elsewhere says nothing of the value here.
         let maps = around.maps.checked_sub(1).unwrap_or(member.maps);
@@ -173,9 +177,14 @@ impl Judge<'_> {
                 self.names(scope, text).map(|()| None)
             }
             Text::Subscriber => self.subscriber(scope, text).map(|()| None),
+            Text::Imsi => self.subscriber(scope, &format!("imsi-{text}")).map(|()| None),
             Text::Uri | Text::Callback => match HttpUri::parse(text) {
                 Some(uri) => self.uri(scope, text, uri),
                 None => self.against(Rule::CallbackUri, scope.name, text).map(|()| None),
+            },
+            Text::UriOrHost => match HttpUri::parse(text) {
+                Some(uri) => self.uri(scope, text, uri),
+                None => self.name(scope, text),
             },
             Text::Reference => self.reference(scope, text),
             Text::Plain => self.plain(scope, text),
@@ -193,7 +202,15 @@ impl Judge<'_> {
                 Look::Unclear if self.is_incoming && self.kind.is_request => {
                     return self.against(Rule::CallbackUri, scope.name, text).map(|()| None);
                 }
-                Look::Unclear => {}
+                Look::Unclear => {
+                    let is_own = |named| self.sides.allow(Side::Sender, &named);
+                    if self.leaves_out_addresses()
+                        && !self.is_incoming
+                        && network::all_in(text).any(is_own)
+                    {
+                        return self.against(Rule::Topology, scope.name, text).map(|()| None);
+                    }
+                }
                 Look::Uri(uri) => return self.uri(scope, text, uri),
             },
             Some(b'i' | b'I' | b's' | b'S' | b'5' | b'n' | b'N' | b'g' | b'G') => {
@@ -246,7 +263,7 @@ impl Judge<'_> {
     fn name(&mut self, scope: Scope, text: &str) -> Result<Option<String>, Refusal> {
         let mut hidden = None;
         if let Some(translation) = self.translation
-            && scope.text == Text::Name
+            && matches!(scope.text, Text::Name | Text::UriOrHost)
             && !(translation.way == Way::Hide && scope.name == PUBLIC)
         {
             hidden = match translation.name(text) {

@@ -96,7 +96,12 @@ pub(in crate::guard) fn uris(
                     let start = at.checked_sub(scheme.len())?;
                     token.get(start..at)?.eq_ignore_ascii_case(scheme).then_some(start)
                 });
-                start.filter(|start| *start > 0).and_then(|start| token.get(start..))
+                // Without its path: to the end of the token, each of many would be read again.
+                let start = start.filter(|start| *start > 0)?;
+                let behind = token.get(at + 1..)?;
+                let host = behind.trim_start_matches(['/', '\\']);
+                let end = host.find(['/', '\\', '?', '#']).unwrap_or(host.len());
+                token.get(start..token.len() - host.len() + end)
             });
             std::iter::once(token).chain(within)
         });

@@ -9,7 +9,7 @@ use crate::guard::fields::Text;
 use crate::guard::identity::Identity;
 use crate::guard::network::{Named, Side};
 use crate::guard::uri::{self, Host, HttpUri};
-use crate::guard::{Refusal, Rule, percent};
+use crate::guard::{Refusal, Rule, Way, path, percent};
 use crate::names::{Fqdn, is_within};
 
 impl Judge<'_> {
@@ -48,6 +48,11 @@ impl Judge<'_> {
                 let named = Named::of_domain(name);
                 if let Some(named) = named {
                     self.reaches(scope, name, &named)?;
+                    if self.is_followed(scope.text, &named) && !self.may_ask(uri.rest) {
+                        return self
+                            .names_another(Rule::CallbackUri, scope, side, text)
+                            .map(|()| None);
+                    }
                 }
                 named
             }
@@ -70,6 +75,24 @@ impl Judge<'_> {
             self.names_another(Rule::CallbackUri, scope, side, text)?;
         }
         Ok(None)
+    }
+
+    /// Returns whether a local function may follow a peer's URI into a local network.
+    fn is_followed(&self, text: Text, named: &Named) -> bool {
+        self.is_incoming
+            && matches!(text, Text::Uri | Text::UriOrHost | Text::Reference)
+            && !self.sides.allow(Side::Sender, named)
+    }
+
+    /// Returns whether the peer itself might ask for the service of a path: a local function is not to ask for it in
+    /// its place.
+    fn may_ask(&self, path: &str) -> bool {
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let prefixes = self.prefixes.iter().filter_map(|prefix| path.strip_prefix(prefix.as_str()));
+        std::iter::once(path).chain(prefixes).any(|path| {
+            let service = path::first_segment(path);
+            service.is_empty() || self.apis.iter().any(|api| api.service == service)
+        })
     }
 
     /// Returns whether a name is a telescopic one of this SEPP, which only local functions use.
@@ -123,6 +146,16 @@ impl Judge<'_> {
         let decoded = percent::decode(text).unwrap_or(Cow::Borrowed(text));
         if is_other || is_relative(text) && is_relative(&decoded) {
             let side = self.kind.uri(scope.text);
+            let host = host_of(text);
+            if let Some(translation) = self.translation
+                && translation.way == Way::Hide
+                && Named::of_domain(host).is_some()
+            {
+                return match translation.name(host) {
+                    Ok(hidden) => Ok(hidden.map(|name| format!("{name}{}", &text[host.len()..]))),
+                    Err(_) => self.against(Rule::Topology, scope.name, text).map(|()| None),
+                };
+            }
             let named =
                 Named::of_domain(host_of(&decoded)).filter(|_| self.is_incoming && !is_other);
             if named.is_some_and(|named| !self.sides.allow(side, &named)) {

@@ -93,7 +93,9 @@ static ROWS: LazyLock<[Vec<Row>; 2]> = LazyLock::new(|| {
     };
     let third: HashSet<_> = OF_THIRD_NETWORKS.into_iter().map(folded).collect();
     let rows = TABLE.lines().filter_map(row);
-    let rows = rows.filter(|(name, kind)| *kind != "change" && !third.contains(&folded(name)));
+    // The readers don't know that the digits of `imsi` are a subscriber.
+    let is_read = |kind: &str| !matches!(kind, "change" | "imsi");
+    let rows = rows.filter(|(name, kind)| is_read(kind) && !third.contains(&folded(name)));
     let (nothing, something) = rows.partition(|(_, kind)| *kind == "-");
     [something, nothing]
 });
@@ -118,7 +120,7 @@ fn place(kind: &str, random: &mut Random) -> Place {
     match kind {
         "subscriber" => Place::Guest,
         "callback" => Place::Uri,
-        "uri" => Place::UriOfEither,
+        "uri" | "uri-or-host" => Place::UriOfEither,
         "reference" => Place::Reference,
         "host" => Place::NameOfEither,
         "-" if random.one_in(3) => Place::Link,

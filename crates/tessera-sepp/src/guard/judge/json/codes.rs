@@ -5,7 +5,6 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::{Walk, write_string};
-use crate::guard::fields::Text;
 use crate::guard::judge::{Judge, Scope};
 use crate::guard::network::{Named, Side};
 use crate::guard::{Refusal, Rule};
@@ -99,7 +98,7 @@ impl<'de> DeserializeSeed<'de> for CodeOf<'_, '_, '_> {
 impl<'j> CodeOf<'_, '_, 'j> {
     /// Anything else is walked, and isn't a code.
     fn other(&mut self) -> Walk<'_, 'j> {
-        let plain = Scope { text: Text::Plain, ..self.walk.scope };
+        let plain = self.walk.scope.below_a_name();
         self.walk.within(plain)
     }
 }

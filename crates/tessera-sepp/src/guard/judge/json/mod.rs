@@ -351,7 +351,8 @@ impl KeyOf<'_, '_, '_> {
         let Self(walk, names) = self;
         let folded = Folded::of(name);
         if !names.insert(folded.whole) {
-            let judged = walk.judge.against(Rule::Malformed, "a member twice", name);
+            let (field, why) = (walk.scope.name, format!("{name} twice"));
+            let judged = walk.judge.against(Rule::Malformed, field, &why);
             walk.settle(judged)?;
         }
         let judged = walk.judge.name_of_member(walk.scope, name, &folded);

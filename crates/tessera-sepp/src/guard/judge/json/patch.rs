@@ -70,7 +70,7 @@ pub(super) fn operation<'de, A: MapAccess<'de>>(
     while let Some(name) = members.next_key::<Cow<'_, str>>()? {
         let value = members.next_value::<&RawValue>()?;
         if !names.insert(Folded::of(&name).whole) {
-            let judged = walk.judge.against(Rule::Malformed, "a member twice", &name);
+            let judged = walk.judge.against(Rule::Malformed, "patch", &format!("{name} twice"));
             walk.settle(judged)?;
         }
         match MEMBERS.iter().position(|known| *known == name) {

@@ -1,0 +1,117 @@
+//! Names in forms that a check could miss: of maps, of sets, without their kind, in references.
+
+use tessera_sepp::guard::Rule;
+
+use crate::message::{OWN, guard, incoming_answer, outgoing_answer, request, rule, with};
+
+const INNER: &str = "smf7.dc3.5gc.mnc070.mcc999.3gppnetwork.org";
+
+/// `mcc` and `mnc` as names of a map: what is below them was still taken for names of the map.
+#[test]
+fn below_mcc_in_a_map_members_are_known() {
+    for name in ["x", "mcc", "mnc", "mncs"] {
+        let body = format!(
+            r#"{{"nfInstances":[{{"nfServiceList":{{"{name}":{{"serviceApiRoot":"10.0.0.1:80"}}}}}}]}}"#
+        );
+        let judged = incoming_answer(&guard(""), "/nnrf-disc/v1/nf-instances", "", &body);
+        assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::UnknownMember), "{name}");
+    }
+}
+
+/// In a map `tai` is data, and doesn't make `plmnId` anything but the serving network.
+#[test]
+fn a_name_of_a_map_widens_nothing() {
+    for name in ["x", "tai", "homePlmnId", "ueLocation"] {
+        let text = format!(
+            "PUT /nudm-uecm/v1/imsi-999700000000001/registrations/smf-registrations/1\n\n\
+             {{\"dnnConfigurations\":{{\"{name}\":{{\"plmnId\":{{\"mcc\":\"999\",\"mnc\":\"70\"}}}}}}}}"
+        );
+        assert_eq!(rule(&text), Some(Rule::PlmnInJson), "{name}");
+    }
+}
+
+/// TS 29.531, `NsiInformation`: `nrfId` is the URI of an NRF, and its reader follows it. In ProblemDetails it is a name.
+#[test]
+fn the_nrf_of_a_slice_is_a_uri() {
+    for place in
+        ["nrf.core.svc.cluster.local/x", "ip6-localhost/x", "2130706433", "0x7f000001", "1a.b:80/x"]
+    {
+        let body = format!(r#"{{"nsiInformation":{{"nrfId":"{place}","nsiId":"1"}}}}"#);
+        let asked = "/nnssf-nsselection/v2/network-slice-information";
+        let judged = incoming_answer(&guard(""), asked, "", &body);
+        assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::Target), "{place}");
+    }
+}
+
+/// With `hide-topology`, which is the default.
+#[test]
+fn names_in_a_complex_query_are_hidden() {
+    let query = format!(
+        r#"{{"cnfUnits":[{{"cnfUnit":[{{"attr":"requester-nf-instance-fqdn","value":"{INNER}"}}]}}]}}"#
+    );
+    let query: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let text = format!("GET /nnrf-disc/v1/nf-instances?complexQuery={query}");
+    let (mut parts, mut body) = request(&text);
+    let guard = guard("");
+    let judged = with(|context| guard.outgoing_request(context, &mut parts, Some(&mut body)));
+    assert!(judged.is_err() || !parts.uri.to_string().contains("smf7"), "{}", parts.uri);
+}
+
+/// A reference that is a host, and a URI that readers would read differently.
+#[test]
+fn no_form_of_a_local_name_is_shown() {
+    for body in [
+        format!(r#"{{"nrfId":"{INNER}"}}"#),
+        format!(r#"{{"resourceId":"{INNER}/x"}}"#),
+        format!(r#"{{"locality":"http://{INNER}:8080/a b"}}"#),
+        format!(r#"{{"locality":"http://{INNER}:8080/'"}}"#),
+    ] {
+        let left = outgoing_answer(&guard(""), "/nudm-sdm/v2/x", "", &body);
+        assert!(!left.as_ref().is_ok_and(|left| left.contains("smf7")), "{left:?}");
+    }
+}
+
+/// Load and overload are of the sender's functions (TS 29.500 §6.3, §6.4).
+#[test]
+fn a_peer_reports_no_load_of_local_sets() {
+    for name in ["oci", "lci"] {
+        let value = "Timestamp: \"Tue, 04 Feb 2020 08:49:37 GMT\"; Period-of-Validity: 75s; \
+                     Overload-Reduction-Metric: 100%; NF-Set: set1.amfset.5gc.mnc070.mcc999";
+        let header = format!("3gpp-sbi-{name}: {value}");
+        let judged = incoming_answer(&guard(""), "/nudm-sdm/v2/x", &header, "");
+        assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::PlmnInHeader), "{name}");
+    }
+}
+
+/// A local function would ask another one for what `apis` refuses to the peer.
+#[test]
+fn no_uri_leads_to_a_service_that_the_peer_may_not_ask() {
+    for (asked, name) in [
+        ("POST /nnrf-nfm/v1/nf-status-notify", "nfInstanceUri"),
+        ("POST /namf-callback/v1/x", "n1n2MsgDataUri"),
+        ("POST /nsmf-callback/v1/x", "newSmfPduSessionUri"),
+        ("POST /nsmf-pdusession/v1/pdu-sessions", "nrfAccessTokenUri"),
+    ] {
+        assert!(rule(&format!("{asked}\n\n{{\"{name}\":\"{OWN}\"}}")).is_some(), "{name}");
+    }
+}
+
+/// TS 29.510: the query parameter `imsi` has digits alone; TS 29.571: so has a member of `QoeTarget`.
+#[test]
+fn an_imsi_without_its_kind_is_a_subscriber() {
+    for text in [
+        "GET /nnrf-disc/v1/nf-instances?target-nf-type=HSS&requester-nf-type=AMF&imsi=208930000000001",
+        "POST /namf-comm/v1/ue-contexts/x/relocate\n\n{\"traceData\":{\"traceRef\":\"20893-abcdef\"}}",
+        "POST /nsmf-pdusession/v1/pdu-sessions\n\n{\"offloadIds\":[\"208-93-00000001\"]}",
+    ] {
+        assert!(rule(text).is_some(), "{text}");
+    }
+}
+
+/// A peer's profiles are of no set of the local network.
+#[test]
+fn a_peers_function_is_in_no_local_set() {
+    let body = r#"{"nfInstances":[{"nfType":"UDM","fqdn":"udm.5gc.mnc001.mcc001.3gppnetwork.org","nfSetIdList":["set1.udmset.5gc.mnc070.mcc999"]}]}"#;
+    let judged = incoming_answer(&guard(""), "/nnrf-disc/v1/nf-instances", "", body);
+    assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::PlmnInJson));
+}
