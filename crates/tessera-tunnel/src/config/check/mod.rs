@@ -147,7 +147,7 @@ fn own(peers: &Peers, certificate: bool, key: bool) -> Contradiction {
         let which = if certificate { "certificate" } else { "key" };
         return Some((
             which,
-            "clients with a PSK check no certificate: remove the key, or use a `ca`",
+            "clients with a PSK check no certificate: remove it, or have `ca` instead of `psk-file`",
         ));
     }
     if peers.uses_certificates() && !certificate && !key {
