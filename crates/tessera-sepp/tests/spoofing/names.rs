@@ -108,6 +108,17 @@ fn an_imsi_without_its_kind_is_a_subscriber() {
     }
 }
 
+/// As `guami`, whatever the member's name.
+#[test]
+fn every_amf_of_a_profile_is_the_senders() {
+    for member in ["backupInfoAmfFailure", "backupInfoAmfRemoval", "guamis"] {
+        let amf = r#"{"plmnId":{"mcc":"999","mnc":"70"},"amfId":"cafe00"}"#;
+        let body = format!(r#"{{"nfInstances":[{{"amfInfo":{{"{member}":[{amf}]}}}}]}}"#);
+        let judged = incoming_answer(&guard(""), "/nnrf-disc/v1/nf-instances", "", &body);
+        assert_eq!(judged.map_err(|refusal| refusal.rule), Err(Rule::PlmnInJson), "{member}");
+    }
+}
+
 /// A peer's profiles are of no set of the local network.
 #[test]
 fn a_peers_function_is_in_no_local_set() {
