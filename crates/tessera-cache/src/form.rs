@@ -52,3 +52,26 @@ impl Form {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tessera::wire::CertificateType;
+
+    use super::Form;
+    use crate::chain::Chain;
+
+    #[test]
+    fn a_chain_is_still_the_same_with_its_leaf_and_the_list_of_its_issuers() {
+        let lists: [Arc<[u8]>; 2] = [(); 2].map(|()| Arc::from([7; 20]));
+        let chain = |leaf: u8, list: &Arc<[u8]>| {
+            let chain = Chain::new(CertificateType::X509, [leaf; 30].into(), list.clone());
+            Form::Whole(Arc::new(chain.expect("a chain")))
+        };
+        let before = chain(1, &lists[0]);
+        assert!(chain(1, &lists[0]).is_still(&before));
+        assert!(!chain(2, &lists[0]).is_still(&before));
+        assert!(!chain(1, &lists[1]).is_still(&before));
+    }
+}

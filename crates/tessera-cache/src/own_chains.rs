@@ -53,3 +53,25 @@ fn type_of(body: &[u8]) -> CertificateType {
         _ => CertificateType::X509,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tessera::wire::CertificateType;
+
+    use super::{ChainHash, OwnChains};
+
+    #[test]
+    fn each_chain_has_its_own_hash_however_often_it_is_asked_for() {
+        let suites = tessera_aws_lc::provider().suites;
+        let sha256 = suites.iter().map(|suite| suite.hash).find(|hash| hash.len() == 32);
+        let sha256 = sha256.expect("SHA-256");
+        // The body of a Certificate: no context, one entry without extensions.
+        let body = |leaf: u8| [&[0, 0, 0, 9, 0, 0, 4][..], &[leaf; 4], &[0, 0]].concat();
+        let chains = OwnChains::default();
+        for leaf in [1, 2, 1, 2] {
+            let expected = ChainHash::of_body(sha256, CertificateType::X509, &body(leaf));
+            assert!(expected.is_some());
+            assert_eq!(chains.hash(sha256, &body(leaf)), expected, "{leaf}");
+        }
+    }
+}

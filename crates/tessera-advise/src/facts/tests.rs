@@ -95,7 +95,7 @@ fn facts_that_can_not_be_are_refused_where_they_stand() {
         assert!(error.starts_with(expected), "{text}: {error}");
     }
     let more = [
-        ("connections = 0", "connections: `0`: expected a whole number from 1 on"),
+        ("connections = 0", "connections: `0`: expected a whole number from 1 to"),
         ("servers = 1.5", "servers: `1.5`: expected a whole number"),
         ("ticket-memory = 64", "ticket-memory: `64`: expected bytes with their unit"),
         (

@@ -318,6 +318,22 @@ fn the_first_of_too_many_clients_without_tickets_leaves() {
     assert_eq!(kept, (200 - CLIENTS as u8..200).rev().collect::<Vec<_>>());
 }
 
+#[test]
+fn of_the_clients_without_tickets_only_the_one_that_is_forgotten_leaves() {
+    let cache = ServerCache::new(&tessera_aws_lc::provider()).expect("a cache");
+    let clients = [1, 2, 3].map(|client| {
+        let leaf = certificate(1, client);
+        let chain = Chain::new(CertificateType::X509, leaf, Arc::from([])).expect("a chain");
+        let form = Form::Whole(Arc::new(chain));
+        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        cache.learn_public(ChainHash([client as u8; 32]), peer.clone());
+        peer
+    });
+    cache.forget(&clients[1]);
+    let left: Vec<u8> = cache.public(under(1)).iter().map(|it| it.hash.0[0]).collect();
+    assert_eq!(left, [3, 1]);
+}
+
 /// Its number would not fit into the index.
 #[test]
 fn a_store_has_no_more_clients_than_it_can_number() {

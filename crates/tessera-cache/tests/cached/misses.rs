@@ -210,6 +210,17 @@ fn a_policy_that_is_gone_takes_its_entries_with_it() {
     }
 }
 
+#[test]
+fn caches_that_are_cleared_know_no_peer() {
+    for ends in Ends::of_both_known() {
+        ends.client.clear();
+        ends.server.clear();
+        let (client, server) = ends.metrics();
+        assert_eq!((client.entries, server.entries), (0, 0));
+        assert_eq!(ends.hits(), (false, false));
+    }
+}
+
 /// A resumption with a ticket of another client yields no tickets for either.
 #[test]
 fn a_ticket_of_another_client_gives_no_tickets_in_a_resumption() {

@@ -64,6 +64,7 @@ fn an_import_keeps_to_the_limits() {
     limits.clients = 2;
     let smaller = ServerCache::new(&ends.scene.server.provider).expect("a cache");
     let smaller = smaller.with_limits(limits);
+    assert_eq!(smaller.limits().clients, 2);
     smaller.import(&ends.server.export()).expect("what it exported");
     assert_eq!(smaller.metrics().entries, 2);
 }

@@ -275,7 +275,7 @@ mod tests {
             ("weather=fine", "no field is `weather`; fields are through, option"),
             ("option=f", "no option is `f`; the values are a, b, c, d, d', e"),
             ("option=a|f", "no option is `f`"),
-            ("suite=0x1303", "there are 0x1302, 0x1301"),
+            ("suite=0x1303", "the values are 0x1302, 0x1301"),
             ("through=engine,link=371ms", "no cell matches all of that"),
             ("", "is not FIELD=VALUE"),
         ] {
