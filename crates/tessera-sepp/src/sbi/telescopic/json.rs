@@ -12,10 +12,19 @@ use bytes::Bytes;
 /// It is one pass without a tree. Invalid JSON is skipped to its end, or to where the error shows.
 pub fn exchange_strings(
     text: &[u8],
+    exchange: impl FnMut(&str, &str) -> Option<String>,
+) -> Option<Bytes> {
+    exchange_decoded(text, decoded, exchange)
+}
+
+/// Decodes each string once, a key too: a long one may have many values.
+fn exchange_decoded<'t>(
+    text: &'t [u8],
+    mut decode: impl FnMut(&'t [u8]) -> Option<Cow<'t, str>>,
     mut exchange: impl FnMut(&str, &str) -> Option<String>,
 ) -> Option<Bytes> {
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
-    let mut key: &[u8] = b"";
+    let mut key = Some(Cow::Borrowed(""));
     let mut at = 0;
     while let Some(start) = find_quote(text, at) {
         let Some(end) = string_end(text, start + 1) else { break };
@@ -23,11 +32,11 @@ pub fn exchange_strings(
         at = end + 1;
         let is_key = text[at..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
         if is_key {
-            key = content;
+            key = decode(content);
             continue;
         }
-        let (Some(key), Some(value)) = (decoded(key), decoded(content)) else { continue };
-        if let Some(new) = exchange(&key, &value)
+        let (Some(key), Some(value)) = (&key, decode(content)) else { continue };
+        if let Some(new) = exchange(key, &value)
             && let Ok(new) = serde_json::to_string(&new)
         {
             changes.push((start..at, new));
@@ -110,5 +119,22 @@ mod tests {
     fn a_long_text_of_empty_strings_is_passed_over() {
         let text = "\"\",".repeat(100_000);
         assert_eq!(changed(&text), None);
+    }
+
+    #[test]
+    fn a_long_key_of_many_values_is_decoded_once() {
+        let key = "\\u0001".repeat(1_000);
+        let text = format!("{{\"{key}\":[{}0]}}", "\"\",".repeat(1_000));
+        let (mut keys, mut values) = (0, 0);
+        let count = |_: &str, _: &str| {
+            values += 1;
+            None
+        };
+        let decode = |content| {
+            keys += usize::from(content != b"");
+            decoded(content)
+        };
+        assert_eq!(exchange_decoded(text.as_bytes(), decode, count), None);
+        assert_eq!((keys, values), (1, 1_000));
     }
 }
