@@ -238,6 +238,20 @@ mod tests {
     }
 
     #[test]
+    fn a_peer_with_many_long_names_forgets_no_other_peers() {
+        let domain = domain();
+        let uri = |name: &str, network: &str| {
+            format!("http://{}.{name}.5gc.{network}.3gppnetwork.org/", "a".repeat(50))
+        };
+        let through = domain.telescope_uri(&uri("x", "mnc002.mcc001"), |_| true).unwrap();
+        for number in 0..70_000 {
+            let uri = uri(&format!("n{number}"), "mnc001.mcc001");
+            domain.telescope_uri(&uri, |_| true).unwrap();
+        }
+        assert!(domain.original_uri(&through).is_some());
+    }
+
+    #[test]
     fn nothing_has_two_labels() {
         let domain = domain();
         for label in [

@@ -6,21 +6,24 @@ use std::sync::{Mutex, PoisonError};
 use tessera::wire::CipherSuite;
 
 use super::foreign::Foreign;
+use crate::names::NetworkDomain;
 
-/// Long names by a digest of each. The most recent are kept; a restart forgets all, and labels that local functions
-/// still hold then lead nowhere (404) until they repeat discovery.
+/// Long names by a digest of each. Beyond [`MOST`], the network with the most loses its oldest: a peer only names its own
+/// networks, so the others keep theirs, up to an even share. A restart forgets all. Labels that local functions still
+/// hold then lead nowhere (404) until they repeat discovery.
 #[derive(Debug, Default)]
 pub(super) struct LongNames(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
     by_label: HashMap<Box<str>, Foreign>,
-    in_order: VecDeque<Box<str>>,
+    in_order: HashMap<NetworkDomain, VecDeque<Box<str>>>,
 }
 
 impl LongNames {
     /// Returns the label of an address; always the same one.
     pub(super) fn label(&self, foreign: Foreign) -> Option<String> {
+        let network = NetworkDomain::of_name(&foreign.host)?;
         let suite = tessera_aws_lc::provider().suite(CipherSuite::TLS_AES_128_GCM_SHA256)?.hash;
         let digest = suite.hash(foreign.api_root().as_bytes());
         let octets = digest.as_ref().get(..16)?;
@@ -28,12 +31,10 @@ impl LongNames {
             octets.iter().fold(MARK.to_owned(), |label, octet| format!("{label}{octet:02x}"));
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !kept.by_label.contains_key(label.as_str()) {
-            if kept.in_order.len() >= MOST
-                && let Some(oldest) = kept.in_order.pop_front()
-            {
-                kept.by_label.remove(&oldest);
+            if kept.by_label.len() >= MOST {
+                kept.forget_one();
             }
-            kept.in_order.push_back(label.as_str().into());
+            kept.in_order.entry(network).or_default().push_back(label.as_str().into());
             kept.by_label.insert(label.as_str().into(), foreign);
         }
         Some(label)
@@ -45,6 +46,19 @@ impl LongNames {
             return None;
         }
         self.0.lock().unwrap_or_else(PoisonError::into_inner).by_label.get(label).cloned()
+    }
+}
+
+impl Kept {
+    fn forget_one(&mut self) {
+        let most = self.in_order.iter_mut().max_by_key(|(_, names)| names.len());
+        let Some((&network, names)) = most else { return };
+        if let Some(oldest) = names.pop_front() {
+            self.by_label.remove(&oldest);
+        }
+        if names.is_empty() {
+            self.in_order.remove(&network);
+        }
     }
 }
 
