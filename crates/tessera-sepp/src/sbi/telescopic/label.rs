@@ -47,6 +47,7 @@ impl TelescopicDomain {
 
     /// Returns `LABEL.domain` for a name without port; `None` if it isn't a name of a 5G core.
     pub fn name(&self, foreign: &str) -> Option<String> {
+        split_authority(foreign).ok()?;
         Some(format!("{}.{}", self.label(foreign, None, Scheme::Https)?, self.domain))
     }
 
@@ -220,6 +221,9 @@ mod tests {
         for name in ["nrf.example.org", "127.0.0.1", "5gc.mnc001.mcc001.3gppnetwork.org"] {
             assert_eq!(domain.name(name), None, "{name}");
         }
+        // No host, but remembered it would take any amount of memory.
+        assert_eq!(domain.name(&format!("{}.{NRF}", "a.".repeat(100_000))), None);
+        assert_eq!(domain.name(&format!("{}.{NRF}", "a".repeat(64))), None);
     }
 
     #[test]
