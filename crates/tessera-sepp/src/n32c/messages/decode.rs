@@ -7,6 +7,7 @@ use serde_path_to_error::Segment;
 
 use super::message::Message;
 use super::present::Object;
+use super::shortened::shortened;
 use super::{Cause, ProblemDetails};
 
 /// Reads a message.
@@ -93,17 +94,6 @@ fn named<'a>(reason: &'a str, prefix: &str) -> Option<&'a str> {
 fn push_name(pointer: &mut String, name: &str) {
     pointer.push('/');
     pointer.push_str(&shortened(name).replace('~', "~0").replace('/', "~1"));
-}
-
-/// Shortens to a line: serde quotes values, which may be megabytes of anything.
-fn shortened(text: &str) -> String {
-    const LIMIT: usize = 160;
-    let mut line = text.chars().map(|char| if char.is_control() { ' ' } else { char });
-    let mut short: String = line.clone().take(LIMIT).collect();
-    if line.nth(LIMIT).is_some() {
-        short.push('…');
-    }
-    short
 }
 
 impl fmt::Display for Malformed {

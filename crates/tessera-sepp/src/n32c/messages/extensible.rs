@@ -8,7 +8,7 @@ macro_rules! extensible {
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
             $($(#[$value_doc])* #[doc = concat!("`", $text, "`")] $value,)+
-            /// A value of a later release or of a vendor.
+            /// A value of a later release or of a vendor, shortened: it is told in logs and answers.
             Other(Box<str>),
         }
 
@@ -26,7 +26,7 @@ macro_rules! extensible {
             fn from(text: &str) -> Self {
                 match text {
                     $($text => Self::$value,)+
-                    other => Self::Other(other.into()),
+                    other => Self::Other($crate::n32c::messages::shortened::shortened(other).into()),
                 }
             }
         }

@@ -12,6 +12,7 @@ mod params;
 mod present;
 mod problem;
 mod redirect;
+mod shortened;
 mod values;
 
 pub use self::capability::{

@@ -311,3 +311,14 @@ fn a_problem_is_an_answer() {
     assert_eq!(body, expected);
     assert_eq!(decode::<ProblemDetails>(response.body()).unwrap(), problem);
 }
+
+#[test]
+fn a_peers_long_value_is_cut() {
+    let long = "A".repeat(250_000);
+    let error = json!({"n32fMessageId": "1", "n32fErrorType": long});
+    let error: N32fErrorInfo = read(&error).unwrap();
+    assert!(format!("{:?}", error.n32f_error_type).len() < 200);
+    let answer = json!({"sender": "sepp.example", "selectedSecCapability": long});
+    let answer: SecNegotiateRspData = read(&answer).unwrap();
+    assert!(answer.selected_sec_capability.to_string().len() < 200);
+}
