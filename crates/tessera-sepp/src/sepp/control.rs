@@ -8,6 +8,7 @@ use tessera_proxy::http::body::{Body, BodyError};
 use tessera_proxy::http::deadline::Deadline;
 
 use super::Sepp;
+use crate::guard::{Asked, Context};
 use crate::identity::Identity;
 use crate::n32c::responder::{MAX_BODY, respond};
 use crate::reconnection::Connected;
@@ -29,13 +30,19 @@ impl Sepp {
 
     /// Answers a request on N32-c.
     async fn n32c(&self, identity: &Identity, request: Request<Body>) -> Response<Body> {
+        let live = self.live();
+        let server = &live.policy.own.server;
         let (parts, body) = request.into_parts();
+        let context = Context { peer: &identity.peer, plmns: &identity.certificate.plmns };
+        if let Err(problem) = self.admit(&live, Asked::of(&parts), None, &context) {
+            return problem.to_peer(server);
+        }
         let body = match Deadline::after(BODY_TIME).limit(body.collect_up_to(MAX_BODY)).await {
             Ok(Ok(body)) => body.data,
             // A stand-in of excess length: the content doesn't matter.
             Ok(Err(BodyError::TooLong)) => Bytes::from_static(&[b' '; MAX_BODY + 1]),
-            Ok(Err(_)) => return problems::CUT_BODY.to_peer(&self.live().policy.own.server),
-            Err(_) => return problems::SLOW_BODY.to_peer(&self.live().policy.own.server),
+            Ok(Err(_)) => return problems::CUT_BODY.to_peer(server),
+            Err(_) => return problems::SLOW_BODY.to_peer(server),
         };
         respond(&self.associations, &identity.certificate, &parts, &body).map(Body::full)
     }

@@ -15,7 +15,7 @@ use super::look::{Looked, Stop};
 use super::observer::{Direction, Offence, Rejected};
 use super::outgoing::rewrite_location;
 use super::policy::PeerIndex;
-use crate::guard::{Asked, Context, RevealedTarget, Verdict};
+use crate::guard::{Asked, Context, Refusal, RevealedTarget, Verdict};
 use crate::identity::Identity;
 use crate::n32c::Association;
 use crate::n32f::early;
@@ -77,7 +77,7 @@ impl Sepp {
         // others.
         let plmns = association.plmns.common_with(&identity.certificate.plmns);
         let context = Context { peer: &identity.peer, plmns: &plmns };
-        self.admit(live, exchange, &association, &context)?;
+        self.admit(live, exchange.asked, Some(&association), &context)?;
         if parts.uri.path().starts_with(PRINS) {
             return Err(problems::NO_PRINS);
         }
@@ -129,23 +129,31 @@ impl Sepp {
     }
 
     /// Charges a request to its peer's rate limit, before waiting for its body.
-    fn admit(
+    pub(super) fn admit(
         &self,
         live: &Live,
-        exchange: &Exchange,
-        association: &Association,
+        asked: Asked,
+        association: Option<&Association>,
         context: &Context<'_>,
     ) -> Result<(), Problem> {
-        let observer = self.observer();
-        match live.guard.admit(context, exchange.asked) {
+        let rejected = |refusal: &Refusal, is_enforced| {
+            self.observer().rejected(&Rejected {
+                peer: context.peer,
+                association: association.map(|association| association.id),
+                direction: Direction::Incoming,
+                is_response: false,
+                offence: Offence::Guard(refusal),
+                is_enforced,
+            });
+        };
+        match live.guard.admit(context, asked) {
             Ok(Verdict { logged }) => {
-                exchange.logged(observer, association, context.peer, false, &logged);
+                logged.iter().for_each(|refusal| rejected(refusal, false));
                 Ok(())
             }
             Err(refusal) => {
-                let stop = Stop::from(refusal);
-                exchange.stopped(observer, association, context.peer, false, &stop);
-                Err(stop.to_request())
+                rejected(&refusal, true);
+                Err(Stop::from(refusal).to_request())
             }
         }
     }

@@ -1,9 +1,15 @@
 //! T1, T2: what isn't forwarded, and the answers.
 
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response};
+use tessera_proxy::address::DialAddress;
 use tessera_proxy::http::body::{Body, Collected};
+use tessera_proxy::http::client::{Call, Pool, PoolOptions, Tls};
+use tessera_proxy::http::deadline::Deadline;
 
 use crate::world::{AM_DATA, HOME, UDM, VISITED, Words, World, empty, request, text};
 
@@ -16,14 +22,16 @@ fn to(target: &str) -> Request<Body> {
 /// The peer's SEPP sends these over N32-f itself, regardless of its own routing.
 async fn over_n32f(world: &World, request: Request<Body>) -> Response<Body> {
     let tls = world.visited.tls.to(&HOME.parse().unwrap()).unwrap();
-    let connect = tessera_proxy::http::client::Tls::new(tls.n32f).named(HOME);
-    let pool = tessera_proxy::http::client::Pool::new(
-        std::sync::Arc::new(connect),
-        tessera_proxy::address::DialAddress::Tcp(world.home.n32f_address),
-        tessera_proxy::http::client::PoolOptions::default(),
-    );
-    let deadline = tessera_proxy::http::deadline::Deadline::after(Duration::from_secs(20));
-    let call = tessera_proxy::http::client::Call::until(deadline);
+    call(&pool(tls.n32f, world.home.n32f_address), request).await
+}
+
+fn pool(connector: tessera_tokio::Connector, to: SocketAddr) -> Pool {
+    let connect = Arc::new(Tls::new(connector).named(HOME));
+    Pool::new(connect, DialAddress::Tcp(to), PoolOptions::default())
+}
+
+async fn call(pool: &Pool, request: Request<Body>) -> Response<Body> {
+    let call = Call::until(Deadline::after(Duration::from_secs(20)));
     pool.call(request, call).await.unwrap().response
 }
 
@@ -190,6 +198,24 @@ async fn what_is_refused_before_it_is_judged_uses_the_rate_too() {
         limited += usize::from(over_n32f(&world, nowhere).await.status() == 429);
     }
     assert!(limited > 0);
+}
+
+#[tokio::test]
+async fn n32c_uses_the_rate_too() {
+    let visited_peer = "[peer.visited.guard]\nrate = { requests = 1 }";
+    let world = World::new(Words { visited_peer, ..Words::default() }).await;
+    let tls = world.visited.tls.to(&HOME.parse().unwrap()).unwrap();
+    let pool = pool(tls.n32c, world.home.n32c_address);
+    let mut statuses = Vec::new();
+    for _ in 0..20 {
+        let request = request(Method::POST, "/n32c-handshake/v1/n32f-error");
+        let error = Bytes::from_static(b"{\"n32fMessageId\":\"1\",\"n32fErrorType\":\"X\"}");
+        let response = call(&pool, request.body(Body::full(error)).unwrap()).await;
+        statuses.push(response.status().as_u16());
+    }
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert!(world.home.seen.rejected.lock().unwrap().iter().all(|it| it.1 == "rate"));
+    assert!(statuses.iter().all(|status| [204, 429].contains(status)), "{statuses:?}");
 }
 
 #[tokio::test]

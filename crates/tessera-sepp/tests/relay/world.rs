@@ -71,6 +71,7 @@ pub struct Sepp {
     /// Local network functions send requests through it.
     pub sbi: Pool,
     pub sbi_address: SocketAddr,
+    pub n32c_address: SocketAddr,
     pub n32f_address: SocketAddr,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -192,7 +193,8 @@ impl Sepp {
         let Assembled { sepp: relay, tls, .. } =
             Assembled::open(&config, &stores, guard, told, Arc::new(())).unwrap();
         let [sbi, n32c, n32f] = listeners;
-        let (sbi_address, n32f_address) = (sbi.local_addr().unwrap(), n32f.local_addr().unwrap());
+        let [sbi_address, n32c_address, n32f_address] =
+            [&sbi, &n32c, &n32f].map(|listener| listener.local_addr().unwrap());
         let sepp = relay.clone();
         let tasks = vec![
             tokio::spawn(listen(sbi, move |socket| {
@@ -210,7 +212,7 @@ impl Sepp {
         let address = DialAddress::Tcp(sbi_address);
         let plain = Arc::new(Plaintext(Protocol::Http2));
         let sbi = Pool::new(plain, address, PoolOptions::default());
-        Self { relay, config, tls, seen, sbi, sbi_address, n32f_address, tasks }
+        Self { relay, config, tls, seen, sbi, sbi_address, n32c_address, n32f_address, tasks }
     }
 
     async fn associated(&self, peer: &str) {
