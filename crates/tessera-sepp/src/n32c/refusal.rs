@@ -4,6 +4,7 @@ use std::fmt;
 
 use http::StatusCode;
 
+use crate::mask::Masked;
 use crate::n32c::messages::{Cause, ProblemDetails};
 use crate::names::PlmnSet;
 
@@ -138,8 +139,9 @@ impl Refusal {
     }
 
     pub(crate) fn claiming(mut self, claimed: impl fmt::Display) -> Self {
-        // A claim may be of any length.
-        self.claimed = Some(claimed.to_string().chars().take(400).collect());
+        // A claim may be of any length. It is masked first: of a number cut short more would remain.
+        let masked = Masked(&claimed.to_string()).to_string();
+        self.claimed = Some(masked.chars().take(400).collect());
         self
     }
 
@@ -162,5 +164,19 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.rule, self.detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_shows_no_subscriber_and_no_unseen_letter() {
+        let refusal = Refusal::new(Rule::Purpose, "").claiming("A\u{202e}\n imsi-208930000000001");
+        assert_eq!(refusal.claimed.unwrap(), "A imsi-20893**********");
+        let cut = format!("{} imsi-208930000000001", "A".repeat(387));
+        let refusal = Refusal::new(Rule::Purpose, "").claiming(cut);
+        assert!(!refusal.claimed.unwrap().contains("2089300"));
     }
 }
