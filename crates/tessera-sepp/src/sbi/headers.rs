@@ -32,38 +32,6 @@ pub fn remove_routing(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes from trailers what must be in heads, where it is judged: origin and target of a request (RFC 9110 §6.5.1);
-/// and what servers trust if a reverse proxy sets it. Some are spelled with `_` for `-`.
-pub fn remove_claims(trailers: &mut HeaderMap) {
-    const NAMES: [&str; 9] = [
-        "alt-svc",
-        "authorization",
-        "content-encoding",
-        "content-location",
-        "content-type",
-        "forwarded",
-        "host",
-        "location",
-        "www-authenticate",
-    ];
-    const BEGINNINGS: [&str; 7] = [
-        "3gpp-sbi-",
-        "x-http-method",
-        "x-method-override",
-        "x-forwarded-",
-        "x-original-",
-        "x-rewrite-",
-        "x-real-ip",
-    ];
-    let is_claim = |name: &&HeaderName| {
-        let name = name.as_str().replace('_', "-");
-        NAMES.contains(&&*name) || BEGINNINGS.iter().any(|start| name.starts_with(start))
-    };
-    while let Some(name) = trailers.keys().find(is_claim).cloned() {
-        trailers.remove(name);
-    }
-}
-
 /// Removes headers of a single connection (RFC 9110 §7.6.1), for HTTP/1.1 on either side. `TE: trailers` is the
 /// exception in HTTP/2 (RFC 9113 §8.2.2).
 pub fn remove_hop_by_hop(headers: &mut HeaderMap) {
@@ -115,20 +83,6 @@ mod tests {
         remove_routing(&mut headers);
         assert_eq!(headers.len(), 1);
         assert!(headers.contains_key(ORIGINATING_NETWORK_ID));
-    }
-
-    #[test]
-    fn trailers_have_nothing_that_heads_are_judged_by() {
-        let mut trailers = headers(&[
-            ("location", "http://a"),
-            ("content_location", "http://a"),
-            ("alt-svc", "h2=\"a\""),
-            ("www-authenticate", "Bearer"),
-            ("3gpp-sbi-binding", "bl=nf-set"),
-            ("x-after", "all"),
-        ]);
-        remove_claims(&mut trailers);
-        assert_eq!(trailers.keys().collect::<Vec<_>>(), ["x-after"]);
     }
 
     #[test]

@@ -177,7 +177,6 @@ impl Sepp {
             let headers = &parts.headers;
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
-            body.drop_trailers();
             let verdict = live.guard.incoming_request(context, parts, body.data())?;
             logged.extend(verdict.logged);
             // Callbacks pass this SEPP, so that local functions that know nothing of it can send them.

@@ -9,7 +9,6 @@ use tessera_proxy::http::deadline::Deadline;
 
 use crate::guard::{Guard, Refusal, Verdict};
 use crate::sbi::errors::{Problem, problems};
-use crate::sbi::headers::remove_claims;
 use crate::sbi::telescopic::{self, Rewriting, is_json};
 
 /// A body, as far as it was received.
@@ -30,8 +29,8 @@ pub(crate) enum Stop {
 }
 
 impl Looked {
-    /// Collects the body if a rule inspects it, or names in it are translated. `logged`: what a log-only rule would
-    /// have refused.
+    /// Collects the body if a rule inspects it, or names in it are translated. Drops its trailers in either case: no
+    /// API has any (TS 29.500), and they would not be judged. `logged`: what a log-only rule would have refused.
     pub(crate) async fn at(
         guard: &Guard,
         headers: &HeaderMap,
@@ -40,6 +39,7 @@ impl Looked {
         deadline: Deadline,
         logged: &mut Vec<Refusal>,
     ) -> Result<Self, Stop> {
+        let body = body.without_trailers();
         let rewrites = rewrites && is_json(headers) && !headers.contains_key(CONTENT_ENCODING);
         if body.is_end() || !(rewrites || guard.inspects(headers)) {
             return Ok(Self::Passing(body));
@@ -52,10 +52,7 @@ impl Looked {
             return Ok(Self::Passing(body));
         }
         match deadline.limit(body.collect_up_to(limit)).await {
-            Ok(Ok(mut whole)) => {
-                whole.trailers.as_mut().map(remove_claims);
-                Ok(Self::Whole(whole))
-            }
+            Ok(Ok(whole)) => Ok(Self::Whole(whole)),
             // The bytes read so far are lost, so it can't pass any more. A log-only rule lets bodies with an announced
             // length pass.
             Ok(Err(BodyError::TooLong)) => Err(match too_long() {
@@ -73,13 +70,6 @@ impl Looked {
             && let Some(new) = telescopic::rewrite(rewriting, headers, data)
         {
             *data = new;
-        }
-    }
-
-    /// Drops the trailers of a peer: no API has any (TS 29.500), and they would not be judged.
-    pub(crate) fn drop_trailers(&mut self) {
-        if let Self::Whole(whole) = self {
-            whole.trailers = None;
         }
     }
 

@@ -145,7 +145,6 @@ impl Sepp {
             let headers = &parts.headers;
             let mut body =
                 Looked::at(&live.guard, headers, body, rewrites, deadline, &mut logged).await?;
-            body.drop_trailers();
             let data = body.data();
             let verdict =
                 live.guard.incoming_response(context, exchange.asked, &mut parts, data)?;

@@ -124,6 +124,24 @@ async fn what_functions_could_read_otherwise_is_judged_or_stays_behind() {
     assert!(!came, "{headers:?}");
 }
 
+/// Neither after an inspected body, nor after one that streams through.
+#[tokio::test]
+async fn a_peers_trailers_never_reach_a_function() {
+    let both =
+        "[guard]\nlog-only = [\"content-type\", \"body-length\"]\ninspected-body = \"1 KiB\"";
+    let world = World::new(Words { both, ..Words::default() }).await;
+    for kind in ["application/json", "application/octet-stream"] {
+        let trailers = ["3gpp-sbi-originating-network-id", "location", "x-after"]
+            .map(|name| (http::HeaderName::from_static(name), HeaderValue::from_static("208-93")));
+        let trailers = Some(http::HeaderMap::from_iter(trailers));
+        let request = request(Method::PUT, "/nudm-sdm/v2/imsi-999700000000001/trailers")
+            .header("content-type", kind)
+            .body(Body::from(Collected { data: "{\"priority\":1}".into(), trailers }))
+            .unwrap();
+        assert_eq!(over_n32f(&world, request).await.status(), 204, "{kind}");
+    }
+}
+
 #[tokio::test]
 async fn own_functions_learn_why_a_request_goes_nowhere() {
     let world = World::new(Words::default()).await;

@@ -348,6 +348,11 @@ async fn answer(request: Request<Body>) -> Response<Body> {
             response.headers_mut().insert("location", location);
             Ok(response)
         }
+        "trailers" => {
+            let body = request.into_body().collect_up_to(1000).await.unwrap();
+            let status = if body.trailers.is_none() { 204 } else { 409 };
+            Response::builder().status(status).body(Body::empty())
+        }
         "nothing" => Response::builder().status(204).body(Body::empty()),
         "missing" => json(404, r#"{"status":404,"cause":"USER_NOT_FOUND"}"#),
         "broken" => json(500, r#"{"status":500,"cause":"SYSTEM_FAILURE"}"#),

@@ -39,12 +39,19 @@ pub(super) struct Limited<S> {
     whole: Option<Arc<AtomicBool>>,
     /// A client call's place on the connection.
     place: Option<Place>,
+    drops_trailers: bool,
 }
 
 impl<S: Source> Limited<S> {
     pub(super) fn new(source: S, limits: BodyLimits, whole: Option<Arc<AtomicBool>>) -> Self {
         let BodyLimits { max_len, idle } = limits;
-        Self { source, left: max_len, idle, waits_since: None, timer: None, whole, place: None }
+        let (waits_since, timer, place, drops_trailers) = (None, None, None, false);
+        Self { source, left: max_len, idle, waits_since, timer, whole, place, drops_trailers }
+    }
+
+    /// Ends the body where its trailers begin.
+    pub(super) fn drop_trailers(&mut self) {
+        self.drops_trailers = true;
     }
 
     /// Keeps the call's place until the end.
@@ -85,6 +92,10 @@ impl<S: Source> Limited<S> {
         }
         if self.source.is_end() && !matches!(frame, Some(Err(_))) {
             self.end();
+        }
+        let is_dropped = |frame: &Frame<Bytes>| self.drops_trailers && frame.is_trailers();
+        if frame.as_ref().is_some_and(|frame| frame.as_ref().is_ok_and(is_dropped)) {
+            return Poll::Ready(None);
         }
         Poll::Ready(frame)
     }

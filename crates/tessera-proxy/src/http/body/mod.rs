@@ -19,7 +19,7 @@ use self::limited::{Http2, Limited};
 use super::place::Place;
 
 /// The body of a request or a response: nothing, bytes in memory, or what a peer is sending, within limits. Trailers
-/// are passed on.
+/// are passed on, unless they are [dropped](Self::without_trailers).
 ///
 /// ```
 /// use bytes::Bytes;
@@ -88,6 +88,19 @@ impl Body {
             return Self::empty();
         }
         Self(Kind::Http2(Limited::new(Http2::new(stream, length), limits, whole)))
+    }
+
+    /// Drops its trailers, also those that are yet to arrive.
+    #[must_use]
+    pub fn without_trailers(mut self) -> Self {
+        match &mut self.0 {
+            Kind::Hyper(limited) => limited.drop_trailers(),
+            Kind::Http2(limited) => limited.drop_trailers(),
+            Kind::Trailers(_) => self.0 = Kind::Empty,
+            Kind::FullWithTrailers(data, _) => self.0 = Kind::Full(std::mem::take(data)),
+            Kind::Empty | Kind::Full(_) => {}
+        }
+        self
     }
 
     /// Keeps the call's place until the body's end.

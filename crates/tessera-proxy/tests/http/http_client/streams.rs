@@ -75,6 +75,24 @@ async fn trailers_follow_a_body() {
     }
 }
 
+#[tokio::test]
+async fn dropped_trailers_end_a_body_in_memory_and_one_that_arrives() {
+    let trailers = HeaderMap::from_iter([(http::header::ETAG, "1".parse().unwrap())]);
+    for protocols in [H1, H2] {
+        let pool = Site::start(protocols).await.pool(PoolOptions::default());
+        for data in ["", "body"] {
+            let body =
+                || Body::from(Collected { data: data.into(), trailers: Some(trailers.clone()) });
+            let uri = format!("https://{SERVER_NAME}/trailers");
+            let answer = pool.call(Request::post(uri).body(body()).unwrap(), call()).await.unwrap();
+            for body in [body(), answer.response.into_body()] {
+                let collected = body.without_trailers().collect_up_to(10).await.unwrap();
+                assert_eq!((&*collected.data, collected.trailers), (data.as_bytes(), None));
+            }
+        }
+    }
+}
+
 /// The server opens no window for the request's body.
 #[tokio::test]
 async fn a_window_of_zero_holds_a_call_no_longer_than_its_deadline() {
