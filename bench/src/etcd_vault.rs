@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tessera::crypto::{KeyForm, Secret};
-use tessera::resume::{FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken};
+use tessera::resume::{
+    FlightHandle, OneTimeSecret, PutSecret, TakeAnswer, TakePurpose, TakeSecret,
+};
 use tessera::wire::NamedGroup;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_test_peers::etcd::Cluster;
@@ -76,7 +78,7 @@ async fn put(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
 async fn take(vault: &EtcdVault, handle: FlightHandle) -> Result<(), Failure> {
     let question = TakeSecret::new(handle, TakePurpose::Accept, Some(now()?));
     match vault.take_secret(&question).await {
-        Taken::Taken(_) => Ok(()),
+        TakeAnswer::Taken(_) => Ok(()),
         other => Err(format!("a take was answered {other:?}").into()),
     }
 }

@@ -10,7 +10,7 @@ use nix::time::{ClockId, clock_gettime};
 use tessera::crypto::{KeyForm, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+    FlightHandle, OneTimeSecret, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault,
 };
 use tessera::wire::NamedGroup;
 use tessera_vault::{Limits, MemoryVault};
@@ -43,7 +43,7 @@ fn main() {
         for handle in each(thread) {
             let question = TakeSecret::new(*handle, TakePurpose::Accept, Some(NOW));
             let taken = vault.take(&question);
-            assert!(matches!(taken, Reply::Now(Taken::Taken(_))), "it is there");
+            assert!(matches!(taken, Reply::Now(TakeAnswer::Taken(_))), "it is there");
         }
     });
     let rate = |(time, busy): (Duration, Duration)| {

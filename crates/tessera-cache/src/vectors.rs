@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use tessera::Time;
 use tessera::auth::{
-    CertificateCodecFactory, CertificateContents, HandshakeEnd, PeerCertificate, ToServer,
+    CertificateCodecFactory, CertificateContents, HandshakeEnd, PeerCertificate, ServerInfo,
 };
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, CipherSuite};
@@ -126,7 +126,7 @@ fn of_two_chains_with_one_id_neither_is_offered() {
     let cache = Arc::new(ClientCache::new(&tessera_aws_lc::provider()).expect("a cache"));
     let now = Time { monotonic: Duration::ZERO, unix: Some(Duration::from_secs(1_800_000_000)) };
     let random = array(get("random"));
-    let mut to = ToServer::new("server.example", now);
+    let mut to = ServerInfo::new("server.example", now);
     to.random = &random;
     let learn = |name: &'static str| {
         let chain = Chain::new(CertificateType::X509, name.into(), Arc::from([])).expect("a chain");

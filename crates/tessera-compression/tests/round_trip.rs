@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tessera::Time;
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, Decoded, EncodedCertificate,
-    ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, DecodeOutcome,
+    EncodedCertificate, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm;
 use tessera_compression::Zlib;
@@ -19,7 +19,8 @@ fn codecs() -> Vec<Box<dyn CertificateCodec>> {
 fn codec(factory: Arc<dyn CertificateCodecFactory>) -> Box<dyn CertificateCodec> {
     let now = Time { monotonic: Duration::ZERO, unix: None };
     let algorithms = factory.algorithms();
-    let codec = factory.client_codec(&ToServer::new("server.example", now)).expect("for everybody");
+    let codec =
+        factory.client_codec(&ServerInfo::new("server.example", now)).expect("for everybody");
     assert!(algorithms.start() == algorithms.end() && codec.offers() == [*algorithms.start()]);
     codec
 }
@@ -60,8 +61,8 @@ fn decode(
     let algorithm = codec.offers()[0];
     let decoded = codec.decode(algorithm, encoded, &mut body)?;
     // Compression yields a body, never a known chain.
-    assert!(matches!(decoded, Decoded::Body(_)), "{decoded:?}");
-    if let Decoded::Body(written) = decoded {
+    assert!(matches!(decoded, DecodeOutcome::Body(_)), "{decoded:?}");
+    if let DecodeOutcome::Body(written) = decoded {
         body.truncate(written);
     }
     Ok(body)

@@ -66,8 +66,8 @@
 //!
 //! # Failures
 //! Every operation has a deadline. A put that fails costs a client its early data. A take without an answer is
-//! [`Unavailable`](tessera::resume::Taken::Unavailable): it is never repeated, and the flight is never accepted; the
-//! client learns that the outcome is unknown. The ring continues with the keys that it has.
+//! [`Unavailable`](tessera::resume::TakeAnswer::Unavailable): it is never repeated, and the flight is never accepted;
+//! the client learns that the outcome is unknown. The ring continues with the keys that it has.
 #![forbid(unsafe_code)]
 
 mod api;

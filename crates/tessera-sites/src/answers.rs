@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tessera::resume::{TakeSecret, Taken};
+use tessera::resume::{TakeAnswer, TakeSecret};
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::SiteVault;
 use tokio::time::timeout;
@@ -51,15 +51,15 @@ impl Answers for SiteAnswers {
         self.others.as_deref()
     }
 
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         if self.site.is_home(&question) {
             return match self.others() {
                 Some(others) => others.take_secret(question),
-                None => Box::pin(ready(Taken::Unavailable)),
+                None => Box::pin(ready(TakeAnswer::Unavailable)),
             };
         }
         let answer = self.site.take_from_afar(&question);
         let patience = self.patience;
-        Box::pin(async move { timeout(patience, answer).await.unwrap_or(Taken::Unavailable) })
+        Box::pin(async move { timeout(patience, answer).await.unwrap_or(TakeAnswer::Unavailable) })
     }
 }

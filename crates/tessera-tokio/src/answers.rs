@@ -9,7 +9,7 @@ use tessera::crypto::SigningError;
 use tessera::handshake::{Checked, ChooseConfig, NoConfig, Sign};
 use tessera::resume::{
     AcceptResumption, OpenTicket, Receipt, ResumptionVerdict, SessionState, SettleReceipt,
-    TakeSecret, Taken,
+    TakeAnswer, TakeSecret,
 };
 use tessera::wire::AlertDescription;
 
@@ -81,10 +81,10 @@ pub trait Answers: Send + Sync {
     ///
     /// The vault deletes what it returns. If the connection ends before the answer arrives, the secret is
     /// gone and the client pays a round trip: that is the safe side.
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         match self.others() {
             Some(others) => others.take_secret(question),
-            None => Box::pin(ready(Taken::Unavailable)),
+            None => Box::pin(ready(TakeAnswer::Unavailable)),
         }
     }
 
@@ -123,15 +123,15 @@ impl Answers for NoAnswers {}
 
 #[cfg(test)]
 mod tests {
-    use tessera::resume::{Absent, FlightHandle, TakePurpose};
+    use tessera::resume::{Absence, FlightHandle, TakePurpose};
 
     use super::*;
 
     struct Vault;
 
     impl Answers for Vault {
-        fn take_secret(&self, _: TakeSecret) -> Answer<Taken> {
-            Box::pin(ready(Taken::Absent(Absent::Used)))
+        fn take_secret(&self, _: TakeSecret) -> Answer<TakeAnswer> {
+            Box::pin(ready(TakeAnswer::Absent(Absence::Used)))
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
     async fn what_is_not_answered_goes_to_the_others_and_is_refused_without_any() {
         let question = || TakeSecret::new(FlightHandle([7; 32]), TakePurpose::Burn, None);
         let taken = Around(Some(Vault)).take_secret(question()).await;
-        assert!(matches!(taken, Taken::Absent(Absent::Used)));
-        assert!(matches!(Around(None).take_secret(question()).await, Taken::Unavailable));
+        assert!(matches!(taken, TakeAnswer::Absent(Absence::Used)));
+        assert!(matches!(Around(None).take_secret(question()).await, TakeAnswer::Unavailable));
     }
 }

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use tessera::handshake::{
-    Asked, Checked, ClientHandshake, ClientQuestion, Handshake, Question, ServerHandshake,
+    Checked, ClientHandshake, ClientQuestion, Handshake, OpenQuestion, Question, ServerHandshake,
     ServerQuestion,
 };
 use tessera::{ClientConfig, Connection, Error, Output, ServerConfig, ServerConnection, Time};
@@ -73,12 +73,15 @@ asks! {
 }
 
 /// Asks one question; its token is kept with the pending answer.
-fn ask<S, Q>(asked: Asked<Q>, ask: impl FnOnce(Q) -> Answer<Q::Answer>) -> Answer<GiveAnswer<S>>
+fn ask<S, Q>(
+    asked: OpenQuestion<Q>,
+    ask: impl FnOnce(Q) -> Answer<Q::Answer>,
+) -> Answer<GiveAnswer<S>>
 where
-    S: AsyncHandshake<Question: From<Asked<Q>>>,
+    S: AsyncHandshake<Question: From<OpenQuestion<Q>>>,
     Q: Question<Answer: Send>,
 {
-    let Asked { question, token } = asked;
+    let OpenQuestion { question, token } = asked;
     let answer = ask(question);
     Box::pin(async move {
         let answer = answer.await;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakePurpose, TakeSecret,
+    Vault,
 };
 
 /// The vault of one of several sites (docs/0rtt-fs.md, section 11).
@@ -79,7 +80,7 @@ pub enum Acknowledgement {
     Used,
     /// It ended with an earlier life of the vault, at least this long before the answer.
     Lost {
-        /// As in [`Absent::Lost`].
+        /// As in [`Absence::Lost`].
         ended_before: Duration,
     },
     /// The home vault doesn't know, or is not available itself.
@@ -124,23 +125,25 @@ impl SiteVault {
     }
 
     /// Answers a question for another site's vault: has the secret burned there, and waits for the
-    /// acknowledgement. Never returns [`Taken::Taken`].
+    /// acknowledgement. Never returns [`TakeAnswer::Taken`].
     ///
     /// There is no time-out here: the caller decides how long to wait, because the client waits meanwhile,
-    /// and then answers [`Taken::Unavailable`]. With tokio that is
+    /// and then answers [`TakeAnswer::Unavailable`]. With tokio that is
     /// `timeout(patience, site.take_from_afar(&question))`.
     pub fn take_from_afar(
         &self,
         question: &TakeSecret,
-    ) -> impl Future<Output = Taken> + Send + use<> {
+    ) -> impl Future<Output = TakeAnswer> + Send + use<> {
         let home = question.incarnation.filter(|_| !self.is_home(question));
         let request = home.map(|home| BurnAtHome::new(question.handle, home));
         let answer = request.map(|request| self.sites.burn_at_home(&request));
         async {
             match answer {
                 // The request may have arrived, or may still arrive: it is unknown whether the secret exists.
-                Some(answer) => answer.await.map_or(Taken::Unavailable, Acknowledgement::to_taken),
-                None => Taken::Unavailable,
+                Some(answer) => {
+                    answer.await.map_or(TakeAnswer::Unavailable, Acknowledgement::to_taken)
+                }
+                None => TakeAnswer::Unavailable,
             }
         }
     }
@@ -181,11 +184,11 @@ impl BurnAtHome {
 
 impl Acknowledgement {
     /// Converts the home vault's answer to a take with the purpose [`Burn`](TakePurpose::Burn).
-    pub fn of(taken: &Taken) -> Self {
+    pub fn of(taken: &TakeAnswer) -> Self {
         match taken {
-            Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
-            Taken::Absent(Absent::Used) => Self::Used,
-            Taken::Absent(Absent::Lost { ended_before }) => {
+            TakeAnswer::Taken(_) | TakeAnswer::Absent(Absence::Burned) => Self::Burned,
+            TakeAnswer::Absent(Absence::Used) => Self::Used,
+            TakeAnswer::Absent(Absence::Lost { ended_before }) => {
                 Self::Lost { ended_before: *ended_before }
             }
             // As are outcomes that a later version may add.
@@ -194,12 +197,12 @@ impl Acknowledgement {
     }
 
     /// Converts to what the asking site reports to its own client.
-    fn to_taken(self) -> Taken {
-        Taken::Absent(match self {
-            Self::Burned => Absent::Burned,
-            Self::Used => Absent::Used,
-            Self::Lost { ended_before } => Absent::Lost { ended_before },
-            Self::Unknown => Absent::Unknown,
+    fn to_taken(self) -> TakeAnswer {
+        TakeAnswer::Absent(match self {
+            Self::Burned => Absence::Burned,
+            Self::Used => Absence::Used,
+            Self::Lost { ended_before } => Absence::Lost { ended_before },
+            Self::Unknown => Absence::Unknown,
         })
     }
 }
@@ -209,7 +212,7 @@ impl Vault for SiteVault {
         self.home.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         if self.is_home(question) { self.home.take(question) } else { Reply::Later }
     }
 

@@ -32,7 +32,7 @@ pub trait Question: 'static {
 
 /// An open question with the token for its answer.
 #[derive(Debug)]
-pub struct Asked<Q> {
+pub struct OpenQuestion<Q> {
     /// The question.
     pub question: Q,
     /// The token to return with the answer.
@@ -45,11 +45,11 @@ pub struct Asked<Q> {
 ///
 /// ```compile_fail,E0308
 /// use tessera::auth::Sign;
-/// use tessera::handshake::Asked;
+/// use tessera::handshake::OpenQuestion;
 /// use tessera::resume::ResumptionVerdict;
 /// use tessera::{Output, ServerConnection, Time};
 ///
-/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+/// fn answer(server: &mut ServerConnection, asked: OpenQuestion<Sign>, now: Time, output: &mut Output) {
 ///     let _ = server.answer(asked.token, ResumptionVerdict::Accept, now, output);
 /// }
 /// ```
@@ -58,10 +58,10 @@ pub struct Asked<Q> {
 ///
 /// ```compile_fail,E0382
 /// use tessera::auth::Sign;
-/// use tessera::handshake::Asked;
+/// use tessera::handshake::OpenQuestion;
 /// use tessera::{Output, ServerConnection, Time};
 ///
-/// fn answer(server: &mut ServerConnection, asked: Asked<Sign>, now: Time, output: &mut Output) {
+/// fn answer(server: &mut ServerConnection, asked: OpenQuestion<Sign>, now: Time, output: &mut Output) {
 ///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
 ///     let _ = server.answer(asked.token, Ok(Vec::new()), now, output);
 /// }
@@ -72,7 +72,7 @@ pub struct Token<Q>(PhantomData<fn(Q)>);
 /// A question that its owner answers later, and the continuation with its answer.
 ///
 /// `V` is the enum of one side's questions, and `T` the continuation: a step of that side.
-pub struct Waiting<V> {
+pub struct Suspension<V> {
     question: Option<V>,
     /// The type of the question: two may have answers of the same type.
     kind: TypeId,
@@ -80,12 +80,12 @@ pub struct Waiting<V> {
     then: Box<dyn Any + Send + Sync>,
 }
 
-impl<V> Waiting<V> {
+impl<V> Suspension<V> {
     pub(crate) fn new<Q: Question, T: Any + Send + Sync>(question: Q, then: T) -> Self
     where
-        V: From<Asked<Q>>,
+        V: From<OpenQuestion<Q>>,
     {
-        let asked = Asked { question, token: Token(PhantomData) };
+        let asked = OpenQuestion { question, token: Token(PhantomData) };
         Self { question: Some(asked.into()), kind: TypeId::of::<Q>(), then: Box::new(then) }
     }
 
@@ -112,11 +112,11 @@ macro_rules! questions {
         #[derive(Debug)]
         #[non_exhaustive]
         pub enum $name {
-            $($(#[$doc])* $question(Asked<$question>),)*
+            $($(#[$doc])* $question(OpenQuestion<$question>),)*
         }
 
-        $(impl From<Asked<$question>> for $name {
-            fn from(asked: Asked<$question>) -> Self {
+        $(impl From<OpenQuestion<$question>> for $name {
+            fn from(asked: OpenQuestion<$question>) -> Self {
                 Self::$question(asked)
             }
         })*

@@ -38,7 +38,7 @@ impl Hash for Sha256 {
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
-        Box::new(Running(digest::Context::new(&digest::SHA256)))
+        Box::new(HashContext(digest::Context::new(&digest::SHA256)))
     }
 
     fn hash(&self, input: &[u8]) -> Digest {
@@ -70,9 +70,9 @@ impl hkdf::KeyType for Len {
     }
 }
 
-struct Running(digest::Context);
+struct HashContext(digest::Context);
 
-impl RunningHash for Running {
+impl RunningHash for HashContext {
     fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
@@ -211,9 +211,9 @@ impl Signer for ScriptedSigner {
 }
 
 /// Accepts every signature of some schemes.
-pub(crate) struct Trusting(pub(crate) Vec<SignatureScheme>);
+pub(crate) struct TrustingVerifier(pub(crate) Vec<SignatureScheme>);
 
-impl PeerVerifier for Trusting {
+impl PeerVerifier for TrustingVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         &self.0
     }

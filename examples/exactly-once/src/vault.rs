@@ -7,7 +7,7 @@ use std::time::Duration;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 use tessera_vault::MemoryVault;
 
@@ -61,20 +61,20 @@ impl Vault for MortalVault {
         self.secrets.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         if self.fails() {
-            return Reply::Now(Taken::Unavailable);
+            return Reply::Now(TakeAnswer::Unavailable);
         }
         let answer = self.secrets.take(question);
         if self.fails() {
-            return Reply::Now(Taken::Unavailable);
+            return Reply::Now(TakeAnswer::Unavailable);
         }
         let of_earlier_life = question.incarnation.is_some_and(|life| life.is_before(&self.life));
         match (answer, question.unix) {
-            (Reply::Now(Taken::Absent(Absent::Unknown)), Some(now)) if of_earlier_life => {
+            (Reply::Now(TakeAnswer::Absent(Absence::Unknown)), Some(now)) if of_earlier_life => {
                 self.tally.count(Happening::VaultWasLost);
                 let ended_before = now.saturating_sub(self.began);
-                Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+                Reply::Now(TakeAnswer::Absent(Absence::Lost { ended_before }))
             }
             (answer, _) => answer,
         }

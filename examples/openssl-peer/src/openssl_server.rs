@@ -14,7 +14,7 @@ use openssl::x509::X509;
 use tessera::crypto::{KeyForm, Secret};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, OneTimeSecret, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault,
 };
 use tessera::wire::NamedGroup;
 
@@ -160,12 +160,12 @@ fn find(
     let Reply::Now(taken) = vault.take(&question) else { return Ok(None) };
     let verdict = match &taken {
         // If it isn't accepted here, no other server can accept it.
-        Taken::Taken(_) | Taken::Absent(Absent::Burned) => Verdict::Burned,
-        Taken::Absent(Absent::Used) => Verdict::Used,
+        TakeAnswer::Taken(_) | TakeAnswer::Absent(Absence::Burned) => Verdict::Burned,
+        TakeAnswer::Absent(Absence::Used) => Verdict::Used,
         _ => Verdict::Unknown,
     };
     visit.verdict = Some(verdict);
-    let Taken::Taken(secret) = taken else { return Ok(None) };
+    let TakeAnswer::Taken(secret) = taken else { return Ok(None) };
     // After the take, any error is fatal.
     let session = session_of(ssl, &secret, encapsulated, identity)?;
     if let Some(visit) = ssl.ex_data_mut(*VISIT) {

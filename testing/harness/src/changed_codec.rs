@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     Abbreviations, AfterHandshake, CertificateCodec, CertificateCodecFactory,
-    CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
-    NextTicket, PeerOffer, ToServer,
+    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    HandshakeEnd, NextTicket, PeerOffer, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -55,7 +55,7 @@ pub struct ChangedCodecs<F> {
 
 impl<F: Fn() -> C, C: CodecChange> ChangedCodecs<F> {
     fn changed(&self, codec: Codec) -> Codec {
-        Box::new(Changed { codec, change: (self.change)() })
+        Box::new(ChangedCodec { codec, change: (self.change)() })
     }
 }
 
@@ -68,30 +68,30 @@ where
         self.factory.algorithms()
     }
 
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Codec> {
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Codec> {
         self.factory.clone().client_codec(to).map(|codec| self.changed(codec))
     }
 
-    fn server_codec(self: Arc<Self>, from: &FromClient<'_>) -> Result<Option<Codec>, CodecRefusal> {
+    fn server_codec(self: Arc<Self>, from: &ClientInfo<'_>) -> Result<Option<Codec>, CodecRefusal> {
         let codec = self.factory.clone().server_codec(from)?;
         Ok(codec.map(|codec| self.changed(codec)))
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Codec>, CodecRefusal> {
         let codec = self.factory.clone().server_codec_with_psk(from)?;
         Ok(codec.map(|codec| self.changed(codec)))
     }
 }
 
-struct Changed<C> {
+struct ChangedCodec<C> {
     codec: Codec,
     change: C,
 }
 
-impl<C: CodecChange> CertificateCodec for Changed<C> {
+impl<C: CodecChange> CertificateCodec for ChangedCodec<C> {
     fn offers(&self) -> &[Id] {
         self.codec.offers()
     }
@@ -121,7 +121,7 @@ impl<C: CodecChange> CertificateCodec for Changed<C> {
         id: Id,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         self.codec.decode(id, encoded, body)
     }
 

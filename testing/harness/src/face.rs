@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tessera::face::{Arrival, Carrier, Profile, Versions};
 use tessera::handshake::{
-    Asked, Checked, ClientHandshake, Handshake, Question, ServerHandshake, Token,
+    Checked, ClientHandshake, Handshake, OpenQuestion, Question, ServerHandshake, Token,
 };
 use tessera::wire::{ExtensionType, ProtocolVersion};
 use tessera::{
@@ -129,7 +129,7 @@ impl<H: Handshake> End<H> {
         output: &mut Output,
     ) -> Result<(), Error>
     where
-        H::Question: From<Asked<Q>>,
+        H::Question: From<OpenQuestion<Q>>,
     {
         match self {
             Self::Stream(connection) => connection.answer(token, answer, now, output),

@@ -23,8 +23,8 @@ pub use hello::{Hello, Identity, binder, vec16};
 #[cfg(target_os = "linux")]
 pub use mark::Mark;
 pub use messages::{MessageConnection, first_message, plain_item};
-pub use pair::{At, Pair, TestClock, at};
-pub use received::Received;
+pub use pair::{Moment, Pair, TestClock, at};
+pub use received::ReceivedData;
 pub use scene::{EARLY_DATA, Mode, SERVER_NAME, Scene, credential, to};
 pub use stores::{Journal, OneRegister, OneVault, Ring, UnsealedTickets};
 pub use trace::Trace;

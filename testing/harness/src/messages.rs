@@ -6,12 +6,12 @@ use tessera::face::{
     Arrival, Below, Core, Direction, Epoch, HandshakeMessage, Limit, Profile, TrafficSecret,
 };
 use tessera::handshake::{
-    Asked, Checked, ClientHandshake, Handshake, Question, ServerHandshake, Token,
+    Checked, ClientHandshake, Handshake, OpenQuestion, Question, ServerHandshake, Token,
 };
 use tessera::wire::AlertDescription;
 use tessera::{ClientConfig, Destination, Error, ServerConfig, Time};
 
-use crate::received::Received;
+use crate::received::ReceivedData;
 
 /// One end that sends and receives messages by epoch.
 pub struct MessageConnection<H: Handshake> {
@@ -88,7 +88,7 @@ impl<H: Handshake> MessageConnection<H> {
         now: Time,
     ) -> Result<(), Error>
     where
-        H::Question: From<Asked<Q>>,
+        H::Question: From<OpenQuestion<Q>>,
     {
         let result = self.core.answer(token, answer, now, &mut self.below);
         result.map_err(|error| if error.is_final() { self.fail(error) } else { error })
@@ -107,7 +107,7 @@ impl<H: Handshake> MessageConnection<H> {
         &mut self,
         bytes: &[u8],
         now: Time,
-        received: &mut Received,
+        received: &mut ReceivedData,
         questions: &mut Vec<H::Question>,
     ) {
         self.input.extend_from_slice(bytes);

@@ -13,13 +13,13 @@ use tessera::{
 
 use crate::face::{End, Face};
 use crate::messages::{MESSAGE, first_item};
-use crate::received::Received;
+use crate::received::ReceivedData;
 
 /// A moment: this many seconds after a fixed one, on both clocks.
-pub type At = u64;
+pub type Moment = u64;
 
 /// Returns the moment `seconds` after the tests' beginning of time.
-pub fn at(seconds: At) -> Time {
+pub fn at(seconds: Moment) -> Time {
     let since = Duration::from_secs(seconds);
     Time { monotonic: since, unix: Some(Duration::from_secs(1_800_000_000) + since) }
 }
@@ -53,9 +53,9 @@ pub struct Pair {
     /// The server.
     pub server: End<ServerHandshake>,
     /// What the client received.
-    pub to_client: Received,
+    pub to_client: ReceivedData,
     /// What the server received.
-    pub to_server: Received,
+    pub to_server: ReceivedData,
     /// The client's pending output.
     pub client_output: Output,
     /// The server's pending output.
@@ -102,8 +102,8 @@ impl Pair {
         Ok(Self {
             client,
             server: End::server(face, server, now),
-            to_client: Received::default(),
-            to_server: Received::default(),
+            to_client: ReceivedData::default(),
+            to_server: ReceivedData::default(),
             client_output,
             server_output: Output::new(),
             now,
@@ -224,7 +224,7 @@ fn note_sent<H: Handshake>(end: &End<H>, sent: &mut Vec<u8>, mut bytes: &[u8]) {
 /// Reads until nothing more can be read.
 fn deliver<Q>(
     input: &mut Vec<u8>,
-    received: &mut Received,
+    received: &mut ReceivedData,
     questions: &mut Vec<Q>,
     mut read: impl FnMut(&mut [u8]) -> Result<Progress<Q>, Error>,
 ) {

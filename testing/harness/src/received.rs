@@ -5,7 +5,7 @@ use tessera::{Error, Event};
 
 /// Data, events and the error of one end.
 #[derive(Default)]
-pub struct Received {
+pub struct ReceivedData {
     /// Application data.
     pub data: Vec<u8>,
     /// Early data (the server's end).
@@ -24,7 +24,7 @@ pub struct Received {
     pub error: Option<Error>,
 }
 
-impl Received {
+impl ReceivedData {
     pub(crate) fn event(&mut self, event: Event) {
         match event {
             Event::HandshakeComplete => self.complete = true,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use tessera::crypto::{KeyForm, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, PutSecret, Receipt,
-    Receipts, SessionState, SettleReceipt, SingleUseRegister, TakePurpose, TakeSecret, Taken,
+    Absence, AlreadyUsed, FlightHandle, OneTimeSecret, OpenTicket, PutRefused, PutSecret, Receipt,
+    Receipts, SessionState, SettleReceipt, SingleUseRegister, TakeAnswer, TakePurpose, TakeSecret,
     TicketKeys, Vault,
 };
 use tessera::wire::TICKET_ID_LEN;
@@ -30,7 +30,7 @@ impl TicketKeys for UnsealedTickets {
 #[derive(Default)]
 pub struct OneVault {
     secrets: Mutex<HashMap<FlightHandle, OneTimeSecret>>,
-    gone: Mutex<HashMap<FlightHandle, Absent>>,
+    gone: Mutex<HashMap<FlightHandle, Absence>>,
     form: KeyForm,
 }
 
@@ -47,19 +47,21 @@ impl Vault for OneVault {
         Ok(())
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         Reply::Now(match secrets.remove(&question.handle) {
             Some(secret) => {
                 let absent = match question.purpose {
-                    TakePurpose::Accept => Absent::Used,
-                    TakePurpose::Burn => Absent::Burned,
+                    TakePurpose::Accept => Absence::Used,
+                    TakePurpose::Burn => Absence::Burned,
                 };
                 gone.insert(question.handle, absent);
-                Taken::Taken(secret)
+                TakeAnswer::Taken(secret)
             }
-            None => Taken::Absent(gone.get(&question.handle).copied().unwrap_or(Absent::Unknown)),
+            None => {
+                TakeAnswer::Absent(gone.get(&question.handle).copied().unwrap_or(Absence::Unknown))
+            }
         })
     }
 
@@ -67,7 +69,7 @@ impl Vault for OneVault {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         if secrets.remove(handle).is_some() {
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-            gone.insert(*handle, Absent::Burned);
+            gone.insert(*handle, Absence::Burned);
         }
     }
 

@@ -12,7 +12,7 @@ use tessera::{
 };
 use tessera_test_peers::{PATIENCE, wait_until};
 
-use crate::received::Received;
+use crate::received::ReceivedData;
 
 /// A connection with its socket. The socket never blocks: an end with much to write keeps reading, so that two ends
 /// can't deadlock.
@@ -20,7 +20,7 @@ pub struct End<H: Handshake> {
     /// The connection.
     pub connection: Connection<H>,
     /// The events so far.
-    pub told: Received,
+    pub told: ReceivedData,
     /// Whether to drop change_cipher_spec records from the output.
     pub drops_change_cipher_spec: bool,
     stream: TcpStream,
@@ -84,7 +84,7 @@ where
         stream.set_nodelay(true).expect("Nagle's algorithm can be switched off");
         Self {
             connection,
-            told: Received::default(),
+            told: ReceivedData::default(),
             drops_change_cipher_spec: false,
             stream,
             input: Vec::new(),
@@ -99,7 +99,7 @@ where
 
     /// Carries bytes until `done`; an error of the connection fails the test.
     #[track_caller]
-    pub fn until(&mut self, what: &str, done: impl Fn(&Received) -> bool) -> &mut Self {
+    pub fn until(&mut self, what: &str, done: impl Fn(&ReceivedData) -> bool) -> &mut Self {
         self.run(what, |told| done(told) || told.error.is_some());
         if let (false, Some(error)) = (done(&self.told), &self.told.error) {
             panic!("{what}: {error}");
@@ -189,7 +189,7 @@ where
     }
 
     #[track_caller]
-    fn run(&mut self, what: &str, done: impl Fn(&Received) -> bool) {
+    fn run(&mut self, what: &str, done: impl Fn(&ReceivedData) -> bool) {
         wait_until(what, || {
             while !done(&self.told) {
                 if !self.step() {

@@ -24,5 +24,5 @@ pub use counting::Counting;
 pub use end::{Client, End, Listener, Server};
 pub use key_lines::{KeyLines, hex};
 pub use pki::{CLIENT_NAME, Identity, KeyKind, Pki, SERVER_NAME};
-pub use received::Received;
+pub use received::ReceivedData;
 pub use said::says_signature;

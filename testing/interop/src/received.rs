@@ -5,7 +5,7 @@ use tessera::{Error, Event, ReadEvent};
 
 /// What an end received so far.
 #[derive(Debug, Default)]
-pub struct Received {
+pub struct ReceivedData {
     /// Application data.
     pub data: Vec<u8>,
     /// Early data (a server).
@@ -28,7 +28,7 @@ pub struct Received {
     pub error: Option<Error>,
 }
 
-impl Received {
+impl ReceivedData {
     /// Whether the data has this text in it.
     pub fn heard(&self, text: &str) -> bool {
         String::from_utf8_lossy(&self.data).contains(text)

@@ -10,8 +10,8 @@ use tessera::KeyLog;
 use tessera::crypto::{Aead, AeadAlgorithm, HeaderKey, KeyForm, Provider, Suite};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeSecret, Taken, TicketKeys,
-    Vault,
+    FlightHandle, OpenTicket, PutRefused, PutSecret, SessionState, TakeAnswer, TakeSecret,
+    TicketKeys, Vault,
 };
 use tessera_vault::{MemoryVault, TicketKeyRing};
 
@@ -181,9 +181,9 @@ impl Vault for KeepingVault {
         self.vault.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let taken = self.vault.take(question);
-        if let Reply::Now(Taken::Taken(secret)) = &taken {
+        if let Reply::Now(TakeAnswer::Taken(secret)) = &taken {
             keep(match self.slip {
                 Slip::Seeds | Slip::ExpandedKeys => &secret.key,
                 _ => secret.fs_secret.expose(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tessera::crypto::KeyForm;
-use tessera::resume::{Absent, TakePurpose, Taken};
+use tessera::resume::{Absence, TakeAnswer, TakePurpose};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdClient, EtcdRing, EtcdVault, RingOptions, Transport, VaultOptions};
 use tessera_test_peers::etcd::Cluster;
@@ -74,13 +74,13 @@ fn vault_gives_its_secrets(version: &str, key_form: KeyForm) {
         let asked = question(number, TakePurpose::Accept, Some(NOW));
         runtime.block_on(vault.take_secret(&asked))
     };
-    assert!(matches!(take(0), Taken::Absent(Absent::Used)));
-    assert!(matches!(take(1), Taken::Absent(Absent::Burned)));
+    assert!(matches!(take(0), TakeAnswer::Absent(Absence::Used)));
+    assert!(matches!(take(1), TakeAnswer::Absent(Absence::Burned)));
     for number in [2, 3] {
-        let Taken::Taken(taken) = take(number) else { unreachable!("it is there") };
+        let TakeAnswer::Taken(taken) = take(number) else { unreachable!("it is there") };
         let put = secret(number);
         assert_eq!((taken.kind, taken.form, &*taken.key), (put.kind, put.form, &*put.key));
         assert_eq!(taken.fs_secret, put.fs_secret);
-        assert!(matches!(take(number), Taken::Absent(Absent::Used)));
+        assert!(matches!(take(number), TakeAnswer::Absent(Absence::Used)));
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, ClientSession, OpenTicket, PskKind, SessionImportError, TicketKeys, Vault,
+    Absence, ClientSession, OpenTicket, PskKind, SessionImportError, TicketKeys, Vault,
 };
 use tessera::wire::NamedGroup;
 use tessera_aws_lc::provider;
@@ -106,8 +106,8 @@ fn a_ticket_key_of_version_1_seals_and_its_tickets_cost_a_full_handshake() {
 fn vault_directories_of_earlier_versions_open_with_all_they_had() {
     for version in ["1", "2", "3"] {
         let (vault, _copy) = vault_of(version);
-        assert_eq!(accept(&vault, 0), Err(Absent::Used));
-        assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+        assert_eq!(accept(&vault, 0), Err(Absence::Used));
+        assert_eq!(accept(&vault, 1), Err(Absence::Burned));
         assert_eq!(accept(&vault, 2), Ok(()));
         assert_eq!(accept(&vault, 3), Ok(()));
     }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use tessera::auth::{ToServer, VerifierDigest};
+use tessera::auth::{ServerInfo, VerifierDigest};
 
 use super::tickets::OwnTickets;
 use crate::chain_hash::ChainHash;
@@ -24,7 +24,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    pub(crate) fn of(to: &ToServer<'_>) -> Self {
+    pub(crate) fn of(to: &ServerInfo<'_>) -> Self {
         let mut protocols = Vec::new();
         for protocol in to.protocols {
             // At most 255 bytes (RFC 7301 §3.1).

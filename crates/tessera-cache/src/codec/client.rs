@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::auth::{
-    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal,
-    Decoded, EncodedCertificate, FromClient, HandshakeEnd, ToServer,
+    AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
+    CodecRefusal, DecodeOutcome, EncodedCertificate, HandshakeEnd, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -26,7 +26,7 @@ impl CertificateCodecFactory for ClientCache {
         ALL_IDS
     }
 
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         if let Some(ticket_extension) = self.carrier.paper() {
             return Some(paper::client_codec(self, ticket_extension, to));
         }
@@ -42,7 +42,7 @@ impl CertificateCodecFactory for ClientCache {
     /// Returns `None`: a client's cache in a server's configuration does nothing.
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(None)
     }
@@ -64,7 +64,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
 }
 
 /// Returns the server's chains to offer.
-fn offered(end: &mut ClientEnd, known: &Destination, to: &ToServer<'_>) -> Vec<Offered<()>> {
+fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec<Offered<()>> {
     let cache = &*end.cache;
     let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
         (true, _) => Some(salted_id(cache.sha256, to.random, &chain.hash)),
@@ -119,7 +119,7 @@ impl CertificateCodec for ClientCodec {
         id: Id,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;

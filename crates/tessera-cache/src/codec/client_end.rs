@@ -5,7 +5,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::Time;
-use tessera::auth::{AfterHandshake, HandshakeEnd, PeerCertificate, Role, ToServer};
+use tessera::auth::{AfterHandshake, HandshakeEnd, PeerCertificate, Role, ServerInfo};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use super::client_after::ClientAfter;
@@ -60,7 +60,7 @@ impl ClientEnd {
     /// tickets out of the cache, and drops those for which `may_show` is false.
     pub(super) fn visit(
         cache: Arc<ClientCache>,
-        to: &ToServer<'_>,
+        to: &ServerInfo<'_>,
         may_show: impl Fn(&OwnTicket) -> bool,
     ) -> (Self, Destination) {
         let key = Key::of(to);

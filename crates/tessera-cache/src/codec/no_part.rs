@@ -1,7 +1,7 @@
 //! The codec for a client that doesn't take part: it does nothing, and the facts of the connection give the
 //! reason.
 
-use tessera::auth::{CertificateCodec, CertificateNotDecoded, Decoded, EncodedCertificate};
+use tessera::auth::{CertificateCodec, CertificateNotDecoded, DecodeOutcome, EncodedCertificate};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::missed::Missed;
@@ -18,7 +18,12 @@ impl CertificateCodec for NoPart {
         None
     }
 
-    fn decode(&mut self, _: Id, _: &[u8], _: &mut [u8]) -> Result<Decoded, CertificateNotDecoded> {
+    fn decode(
+        &mut self,
+        _: Id,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 

@@ -1,7 +1,9 @@
 //! A peer's chain that this side offers to accept as a hash.
 
 use tessera::Time;
-use tessera::auth::{AskedChain, CertificateNotDecoded, ChainMemory, Decoded, PinnedChain, Role};
+use tessera::auth::{
+    AskedChain, CertificateNotDecoded, ChainMemory, DecodeOutcome, PinnedChain, Role,
+};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use crate::chain_hash::ChainHash;
@@ -59,7 +61,7 @@ impl<P> Offered<P> {
         expected: ChainHash,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<(Received, Decoded), CertificateNotDecoded> {
+    ) -> Result<(Received, DecodeOutcome), CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
         let fits = match &self.form {
             Form::Whole(chain) => chain.fill_body(&content.extensions, body).is_some(),
@@ -73,12 +75,12 @@ impl<P> Offered<P> {
         };
         let matches = fits && content.chain == expected;
         let decoded = match &self.form {
-            Form::Whole(_) if matches => Decoded::Body(body.len()),
-            Form::Whole(chain) => Decoded::Expected(chain.body()),
+            Form::Whole(_) if matches => DecodeOutcome::Body(body.len()),
+            Form::Whole(chain) => DecodeOutcome::Expected(chain.body()),
             Form::Known(_) => {
                 let beside = encoded.get(ChainHash::LEN..).filter(|_| matches);
                 let entry_extensions = beside.unwrap_or_default().to_vec();
-                Decoded::Known { hash: expected.0, entry_extensions }
+                DecodeOutcome::Known { hash: expected.0, entry_extensions }
             }
         };
         Ok((Received { expected, matches }, decoded))

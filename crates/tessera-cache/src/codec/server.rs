@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, NextTicket, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
+    DecodeOutcome, EncodedCertificate, HandshakeEnd, NextTicket, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
@@ -28,20 +28,20 @@ impl CertificateCodecFactory for ServerCache {
     }
 
     /// Returns `None`: a server's cache in a client's configuration does nothing.
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         None
     }
 
     fn server_codec(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.codec_for(from, false)
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.codec_for(from, true)
     }
@@ -51,7 +51,7 @@ impl ServerCache {
     /// Makes the codec of a connection, depending on what the client sent: it uses one carrier.
     fn codec_for(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
         psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         let takes_part = from.offer.extension(ExtensionType::CACHED_CERTIFICATES).is_some();
@@ -69,7 +69,7 @@ impl ServerCache {
 
     fn codec(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
         psk: bool,
     ) -> Result<Option<ServerCodec>, CodecRefusal> {
         let hello = from.offer.extension(ExtensionType::CACHED_CERTIFICATES);
@@ -97,7 +97,7 @@ impl ServerCache {
     }
 
     /// Returns the clients that don't take part, by the ids to offer them.
-    fn recognisable(&self, under: Under, from: &FromClient<'_>) -> Vec<(Id, Remembered)> {
+    fn recognisable(&self, under: Under, from: &ClientInfo<'_>) -> Vec<(Id, Remembered)> {
         let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
         let known = self.public(under);
         let unique = |id: Id| known.iter().filter(|it| public_id(&it.hash) == id).count() == 1;
@@ -120,7 +120,7 @@ fn find(
     end: &mut ServerEnd,
     tickets: &[TicketBytes; TICKETS],
     sealed: Option<&[u8]>,
-    from: &FromClient<'_>,
+    from: &ClientInfo<'_>,
 ) -> Option<(Id, Remembered)> {
     let psk = end.psk;
     if !psk && from.policy.is_none() {
@@ -188,7 +188,7 @@ impl CertificateCodec for ServerCodec {
         id: Id,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
@@ -241,7 +241,7 @@ impl CertificateCodec for ServerCodec {
 /// Whether this is the only type of certificate that can be agreed with a client (RFC 7250 §4.1). If a client
 /// lists several, the server's verifier chooses, and another type than the chain's would be parsed as
 /// something else.
-fn is_only_type(from: &FromClient<'_>, typ: CertificateType) -> bool {
+fn is_only_type(from: &ClientInfo<'_>, typ: CertificateType) -> bool {
     match from.offer.extension(ExtensionType::CLIENT_CERTIFICATE_TYPE) {
         None => typ == CertificateType::X509,
         Some([_, listed @ ..]) => *listed == [typ.0],

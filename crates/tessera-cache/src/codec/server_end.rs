@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use tessera::Time;
-use tessera::auth::{FromClient, HandshakeEnd, NextTicket, PeerCertificate, Role};
+use tessera::auth::{ClientInfo, HandshakeEnd, NextTicket, PeerCertificate, Role};
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::learned_form;
@@ -37,7 +37,7 @@ pub(super) struct ServerEnd {
 }
 
 impl ServerEnd {
-    pub(super) fn new(cache: Arc<ServerCache>, from: &FromClient<'_>, psk: bool) -> Self {
+    pub(super) fn new(cache: Arc<ServerCache>, from: &ClientInfo<'_>, psk: bool) -> Self {
         let under = cache.under(from);
         Self {
             cache,

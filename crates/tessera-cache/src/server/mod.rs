@@ -22,7 +22,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use tessera::auth::{FromClient, PeerCertificate, PeerIdentity, VerifierDigest};
+use tessera::auth::{ClientInfo, PeerCertificate, PeerIdentity, VerifierDigest};
 use tessera::crypto::{Provider, Random};
 use tessera::resume::TicketKeys;
 use tessera::wire::CertificateType;
@@ -214,7 +214,7 @@ impl ServerCache {
     }
 
     /// Returns the server and policy under which this client would be accepted.
-    pub(crate) fn under(&self, from: &FromClient<'_>) -> Under {
+    pub(crate) fn under(&self, from: &ClientInfo<'_>) -> Under {
         let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
         let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
         Under { server, policy: from.policy }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
     AskedChain, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ChainMemory,
-    CodecRefusal, Credential, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
-    PeerCertificate, PinnedChain, ToServer, chain_hash,
+    ClientInfo, CodecRefusal, Credential, DecodeOutcome, EncodedCertificate, HandshakeEnd,
+    PeerCertificate, PinnedChain, ServerInfo, chain_hash,
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
@@ -171,13 +171,13 @@ impl CertificateCodecFactory for Witness {
         one..=one
     }
 
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         Some(Box::new((*self).clone()))
     }
 
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(Some(Box::new((*self).clone())))
     }
@@ -201,7 +201,7 @@ impl CertificateCodec for Witness {
         _: CertificateCompressionAlgorithm,
         _: &[u8],
         _: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 

@@ -23,7 +23,7 @@ use tessera::crypto::{Hash, KeyForm, Provider};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, OneTimeSecret, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
-    TakePurpose, TakeSecret, Taken, Vault,
+    TakeAnswer, TakePurpose, TakeSecret, Vault,
 };
 use tessera::wire::CipherSuite;
 use tessera_tokio::{Answer, Answers};
@@ -130,7 +130,7 @@ impl EtcdVault {
     ///
     /// It is one transaction, sent once; whatever fails, at most one of all takes gets the secret. A take to burn it,
     /// and one after several that found nothing, reads first, and writes only if the secret is there.
-    pub async fn take_secret(&self, question: &TakeSecret) -> Taken {
+    pub async fn take_secret(&self, question: &TakeSecret) -> TakeAnswer {
         self.shared.take(question).await
     }
 
@@ -180,7 +180,7 @@ impl Vault for EtcdVault {
         self.work.try_send(Work::Put(prepared)).map_err(|_| PutRefused)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Later
     }
 
@@ -203,7 +203,7 @@ impl Vault for EtcdVault {
 }
 
 impl Answers for EtcdVault {
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         let shared = self.shared.clone();
         Box::pin(async move { shared.take(&question).await })
     }

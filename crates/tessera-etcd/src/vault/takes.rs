@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tessera::resume::{Absent, FlightHandle, TakePurpose, TakeSecret, Taken};
+use tessera::resume::{Absence, FlightHandle, TakeAnswer, TakePurpose, TakeSecret};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{sleep, timeout_at};
 
@@ -63,19 +63,19 @@ impl Room {
         purpose == TakePurpose::Accept && self.unknown.load(Ordering::Relaxed) < TRUSTING
     }
 
-    fn note(&self, taken: &Taken) {
+    fn note(&self, taken: &TakeAnswer) {
         let count = |counter: &AtomicU32| {
             let more = |before: u32| Some(before.saturating_add(1));
             let _ = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         };
         match taken {
-            Taken::Taken(_) => {
+            TakeAnswer::Taken(_) => {
                 self.misses.store(0, Ordering::Relaxed);
                 self.unknown.store(0, Ordering::Relaxed);
             }
-            Taken::Absent(absent) => {
+            TakeAnswer::Absent(absent) => {
                 count(&self.misses);
-                if *absent == Absent::Unknown {
+                if *absent == Absence::Unknown {
                     count(&self.unknown);
                 }
             }
@@ -91,7 +91,7 @@ struct Keys {
 }
 
 impl Shared {
-    pub(super) async fn take(&self, question: &TakeSecret) -> Taken {
+    pub(super) async fn take(&self, question: &TakeSecret) -> TakeAnswer {
         let mut waits = PUT_UNDER_WAY.into_iter();
         loop {
             let taken = match self.take_in_time(question).await {
@@ -102,12 +102,12 @@ impl Shared {
                         sleep(wait).await;
                         continue;
                     }
-                    None => Taken::Absent(Absent::Unknown),
+                    None => TakeAnswer::Absent(Absence::Unknown),
                 },
-                Ok(None) => Taken::Absent(Absent::Unknown),
+                Ok(None) => TakeAnswer::Absent(Absence::Unknown),
                 Err(error) => {
                     tracing::warn!("taking a one-time key failed: {error}");
-                    Taken::Unavailable
+                    TakeAnswer::Unavailable
                 }
             };
             self.room.note(&taken);
@@ -116,7 +116,7 @@ impl Shared {
     }
 
     /// Takes the secret; `None` if etcd doesn't know it. No other take can get a secret that this one found.
-    async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<Taken>, EtcdError> {
+    async fn take_in_time(&self, question: &TakeSecret) -> Result<Option<TakeAnswer>, EtcdError> {
         let TakeSecret { handle, purpose, unix, .. } = *question;
         let unix = unix.ok_or_else(|| EtcdError::NotSent("there is no clock".into()))?;
         let client = self.client.for_one_operation();
@@ -126,7 +126,7 @@ impl Shared {
         if self.room.looks_first(purpose)
             && let Looked::Absent(fate) = self.look(&client, &keys).await?
         {
-            return Ok(fate.map(Taken::Absent));
+            return Ok(fate.map(TakeAnswer::Absent));
         }
         let fate: &[u8] = match purpose {
             TakePurpose::Accept => USED,
@@ -148,7 +148,7 @@ impl Shared {
         let mut responses = answer.responses.into_iter();
         if !answer.succeeded {
             let range = responses.find_map(|response| response.response_range);
-            return Ok(fate_in(range.as_ref()).map(Taken::Absent));
+            return Ok(fate_in(range.as_ref()).map(TakeAnswer::Absent));
         }
         if remembers {
             self.tombstones.add();
@@ -157,7 +157,7 @@ impl Shared {
         let value = deleted.and_then(|deleted| deleted.prev_kvs.first()?.value());
         // A value that doesn't open was not put by a server with our keys, or its epoch is over.
         let opened = value.and_then(|value| self.unwrap(&handle, &value, unix));
-        Ok(Some(opened.map_or(Taken::Absent(Absent::Unknown), Taken::Taken)))
+        Ok(Some(opened.map_or(TakeAnswer::Absent(Absence::Unknown), TakeAnswer::Taken)))
     }
 
     pub(super) async fn burn(&self, handle: &FlightHandle) -> Result<(), EtcdError> {
@@ -212,15 +212,15 @@ impl Shared {
 enum Looked {
     There,
     /// With its fate, if there is a tombstone.
-    Absent(Option<Absent>),
+    Absent(Option<Absence>),
 }
 
 /// Reads a tombstone.
-fn fate_in(range: Option<&RangeAnswer>) -> Option<Absent> {
+fn fate_in(range: Option<&RangeAnswer>) -> Option<Absence> {
     match range?.kvs.first()?.value().as_deref() {
-        Some(USED) => Some(Absent::Used),
-        Some(BURNED) => Some(Absent::Burned),
-        _ => Some(Absent::Unknown),
+        Some(USED) => Some(Absence::Used),
+        Some(BURNED) => Some(Absence::Burned),
+        _ => Some(Absence::Unknown),
     }
 }
 

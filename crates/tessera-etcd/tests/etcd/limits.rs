@@ -10,7 +10,7 @@ use crate::common::{DEADLINE, Waiting, client, epoch_keys, runtime};
 use base64::Engine;
 use serde_json::json;
 use tessera::crypto::Provider;
-use tessera::resume::{Absent, PutSecret, TakePurpose, Taken, Vault};
+use tessera::resume::{Absence, PutSecret, TakeAnswer, TakePurpose, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdVault, EtcdWitness, VaultOptions};
 use tessera_test_peers::Directory;
@@ -71,7 +71,7 @@ fn an_etcd_vault_burns_a_secret_whose_put_has_just_begun() {
     while waiting.len() != 30 {
         assert!(Instant::now() < deadline, "{}", waiting.len());
     }
-    assert_eq!(accept(&waiting, 4), Err(Absent::Burned));
+    assert_eq!(accept(&waiting, 4), Err(Absence::Burned));
     assert_eq!(accept(&waiting, 5), Ok(()));
 }
 
@@ -89,10 +89,10 @@ fn an_etcd_vault_bounds_its_tombstones() {
         }
         assert_eq!(vault.len(), 0);
     }
-    assert_eq!(accept(&vault, 0), Err(Absent::Used));
-    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    assert_eq!(accept(&vault, 0), Err(Absence::Used));
+    assert_eq!(accept(&vault, 1), Err(Absence::Burned));
     for number in 40..60 {
-        assert_eq!(accept(&vault, number), Err(Absent::Unknown), "{number}");
+        assert_eq!(accept(&vault, number), Err(Absence::Unknown), "{number}");
     }
 }
 
@@ -128,7 +128,7 @@ fn names_in_etcd_do_not_depend_on_the_preferred_suite() {
     let vault = EtcdVault::open(client, &other, epoch_keys(), fleet.options.clone());
     let asked = question(1, TakePurpose::Accept, Some(NOW));
     let taken = fleet.runtime.block_on(vault.take_secret(&asked));
-    assert!(matches!(taken, Taken::Taken(_)), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Taken(_)), "{taken:?}");
 }
 
 /// After the machine slept, the lease is gone; the vault gets another.
@@ -143,7 +143,7 @@ fn an_etcd_vault_replaces_a_lease_that_has_ended() {
     }
     // Everything under the lease is gone, and the first request to notice fails.
     assert_eq!(vault.len(), 0);
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     assert!(!put(&vault, 2));
     assert!(put(&vault, 2));
     assert_eq!(accept(&vault, 2), Ok(()));
@@ -219,7 +219,7 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     copy(&backup, &dir);
     let (vault, restored) = open();
     assert_eq!(restored, Restored::RolledBack);
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     // A witness can't tell whether the owner is alive.
     let first = vault.incarnation();
     drop(vault);
@@ -272,11 +272,11 @@ fn takes_that_find_nothing_count_no_tombstones() {
         assert_eq!(accept(&vault, round), Ok(()));
         assert_eq!(vault.len(), 0);
         for number in 1000..1004 {
-            assert_eq!(accept(&vault, number), Err(Absent::Unknown));
+            assert_eq!(accept(&vault, number), Err(Absence::Unknown));
             vault.burn(&handle(number));
         }
     }
     for round in 0..12 {
-        assert_eq!(accept(&vault, round), Err(Absent::Used));
+        assert_eq!(accept(&vault, round), Err(Absence::Used));
     }
 }

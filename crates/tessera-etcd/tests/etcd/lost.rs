@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::between::{Fate, between};
 use crate::common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, TakePurpose, Taken, Vault};
+use tessera::resume::{Absence, TakeAnswer, TakePurpose, Vault};
 use tessera_etcd::VaultOptions;
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{NOW, accept, handle, put, put_for, question, take};
@@ -74,7 +74,7 @@ impl Scene {
     }
 }
 
-fn asked(vault: &Waiting, number: u32, purpose: TakePurpose) -> Taken {
+fn asked(vault: &Waiting, number: u32, purpose: TakePurpose) -> TakeAnswer {
     match vault.take(&question(number, purpose, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),
@@ -84,14 +84,14 @@ fn asked(vault: &Waiting, number: u32, purpose: TakePurpose) -> Taken {
 #[test]
 fn a_take_whose_answer_is_lost_has_taken_the_secret() {
     let scene = Scene::new(DEADLINE);
-    let purposes = [(TakePurpose::Accept, Absent::Used), (TakePurpose::Burn, Absent::Burned)];
+    let purposes = [(TakePurpose::Accept, Absence::Used), (TakePurpose::Burn, Absence::Burned)];
     for (number, (purpose, fate)) in (0..).zip(purposes) {
         assert!(put(&scene.near, number));
         scene.next(Fate::AnswerLost);
         scene.came();
         // The outcome is unknown. The server must not ask again: it would learn that the secret was used, or absent.
         let taken = asked(&scene.far, number, purpose);
-        assert!(matches!(taken, Taken::Unavailable), "{taken:?}");
+        assert!(matches!(taken, TakeAnswer::Unavailable), "{taken:?}");
         assert_eq!(scene.came(), 1);
         for vault in [&scene.far, &scene.near] {
             assert_eq!(accept(vault, number), Err(fate));
@@ -106,9 +106,9 @@ fn a_take_that_never_reached_etcd_has_taken_nothing() {
     assert!(put(&scene.near, 1));
     scene.next(Fate::Lost);
     let taken = asked(&scene.far, 1, TakePurpose::Accept);
-    assert!(matches!(taken, Taken::Unavailable), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Unavailable), "{taken:?}");
     assert_eq!(accept(&scene.far, 1), Ok(()));
-    assert_eq!(accept(&scene.near, 1), Err(Absent::Used));
+    assert_eq!(accept(&scene.near, 1), Err(Absence::Used));
 }
 
 /// The server has given up long before etcd receives the request.
@@ -117,19 +117,19 @@ fn a_take_that_reaches_etcd_after_its_deadline_takes_effect_there() {
     let scene = Scene::new(Duration::from_millis(300));
     assert!(put(&scene.near, 1) && put(&scene.near, 2));
     // Once to obtain the lease that each take needs.
-    assert_eq!(accept(&scene.far, 0), Err(Absent::Unknown));
+    assert_eq!(accept(&scene.far, 0), Err(Absence::Unknown));
     let let_go = scene.hold();
-    assert!(matches!(asked(&scene.far, 1, TakePurpose::Accept), Taken::Unavailable));
+    assert!(matches!(asked(&scene.far, 1, TakePurpose::Accept), TakeAnswer::Unavailable));
     assert_eq!(take(&scene.near, 1, TakePurpose::Burn, Some(NOW)), Ok(()));
     let_go.send(()).unwrap();
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(accept(&scene.near, 1), Err(Absent::Burned), "late, and too late");
+    assert_eq!(accept(&scene.near, 1), Err(Absence::Burned), "late, and too late");
 
     let let_go = scene.hold();
-    assert!(matches!(asked(&scene.far, 2, TakePurpose::Accept), Taken::Unavailable));
+    assert!(matches!(asked(&scene.far, 2, TakePurpose::Accept), TakeAnswer::Unavailable));
     let_go.send(()).unwrap();
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(take(&scene.near, 2, TakePurpose::Burn, Some(NOW)), Err(Absent::Used));
+    assert_eq!(take(&scene.near, 2, TakePurpose::Burn, Some(NOW)), Err(Absence::Used));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_put_whose_answer_is_lost_is_not_repeated() {
         assert_eq!(accept(&scene.near, number), Ok(()));
         // A second put would restore what was taken.
         assert!(!put_for(&scene.far, number, client));
-        assert_eq!(accept(&scene.near, number), Err(Absent::Used));
+        assert_eq!(accept(&scene.near, number), Err(Absence::Used));
     }
 }
 
@@ -157,6 +157,6 @@ fn a_burn_whose_answer_is_lost_has_burned_the_secret() {
         let burning = scene.far.vault().burn_now(&handle);
         assert!(scene.runtime.block_on(burning).is_err(), "nobody knows");
     }
-    assert_eq!(accept(&scene.near, 1), Err(Absent::Burned));
+    assert_eq!(accept(&scene.near, 1), Err(Absence::Burned));
     assert_eq!(accept(&scene.near, 2), Ok(()));
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::common::http::{answer, read_request};
 use crate::common::{Waiting, client, runtime};
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, TakePurpose, Taken, Vault};
+use tessera::resume::{Absence, TakeAnswer, TakePurpose, Vault};
 use tessera_etcd::VaultOptions;
 use tessera_vault::contract::{NOW, handle, put, question};
 
@@ -93,24 +93,24 @@ fn vault(members: Vec<String>) -> Waiting {
     Waiting::new(&runtime(), client(members, DEADLINE), VaultOptions::new("/fake/"))
 }
 
-fn take(vault: &Waiting) -> Taken {
+fn take(vault: &Waiting) -> TakeAnswer {
     take_for(TakePurpose::Accept, vault)
 }
 
 /// Takes to burn, where nothing exists: this doesn't wait for puts.
-fn take_to_burn(vault: &Waiting) -> Taken {
+fn take_to_burn(vault: &Waiting) -> TakeAnswer {
     take_for(TakePurpose::Burn, vault)
 }
 
-fn take_for(purpose: TakePurpose, vault: &Waiting) -> Taken {
+fn take_for(purpose: TakePurpose, vault: &Waiting) -> TakeAnswer {
     match vault.take(&question(1, purpose, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),
     }
 }
 
-fn is_absent(taken: &Taken) -> bool {
-    matches!(taken, Taken::Absent(Absent::Unknown))
+fn is_absent(taken: &TakeAnswer) -> bool {
+    matches!(taken, TakeAnswer::Absent(Absence::Unknown))
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn a_request_that_may_have_left_is_not_sent_again() {
         let members = [Member::start(does.clone()), Member::start(does.clone())];
         let vault = vault(members.iter().map(Member::endpoint).collect());
         let began = Instant::now();
-        assert!(matches!(take(&vault), Taken::Unavailable), "{does:?}");
+        assert!(matches!(take(&vault), TakeAnswer::Unavailable), "{does:?}");
         assert!(began.elapsed() < DEADLINE * 2, "{does:?}");
         let sent: usize = members.iter().map(Member::transactions).sum();
         assert_eq!(sent, 1, "{does:?}");
@@ -181,7 +181,7 @@ fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
         member.now_does(Does::Answers(200, body.clone().into_bytes()));
         let start = &body[..body.len().min(80)];
         match take(&vault) {
-            Taken::Unavailable | Taken::Absent(Absent::Unknown) => (),
+            TakeAnswer::Unavailable | TakeAnswer::Absent(Absence::Unknown) => (),
             other => unreachable!("{start}: {other:?}"),
         }
     }

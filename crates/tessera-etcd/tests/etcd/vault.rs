@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{DEADLINE, Waiting, client, runtime};
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Absence, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_etcd::VaultOptions;
 use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{self, LIFETIME, NOW, accept, handle, put, question, race, secret};
@@ -46,7 +46,7 @@ impl Fleet {
     }
 }
 
-fn asked(vault: &Waiting, number: u32) -> Taken {
+fn asked(vault: &Waiting, number: u32) -> TakeAnswer {
     match vault.take(&question(number, TakePurpose::Accept, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),
@@ -54,7 +54,7 @@ fn asked(vault: &Waiting, number: u32) -> Taken {
 }
 
 fn is_unavailable(vault: &Waiting, number: u32) -> bool {
-    matches!(asked(vault, number), Taken::Unavailable)
+    matches!(asked(vault, number), TakeAnswer::Unavailable)
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn several_servers_race(fleet: &Fleet) {
         assert!(put(&servers[number as usize % 3], number));
         let results = race(64, |thread| accept(&servers[thread % 3], number));
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
-        let used = results.iter().filter(|result| **result == Err(Absent::Used)).count();
+        let used = results.iter().filter(|result| **result == Err(Absence::Used)).count();
         assert_eq!(used, 63, "{results:?}");
     }
     // A client's limit holds for the whole fleet, though servers put for it at the same time.
@@ -110,12 +110,12 @@ fn the_background(fleet: &Fleet) {
     while waiting.len() > 199 {
         assert!(Instant::now() < deadline, "{}", waiting.len());
     }
-    assert_eq!(accept(&waiting, 1), Err(Absent::Burned));
+    assert_eq!(accept(&waiting, 1), Err(Absence::Burned));
     assert_eq!(accept(&waiting, 2), Ok(()));
     let without_clock = question(3, TakePurpose::Accept, None);
     assert!(matches!(vault.take(&without_clock), Reply::Later));
     let taken = fleet.runtime.block_on(vault.take_secret(&without_clock));
-    assert!(matches!(taken, Taken::Unavailable));
+    assert!(matches!(taken, TakeAnswer::Unavailable));
     // A longer lifetime than the vault allows.
     assert!(!contract::put_until(&waiting, 300, secret(300), NOW + LIFETIME * 2, None));
 }
@@ -133,7 +133,7 @@ fn a_client_that_is_faster_than_the_put(fleet: &Fleet) {
             let taken = take.join().unwrap();
             // The take that came too early took nothing.
             let later = accept(&other, number);
-            assert_eq!(later, if taken.is_ok() { Err(Absent::Used) } else { Ok(()) });
+            assert_eq!(later, if taken.is_ok() { Err(Absence::Used) } else { Ok(()) });
             taken.is_ok()
         })
     });
@@ -196,7 +196,7 @@ fn an_etcd_vault_gives_each_secret_once_during_a_partition() {
     fleet.cluster.cut_off(alone);
     let began = Instant::now();
     let taken = asked(&members[alone], 0);
-    assert!(matches!(taken, Taken::Unavailable), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Unavailable), "{taken:?}");
     assert!(began.elapsed() < short * 2, "{:?}", began.elapsed());
 
     let leader = fleet.cluster.wait_for_leader(&others).unwrap();
@@ -289,10 +289,10 @@ fn an_etcd_vault_gives_each_secret_once_while_members_die_and_come_back() {
         fleet.cluster.restart(member).unwrap();
     }
     fleet.cluster.wait_for_leader(&[0, 1, 2]).unwrap();
-    assert_eq!(accept(&vault, 0), Err(Absent::Used));
+    assert_eq!(accept(&vault, 0), Err(Absence::Used));
     // No take was left over for etcd while it was away.
     assert_eq!(accept(&vault, 1), Ok(()));
-    assert_eq!(accept(&vault, 1), Err(Absent::Used));
+    assert_eq!(accept(&vault, 1), Err(Absence::Used));
 }
 
 /// A server whose first member doesn't answer tries another for the next request, whatever it was: here the lease
@@ -313,7 +313,7 @@ fn a_member_of_etcd_that_hangs_is_not_asked_again() {
 }
 
 fn accept_if_available(vault: &Waiting, number: u32) -> bool {
-    matches!(asked(vault, number), Taken::Taken(_))
+    matches!(asked(vault, number), TakeAnswer::Taken(_))
 }
 
 /// Without its epoch key, the contents of etcd are useless.
@@ -346,8 +346,8 @@ fn secrets_in_etcd_can_not_be_read_after_their_epoch() {
         let question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(now));
         runtime.block_on(vault.take_secret(&question))
     };
-    assert!(matches!(take(1), Taken::Taken(_)));
+    assert!(matches!(take(1), TakeAnswer::Taken(_)));
     keys.purge(now + minute * 2);
-    assert!(matches!(take(2), Taken::Absent(Absent::Unknown)));
+    assert!(matches!(take(2), TakeAnswer::Absent(Absence::Unknown)));
     assert!(!put(4, minute), "nothing wraps it");
 }

@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal,
-    Decoded, EncodedCertificate, FromClient, HandshakeEnd, PeerOffer, ToServer,
+    Abbreviations, CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo,
+    CodecRefusal, DecodeOutcome, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
 };
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 use tessera_cache::ClientCache;
@@ -19,13 +19,13 @@ impl CertificateCodecFactory for ServersChainAlone {
         self.0.algorithms()
     }
 
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         Some(Box::new(WithoutTickets(self.0.clone().client_codec(to)?)))
     }
 
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(None)
     }
@@ -52,7 +52,7 @@ impl CertificateCodec for WithoutTickets {
         algorithm: Id,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         self.0.decode(algorithm, encoded, body)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken, Vault,
+    FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 
 use super::books::{Account, Books};
@@ -22,12 +22,13 @@ impl Vault for ApartVault {
         self.inner.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         match self.inner.take(question) {
-            Reply::Now(Taken::Taken(secret)) => {
+            Reply::Now(TakeAnswer::Taken(secret)) => {
                 let encoded = secret.encode();
                 let copied = self.books.within(Account::TicketsAndReplayState, || {
-                    OneTimeSecret::decode(&encoded).map_or(Taken::Unavailable, Taken::Taken)
+                    OneTimeSecret::decode(&encoded)
+                        .map_or(TakeAnswer::Unavailable, TakeAnswer::Taken)
                 });
                 Reply::Now(copied)
             }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
-use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeSecret, Taken, Vault};
+use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault};
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use tokio::runtime::{Builder, Runtime};
@@ -77,7 +77,7 @@ impl Vault for EtcdStore {
         self.runtime.block_on(self.vault.put_now(put))
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Now(self.runtime.block_on(self.vault.take_secret(question)))
     }
 

@@ -7,7 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tessera::handshake::Reply;
-use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
+use tessera::resume::{
+    FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
+};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_sites::{
     ChannelLimits, KnownSites, OtherSite, ServerLimits, SiteProof, SiteServer, TlsSiteChannel,
@@ -160,7 +162,7 @@ impl Vault for Waits {
         self.site.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         if self.site.is_home(question) {
             return self.site.take(question);
         }

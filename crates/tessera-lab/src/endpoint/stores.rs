@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    AlreadyUsed, FlightHandle, PutRefused, PutSecret, SingleUseRegister, TakePurpose, TakeSecret,
-    Taken, TicketKeys, Vault,
+    AlreadyUsed, FlightHandle, PutRefused, PutSecret, SingleUseRegister, TakeAnswer, TakePurpose,
+    TakeSecret, TicketKeys, Vault,
 };
 use tessera_vault::{MemoryRegister, MemoryVault, TicketKey, TicketKeyRing};
 
@@ -93,7 +93,7 @@ impl WatchedVault {
         let left = kept.keys().filter_map(|handle| {
             let question = TakeSecret::new(*handle, TakePurpose::Accept, Some(unix));
             match self.vault.take(&question) {
-                Reply::Now(Taken::Taken(secret)) => Some(secret.encode().to_vec()),
+                Reply::Now(TakeAnswer::Taken(secret)) => Some(secret.encode().to_vec()),
                 _ => None,
             }
         });
@@ -108,7 +108,7 @@ impl Vault for WatchedVault {
         self.vault.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         self.vault.take(question)
     }
 

@@ -7,7 +7,7 @@ use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
     AlreadyUsed, FlightHandle, Incarnation, OpenTicket, PutRefused, PutSecret, SessionState,
-    SingleUseRegister, TakeSecret, Taken, TicketKeys, Vault,
+    SingleUseRegister, TakeAnswer, TakeSecret, TicketKeys, Vault,
 };
 
 use super::{Observed, Observer, Operation};
@@ -35,7 +35,7 @@ impl<O: Observer> Vault for Observed<Arc<dyn Vault>, O> {
         self.during(Operation::VaultPut, |inner| inner.put(put))
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         self.during(Operation::VaultTake, |inner| inner.take(question))
     }
 

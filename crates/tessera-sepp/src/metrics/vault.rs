@@ -6,7 +6,8 @@ use std::sync::Arc;
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakePurpose, TakeSecret,
+    Vault,
 };
 use tessera_proxy::admin::prometheus_client::collector::Collector;
 use tessera_proxy::admin::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -25,7 +26,7 @@ impl CountedVault {
         Self { inner, metrics }
     }
 
-    fn count(&self, question: &TakeSecret, taken: &Taken) {
+    fn count(&self, question: &TakeSecret, taken: &TakeAnswer) {
         if question.purpose != TakePurpose::Accept {
             return;
         }
@@ -33,8 +34,8 @@ impl CountedVault {
         let is_foreign =
             question.incarnation.is_some_and(|of| own.is_some_and(|own| own != of.vault));
         let result = match taken {
-            Taken::Taken(_) => TicketResult::Ok,
-            Taken::Absent(Absent::Used) => TicketResult::Replay,
+            TakeAnswer::Taken(_) => TicketResult::Ok,
+            TakeAnswer::Absent(Absence::Used) => TicketResult::Replay,
             _ if is_foreign => TicketResult::ForeignShard,
             _ => TicketResult::Unknown,
         };
@@ -47,7 +48,7 @@ impl Vault for CountedVault {
         self.inner.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let reply = self.inner.take(question);
         if let Reply::Now(taken) = &reply {
             self.count(question, taken);
@@ -108,7 +109,7 @@ mod tests {
         let now = Some(Duration::from_secs(1));
         for purpose in [TakePurpose::Accept, TakePurpose::Burn] {
             let question = TakeSecret::new(FlightHandle([7; 32]), purpose, now);
-            assert!(matches!(vault.take(&question), Reply::Now(Taken::Absent(_))));
+            assert!(matches!(vault.take(&question), Reply::Now(TakeAnswer::Absent(_))));
         }
         let text = registry.text();
         for line in [

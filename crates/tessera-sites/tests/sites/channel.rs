@@ -8,7 +8,9 @@ use crate::common::{
     impatient, patient, put, request, until,
 };
 use tessera::handshake::Reply;
-use tessera::resume::{FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault};
+use tessera::resume::{
+    FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
+};
 use tessera_sites::{ServerLimits, SiteServer, TlsSiteChannel};
 use tessera_tokio::{Answer, Answers};
 use tessera_vault::contract::handle;
@@ -179,7 +181,7 @@ impl Vault for Later {
         self.vault.put(put)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Later
     }
 
@@ -191,7 +193,7 @@ impl Vault for Later {
 }
 
 impl Answers for Later {
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         if self.hangs.contains(&question.handle) {
             return Box::pin(std::future::pending());
         }

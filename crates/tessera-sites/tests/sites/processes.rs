@@ -14,7 +14,7 @@ use crate::common::{
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::Reply;
-use tessera::resume::{Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Incarnation, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_aws_lc::{SigningKey, provider};
 use tessera_sites::{
     ChannelLimits, KnownSites, ServerLimits, SiteProof, SiteServer, TlsSiteChannel, server_config,
@@ -54,7 +54,7 @@ fn home_process() {
     let first = SECRETS * (incarnation.number as u32 % 100);
     (first..first + SECRETS).for_each(|number| put(&*vault, number));
     let question = TakeSecret::new(handle(first), TakePurpose::Accept, Some(unix()));
-    assert!(matches!(vault.take(&question), Reply::Now(Taken::Taken(_))));
+    assert!(matches!(vault.take(&question), Reply::Now(TakeAnswer::Taken(_))));
 
     let read = |name: &str| fs::read(dir.join(name)).unwrap();
     let verifier = Arc::new(WebPkiVerifier::new(&[read("root")]).unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, PutRefused, PutSecret, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 use tessera::{Clock, Time};
 
@@ -17,9 +17,9 @@ impl Vault for BegunAnew {
         self.0.put(put)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         let ended_before = Duration::from_secs(3600);
-        Reply::Now(Taken::Absent(Absent::Lost { ended_before }))
+        Reply::Now(TakeAnswer::Absent(Absence::Lost { ended_before }))
     }
 
     fn burn(&self, handle: &FlightHandle) {

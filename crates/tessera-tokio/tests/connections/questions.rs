@@ -13,8 +13,8 @@ use tessera::crypto::{Signer, SigningError};
 use tessera::handshake::{Checked, ChooseConfig, ConfigChooser, NoConfig, Reply, Sign};
 use tessera::resume::{
     AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
-    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakePurpose, TakeSecret,
-    Taken, TicketKeys, Vault,
+    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeAnswer, TakePurpose,
+    TakeSecret, TicketKeys, Vault,
 };
 use tessera::wire::SignatureScheme;
 use tessera::{Destination, ServerConfig};
@@ -49,7 +49,7 @@ impl Vault for Later<dyn Vault> {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.0.put(put)
     }
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Later
     }
     fn burn(&self, handle: &FlightHandle) {
@@ -113,7 +113,7 @@ impl Answers for Elsewhere {
     fn accept_resumption(&self, _: AcceptResumption) -> Answer<ResumptionVerdict> {
         elsewhere(|| ResumptionVerdict::Accept)
     }
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         let vault = self.vault.clone();
         elsewhere(move || now(vault.take(&question)))
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::{self, Told, connect, destination, finish, forward_secret, settled};
 use tessera::Destination;
 use tessera::handshake::Reply;
-use tessera::resume::{ClientSession, PskKind, TakeSecret, Taken, Verdict};
+use tessera::resume::{ClientSession, PskKind, TakeAnswer, TakeSecret, Verdict};
 use tessera_tokio::{Acceptor, Answer, Answers, Connector, MemorySessionStore, SessionStore};
 use tessera_vault::{AnswerFromHome, BurnAtHome, MemoryVault, SiteChannel, SiteVault};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -39,9 +39,9 @@ impl SiteChannel for Held {
 struct AsksHome(Arc<SiteVault>);
 
 impl Answers for AsksHome {
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         let answer = timeout(PATIENCE, self.0.take_from_afar(&question));
-        Box::pin(async { answer.await.unwrap_or(Taken::Unavailable) })
+        Box::pin(async { answer.await.unwrap_or(TakeAnswer::Unavailable) })
     }
 }
 

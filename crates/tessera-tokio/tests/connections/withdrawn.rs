@@ -11,7 +11,7 @@ use crate::common::{
 };
 use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::{Checked, ClientAuthentication, Reply};
-use tessera::resume::{ExternalPsk, PskKind, TakeSecret, Taken, Vault, Verdict};
+use tessera::resume::{ExternalPsk, PskKind, TakeAnswer, TakeSecret, Vault, Verdict};
 use tessera::wire::CipherSuite;
 use tessera::{Destination, EarlyDataStatus, ServerConfig};
 use tessera_pki::Authority;
@@ -92,7 +92,7 @@ impl Gate {
 struct LateTake(Arc<Gate>, Arc<dyn Vault>);
 
 impl Answers for LateTake {
-    fn take_secret(&self, question: TakeSecret) -> Answer<Taken> {
+    fn take_secret(&self, question: TakeSecret) -> Answer<TakeAnswer> {
         let Reply::Now(taken) = self.1.take(&question) else { panic!("in memory") };
         self.0.keep(taken)
     }

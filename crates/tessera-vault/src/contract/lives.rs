@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use tessera::resume::{Absent, Vault};
+use tessera::resume::{Absence, Vault};
 
 use super::{accept, handle, put, race};
 
@@ -28,10 +28,10 @@ pub fn restart<V: Vault>(open: impl Fn() -> V, close: impl Fn(V)) {
         let vault = open();
         for number in 0..9 {
             let fate = accept(&vault, number);
-            assert!(matches!(fate, Err(Absent::Used | Absent::Unknown)), "{number}: {fate:?}");
+            assert!(matches!(fate, Err(Absence::Used | Absence::Unknown)), "{number}: {fate:?}");
         }
         let fate = accept(&vault, 9);
-        assert!(matches!(fate, Err(Absent::Burned | Absent::Unknown)), "{fate:?}");
+        assert!(matches!(fate, Err(Absence::Burned | Absence::Unknown)), "{fate:?}");
         for number in 10..20 {
             let wins = race(16, |_| accept(&vault, number).is_ok());
             let wins = wins.into_iter().filter(|won| *won).count();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tessera::crypto::{KeyForm, Secret, SecretBytes};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, OneTimeSecret, PutSecret, TakePurpose, TakeSecret, Taken, Vault,
+    Absence, FlightHandle, OneTimeSecret, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault,
 };
 use tessera::wire::NamedGroup;
 
@@ -95,10 +95,10 @@ pub fn take(
     number: u32,
     purpose: TakePurpose,
     unix: Option<Duration>,
-) -> Result<(), Absent> {
+) -> Result<(), Absence> {
     let taken = match vault.take(&question(number, purpose, unix)) {
-        Reply::Now(Taken::Taken(taken)) => Ok(taken),
-        Reply::Now(Taken::Absent(absent)) => Err(absent),
+        Reply::Now(TakeAnswer::Taken(taken)) => Ok(taken),
+        Reply::Now(TakeAnswer::Absent(absent)) => Err(absent),
         Reply::Now(_) => unreachable!("the vault is not available"),
         Reply::Later => unreachable!("the vault does not answer at once"),
     };
@@ -114,13 +114,13 @@ pub fn take(
 ///
 /// # Panics
 /// Like [`take`].
-pub fn accept(vault: &impl Vault, number: u32) -> Result<(), Absent> {
+pub fn accept(vault: &impl Vault, number: u32) -> Result<(), Absence> {
     take(vault, number, TakePurpose::Accept, Some(NOW))
 }
 
 /// Tests that secrets of any kind, form and length come back unchanged.
 pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
-    assert_eq!(accept(vault, 0), Err(Absent::Unknown), "nothing is there yet");
+    assert_eq!(accept(vault, 0), Err(Absence::Unknown), "nothing is there yet");
     for number in 1..=3 {
         assert!(put(vault, number));
     }
@@ -141,7 +141,7 @@ pub fn a_secret_comes_back_as_it_was(vault: &impl Vault) {
         let secret = OneTimeSecret { kind, form, key: key(), fs_secret };
         assert!(put_until(vault, number, secret, NOW + LIFETIME, None), "there is room");
         let asked = question(number, TakePurpose::Accept, Some(NOW));
-        let Reply::Now(Taken::Taken(taken)) = vault.take(&asked) else {
+        let Reply::Now(TakeAnswer::Taken(taken)) = vault.take(&asked) else {
             unreachable!("the secret is there");
         };
         assert_eq!((taken.kind, taken.form), (kind, form));
@@ -156,7 +156,7 @@ pub fn one_of_many_takes_wins(vault: &impl Vault) {
         assert!(put(vault, number));
         let results = race(64, |_| accept(vault, number));
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
-        let used = results.iter().filter(|result| **result == Err(Absent::Used)).count();
+        let used = results.iter().filter(|result| **result == Err(Absence::Used)).count();
         assert_eq!(used, 63, "{results:?}");
     }
 }
@@ -170,12 +170,12 @@ pub fn takes_and_burns_race(vault: &impl Vault) {
             1 => take(vault, number, TakePurpose::Burn, Some(NOW)),
             _ => {
                 vault.burn(&handle(number));
-                Err(Absent::Unknown)
+                Err(Absence::Unknown)
             }
         });
         assert!(results.iter().filter(|result| result.is_ok()).count() <= 1, "{results:?}");
         let accepted = results.iter().step_by(3).any(|result| result.is_ok());
-        let fate = if accepted { Absent::Used } else { Absent::Burned };
+        let fate = if accepted { Absence::Used } else { Absence::Burned };
         assert_eq!(accept(vault, number), Err(fate));
         let takes = results.iter().enumerate().filter(|(thread, _)| thread % 3 != 2);
         for (_, result) in takes {
@@ -189,16 +189,16 @@ pub fn what_was_taken_is_used(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert_eq!(accept(vault, 1), Ok(()));
     vault.burn(&handle(1));
-    assert_eq!(accept(vault, 1), Err(Absent::Used));
-    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Used));
+    assert_eq!(accept(vault, 1), Err(Absence::Used));
+    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absence::Used));
 }
 
 /// Tests that a secret taken to burn it stays burned.
 pub fn what_was_taken_to_burn_is_burned(vault: &impl Vault) {
     assert!(put(vault, 1));
     assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Ok(()));
-    assert_eq!(accept(vault, 1), Err(Absent::Burned));
-    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absent::Burned));
+    assert_eq!(accept(vault, 1), Err(Absence::Burned));
+    assert_eq!(take(vault, 1, TakePurpose::Burn, Some(NOW)), Err(Absence::Burned));
 }
 
 /// Tests that a burn destroys an existing secret, and leaves a handle that was never put unknown.
@@ -207,9 +207,9 @@ pub fn what_was_burned_is_burned(vault: &impl Vault) {
     vault.burn(&handle(1));
     vault.burn(&handle(1));
     assert_eq!(vault.len(), 0);
-    assert_eq!(accept(vault, 1), Err(Absent::Burned));
+    assert_eq!(accept(vault, 1), Err(Absence::Burned));
     vault.burn(&handle(2));
-    assert_eq!(accept(vault, 2), Err(Absent::Unknown));
+    assert_eq!(accept(vault, 2), Err(Absence::Unknown));
 }
 
 /// Tests that a handle that is or was in use is refused, and that the refusal changes nothing.
@@ -218,7 +218,7 @@ pub fn a_handle_serves_once(vault: &impl Vault) {
     assert!(!put_until(vault, 1, secret(2), NOW + LIFETIME, None));
     assert_eq!(accept(vault, 1), Ok(()), "the first secret is still there");
     assert!(!put(vault, 1));
-    assert_eq!(accept(vault, 1), Err(Absent::Used));
+    assert_eq!(accept(vault, 1), Err(Absence::Used));
 }
 
 /// Tests that a secret is not returned at or after its expiry, and is gone for good.
@@ -229,9 +229,9 @@ pub fn expired_secrets_are_unknown(vault: &impl Vault) {
     let end = NOW + LIFETIME;
     let before = end.checked_sub(Duration::from_secs(1));
     assert_eq!(take(vault, 0, TakePurpose::Accept, before), Ok(()));
-    assert_eq!(take(vault, 1, TakePurpose::Accept, Some(end)), Err(Absent::Unknown));
-    assert_eq!(take(vault, 2, TakePurpose::Accept, Some(end * 2)), Err(Absent::Unknown));
-    assert_eq!(accept(vault, 1), Err(Absent::Unknown), "the clock went back");
+    assert_eq!(take(vault, 1, TakePurpose::Accept, Some(end)), Err(Absence::Unknown));
+    assert_eq!(take(vault, 2, TakePurpose::Accept, Some(end * 2)), Err(Absence::Unknown));
+    assert_eq!(accept(vault, 1), Err(Absence::Unknown), "the clock went back");
 }
 
 /// Tests that no secret comes twice and new secrets work, whatever the clock does.
@@ -276,7 +276,7 @@ pub fn capacity_is_a_bound(vault: &impl Vault, capacity: usize) {
     let left = (0..count).filter(|number| match accept(vault, *number) {
         Ok(()) => true,
         Err(absent) => {
-            assert_eq!(absent, Absent::Unknown, "it was neither used nor burned");
+            assert_eq!(absent, Absence::Unknown, "it was neither used nor burned");
             false
         }
     });

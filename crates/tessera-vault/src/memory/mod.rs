@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 use tessera::crypto::KeyForm;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeSecret, Taken,
-    Vault,
+    Absence, FlightHandle, Incarnation, OneTimeSecret, PutRefused, PutSecret, TakeAnswer,
+    TakeSecret, Vault,
 };
 
 use crate::clock::Clock;
@@ -46,7 +46,7 @@ use crate::millis::seconds;
 /// not taken from unnamed ones.
 ///
 /// It remembers the handles of taken and burned secrets, in separate bounded memory; a forgotten handle is
-/// [`Absent::Unknown`].
+/// [`Absence::Unknown`].
 ///
 /// Expired secrets are never returned. Traffic triggers their destruction; if a server may have none for
 /// long, its owner should call [`purge`](Self::purge) from a timer. A clock that jumps ahead is doubted for a
@@ -149,18 +149,18 @@ impl MemoryVault {
 
     /// Returns the answer for a secret that is neither here nor remembered.
     #[cfg(unix)]
-    fn unknown(&self, question: &TakeSecret) -> Absent {
+    fn unknown(&self, question: &TakeSecret) -> Absence {
         match (&self.home, question.incarnation) {
             (Some(home), Some(of_secret)) if of_secret.is_before(&home.incarnation) => {
-                Absent::Lost { ended_before: home.owned_for() }
+                Absence::Lost { ended_before: home.owned_for() }
             }
-            _ => Absent::Unknown,
+            _ => Absence::Unknown,
         }
     }
 
     #[cfg(not(unix))]
-    fn unknown(&self, _: &TakeSecret) -> Absent {
-        Absent::Unknown
+    fn unknown(&self, _: &TakeSecret) -> Absence {
+        Absence::Unknown
     }
 
     /// A poisoned lock is fine: nothing under it panics half way.
@@ -185,7 +185,7 @@ impl Vault for MemoryVault {
         store.put(new, expired, &self.hashing).then_some(()).ok_or(PutRefused)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let TakeSecret { handle, purpose, unix, .. } = question;
         let hash = self.hashing.hash_one(handle);
         let taken = {
@@ -197,13 +197,12 @@ impl Vault for MemoryVault {
             taken
         };
         Reply::Now(match taken {
-            Ok(stored) => {
-                OneTimeSecret::decode(&stored).map_or(Taken::Absent(Absent::Unknown), Taken::Taken)
-            }
-            Err(Fate::Used) => Taken::Absent(Absent::Used),
-            Err(Fate::Burned) => Taken::Absent(Absent::Burned),
-            Err(Fate::Unknown) => Taken::Absent(self.unknown(question)),
-            Err(Fate::Moved) => Taken::Unavailable,
+            Ok(stored) => OneTimeSecret::decode(&stored)
+                .map_or(TakeAnswer::Absent(Absence::Unknown), TakeAnswer::Taken),
+            Err(Fate::Used) => TakeAnswer::Absent(Absence::Used),
+            Err(Fate::Burned) => TakeAnswer::Absent(Absence::Burned),
+            Err(Fate::Unknown) => TakeAnswer::Absent(self.unknown(question)),
+            Err(Fate::Moved) => TakeAnswer::Unavailable,
         })
     }
 

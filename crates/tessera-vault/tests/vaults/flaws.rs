@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, FlightHandle, OneTimeSecret, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
-    Vault,
+    Absence, FlightHandle, OneTimeSecret, PutRefused, PutSecret, TakeAnswer, TakePurpose,
+    TakeSecret, Vault,
 };
 use tessera_vault::contract;
 
@@ -52,7 +52,7 @@ struct Entry {
     encoded: Vec<u8>,
     expires_at: Duration,
     client: Option<Vec<u8>>,
-    fate: Option<Absent>,
+    fate: Option<Absence>,
     put: u32,
 }
 
@@ -88,7 +88,7 @@ impl Flawed {
         self.with(|entries| *entries = if believes { copy } else { HashMap::new() });
     }
 
-    fn delete(&self, handle: &FlightHandle, fate: Absent) {
+    fn delete(&self, handle: &FlightHandle, fate: Absence) {
         self.with(|entries| {
             if let Some(entry) = entries.get_mut(handle) {
                 entry.fate = Some(fate);
@@ -128,26 +128,26 @@ impl Vault for Flawed {
         })
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let fate = match question.purpose {
-            TakePurpose::Accept => Absent::Used,
-            TakePurpose::Burn => Absent::Burned,
+            TakePurpose::Accept => Absence::Used,
+            TakePurpose::Burn => Absence::Burned,
         };
         let found = self.with(|entries| {
             let Some(entry) = entries.get_mut(&question.handle) else {
-                return Err(Absent::Unknown);
+                return Err(Absence::Unknown);
             };
             if let Some(fate) = entry.fate {
                 return Err(match self.flaw {
-                    Flaw::BurnsTheUsed => Absent::Burned,
-                    Flaw::Forgets => Absent::Unknown,
+                    Flaw::BurnsTheUsed => Absence::Burned,
+                    Flaw::Forgets => Absence::Unknown,
                     _ => fate,
                 });
             }
             let expired = question.unix.is_some_and(|unix| entry.expires_at <= unix);
             if expired && self.flaw != Flaw::Immortal {
                 entries.remove(&question.handle);
-                return Err(Absent::Unknown);
+                return Err(Absence::Unknown);
             }
             if self.flaw != Flaw::TwoSteps {
                 entry.fate = Some(fate);
@@ -158,13 +158,13 @@ impl Vault for Flawed {
             thread::sleep(Duration::from_millis(20));
             self.delete(&question.handle, fate);
         }
-        Reply::Now(found.map_or_else(Taken::Absent, Taken::Taken))
+        Reply::Now(found.map_or_else(TakeAnswer::Absent, TakeAnswer::Taken))
     }
 
     fn burn(&self, handle: &FlightHandle) {
         self.with(|entries| {
             if let Some(entry) = entries.get_mut(handle).filter(|entry| entry.fate.is_none()) {
-                entry.fate = Some(Absent::Burned);
+                entry.fate = Some(Absence::Burned);
             }
         });
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Absence, Incarnation, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{
     LIFETIME, NOW, accept, handle, put, put_for, question, secret, take,
@@ -113,15 +113,15 @@ fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     assert_eq!(fs::metadata(&dir.0).unwrap().permissions().mode() & 0o777, 0o700);
     // The secret may be elsewhere, so it must not be reported gone.
     let asked = vault.take(&question(2, TakePurpose::Accept, Some(NOW)));
-    assert!(matches!(asked, Reply::Now(Taken::Unavailable)));
+    assert!(matches!(asked, Reply::Now(TakeAnswer::Unavailable)));
     close(&vault);
     drop(vault);
 
     let (vault, restored) = dir.open();
     assert_eq!(restored, Restored::Secrets(988));
     assert!(!dir.snapshot().exists(), "it is gone before anything is served");
-    assert_eq!(accept(&vault, 0), Err(Absent::Used));
-    assert_eq!(accept(&vault, 1), Err(Absent::Burned));
+    assert_eq!(accept(&vault, 0), Err(Absence::Used));
+    assert_eq!(accept(&vault, 1), Err(Absence::Burned));
     for number in 2..990 {
         assert_eq!(accept(&vault, number), Ok(()));
     }
@@ -171,7 +171,7 @@ fn a_crash_loses_all_secrets_of_a_memory_vault() {
     drop(vault);
     let (vault, restored) = dir.open();
     assert_eq!(restored, Restored::Nothing);
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn secrets_of_a_vaults_earlier_lives_are_lost() {
         let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));
         question.incarnation = incarnation;
         match vault.take(&question) {
-            Reply::Now(Taken::Absent(absent)) => Some(absent),
+            Reply::Now(TakeAnswer::Absent(absent)) => Some(absent),
             _ => None,
         }
     };
@@ -328,7 +328,7 @@ fn secrets_of_a_vaults_earlier_lives_are_lost() {
     let vault = dir.open().0;
     assert_eq!(vault.incarnation(), first);
     assert_eq!(asked(&vault, first, 1), None, "it is taken");
-    assert_eq!(asked(&vault, first, 9), Some(Absent::Unknown));
+    assert_eq!(asked(&vault, first, 9), Some(Absence::Unknown));
     drop(vault);
     // A crash is an end.
     let began = std::time::Instant::now();
@@ -337,21 +337,21 @@ fn secrets_of_a_vaults_earlier_lives_are_lost() {
     assert!(first.unwrap().is_before(&second.unwrap()));
     for number in [1, 2, 9] {
         std::thread::sleep(Duration::from_millis(5));
-        let Some(Absent::Lost { ended_before }) = asked(&vault, first, number) else {
+        let Some(Absence::Lost { ended_before }) = asked(&vault, first, number) else {
             unreachable!("the earlier life is over");
         };
         assert!(ended_before >= Duration::from_millis(5) && ended_before <= began.elapsed());
     }
-    assert_eq!(asked(&vault, second, 1), Some(Absent::Unknown), "never there, or evicted");
-    assert_eq!(asked(&vault, None, 1), Some(Absent::Unknown));
+    assert_eq!(asked(&vault, second, 1), Some(Absence::Unknown), "never there, or evicted");
+    assert_eq!(asked(&vault, None, 1), Some(Absence::Unknown));
     // Another vault, and one from the future.
     let other = Incarnation { vault: [9; 16], number: 0 };
-    assert_eq!(asked(&vault, Some(other), 1), Some(Absent::Unknown));
+    assert_eq!(asked(&vault, Some(other), 1), Some(Absence::Unknown));
     let next = second.map(|it| Incarnation { number: it.number + 1, ..it });
-    assert_eq!(asked(&vault, next, 1), Some(Absent::Unknown));
+    assert_eq!(asked(&vault, next, 1), Some(Absence::Unknown));
     // Remembered outcomes take precedence.
     assert!(put(&vault, 3));
     assert_eq!(take(&vault, 3, TakePurpose::Accept, Some(NOW)), Ok(()));
-    assert_eq!(asked(&vault, first, 3), Some(Absent::Used));
+    assert_eq!(asked(&vault, first, 3), Some(Absence::Used));
     assert_eq!(MemoryVault::new(10).incarnation(), None);
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Absence, Incarnation, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, race};
 use tessera_vault::{
     Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, NoIncarnation, SiteChannel,
@@ -67,7 +67,7 @@ fn of(site: &SiteVault, number: u32) -> TakeSecret {
     question
 }
 
-fn take_away(away: &SiteVault, question: &TakeSecret) -> Taken {
+fn take_away(away: &SiteVault, question: &TakeSecret) -> TakeAnswer {
     assert!(matches!(away.take(question), Reply::Later), "only home can answer");
     // The channel here answers at once.
     let mut answer = pin!(away.take_from_afar(question));
@@ -96,9 +96,9 @@ fn a_vault_without_an_identity_makes_no_site_vault() {
 fn a_flight_is_accepted_at_home() {
     let (home, away, wire) = sites(Weather::Fair);
     assert!(put(&*home, 1));
-    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Taken(_))));
+    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(TakeAnswer::Taken(_))));
     let taken = take_away(&away, &of(&home, 1));
-    assert!(matches!(taken, Taken::Absent(Absent::Used)), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Absent(Absence::Used)), "{taken:?}");
     let request = BurnAtHome::new(handle(1), home.incarnation().unwrap());
     assert_eq!(*wire.asked.lock().unwrap(), [request]);
 }
@@ -112,7 +112,7 @@ fn a_foreign_flight_is_never_accepted() {
             assert!(put(&*home, number));
             assert!(put(&*away, number));
             let taken = take_away(&away, &of(&home, number));
-            assert!(!matches!(taken, Taken::Taken(_)));
+            assert!(!matches!(taken, TakeAnswer::Taken(_)));
         }
         assert_eq!(away.len(), 20, "its own secrets are still there");
     }
@@ -124,9 +124,9 @@ fn home_refuses_a_secret_whose_burn_it_acknowledged() {
     assert!(put(&*home, 1));
     for _ in 0..2 {
         let taken = take_away(&away, &of(&home, 1));
-        assert!(matches!(taken, Taken::Absent(Absent::Burned)), "{taken:?}");
+        assert!(matches!(taken, TakeAnswer::Absent(Absence::Burned)), "{taken:?}");
     }
-    assert_eq!(accept(&*home, 1), Err(Absent::Burned));
+    assert_eq!(accept(&*home, 1), Err(Absence::Burned));
     assert_eq!(home.len(), 0);
 }
 
@@ -134,14 +134,14 @@ fn home_refuses_a_secret_whose_burn_it_acknowledged() {
 fn a_burn_without_an_acknowledgement_leaves_the_fate_open() {
     let (home, away, _) = sites(Weather::Cut);
     assert!(put(&*home, 1));
-    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
+    assert!(matches!(take_away(&away, &of(&home, 1)), TakeAnswer::Unavailable));
     assert_eq!(accept(&*home, 1), Ok(()));
-    assert_eq!(accept(&*home, 1), Err(Absent::Used));
+    assert_eq!(accept(&*home, 1), Err(Absence::Used));
 
     let (home, away, _) = sites(Weather::Deaf);
     assert!(put(&*home, 1));
-    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
-    assert_eq!(accept(&*home, 1), Err(Absent::Burned));
+    assert!(matches!(take_away(&away, &of(&home, 1)), TakeAnswer::Unavailable));
+    assert_eq!(accept(&*home, 1), Err(Absence::Burned));
 }
 
 /// A replay at home races with the client's own flight elsewhere: executed or reported burned, never both.
@@ -155,8 +155,8 @@ fn a_replay_at_home_races_with_a_burn_from_afar() {
             _ => {
                 let taken = take_away(&away, &of(&home, number));
                 match taken {
-                    Taken::Absent(Absent::Burned) => true,
-                    Taken::Absent(Absent::Used) => false,
+                    TakeAnswer::Absent(Absence::Burned) => true,
+                    TakeAnswer::Absent(Absence::Used) => false,
                     other => panic!("{other:?}"),
                 }
             }
@@ -182,16 +182,16 @@ fn a_secret_that_home_can_not_reach_is_not_burned() {
     let provider = tessera_aws_lc::provider();
     let keys = WrappingKeys::new(&provider, WrappingPurpose::Snapshot);
     memory.close(&provider, &keys, NOW).expect("nothing is written");
-    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(Taken::Unavailable)));
+    assert!(matches!(home.take(&of(&home, 1)), Reply::Now(TakeAnswer::Unavailable)));
     let taken = take_away(&away, &of(&home, 1));
-    assert!(matches!(taken, Taken::Absent(Absent::Unknown)), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Absent(Absence::Unknown)), "{taken:?}");
 }
 
 #[test]
 fn a_secret_that_home_does_not_know_is_unknown_away() {
     let (home, away, _) = sites(Weather::Fair);
     let taken = take_away(&away, &of(&home, 1));
-    assert!(matches!(taken, Taken::Absent(Absent::Unknown)), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Absent(Absence::Unknown)), "{taken:?}");
 }
 
 /// Requests for other vaults burn nothing, even if a secret has that name.
@@ -208,20 +208,20 @@ fn a_burn_request_for_another_vault_burns_nothing() {
 #[test]
 fn home_tells_a_key_that_was_used_from_one_that_was_burned() {
     for (absent, expected) in [
-        (Absent::Used, Acknowledgement::Used),
-        (Absent::Burned, Acknowledgement::Burned),
-        (Absent::Unknown, Acknowledgement::Unknown),
+        (Absence::Used, Acknowledgement::Used),
+        (Absence::Burned, Acknowledgement::Burned),
+        (Absence::Unknown, Acknowledgement::Unknown),
     ] {
-        assert_eq!(Acknowledgement::of(&Taken::Absent(absent)), expected);
+        assert_eq!(Acknowledgement::of(&TakeAnswer::Absent(absent)), expected);
     }
-    assert_eq!(Acknowledgement::of(&Taken::Unavailable), Acknowledgement::Unknown);
+    assert_eq!(Acknowledgement::of(&TakeAnswer::Unavailable), Acknowledgement::Unknown);
 }
 
 #[test]
 fn a_secret_that_expired_at_home_is_unknown_away() {
     let (home, away, wire) = sites(Weather::Cut);
     assert!(put(&*home, 1));
-    assert!(matches!(take_away(&away, &of(&home, 1)), Taken::Unavailable));
+    assert!(matches!(take_away(&away, &of(&home, 1)), TakeAnswer::Unavailable));
     let request = wire.asked.lock().unwrap()[0];
     let late = home.burn_for_another(&request, Some(NOW + LIFETIME));
     assert!(matches!(late, Reply::Now(Acknowledgement::Unknown)));
@@ -250,7 +250,7 @@ fn a_life_of_the_vault_that_ended_at_home_is_known_away() {
     let mut asked = question(1, TakePurpose::Accept, Some(NOW));
     asked.incarnation = incarnation;
     let taken = take_away(&away, &asked);
-    assert!(matches!(taken, Taken::Absent(Absent::Lost { .. })), "{taken:?}");
+    assert!(matches!(taken, TakeAnswer::Absent(Absence::Lost { .. })), "{taken:?}");
     std::fs::remove_dir_all(dir).unwrap();
 }
 

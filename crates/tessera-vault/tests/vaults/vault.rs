@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tessera::crypto::{KeyForm, Secret};
-use tessera::resume::{Absent, OneTimeSecret, TakePurpose, Vault};
+use tessera::resume::{Absence, OneTimeSecret, TakePurpose, Vault};
 use tessera::wire::NamedGroup;
 use tessera_vault::contract::{
     LIFETIME, NOW, accept, handle, put, put_for, put_until, race, secret, take,
@@ -23,8 +23,8 @@ fn a_full_vault_evicts_the_oldest_secret() {
         assert!(put(&vault, number));
     }
     assert_eq!(vault.len(), 3);
-    assert_eq!(accept(&vault, 0), Err(Absent::Unknown));
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 0), Err(Absence::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     for number in 2..5 {
         assert_eq!(accept(&vault, number), Ok(()));
     }
@@ -56,7 +56,7 @@ fn the_capacity_of_a_vault_is_exact() {
 fn a_vault_without_room_refuses_secrets() {
     let vault = MemoryVault::new(0);
     assert!(!put(&vault, 1));
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     vault.burn(&handle(1));
     assert_eq!(vault.purge(NOW), 0);
 }
@@ -129,7 +129,7 @@ fn a_secret_that_ends_makes_room_for_its_client() {
     assert!(put_for(&vault, 2, alice) && !put_for(&vault, 3, alice));
     // Evicted for a client that has less.
     assert!(put(&vault, 10) && put(&vault, 11) && put_for(&vault, 12, Some(b"bob")));
-    assert_eq!(accept(&vault, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     assert_eq!(accept(&vault, 10), Ok(()));
     assert!(put_for(&vault, 3, alice) && !put_for(&vault, 4, alice));
     // Expired.
@@ -162,7 +162,7 @@ fn a_clock_that_jumps_ahead_does_not_empty_a_vault() {
     let later = NOW + LIFETIME * 10;
     for number in 0..100 {
         assert!(put_until(&vault, 1000 + number, secret(1), later + LIFETIME, None));
-        assert_eq!(take(&vault, number, TakePurpose::Accept, Some(later)), Err(Absent::Unknown));
+        assert_eq!(take(&vault, number, TakePurpose::Accept, Some(later)), Err(Absence::Unknown));
     }
     assert_eq!(vault.purge(later), 0);
     assert!((100..500).all(|number| accept(&vault, number).is_ok()), "the clock is right again");
@@ -183,15 +183,15 @@ fn the_tombstones_of_a_vault_are_bounded() {
         assert_eq!(accept(&vault, number), Ok(()));
     }
     for number in 0..6 {
-        assert_eq!(accept(&vault, number), Err(Absent::Unknown));
+        assert_eq!(accept(&vault, number), Err(Absence::Unknown));
     }
     for number in 6..10 {
-        assert_eq!(accept(&vault, number), Err(Absent::Used));
+        assert_eq!(accept(&vault, number), Err(Absence::Used));
     }
     let forgetful = remembering(0);
     assert!(put(&forgetful, 1));
     assert_eq!(accept(&forgetful, 1), Ok(()));
-    assert_eq!(accept(&forgetful, 1), Err(Absent::Unknown));
+    assert_eq!(accept(&forgetful, 1), Err(Absence::Unknown));
 }
 
 #[test]
@@ -214,14 +214,14 @@ fn a_vault_without_a_clock_uses_its_last_reading() {
     assert!(put(&vault, 1));
     assert!(put(&vault, 2));
     assert_eq!(take(&vault, 1, TakePurpose::Accept, None), Ok(()));
-    assert_eq!(take(&vault, 9, TakePurpose::Accept, Some(NOW + LIFETIME)), Err(Absent::Unknown));
-    assert_eq!(take(&vault, 2, TakePurpose::Accept, None), Err(Absent::Unknown));
+    assert_eq!(take(&vault, 9, TakePurpose::Accept, Some(NOW + LIFETIME)), Err(Absence::Unknown));
+    assert_eq!(take(&vault, 2, TakePurpose::Accept, None), Err(Absence::Unknown));
     // Even without a sweep in between.
     let vault = MemoryVault::new(100_000);
     assert!((0..1000).all(|number| put(&vault, number)));
     assert!(take(&vault, 1000, TakePurpose::Accept, Some(NOW + LIFETIME)).is_err());
     for number in 0..1000 {
-        assert_eq!(take(&vault, number, TakePurpose::Accept, None), Err(Absent::Unknown));
+        assert_eq!(take(&vault, number, TakePurpose::Accept, None), Err(Absence::Unknown));
     }
 }
 

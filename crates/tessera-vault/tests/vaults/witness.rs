@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::{fs, io};
 
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, Incarnation, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Absence, Incarnation, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{NOW, accept, handle, put};
 use tessera_vault::{
@@ -89,11 +89,11 @@ fn closed(scene: &Scene) -> Option<Incarnation> {
 }
 
 /// Returns what the vault reports of a secret of that life.
-fn asked(vault: &MemoryVault, incarnation: Option<Incarnation>, number: u32) -> Option<Absent> {
+fn asked(vault: &MemoryVault, incarnation: Option<Incarnation>, number: u32) -> Option<Absence> {
     let mut question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(NOW));
     question.incarnation = incarnation;
     match vault.take(&question) {
-        Reply::Now(Taken::Absent(absent)) => Some(absent),
+        Reply::Now(TakeAnswer::Absent(absent)) => Some(absent),
         _ => None,
     }
 }
@@ -124,7 +124,7 @@ fn a_witnessed_vault_goes_on_after_a_clean_shutdown_and_after_a_crash() {
     let (vault, restored) = scene.open("vault");
     assert_eq!(restored, Restored::Nothing);
     assert!(first.unwrap().is_before(&vault.incarnation().unwrap()));
-    assert!(matches!(asked(&vault, first, 1), Some(Absent::Lost { .. })));
+    assert!(matches!(asked(&vault, first, 1), Some(Absence::Lost { .. })));
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_vaults_directory_that_was_rolled_back_begins_anew() {
     assert!(!scene.path("vault").join("snapshot").exists());
     // Not even `lost`: an earlier life may continue elsewhere.
     for number in 0..3 {
-        assert_eq!(asked(&vault, first, number), Some(Absent::Unknown));
+        assert_eq!(asked(&vault, first, number), Some(Absence::Unknown));
     }
     // From here on it is like any other.
     assert!(put(&vault, 9));
@@ -162,12 +162,12 @@ fn a_copy_of_a_vaults_directory_begins_anew() {
     assert_eq!(restored, Restored::Secrets(3));
     let (other, restored) = scene.open("copy");
     assert_eq!(restored, Restored::RolledBack);
-    assert!(is_another(&other, first) && asked(&other, first, 0) == Some(Absent::Unknown));
+    assert!(is_another(&other, first) && asked(&other, first, 0) == Some(Absence::Unknown));
     // A copy of one in use.
     scene.copy("vault", "third");
     let (third, restored) = scene.open("third");
     assert_eq!(restored, Restored::RolledBack);
-    assert_eq!(asked(&third, first, 0), Some(Absent::Unknown));
+    assert_eq!(asked(&third, first, 0), Some(Absence::Unknown));
     // The original isn't affected.
     assert_eq!(accept(&vault, 0), Ok(()));
     close(&vault);
@@ -232,7 +232,7 @@ fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life()
     let (copy, restored) = scene.open("copy");
     assert_eq!(restored, Restored::Nothing);
     assert!(is_another(&copy, first));
-    assert_eq!(asked(&copy, first, 0), Some(Absent::Unknown), "the original has it");
+    assert_eq!(asked(&copy, first, 0), Some(Absence::Unknown), "the original has it");
     assert_eq!(accept(&vault, 0), Ok(()));
     // The original detects the copy when it hands its secrets on, and doesn't do so.
     assert!(vault.close(&provider(), &keys(), NOW).is_err());

@@ -29,7 +29,7 @@ pub trait Abbreviations: Send + Sync {
 
     /// Returns what both ends agreed on, once EncryptedExtensions was sent or read. A client that uses a PSK ends
     /// the handshake with illegal_parameter if anything was agreed on.
-    fn agreed(&self) -> Agreed;
+    fn agreed(&self) -> AbbreviatedMessages;
 
     /// Returns the body to send as this side's Certificate in place of `body`, or `None` for `body`.
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>>;
@@ -46,7 +46,7 @@ pub trait Abbreviations: Send + Sync {
 
 /// Which messages are abbreviated in a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Agreed {
+pub struct AbbreviatedMessages {
     /// The server's CertificateRequest.
     pub request: bool,
     /// This side's Certificate.

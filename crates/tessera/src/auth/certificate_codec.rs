@@ -7,8 +7,10 @@ use core::ops::RangeInclusive;
 
 use super::abbreviations::Abbreviations;
 use super::after_handshake::{AfterHandshake, NextTicket};
-use super::codec_peer::{FromClient, PeerOffer, ToServer};
-use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
+use super::codec_peer::{ClientInfo, PeerOffer, ServerInfo};
+use super::codec_results::{
+    CertificateNotDecoded, CodecRefusal, DecodeOutcome, EncodedCertificate,
+};
 use super::handshake_end::HandshakeEnd;
 use crate::error::{Error, require};
 use crate::wire::{CertificateCompressionAlgorithm, ExtensionType};
@@ -26,13 +28,13 @@ pub trait CertificateCodecFactory: Send + Sync {
     fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm>;
 
     /// Returns the codec for a client's connection.
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>>;
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>>;
 
     /// Returns the codec for a server's connection; after a HelloRetryRequest it sees the second ClientHello.
     /// A refusal ends the handshake: the client's extension can't be read, or holds a forbidden value.
     fn server_codec(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal>;
 
     /// Returns the codec for a server's connection that uses a PSK, in which no certificates are sent. Only its
@@ -40,7 +42,7 @@ pub trait CertificateCodecFactory: Send + Sync {
     /// called. Default: none.
     fn server_codec_with_psk(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         let _ = from;
         Ok(None)
@@ -101,14 +103,14 @@ pub trait CertificateCodec: Send + Sync {
     /// Decodes the body of the peer's Certificate into `body`, which is as long as the peer announced.
     ///
     /// `body` is never longer than the longest Certificate that is read whole (128 KiB). If the result doesn't fill
-    /// it, the handshake ends, except with [`Decoded::Expected`] and [`Decoded::Known`]; the latter means that
-    /// the verifier knows the chain and needs only its name. The algorithm is one that this codec offers.
+    /// it, the handshake ends, except with [`DecodeOutcome::Expected`] and [`DecodeOutcome::Known`]; the latter means
+    /// that the verifier knows the chain and needs only its name. The algorithm is one that this codec offers.
     fn decode(
         &mut self,
         algorithm: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded>;
+    ) -> Result<DecodeOutcome, CertificateNotDecoded>;
 
     /// Returns whether the result of [`decode`](Self::decode) is what the peer encoded. Default: `true`.
     ///

@@ -6,8 +6,10 @@ use alloc::vec::Vec;
 use core::ops::RangeInclusive;
 
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory};
-use super::codec_peer::{FromClient, ToServer};
-use super::codec_results::{CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate};
+use super::codec_peer::{ClientInfo, ServerInfo};
+use super::codec_results::{
+    CertificateNotDecoded, CodecRefusal, DecodeOutcome, EncodedCertificate,
+};
 use crate::wire::CertificateCompressionAlgorithm;
 
 /// A compression algorithm, standard or private: the [`CertificateCodecFactory`] of codecs that
@@ -66,31 +68,31 @@ impl<C: CertificateCompression> CertificateCodecFactory for C {
         self.algorithm()..=self.algorithm()
     }
 
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Compressing::with(self))
+    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(CompressionCodec::with(self))
     }
 
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(Compressing::with(self)))
+        Ok(Some(CompressionCodec::with(self)))
     }
 }
 
 /// The codec of every connection.
-struct Compressing<C> {
+struct CompressionCodec<C> {
     compression: Arc<C>,
     offers: [CertificateCompressionAlgorithm; 1],
 }
 
-impl<C: CertificateCompression> Compressing<C> {
+impl<C: CertificateCompression> CompressionCodec<C> {
     fn with(compression: Arc<C>) -> Box<dyn CertificateCodec> {
         Box::new(Self { offers: [compression.algorithm()], compression })
     }
 }
 
-impl<C: CertificateCompression> CertificateCodec for Compressing<C> {
+impl<C: CertificateCompression> CertificateCodec for CompressionCodec<C> {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &self.offers
     }
@@ -110,7 +112,7 @@ impl<C: CertificateCompression> CertificateCodec for Compressing<C> {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
-        self.compression.decompress(encoded, body).map(Decoded::Body)
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        self.compression.decompress(encoded, body).map(DecodeOutcome::Body)
     }
 }

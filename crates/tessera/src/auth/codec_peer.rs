@@ -14,7 +14,7 @@ use crate::wire::{
 /// What a client knows of the server to which it is about to connect.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct ToServer<'a> {
+pub struct ServerInfo<'a> {
     /// The name that the server's certificate must be valid for.
     pub server_name: &'a str,
     /// The port, if the caller gave it.
@@ -31,7 +31,7 @@ pub struct ToServer<'a> {
     pub(crate) credentials: &'a [Credential],
 }
 
-impl<'a> ToServer<'a> {
+impl<'a> ServerInfo<'a> {
     /// Describes a server of this name, with no application protocols and a random of zeros. For tests of codecs;
     /// the engine fills in more for real connections.
     pub fn new(server_name: &'a str, now: Time) -> Self {
@@ -49,7 +49,7 @@ impl<'a> ToServer<'a> {
 /// What a server knows of a client from its ClientHello.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct FromClient<'a> {
+pub struct ClientInfo<'a> {
     /// server_name, if the client sent it.
     pub server_name: Option<&'a str>,
     /// What the ClientHello offers.
@@ -63,7 +63,7 @@ pub struct FromClient<'a> {
     protocols: Option<Protocols<'a>>,
 }
 
-impl<'a> FromClient<'a> {
+impl<'a> ClientInfo<'a> {
     pub(crate) fn new(hello: &ClientHello<'a>, policy: Option<VerifierDigest>, now: Time) -> Self {
         let algorithms = hello.certificates.compression_algorithms;
         Self {
@@ -123,7 +123,7 @@ pub struct PeerCertificate {
 pub enum CertificateContents {
     /// The body of the Certificate, as received or as decoded.
     Body(Vec<u8>),
-    /// The hash of a chain that the verifier knew ([`Decoded::Known`](super::Decoded::Known)).
+    /// The hash of a chain that the verifier knew ([`DecodeOutcome::Known`](super::DecodeOutcome::Known)).
     Known([u8; 32]),
 }
 

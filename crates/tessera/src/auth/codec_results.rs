@@ -24,7 +24,7 @@ impl EncodedCertificate {
 
 /// A Certificate, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decoded {
+pub enum DecodeOutcome {
     /// Its body; the value is its length in the buffer.
     Body(usize),
     /// Another body than the peer encoded, of any length: the expected one. The codec reports later that
@@ -49,7 +49,7 @@ pub enum Decoded {
 pub enum DecodedCertificate {
     /// Its body.
     Body(Vec<u8>),
-    /// A chain that the verifier knows: [`Decoded::Known`].
+    /// A chain that the verifier knows: [`DecodeOutcome::Known`].
     Known {
         /// The chain's name.
         hash: [u8; 32],

@@ -10,9 +10,9 @@ use crate::wire::{AlertDescription, ExtensionType, Extensions, Writer, write_ext
 
 /// What remains of a client's codecs; a connection without any allocates nothing.
 #[derive(Default)]
-pub(crate) struct LeftCodecs(Option<Box<Left>>);
+pub(crate) struct RemainingCodecs(Option<Box<Inner>>);
 
-struct Left {
+struct Inner {
     codecs: Vec<(Option<ExtensionType>, Box<dyn AfterHandshake>)>,
     /// The server has accepted the client.
     accepted: bool,
@@ -20,13 +20,13 @@ struct Left {
 
 impl ConnectionCodecs {
     /// Turns a client's codecs into what remains of them.
-    pub(crate) fn after(self) -> LeftCodecs {
+    pub(crate) fn after(self) -> RemainingCodecs {
         let left = self.into_codecs().filter_map(|codec| {
             let typ = codec.extension().map(|(typ, _)| typ);
             Some((typ, codec.after()?))
         });
         let codecs: Vec<_> = left.collect();
-        LeftCodecs((!codecs.is_empty()).then(|| Box::new(Left { codecs, accepted: false })))
+        RemainingCodecs((!codecs.is_empty()).then(|| Box::new(Inner { codecs, accepted: false })))
     }
 
     /// Appends the extensions of a server's codecs in a ticket.
@@ -44,7 +44,7 @@ impl ConnectionCodecs {
     }
 }
 
-impl LeftCodecs {
+impl RemainingCodecs {
     /// Hands the extensions of a received ticket to the codecs.
     pub(crate) fn ticket(&mut self, extensions: Extensions<'_>) {
         self.accepted();

@@ -7,8 +7,8 @@ use core::ops::RangeInclusive;
 
 use super::abbreviations::Abbreviations;
 use super::certificate_codec::{CertificateCodec, CertificateCodecFactory, MAX_ALGORITHMS};
-use super::codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
-use super::codec_results::{CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate};
+use super::codec_peer::{CertificateContents, ClientInfo, PeerCertificate, PeerOffer, ServerInfo};
+use super::codec_results::{CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate};
 use super::handshake_end::HandshakeEnd;
 use super::verifier::{PeerIdentity, PeerRejected};
 use crate::error::{Error, decrypt_error, illegal_parameter, protocol, require};
@@ -45,14 +45,14 @@ type Factories = [Arc<dyn CertificateCodecFactory>];
 
 impl ConnectionCodecs {
     /// Creates the codecs of a client.
-    pub(crate) fn of_client(factories: &Factories, to: &ToServer<'_>) -> Result<Self, Error> {
+    pub(crate) fn of_client(factories: &Factories, to: &ServerInfo<'_>) -> Result<Self, Error> {
         let made = Self::made(factories, |factory| Ok(factory.client_codec(to)))?;
         check_offers(made.codecs())?;
         Ok(made)
     }
 
     /// Creates the codecs of a server.
-    pub(crate) fn of_server(factories: &Factories, from: &FromClient<'_>) -> Result<Self, Error> {
+    pub(crate) fn of_server(factories: &Factories, from: &ClientInfo<'_>) -> Result<Self, Error> {
         let mut made = Self::made(factories, |factory| factory.server_codec(from))?;
         check_offers(made.codecs())?;
         if let Some(codecs) = &mut made.0 {
@@ -64,7 +64,7 @@ impl ConnectionCodecs {
     /// Creates the codecs of a server that uses a PSK: they only answer, and see the end.
     pub(crate) fn of_server_with_psk(
         factories: &Factories,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Self, Error> {
         Self::made(factories, |factory| factory.server_codec_with_psk(from))
     }
@@ -189,17 +189,17 @@ impl ConnectionCodecs {
         }
         let mut body = alloc::vec![0; message.uncompressed_len];
         match codec.codec.decode(algorithm, message.compressed, &mut body) {
-            Ok(Decoded::Body(len)) if len == body.len() => Ok(DecodedCertificate::Body(body)),
-            Ok(Decoded::Body(_)) => {
+            Ok(DecodeOutcome::Body(len)) if len == body.len() => Ok(DecodedCertificate::Body(body)),
+            Ok(DecodeOutcome::Body(_)) => {
                 Err(bad_certificate("a compressed Certificate is shorter than announced"))
             }
-            Ok(Decoded::Expected(body)) if !codec.codec.is_what_was_sent() => {
+            Ok(DecodeOutcome::Expected(body)) if !codec.codec.is_what_was_sent() => {
                 Ok(DecodedCertificate::Body(body))
             }
-            Ok(Decoded::Expected(_)) => {
+            Ok(DecodeOutcome::Expected(_)) => {
                 Err(bad_certificate("a Certificate is another than the one that was sent"))
             }
-            Ok(Decoded::Known { hash, entry_extensions }) => {
+            Ok(DecodeOutcome::Known { hash, entry_extensions }) => {
                 Ok(DecodedCertificate::Known { hash, entry_extensions })
             }
             Err(_) => Err(bad_certificate("a compressed Certificate can't be decompressed")),

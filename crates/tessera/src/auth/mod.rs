@@ -22,7 +22,7 @@ mod proof;
 mod verifier;
 
 pub use crate::role::Role;
-pub use abbreviations::{Abbreviations, Agreed, ServerFlight};
+pub use abbreviations::{AbbreviatedMessages, Abbreviations, ServerFlight};
 pub use after_handshake::{AfterHandshake, NextTicket};
 pub use certificate_codec::{CertificateCodec, CertificateCodecFactory};
 pub use certificate_compression::CertificateCompression;
@@ -31,11 +31,11 @@ pub(crate) use certificate_form::{AcceptedCertificates, check_certificates, read
 pub(crate) use certificate_type::{AgreedTypes, NO_COMMON_TYPE};
 pub use chain_hash::{chain_hash, raw_public_key_hash};
 pub use chain_memory::{AskedChain, ChainMemory, PinnedChain};
-pub use codec_peer::{CertificateContents, FromClient, PeerCertificate, PeerOffer, ToServer};
+pub use codec_peer::{CertificateContents, ClientInfo, PeerCertificate, PeerOffer, ServerInfo};
 pub use codec_results::{
-    CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
+    CertificateNotDecoded, CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate,
 };
-pub(crate) use connection_after::LeftCodecs;
+pub(crate) use connection_after::RemainingCodecs;
 pub(crate) use connection_codecs::ConnectionCodecs;
 pub use credential::{Credential, PrivateKey, Sign};
 pub(crate) use credential::{choose_credential, types_of};

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::below::{Below, Direction, Epoch};
 use super::context::Context;
-use crate::auth::LeftCodecs;
+use crate::auth::RemainingCodecs;
 use crate::crypto::Suite;
 use crate::error::{Error, decode_error, illegal_parameter, unexpected_message};
 use crate::limits::MAX_POST_HANDSHAKE_IN_A_ROW;
@@ -21,7 +21,7 @@ pub struct Application {
     /// `None` once both have ended.
     exporter: Option<ExporterSecret>,
     /// What remains of a client's certificate codecs.
-    pub(crate) codecs: LeftCodecs,
+    pub(crate) codecs: RemainingCodecs,
     post_handshake_in_a_row: u8,
     /// The peer asked for new keys of this side; they come with the next data, however often it asked
     /// (RFC 8446 §4.6.3).
@@ -40,7 +40,7 @@ impl Application {
             write: Some(write),
             read: Some(read),
             exporter: Some(exporter),
-            codecs: LeftCodecs::default(),
+            codecs: RemainingCodecs::default(),
             post_handshake_in_a_row: 0,
             update_requested: false,
         }

@@ -10,7 +10,7 @@ use super::facts::Facts;
 use crate::crypto::{StackDepth, Suite};
 use crate::error::Error;
 use crate::key_log::KeyLog;
-use crate::question::{Asked, Question, Reply, Waiting};
+use crate::question::{OpenQuestion, Question, Reply, Suspension};
 use crate::schedule::{KeyDerivation, Profile, TrafficSecret, Transcript};
 use crate::time::Time;
 
@@ -96,14 +96,14 @@ impl Context<'_> {
     ) -> Result<S, Error>
     where
         Q: Question,
-        S: From<Waiting<V>> + 'static,
-        V: From<Asked<Q>>,
+        S: From<Suspension<V>> + 'static,
+        V: From<OpenQuestion<Q>>,
     {
         match reply {
             Reply::Now(answer) => then(answer, self),
             Reply::Later => {
                 let then: Then<Q, S> = Box::new(then);
-                Ok(Waiting::new(question, then).into())
+                Ok(Suspension::new(question, then).into())
             }
         }
     }

@@ -16,7 +16,7 @@ use super::server::{Arrival, ServerConfig, ServerQuestion, ServerState};
 use super::state::State;
 use crate::crypto::{StackDepth, wipe_stack_below};
 use crate::error::{Error, unexpected_message};
-use crate::question::{Asked, Question, Token};
+use crate::question::{OpenQuestion, Question, Token};
 use crate::role::Role;
 use crate::schedule::{MAX_LABEL, Profile};
 use crate::time::Time;
@@ -183,7 +183,7 @@ impl<H: Handshake> Core<H> {
         below: &mut dyn Below,
     ) -> Result<(), Error>
     where
-        H::Question: From<Asked<Q>>,
+        H::Question: From<OpenQuestion<Q>>,
     {
         if let Some(error) = &self.failure {
             return Err(error.clone());

@@ -8,7 +8,7 @@ use super::lineage::Lineage;
 use super::state::State;
 use crate::auth::{ConnectionCodecs, Sign, VerifyPeer};
 use crate::crypto::Suite;
-use crate::question::Asked;
+use crate::question::OpenQuestion;
 use crate::role::Role;
 use crate::schedule::Transcript;
 
@@ -27,7 +27,7 @@ pub struct Handover<P, K> {
 /// The part of a handshake that is specific to one role.
 pub trait Part: Sized + Send + Sync + 'static {
     /// The questions that it may ask.
-    type Question: From<Asked<Sign>> + From<Asked<VerifyPeer>> + 'static;
+    type Question: From<OpenQuestion<Sign>> + From<OpenQuestion<VerifyPeer>> + 'static;
 
     /// Its states; the one after the peer's certificates is made from the handover.
     type State: State<Question = Self::Question> + From<Box<Handover<Self, Self::Secrets>>>;

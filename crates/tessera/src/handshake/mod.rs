@@ -39,4 +39,4 @@ pub use server::{
 pub use withdrawal::Foundation;
 
 pub use crate::auth::Sign;
-pub use crate::question::{Asked, Question, Reply, Token};
+pub use crate::question::{OpenQuestion, Question, Reply, Token};

@@ -3,11 +3,11 @@
 use super::application::Application;
 use super::context::Context;
 use crate::error::Error;
-use crate::question::Waiting;
+use crate::question::Suspension;
 use crate::wire::HandshakeMessage;
 
 /// All states of one role; a transition consumes the state.
-pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
+pub trait State: From<Suspension<Self::Question>> + Send + Sync + Unpin + 'static {
     /// The questions of this role.
     type Question: 'static;
 
@@ -21,13 +21,13 @@ pub trait State: From<Waiting<Self::Question>> + Send + Sync + Unpin + 'static {
     fn max_message(&self) -> usize;
 
     /// Returns the open question.
-    fn waiting(&self) -> Option<&Waiting<Self::Question>>;
+    fn waiting(&self) -> Option<&Suspension<Self::Question>>;
 
     /// Returns the open question, mutable.
-    fn waiting_mut(&mut self) -> Option<&mut Waiting<Self::Question>>;
+    fn waiting_mut(&mut self) -> Option<&mut Suspension<Self::Question>>;
 
     /// Consumes the state and returns the open question.
-    fn into_waiting(self) -> Option<Waiting<Self::Question>>;
+    fn into_waiting(self) -> Option<Suspension<Self::Question>>;
 
     /// Returns the secrets of the connection, once the handshake is complete.
     fn application(&self) -> Option<&Application>;
@@ -46,13 +46,13 @@ macro_rules! states {
         pub enum $name {
             $($state($data),)*
             /// The owner answers later.
-            Waiting(Box<Waiting<$question>>),
+            Waiting(Box<Suspension<$question>>),
             /// An error ended the handshake.
             Failed,
         }
 
-        impl From<Waiting<$question>> for $name {
-            fn from(waiting: Waiting<$question>) -> Self {
+        impl From<Suspension<$question>> for $name {
+            fn from(waiting: Suspension<$question>) -> Self {
                 Self::Waiting(Box::new(waiting))
             }
         }
@@ -85,15 +85,15 @@ macro_rules! states {
                 }
             }
 
-            fn waiting(&self) -> Option<&Waiting<$question>> {
+            fn waiting(&self) -> Option<&Suspension<$question>> {
                 if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
             }
 
-            fn waiting_mut(&mut self) -> Option<&mut Waiting<$question>> {
+            fn waiting_mut(&mut self) -> Option<&mut Suspension<$question>> {
                 if let Self::Waiting(waiting) = self { Some(waiting) } else { None }
             }
 
-            fn into_waiting(self) -> Option<Waiting<$question>> {
+            fn into_waiting(self) -> Option<Suspension<$question>> {
                 if let Self::Waiting(waiting) = self { Some(*waiting) } else { None }
             }
 

@@ -10,7 +10,7 @@ use super::config::Checked;
 use super::facts::Facts;
 use super::server::{ConfigChooser, ServerConfig};
 use crate::auth::VerifierDigest;
-use crate::resume::{Authenticated, ClientSession, ExternalPsk, PskKind};
+use crate::resume::{ClientSession, ExternalPsk, PskKind, SessionAuthentication};
 
 /// What a connection rests on under its configuration: the verifiers that accept its peer, its
 /// external PSK, and the policy epoch. It doesn't keep the configuration alive.
@@ -134,6 +134,6 @@ impl Checked<ClientConfig> {
     /// epoch; whether the PSK still is depends on its destination.
     #[must_use]
     pub fn accepts_session(&self, session: &ClientSession) -> bool {
-        self.authentication().weigh(&session.state) != Authenticated::Elsewhere
+        self.authentication().weigh(&session.state) != SessionAuthentication::Elsewhere
     }
 }

@@ -49,7 +49,7 @@ impl fmt::Debug for FsClientTicket {
 /// Holds the one-time secrets of a site, each by the name of its flight
 /// ([`FlightHandle`]), which no first flight shows.
 ///
-/// The contract: of all takes of a name at most one ever returns [`Taken::Taken`], across crash, restart
+/// The contract: of all takes of a name at most one ever returns [`TakeAnswer::Taken`], across crash, restart
 /// and failover; afterwards the secret can't be recovered from the vault. A lost vault costs early
 /// data, and nothing else.
 pub trait Vault: Send + Sync {
@@ -57,7 +57,7 @@ pub trait Vault: Send + Sync {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused>;
 
     /// Reads and deletes in one atomic step, now or later.
-    fn take(&self, question: &TakeSecret) -> Reply<Taken>;
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer>;
 
     /// Deletes without reading; a later question about it is answered with *burned*.
     fn burn(&self, handle: &FlightHandle);
@@ -155,7 +155,7 @@ pub struct TakeSecret {
 }
 
 impl Question for TakeSecret {
-    type Answer = Taken;
+    type Answer = TakeAnswer;
 }
 
 impl TakeSecret {
@@ -190,11 +190,11 @@ pub enum TakePurpose {
 /// [`Unavailable`](Self::Unavailable).
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Taken {
+pub enum TakeAnswer {
     /// The secret; this is its only copy.
     Taken(OneTimeSecret),
     /// The vault has no such secret.
-    Absent(Absent),
+    Absent(Absence),
     /// The vault did not answer in time: the secret may still exist.
     Unavailable,
 }
@@ -203,7 +203,7 @@ pub enum Taken {
 /// as [`Unknown`](Self::Unknown).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Absent {
+pub enum Absence {
     /// It was taken to accept a flight.
     Used,
     /// It was taken or burned without accepting anything.

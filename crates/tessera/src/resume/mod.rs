@@ -19,8 +19,8 @@ mod verdict;
 pub use client_session::{ClientSession, SessionImportError};
 pub use early_data::{AlreadyUsed, SingleUseRegister};
 pub use forward_secret::{
-    Absent, FsClientTicket, Incarnation, PutRefused, PutSecret, TakePurpose, TakeSecret, Taken,
-    TicketId, Vault,
+    Absence, FsClientTicket, Incarnation, PutRefused, PutSecret, TakeAnswer, TakePurpose,
+    TakeSecret, TicketId, Vault,
 };
 pub(crate) use forward_secret::{FsIdentity, fs_secret, psk_for_flight};
 pub use importer::ImportablePsk;
@@ -33,7 +33,7 @@ pub use policy::{
 pub(crate) use psk::KnownPsk;
 pub use psk::{ExternalPsk, PskKind};
 pub use receipts::*;
-pub(crate) use scope::{Authenticated, AuthenticationScope};
+pub(crate) use scope::{AuthenticationScope, SessionAuthentication};
 pub use session::{Ancestry, Companion, SessionState};
 pub use tickets::*;
 pub(crate) use verdict::Beginning;

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::forward_secret::{Absent, Taken};
+use super::forward_secret::{Absence, TakeAnswer};
 use crate::question::{Question, Reply};
 use crate::wire::FlightHandle;
 
@@ -27,14 +27,13 @@ impl Receipt {
     /// Returns the receipt for the vault's answer to a burn, and what the application has
     /// recorded. What is recorded as done is done, whatever the vault remembers: the application may
     /// have done it under this name in another way.
-    pub fn of(taken: &Taken, is_done: bool) -> Self {
+    pub fn of(taken: &TakeAnswer, is_done: bool) -> Self {
         match taken {
             _ if is_done => Self::Done,
-            Taken::Taken(_) | Taken::Absent(Absent::Burned) => Self::Burned,
-            Taken::Absent(Absent::Used) => Self::TakenNotDone,
-            Taken::Absent(Absent::Unknown | Absent::Lost { .. }) | Taken::Unavailable => {
-                Self::Unknown
-            }
+            TakeAnswer::Taken(_) | TakeAnswer::Absent(Absence::Burned) => Self::Burned,
+            TakeAnswer::Absent(Absence::Used) => Self::TakenNotDone,
+            TakeAnswer::Absent(Absence::Unknown | Absence::Lost { .. })
+            | TakeAnswer::Unavailable => Self::Unknown,
         }
     }
 
@@ -101,10 +100,10 @@ mod tests {
     #[test]
     fn an_answer_of_the_vault_becomes_the_receipt_that_it_means() {
         let receipts = [
-            (Taken::Absent(Absent::Burned), Receipt::Burned),
-            (Taken::Absent(Absent::Used), Receipt::TakenNotDone),
-            (Taken::Absent(Absent::Unknown), Receipt::Unknown),
-            (Taken::Unavailable, Receipt::Unknown),
+            (TakeAnswer::Absent(Absence::Burned), Receipt::Burned),
+            (TakeAnswer::Absent(Absence::Used), Receipt::TakenNotDone),
+            (TakeAnswer::Absent(Absence::Unknown), Receipt::Unknown),
+            (TakeAnswer::Unavailable, Receipt::Unknown),
         ];
         for (taken, receipt) in receipts {
             assert_eq!(Receipt::of(&taken, false), receipt);

@@ -47,21 +47,21 @@ impl AuthenticationScope {
     }
 
     /// Returns what the authentication behind a session is worth here.
-    pub(crate) fn weigh(&self, session: &SessionState) -> Authenticated {
+    pub(crate) fn weigh(&self, session: &SessionState) -> SessionAuthentication {
         if session.policy_epoch != self.policy_epoch {
-            return Authenticated::Elsewhere;
+            return SessionAuthentication::Elsewhere;
         }
         match (&session.peer, &session.accepted_by) {
-            (None, _) => Authenticated::Nobody,
-            (Some(_), Some(by)) if self.counts(by) => Authenticated::Here,
-            _ => Authenticated::Elsewhere,
+            (None, _) => SessionAuthentication::Nobody,
+            (Some(_), Some(by)) if self.counts(by) => SessionAuthentication::Here,
+            _ => SessionAuthentication::Elsewhere,
         }
     }
 }
 
 /// Whether a session's peer was authenticated as a configuration requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Authenticated {
+pub(crate) enum SessionAuthentication {
     /// A verifier that counts accepted the peer.
     Here,
     /// No peer was verified; the session may rest on an external PSK.

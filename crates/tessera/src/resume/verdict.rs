@@ -2,7 +2,7 @@
 
 use alloc::sync::Arc;
 
-use super::forward_secret::{Absent, TakePurpose, Taken};
+use super::forward_secret::{Absence, TakeAnswer, TakePurpose};
 use crate::time::{Clock, Time};
 use crate::wire::Rejection;
 
@@ -22,12 +22,12 @@ pub enum Verdict {
 
 impl Rejection {
     /// Returns what to report after a take that led to no acceptance.
-    pub(crate) fn after(taken: &Taken, purpose: TakePurpose) -> Self {
+    pub(crate) fn after(taken: &TakeAnswer, purpose: TakePurpose) -> Self {
         match (taken, purpose) {
-            (Taken::Taken(_), TakePurpose::Burn) => Self::Burned,
-            (Taken::Absent(Absent::Burned), _) => Self::Burned,
-            (Taken::Absent(Absent::Used), _) => Self::Used,
-            (Taken::Absent(Absent::Lost { ended_before }), _) => {
+            (TakeAnswer::Taken(_), TakePurpose::Burn) => Self::Burned,
+            (TakeAnswer::Absent(Absence::Burned), _) => Self::Burned,
+            (TakeAnswer::Absent(Absence::Used), _) => Self::Used,
+            (TakeAnswer::Absent(Absence::Lost { ended_before }), _) => {
                 let millis = ended_before.as_millis();
                 Self::Lost { ended_before: u32::try_from(millis).unwrap_or(u32::MAX) }
             }
@@ -102,16 +102,16 @@ mod tests {
 
     /// A clock that returns these times, one after the other.
     #[derive(Debug)]
-    struct Tells(Mutex<std::vec::Vec<Time>>);
+    struct ScriptedClock(Mutex<std::vec::Vec<Time>>);
 
-    impl Clock for Tells {
+    impl Clock for ScriptedClock {
         fn now(&self) -> Time {
             self.0.lock().unwrap().remove(0)
         }
     }
 
     fn judged(ended_before: u32, began: Time, now: Time) -> Verdict {
-        let clock = Arc::new(Tells(Mutex::new(std::vec![began, now])));
+        let clock = Arc::new(ScriptedClock(Mutex::new(std::vec![began, now])));
         let began = Beginning::new(Some(clock));
         Rejection::Lost { ended_before }.judged_by_client(&began)
     }

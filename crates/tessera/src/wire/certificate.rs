@@ -48,7 +48,7 @@ impl Certificate {
             if certificate.is_empty() {
                 return Err(decode_error("a certificate is empty"));
             }
-            let stapled = Stapled::read(&mut list, requested)?;
+            let stapled = StapledData::read(&mut list, requested)?;
             read.add_entry(read.chain.len(), stapled)?;
             read.chain.push(certificate.to_vec());
         }
@@ -66,7 +66,7 @@ impl Certificate {
         let mut read = Self { known: Some(hash), ..Self::empty(certificate_type) };
         let mut entries = 0;
         while !list.is_empty() {
-            let stapled = Stapled::read(&mut list, requested)?;
+            let stapled = StapledData::read(&mut list, requested)?;
             read.add_entry(entries, stapled)?;
             entries += 1;
         }
@@ -85,7 +85,7 @@ impl Certificate {
 
     /// Checks that one more entry may follow `before` others, and keeps what is stapled to the first. Data stapled
     /// to the other certificates must be well-formed too, and is dropped.
-    fn add_entry(&mut self, before: usize, stapled: Stapled<'_>) -> Result<(), Error> {
+    fn add_entry(&mut self, before: usize, stapled: StapledData<'_>) -> Result<(), Error> {
         if before == MAX_CHAIN {
             return Err(protocol(AlertDescription::BAD_CERTIFICATE, "the chain is too long"));
         }
@@ -103,12 +103,12 @@ impl Certificate {
 
 /// The extensions of a CertificateEntry.
 #[derive(Default)]
-struct Stapled<'a> {
+struct StapledData<'a> {
     ocsp_response: Option<&'a [u8]>,
     sct_list: Option<&'a [u8]>,
 }
 
-impl<'a> Stapled<'a> {
+impl<'a> StapledData<'a> {
     fn read(list: &mut Reader<'a>, requested: EntryExtensions) -> Result<Self, Error> {
         let mut read = Self::default();
         read_extensions(list, |typ, body| {

@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    Abbreviations, Agreed, CertificateCodec, CertificateCodecFactory, CertificateContents,
-    CertificateNotDecoded, CodecRefusal, Decoded, DecodedCertificate, EncodedCertificate,
-    FromClient, HandshakeEnd, ServerFlight, ToServer,
+    AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateCodecFactory,
+    CertificateContents, CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome,
+    DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, CertificateType, ExtensionType};
 use tessera_harness::Mode;
@@ -23,7 +23,7 @@ pub const SHORT_REQUEST: &[u8] = b"\x03req";
 /// What one end's codecs do.
 #[derive(Clone, Default)]
 pub struct Play {
-    pub agreed: Agreed,
+    pub agreed: AbbreviatedMessages,
     /// Sends abbreviated messages; an end without this breaks what was agreed.
     pub abbreviates: bool,
     /// The bodies that the peer's abbreviated messages stand for.
@@ -43,7 +43,7 @@ pub type Flight = (Option<Vec<u8>>, Option<CertificateType>, Vec<u8>);
 
 /// What the codecs of one end recorded.
 #[derive(Default, Clone, PartialEq, Eq, Debug)]
-pub struct Heard {
+pub struct CodecLog {
     /// What the server is about to send.
     pub flight: Option<Flight>,
     pub answered: Vec<Option<Vec<u8>>>,
@@ -52,8 +52,8 @@ pub struct Heard {
     pub learned: Option<CertificateContents>,
 }
 
-pub type Script = stage::Script<Play, Heard>;
-pub type Stage = stage::Stage<Play, Heard>;
+pub type Script = stage::Script<Play, CodecLog>;
+pub type Stage = stage::Stage<Play, CodecLog>;
 
 pub const NONE: CertificateCompressionAlgorithm = CertificateCompressionAlgorithm(0xff01);
 
@@ -62,28 +62,28 @@ impl CertificateCodecFactory for Script {
         NONE..=NONE
     }
 
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        Some(Box::new(Playing(self)))
+    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
+        Some(Box::new(ScriptedCodec(self)))
     }
 
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(Box::new(Playing(self))))
+        Ok(Some(Box::new(ScriptedCodec(self))))
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        Ok(Some(Box::new(Playing(self))))
+        Ok(Some(Box::new(ScriptedCodec(self))))
     }
 }
 
-struct Playing(Arc<Script>);
+struct ScriptedCodec(Arc<Script>);
 
-impl CertificateCodec for Playing {
+impl CertificateCodec for ScriptedCodec {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &[NONE]
     }
@@ -106,7 +106,7 @@ impl CertificateCodec for Playing {
         _: CertificateCompressionAlgorithm,
         _: &[u8],
         _: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 
@@ -128,7 +128,7 @@ impl CertificateCodec for Playing {
     }
 }
 
-impl Abbreviations for Playing {
+impl Abbreviations for ScriptedCodec {
     fn extension(&self) -> Option<(ExtensionType, &[u8])> {
         self.0.play.answer.is_none().then_some((CACHED_INFO, b"hello"))
     }
@@ -150,7 +150,7 @@ impl Abbreviations for Playing {
         self.0.play.answer.map(|typ| (typ, &b"answer"[..]))
     }
 
-    fn agreed(&self) -> Agreed {
+    fn agreed(&self) -> AbbreviatedMessages {
         self.0.play.agreed
     }
 
@@ -190,7 +190,8 @@ impl Stage {
         let (request, _, of_server) = first.server.heard().flight.expect("a full handshake");
         let request = request.expect("the client is asked")[4..].to_vec();
         let of_client = first.client.heard().own.expect("the client has a certificate");
-        let agreed = Agreed { request: true, own_certificate: true, peer_certificate: true };
+        let agreed =
+            AbbreviatedMessages { request: true, own_certificate: true, peer_certificate: true };
         let both = Play { agreed, abbreviates: true, ..Play::default() };
         let mut client = Play { request, certificate: of_server, ..both.clone() };
         let mut server = Play { certificate: of_client, answer: Some(CACHED_INFO), ..both };

@@ -1,7 +1,7 @@
 //! Messages that codecs abbreviate: which end may, when, and what else may come in their place.
 
 use tessera::Error;
-use tessera::auth::{Agreed, CertificateContents, CodecRefusal};
+use tessera::auth::{AbbreviatedMessages, CertificateContents, CodecRefusal};
 use tessera::wire::{
     AlertDescription, CertificateType, ExtensionType, HandshakeType, OpaqueExtension,
 };
@@ -85,7 +85,7 @@ fn nothing_may_be_abbreviated_where_a_psk_is_used() {
     for mode in Mode::ALL.into_iter().filter(|mode| mode.resumes()) {
         for agreed in [[true, false, false], [false, true, false], [false, false, true]] {
             let [request, own_certificate, peer_certificate] = agreed;
-            let agreed = Agreed { request, own_certificate, peer_certificate };
+            let agreed = AbbreviatedMessages { request, own_certificate, peer_certificate };
             let mut stage = Stage::new(mode, Play::default(), Play::default());
             let session = stage.scene.session();
             let play = Play { agreed, ..Play::default() };
@@ -171,7 +171,7 @@ fn an_abbreviated_certificate_of_another_chain_ends_the_handshake_after_the_proo
 fn an_abbreviated_message_is_in_the_transcript_as_it_was_sent() {
     let mut whole = Vec::new();
     let stage = Stage::abbreviating(Mode::Full, |client, _| {
-        client.agreed = Agreed::default();
+        client.agreed = AbbreviatedMessages::default();
         let [.., a, b] = (client.certificate.len() as u64).to_be_bytes();
         whole = [&[HandshakeType::CERTIFICATE.0, 0, a, b][..], &client.certificate].concat();
     });

@@ -8,8 +8,8 @@ use tessera::handshake::ClientAuthentication;
 use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_harness::{Mode, Pair};
 
-use crate::Answering;
-use crate::script::{ForTickets, Heard, Play, Stage};
+use crate::AnsweringVerifier;
+use crate::script::{CodecCall, ForTickets, Play, Stage};
 
 const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
@@ -21,9 +21,9 @@ fn stage(mode: Mode, stays: ForTickets, ticket: Option<ExtensionType>) -> Stage 
 }
 
 /// The calls to the client's codec after the end.
-fn after(stage: &Stage) -> Vec<Heard> {
+fn after(stage: &Stage) -> Vec<CodecCall> {
     let heard = stage.client.heard();
-    let end = heard.iter().rposition(|it| matches!(it, Heard::Ended { .. })).expect("an end");
+    let end = heard.iter().rposition(|it| matches!(it, CodecCall::Ended { .. })).expect("an end");
     heard[end + 1..].to_vec()
 }
 
@@ -36,15 +36,15 @@ fn what_a_servers_codec_puts_into_each_ticket_reaches_the_clients() {
         stage.scene.server.policy.tickets.resumption_count = 3;
         stage.scene.client.policy.tickets = stage.scene.server.policy.tickets;
         let pair = stage.connected();
-        let tickets = (0..3).map(|number| Heard::Ticket([&b"ticket "[..], &[number]].concat()));
-        let expected: Vec<_> = [Heard::Accepted].into_iter().chain(tickets).collect();
+        let tickets = (0..3).map(|number| CodecCall::Ticket([&b"ticket "[..], &[number]].concat()));
+        let expected: Vec<_> = [CodecCall::Accepted].into_iter().chain(tickets).collect();
         assert_eq!(after(&stage), expected, "{mode:?}");
         assert_eq!(pair.to_client.sessions.len(), 3, "{mode:?}");
         let heard = stage.server.heard();
-        let next = |number| Heard::NextTicket { number, count: 3, lifetime: 86_400 };
+        let next = |number| CodecCall::NextTicket { number, count: 3, lifetime: 86_400 };
         assert!(heard.ends_with(&[next(0), next(1), next(2)]), "{mode:?} {heard:?}");
         drop(pair);
-        assert_eq!(stage.client.heard(), [Heard::Gone], "{mode:?}");
+        assert_eq!(stage.client.heard(), [CodecCall::Gone], "{mode:?}");
     }
 }
 
@@ -54,7 +54,7 @@ fn a_codec_hears_of_no_extension_of_another_type_in_a_ticket() {
         let stage = stage(Mode::Full, ForTickets(true), typ);
         let pair = stage.connected();
         assert_eq!(pair.to_client.sessions.len(), 2);
-        assert_eq!(after(&stage), [Heard::Accepted], "{typ:?}");
+        assert_eq!(after(&stage), [CodecCall::Accepted], "{typ:?}");
     }
 }
 
@@ -65,7 +65,7 @@ fn a_clients_codec_without_an_extension_hears_of_none_in_a_ticket() {
         crate::script::Script::new(Play { stays: Some(ForTickets(true)), ..Play::default() });
     stage.scene.client.certificate_codecs = vec![stage.client.clone()];
     let _pair = stage.connected();
-    assert_eq!(after(&stage), [Heard::Accepted]);
+    assert_eq!(after(&stage), [CodecCall::Accepted]);
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn a_servers_codec_is_asked_for_no_extension_where_no_ticket_is_sent() {
     let mut stage = stage(Mode::Full, ForTickets(true), Some(CACHED));
     stage.scene.server.tickets = None;
     let pair = stage.connected();
-    assert!(matches!(stage.server.heard().last(), Some(Heard::Ended { .. })));
+    assert!(matches!(stage.server.heard().last(), Some(CodecCall::Ended { .. })));
     assert_eq!(after(&stage), []);
     drop(pair);
-    assert_eq!(stage.client.heard(), [Heard::Gone]);
+    assert_eq!(stage.client.heard(), [CodecCall::Gone]);
 }
 
 /// A client ignores an unknown extension, whatever its contents.
@@ -116,9 +116,9 @@ fn a_codec_that_wants_no_tickets_is_gone_once_the_server_has_accepted() {
             assert_eq!(after(&stage), []);
             pair.server_write(b"data");
             pair.run();
-            assert_eq!(stage.client.heard(), [Heard::Accepted, Heard::Gone]);
+            assert_eq!(stage.client.heard(), [CodecCall::Accepted, CodecCall::Gone]);
         } else {
-            assert_eq!(after(&stage), [Heard::Accepted, Heard::Gone]);
+            assert_eq!(after(&stage), [CodecCall::Accepted, CodecCall::Gone]);
         }
         pair.server_write(b"data");
         pair.run();
@@ -128,7 +128,7 @@ fn a_codec_that_wants_no_tickets_is_gone_once_the_server_has_accepted() {
 
 fn of_nobody(stage: &mut Stage) {
     let (alert, reason) = (AlertDescription::CERTIFICATE_REVOKED, String::new());
-    let nobody = Answering(Some(PeerRejected { alert, reason }));
+    let nobody = AnsweringVerifier(Some(PeerRejected { alert, reason }));
     stage.scene.server.client_authentication = ClientAuthentication::Required(Arc::new(nobody));
 }
 
@@ -141,8 +141,8 @@ fn a_clients_codec_hears_that_the_server_refused_its_last_flight() {
         let refused = Some(Error::AlertReceived(AlertDescription::CERTIFICATE_REVOKED));
         assert_eq!(pair.to_client.error, refused);
         assert!(pair.to_client.complete);
-        let heard = Heard::Refused(AlertDescription::CERTIFICATE_REVOKED);
-        assert_eq!(after(&stage), [heard, Heard::Gone]);
+        let heard = CodecCall::Refused(AlertDescription::CERTIFICATE_REVOKED);
+        assert_eq!(after(&stage), [heard, CodecCall::Gone]);
     }
 }
 
@@ -151,8 +151,10 @@ fn a_clients_codec_hears_that_the_server_refused_its_last_flight() {
 fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
     // What happens before the alert.
     type Before = fn(&mut Pair);
-    let cases: [(Before, &[Heard]); 2] =
-        [(|_| (), &[Heard::Accepted]), (|pair| pair.server_write(b"data"), &[Heard::Accepted])];
+    let cases: [(Before, &[CodecCall]); 2] = [
+        (|_| (), &[CodecCall::Accepted]),
+        (|pair| pair.server_write(b"data"), &[CodecCall::Accepted]),
+    ];
     for (at, (before, expected)) in cases.into_iter().enumerate() {
         let mut stage = stage(Mode::Mutual, ForTickets(true), Some(CACHED));
         if at == 1 {
@@ -168,7 +170,8 @@ fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
         assert_eq!(pair.to_client.error, Some(alert));
         let heard = after(&stage);
         assert!(
-            heard.starts_with(expected) && !heard.iter().any(|it| matches!(it, Heard::Refused(_))),
+            heard.starts_with(expected)
+                && !heard.iter().any(|it| matches!(it, CodecCall::Refused(_))),
             "{heard:?}"
         );
     }
@@ -178,7 +181,7 @@ fn a_codec_hears_of_no_refusal_that_is_not_of_the_last_flight() {
     let alert = Error::AlertReceived(AlertDescription::NO_APPLICATION_PROTOCOL);
     assert_eq!(stage.connect().to_client.error, Some(alert));
     let heard = stage.client.heard();
-    assert!(matches!(heard[..], [Heard::ToServer { .. }]), "{heard:?}");
+    assert!(matches!(heard[..], [CodecCall::ToServer { .. }]), "{heard:?}");
 }
 
 /// The server sends the alert because it can't read what arrived: its codec distinguishes the two.
@@ -194,7 +197,7 @@ fn a_clients_codec_hears_that_its_last_flight_was_changed_on_the_way() {
     pair.run();
     let alert = AlertDescription::BAD_RECORD_MAC;
     assert_eq!(pair.to_client.error, Some(Error::AlertReceived(alert)));
-    assert_eq!(after(&stage), [Heard::Refused(alert), Heard::Gone]);
+    assert_eq!(after(&stage), [CodecCall::Refused(alert), CodecCall::Gone]);
 }
 
 /// An attacker on the path can cut it.
@@ -208,7 +211,7 @@ fn a_connection_that_ends_without_an_alert_tells_a_codec_nothing() {
     pair.client_to_server();
     pair.intercept_server();
     assert_eq!(pair.client.end_of_stream(), Err(Error::Truncated));
-    assert_eq!(after(&stage), [Heard::Gone]);
+    assert_eq!(after(&stage), [CodecCall::Gone]);
     // close_notify is not a refusal.
     let stage = self::stage(Mode::Mutual, ForTickets(true), None);
     let mut scene = stage.scene.clone();

@@ -7,7 +7,7 @@ use tessera::{Destination, Error};
 use tessera_harness::{Hello, Mode, Pair, SERVER_NAME, at, records, rewrite, to, vec16};
 use tessera_null_provider::NullVerifier;
 
-use crate::script::{Heard, Play, Stage};
+use crate::script::{CodecCall, Play, Stage};
 
 const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 const OTHER: ExtensionType = ExtensionType(0xff77);
@@ -27,7 +27,7 @@ fn alerts(pair: &Pair) -> [Option<AlertDescription>; 2] {
 /// The answers that the client's codec received.
 fn answered(stage: &Stage) -> Vec<Option<Vec<u8>>> {
     let answered = |heard| match heard {
-        Heard::Answered(answer) => Some(answer),
+        CodecCall::Answered(answer) => Some(answer),
         _ => None,
     };
     stage.client.heard().into_iter().filter_map(answered).collect()
@@ -158,7 +158,7 @@ fn a_clients_codec_sees_where_the_connection_goes_and_under_what() {
         let first = records(pair.client_output.as_slice())[0][5..].to_vec();
         pair.run();
         assert!(pair.to_client.complete && pair.client.facts().hello_retry);
-        let expected = Heard::ToServer {
+        let expected = CodecCall::ToServer {
             server_name: SERVER_NAME.to_owned(),
             port,
             protocols: stage.scene.client.protocols.clone(),
@@ -182,15 +182,15 @@ fn a_servers_codec_sees_what_the_client_said() {
                 Some(_) => ClientAuthentication::Optional(std::sync::Arc::new(NullVerifier)),
             };
             let pair = stage.connected();
-            let made = |heard: &Heard| matches!(heard, Heard::FromClient { .. });
+            let made = |heard: &CodecCall| matches!(heard, CodecCall::FromClient { .. });
             let heard: Vec<_> = stage.server.heard().into_iter().filter(made).collect();
-            let Heard::ToServer { random, .. } = stage.client.heard()[0] else {
+            let CodecCall::ToServer { random, .. } = stage.client.heard()[0] else {
                 panic!("the codec is made first")
             };
             let protocols = stage.scene.client.protocols.clone();
             let with_psk = pair.server.facts().psk.is_some();
             assert_eq!(with_psk, mode.resumes());
-            let expected = Heard::FromClient { protocols, random, policy, with_psk };
+            let expected = CodecCall::FromClient { protocols, random, policy, with_psk };
             assert_eq!(heard, [expected], "{mode:?}");
         }
     }

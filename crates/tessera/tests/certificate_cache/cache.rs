@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, HandshakeEnd, PeerOffer, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
+    DecodeOutcome, EncodedCertificate, HandshakeEnd, PeerOffer, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
 
@@ -57,7 +57,7 @@ impl Cache {
     ) -> Option<Box<dyn CertificateCodec>> {
         let known = peer.as_ref().and_then(|peer| self.state().known.get(peer).cloned());
         let offers = known.iter().map(|body| id_of(body)).collect();
-        Some(Box::new(OfOne { cache: self, peer, known, offers, hint }))
+        Some(Box::new(ConnectionCodec { cache: self, peer, known, offers, hint }))
     }
 }
 
@@ -80,7 +80,7 @@ impl CertificateCodecFactory for Cache {
         CertificateCompressionAlgorithm(0xc000)..=CertificateCompressionAlgorithm(0xffff)
     }
 
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         self.change(|state| state.server_names.push(Some(to.server_name.to_owned())));
         let hint = self.hint.clone();
         self.codec(Some(to.server_name.to_owned()), hint)
@@ -88,7 +88,7 @@ impl CertificateCodecFactory for Cache {
 
     fn server_codec(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.change(|state| state.server_names.push(from.server_name.map(str::to_owned)));
         let hint = from.offer.extension(HINT).map(<[u8]>::to_vec);
@@ -98,7 +98,7 @@ impl CertificateCodecFactory for Cache {
 }
 
 /// The codec of one connection.
-struct OfOne {
+struct ConnectionCodec {
     cache: Arc<Cache>,
     peer: Option<String>,
     known: Option<Vec<u8>>,
@@ -106,7 +106,7 @@ struct OfOne {
     hint: Option<Vec<u8>>,
 }
 
-impl CertificateCodec for OfOne {
+impl CertificateCodec for ConnectionCodec {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &self.offers
     }
@@ -138,12 +138,12 @@ impl CertificateCodec for OfOne {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         let known = self.known.as_ref().filter(|known| hash(known) == encoded);
         let known = known.ok_or(CertificateNotDecoded)?;
         body.get_mut(..known.len()).ok_or(CertificateNotDecoded)?.copy_from_slice(known);
         self.cache.change(|state| state.decoded += 1);
-        Ok(Decoded::Body(known.len()))
+        Ok(DecodeOutcome::Body(known.len()))
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {

@@ -6,12 +6,12 @@ use tessera::auth::CertificateContents;
 use tessera::handshake::{CertificateTransfer, Facts};
 use tessera_harness::Mode;
 
-use crate::script::{HASHED, Heard, Play, Stage};
+use crate::script::{CodecCall, HASHED, Play, Stage};
 
 /// What a codec recorded at the end: the peer's certificate and the ticket.
-fn end(heard: &[Heard]) -> (Option<CertificateContents>, [u8; 10]) {
+fn end(heard: &[CodecCall]) -> (Option<CertificateContents>, [u8; 10]) {
     match heard {
-        [.., Heard::Ended { peer, ticket, .. }] => (peer.clone(), *ticket),
+        [.., CodecCall::Ended { peer, ticket, .. }] => (peer.clone(), *ticket),
         _ => panic!("a codec hears the end last: {heard:?}"),
     }
 }
@@ -57,7 +57,7 @@ fn a_codec_hears_at_the_end_who_the_peer_is() {
             [(&stage.client, pair.client.facts()), (&stage.server, pair.server.facts())]
         {
             let heard = script.heard();
-            let Some(Heard::Ended { identity, .. }) = heard.last() else { panic!("{heard:?}") };
+            let Some(CodecCall::Ended { identity, .. }) = heard.last() else { panic!("{heard:?}") };
             assert_eq!(*identity, facts.peer, "{mode:?}");
         }
         assert!(pair.client.facts().peer.is_some(), "{mode:?}");
@@ -84,11 +84,13 @@ fn a_servers_codec_with_a_psk_hears_of_nothing_but_the_end() {
         let stage = stage(mode);
         stage.connected();
         let heard = stage.server.heard();
-        let [Heard::FromClient { with_psk: true, .. }, Heard::Ended { .. }] = &heard[..] else {
+        let [CodecCall::FromClient { with_psk: true, .. }, CodecCall::Ended { .. }] = &heard[..]
+        else {
             panic!("{mode:?}: {heard:?}")
         };
         let heard = stage.client.heard();
-        let [Heard::ToServer { .. }, Heard::Answered(None), Heard::Ended { .. }] = &heard[..]
+        let [CodecCall::ToServer { .. }, CodecCall::Answered(None), CodecCall::Ended { .. }] =
+            &heard[..]
         else {
             panic!("{mode:?}: {heard:?}")
         };
@@ -103,7 +105,7 @@ fn a_codec_sees_its_own_sides_certificate_where_the_peer_offers_nothing() {
     let certificate = stage.scene.server.credentials[0].chain[0].clone();
     for script in [&stage.client, &stage.server] {
         let encoded = |heard| match heard {
-            Heard::Encode { body, offered } => Some((body, offered)),
+            CodecCall::Encode { body, offered } => Some((body, offered)),
             _ => None,
         };
         let seen: Vec<_> = script.heard().into_iter().filter_map(encoded).collect();

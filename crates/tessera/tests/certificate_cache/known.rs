@@ -12,7 +12,7 @@ use tessera::wire::{AlertDescription, EntryExtensions, SignatureScheme};
 use tessera_harness::{Mode, Pair, vec16};
 use tessera_null_provider::NullVerifier;
 
-use crate::script::{HASH, HASHED, Heard, Play, Stage};
+use crate::script::{CodecCall, HASH, HASHED, Play, Stage};
 
 /// Asks for staples, records its questions, and rejects if scripted to.
 #[derive(Default)]
@@ -52,13 +52,13 @@ impl PeerVerifier for Judge {
 }
 
 /// Both ends know the other's chain, and send their own as its hash with these extensions.
-struct Knowing {
+struct KnownPeers {
     stage: Stage,
     client: Arc<Judge>,
     server: Arc<Judge>,
 }
 
-impl Knowing {
+impl KnownPeers {
     fn new(client_sends: &[u8], server_sends: &[u8]) -> Self {
         let knows = |sends: &[u8]| Play { knows: Some(sends.to_vec()), ..Play::default() };
         Self::playing(knows(client_sends), knows(server_sends), [None, None])
@@ -84,9 +84,9 @@ fn stapled(response: &[u8]) -> Vec<u8> {
     vec16(&[&[0, 5][..], &vec16(&status)].concat())
 }
 
-fn ended(heard: &[Heard]) -> Option<&Option<CertificateContents>> {
+fn ended(heard: &[CodecCall]) -> Option<&Option<CertificateContents>> {
     match heard.last() {
-        Some(Heard::Ended { peer, .. }) => Some(peer),
+        Some(CodecCall::Ended { peer, .. }) => Some(peer),
         _ => None,
     }
 }
@@ -94,7 +94,7 @@ fn ended(heard: &[Heard]) -> Option<&Option<CertificateContents>> {
 #[test]
 fn a_verifier_is_asked_for_a_known_chain_with_its_hash_and_what_is_stapled() {
     let staples = [&stapled(b"live")[..], &stapled(b"of the intermediate"), &vec16(b"")].concat();
-    let knowing = Knowing::new(&[], &staples);
+    let knowing = KnownPeers::new(&[], &staples);
     let pair = knowing.stage.connected();
     for (judge, response) in [(knowing.client, Some(&b"live"[..])), (knowing.server, None)] {
         let asked = judge.asked.lock().expect("unpoisoned");
@@ -127,12 +127,12 @@ fn what_is_stapled_to_a_known_chain_is_read_strictly() {
         (sct, AlertDescription::UNSUPPORTED_EXTENSION),
         (vec16(b"").repeat(101), AlertDescription::BAD_CERTIFICATE),
     ] {
-        let pair = Knowing::new(&[], &extensions).stage.connect();
+        let pair = KnownPeers::new(&[], &extensions).stage.connect();
         assert_eq!(alerts(&pair)[0], Some(alert), "{extensions:?}");
-        let pair = Knowing::new(&extensions, &[]).stage.connect();
+        let pair = KnownPeers::new(&extensions, &[]).stage.connect();
         assert_eq!(alerts(&pair)[1], Some(alert), "{extensions:?}");
     }
-    Knowing::new(&vec16(b"").repeat(100), &vec16(b"").repeat(100)).stage.connected();
+    KnownPeers::new(&vec16(b"").repeat(100), &vec16(b"").repeat(100)).stage.connected();
 }
 
 #[test]
@@ -140,15 +140,15 @@ fn a_chain_that_is_not_what_was_sent_ends_the_handshake_after_its_proof() {
     let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
     let doubts = || Play { says_it_is_another: true, ..honest() };
     let no = [None, None];
-    let of_server = Knowing::playing(doubts(), honest(), no.clone());
-    let of_client = Knowing::playing(honest(), doubts(), no);
+    let of_server = KnownPeers::playing(doubts(), honest(), no.clone());
+    let of_client = KnownPeers::playing(honest(), doubts(), no);
     for (at, knowing, script) in
         [(0, &of_server, &of_server.stage.client), (1, &of_client, &of_client.stage.server)]
     {
         let pair = knowing.stage.connect();
         assert_eq!(alerts(&pair)[at], Some(AlertDescription::DECRYPT_ERROR));
         let heard = script.heard();
-        assert_eq!(heard.last(), Some(&Heard::IsWhatWasSent), "{heard:?}");
+        assert_eq!(heard.last(), Some(&CodecCall::IsWhatWasSent), "{heard:?}");
         let judge = [&knowing.client, &knowing.server][at];
         assert_eq!(judge.asked.lock().expect("unpoisoned").len(), 1);
         let facts = [pair.client.facts(), pair.server.facts()][at];
@@ -162,8 +162,8 @@ fn a_chain_that_is_not_what_was_sent_conceals_why_the_verifier_rejects() {
     let doubts = || Play { knows: Some(Vec::new()), says_it_is_another: true, ..Play::default() };
     let rejected = PeerRejected { alert: AlertDescription::UNKNOWN_CA, reason: "whose?".into() };
     let honest = || Play { knows: Some(Vec::new()), ..Play::default() };
-    let of_server = Knowing::playing(doubts(), honest(), [Some(rejected.clone()), None]);
-    let of_client = Knowing::playing(honest(), doubts(), [None, Some(rejected)]);
+    let of_server = KnownPeers::playing(doubts(), honest(), [Some(rejected.clone()), None]);
+    let of_client = KnownPeers::playing(honest(), doubts(), [None, Some(rejected)]);
     for (at, knowing, script) in
         [(0, &of_server, &of_server.stage.client), (1, &of_client, &of_client.stage.server)]
     {
@@ -184,8 +184,8 @@ fn a_codec_conceals_why_the_verifier_rejects() {
     let conceals = || Play { conceals: true, ..honest() };
     let rejected =
         PeerRejected { alert: AlertDescription::CERTIFICATE_EXPIRED, reason: "too old".into() };
-    let of_server = Knowing::playing(conceals(), honest(), [Some(rejected.clone()), None]);
-    let of_client = Knowing::playing(honest(), conceals(), [None, Some(rejected)]);
+    let of_server = KnownPeers::playing(conceals(), honest(), [Some(rejected.clone()), None]);
+    let of_client = KnownPeers::playing(honest(), conceals(), [None, Some(rejected)]);
     for (at, knowing) in [(0, of_server), (1, of_client)] {
         let pair = knowing.stage.connect();
         let error = [&pair.to_client, &pair.to_server][at].error.clone();
@@ -214,7 +214,7 @@ fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
         for at_server in [true, false] {
             let plays = if at_server { [honest(), named()] } else { [named(), honest()] };
             let [client, server] = plays;
-            let mut knowing = Knowing::playing(client, server, [None, None]);
+            let mut knowing = KnownPeers::playing(client, server, [None, None]);
             let (alert, reason) = (AlertDescription::CERTIFICATE_REVOKED, String::new());
             let rejects = Some(PeerRejected { alert, reason });
             let judge = Arc::new(Judge { rejects, proof_is_right, ..Judge::default() });
@@ -231,7 +231,7 @@ fn a_servers_codec_hears_that_a_peer_is_refused_only_if_it_is_that_peer() {
             let script = if at_server { server } else { client };
             let hears = at_server && conceals && !is_another && proof_is_right;
             let what = (conceals, is_another, proof_is_right, at_server);
-            assert_eq!(script.heard().contains(&Heard::PeerRejected), hears, "{what:?}");
+            assert_eq!(script.heard().contains(&CodecCall::PeerRejected), hears, "{what:?}");
             let asked = judge.asked_for_proof.load(Ordering::Relaxed);
             assert_eq!(asked, usize::from(at_server && conceals), "{what:?}");
         }
@@ -248,8 +248,8 @@ fn a_codec_goes_on_with_the_chain_that_it_expected_up_to_the_proof() {
         let honest = Play { knows: Some(Vec::new()), ..Play::default() };
         let expects =
             Play { expects: Some(expected.clone()), says_it_is_another, ..honest.clone() };
-        let of_server = Knowing::playing(expects.clone(), honest.clone(), [None, None]);
-        let of_client = Knowing::playing(honest, expects, [None, None]);
+        let of_server = KnownPeers::playing(expects.clone(), honest.clone(), [None, None]);
+        let of_client = KnownPeers::playing(honest, expects, [None, None]);
         for (at, knowing) in [(0, of_server), (1, of_client)] {
             let pair = knowing.stage.connect();
             assert_eq!(alerts(&pair)[at], Some(alert));

@@ -167,7 +167,7 @@ fn a_resumption_teaches_a_certificate_codec_nothing() {
 #[test]
 fn a_codec_learns_a_chain_whose_verifier_answers_later() {
     let mut ends = Ends::new(Mode::Full);
-    ends.scene.client.verifier = Arc::new(Answering(None));
+    ends.scene.client.verifier = Arc::new(AnsweringVerifier(None));
     let mut pair = ends.scene.pair();
     pair.run();
     let Some(ClientQuestion::VerifyPeer(asked)) = pair.client_questions.pop() else {
@@ -182,9 +182,9 @@ fn a_codec_learns_a_chain_whose_verifier_answers_later() {
 }
 
 /// Rejects every server so, or answers later.
-struct Answering(Option<PeerRejected>);
+struct AnsweringVerifier(Option<PeerRejected>);
 
-impl PeerVerifier for Answering {
+impl PeerVerifier for AnsweringVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -202,7 +202,7 @@ impl PeerVerifier for Answering {
 fn a_codec_learns_nothing_of_a_peer_that_is_rejected() {
     let mut ends = Ends::new(Mode::Full);
     let (alert, reason) = (AlertDescription::UNKNOWN_CA, String::new());
-    ends.scene.client.verifier = Arc::new(Answering(Some(PeerRejected { alert, reason })));
+    ends.scene.client.verifier = Arc::new(AnsweringVerifier(Some(PeerRejected { alert, reason })));
     let mut pair = ends.scene.pair();
     pair.run();
     assert!(matches!(pair.to_client.error, Some(Error::PeerRejected(_))));
@@ -284,9 +284,9 @@ fn a_hash_of_another_chain_ends_the_handshake() {
 }
 
 /// Puts a byte before the body.
-struct Longer;
+struct PrefixCodec;
 
-impl CertificateCompression for Longer {
+impl CertificateCompression for PrefixCodec {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         CertificateCompressionAlgorithm(7)
     }
@@ -307,8 +307,8 @@ fn the_next_certificate_codec_encodes_what_the_first_leaves_whole() {
     let mut ends = Ends::new(Mode::Full);
     let (_, whole) = ends.connect();
     let mut ends_of_two = Ends::new(Mode::Full);
-    ends_of_two.scene.client.certificate_codecs.push(Arc::new(Longer));
-    ends_of_two.scene.server.certificate_codecs.push(Arc::new(Longer));
+    ends_of_two.scene.client.certificate_codecs.push(Arc::new(PrefixCodec));
+    ends_of_two.scene.server.certificate_codecs.push(Arc::new(PrefixCodec));
     // The extra byte, and what CompressedCertificate adds.
     let (_, longer) = ends_of_two.connect();
     assert_eq!(longer, whole + 1 + 8);
@@ -317,7 +317,7 @@ fn the_next_certificate_codec_encodes_what_the_first_leaves_whole() {
     assert_eq!(ends_of_two.client.state().decoded, 1);
     // Only the server has it: the client can't decode it.
     ends = Ends::new(Mode::Full);
-    ends.scene.server.certificate_codecs.push(Arc::new(Longer));
+    ends.scene.server.certificate_codecs.push(Arc::new(PrefixCodec));
     assert_eq!(ends.connect().1, whole);
 }
 

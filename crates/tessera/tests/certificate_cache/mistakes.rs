@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use tessera::auth::{
-    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, CodecRefusal, Decoded,
-    EncodedCertificate, FromClient, ToServer,
+    CertificateCodec, CertificateCodecFactory, CertificateNotDecoded, ClientInfo, CodecRefusal,
+    DecodeOutcome, EncodedCertificate, ServerInfo,
 };
 use tessera::wire::OpaqueExtension;
 use tessera::wire::{CertificateCompressionAlgorithm, ExtensionType};
@@ -16,7 +16,7 @@ use crate::in_hello;
 
 /// Scripted: offers these algorithms, and encodes as this one.
 #[derive(Clone, Default)]
-struct Says {
+struct MistakenCodec {
     from: u16,
     to: u16,
     offers: Vec<CertificateCompressionAlgorithm>,
@@ -25,30 +25,30 @@ struct Says {
 }
 
 /// A factory of 0xff01 to 0xff03.
-fn says(offers: &[u16], extension: Option<u16>) -> Says {
+fn says(offers: &[u16], extension: Option<u16>) -> MistakenCodec {
     let offers = offers.iter().copied().map(CertificateCompressionAlgorithm).collect();
     let extension = extension.map(|typ| (ExtensionType(typ), vec![1]));
-    Says { from: 0xff01, to: 0xff03, offers, extension, encodes: None }
+    MistakenCodec { from: 0xff01, to: 0xff03, offers, extension, encodes: None }
 }
 
-impl CertificateCodecFactory for Says {
+impl CertificateCodecFactory for MistakenCodec {
     fn algorithms(&self) -> RangeInclusive<CertificateCompressionAlgorithm> {
         CertificateCompressionAlgorithm(self.from)..=CertificateCompressionAlgorithm(self.to)
     }
 
-    fn client_codec(self: Arc<Self>, _: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
+    fn client_codec(self: Arc<Self>, _: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
         Some(Box::new((*self).clone()))
     }
 
     fn server_codec(
         self: Arc<Self>,
-        _: &FromClient<'_>,
+        _: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         Ok(Some(Box::new((*self).clone())))
     }
 }
 
-impl CertificateCodec for Says {
+impl CertificateCodec for MistakenCodec {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &self.offers
     }
@@ -71,9 +71,9 @@ impl CertificateCodec for Says {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         body.copy_from_slice(encoded);
-        Ok(Decoded::Body(body.len()))
+        Ok(DecodeOutcome::Body(body.len()))
     }
 }
 
@@ -82,7 +82,7 @@ fn full() -> Scene {
 }
 
 /// The results of a client, and of a server with a client that has no codecs, with these factories.
-fn outcomes(codecs: &[Says]) -> [Option<Error>; 2] {
+fn outcomes(codecs: &[MistakenCodec]) -> [Option<Error>; 2] {
     let codecs: Vec<_> = codecs.iter().cloned().map(|codec| Arc::new(codec) as _).collect();
     let mut scene = full();
     scene.client.certificate_codecs = codecs.clone();
@@ -100,7 +100,7 @@ fn outcomes(codecs: &[Says]) -> [Option<Error>; 2] {
 }
 
 #[track_caller]
-fn refused(codecs: &[Says]) {
+fn refused(codecs: &[MistakenCodec]) {
     for outcome in outcomes(codecs) {
         assert!(matches!(outcome, Some(Error::Configuration(_))), "{outcome:?}");
     }
@@ -108,17 +108,17 @@ fn refused(codecs: &[Says]) {
 
 #[test]
 fn certificate_codecs_may_offer_different_algorithms_of_their_own() {
-    let other = Says { from: 1, to: 1, ..says(&[1], Some(0xff78)) };
+    let other = MistakenCodec { from: 1, to: 1, ..says(&[1], Some(0xff78)) };
     assert_eq!(outcomes(&[says(&[0xff01, 0xff03], Some(0xff77)), other]), [None, None]);
 }
 
 #[test]
 fn codec_factories_whose_algorithms_overlap_are_refused() {
     for (from, to) in [(0xff03, 0xff04), (0xff00, 0xff01), (0xff02, 0xff02), (0, 0xffff)] {
-        refused(&[says(&[], None), Says { from, to, ..Says::default() }]);
+        refused(&[says(&[], None), MistakenCodec { from, to, ..MistakenCodec::default() }]);
     }
     // An empty range.
-    refused(&[Says { from: 2, to: 1, ..Says::default() }]);
+    refused(&[MistakenCodec { from: 2, to: 1, ..MistakenCodec::default() }]);
 }
 
 #[test]
@@ -136,10 +136,10 @@ fn a_codec_whose_extension_is_taken_or_grease_is_refused() {
     for grease in [0x0a0a, 0x4a4a, 0xfafa] {
         refused(&[says(&[], Some(grease))]);
     }
-    let other = Says { from: 1, to: 1, ..says(&[], Some(0xff77)) };
+    let other = MistakenCodec { from: 1, to: 1, ..says(&[], Some(0xff77)) };
     refused(&[says(&[], Some(0xff77)), other]);
     let long = Some((ExtensionType(0xff77), vec![0; 4097]));
-    refused(&[Says { extension: long, ..says(&[], None) }]);
+    refused(&[MistakenCodec { extension: long, ..says(&[], None) }]);
 }
 
 /// RFC 8879 §3.
@@ -147,7 +147,7 @@ fn a_codec_whose_extension_is_taken_or_grease_is_refused() {
 fn a_client_names_at_most_127_certificate_compression_algorithms() {
     let mut scene = full();
     let all = (0x8000..0x8100).map(CertificateCompressionAlgorithm).collect();
-    let many = Says { from: 0x8000, to: 0xffff, offers: all, ..Says::default() };
+    let many = MistakenCodec { from: 0x8000, to: 0xffff, offers: all, ..MistakenCodec::default() };
     scene.client.certificate_codecs = vec![Arc::new(many)];
     let mut pair = scene.pair();
     let named = in_hello(&pair, ExtensionType::COMPRESS_CERTIFICATE).expect("named");
@@ -164,7 +164,7 @@ fn a_certificate_encoded_in_a_way_that_the_peer_did_not_offer_is_sent_whole() {
         scene.client.certificate_codecs = vec![Arc::new(says(&[0xff01], None))];
         let plain = says(&[], None);
         scene.server.certificate_codecs =
-            vec![Arc::new(Says { encodes: Some(encodes), ..plain.clone() })];
+            vec![Arc::new(MistakenCodec { encodes: Some(encodes), ..plain.clone() })];
         let mut pair = scene.pair();
         pair.run();
         assert!(pair.to_client.complete, "{:?}", pair.to_client.error);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use tessera::auth::{
     AfterHandshake, CertificateCodec, CertificateCodecFactory, CertificateContents,
-    CertificateNotDecoded, CodecRefusal, Decoded, EncodedCertificate, FromClient, HandshakeEnd,
-    NextTicket, PeerIdentity, ToServer, VerifierDigest,
+    CertificateNotDecoded, ClientInfo, CodecRefusal, DecodeOutcome, EncodedCertificate,
+    HandshakeEnd, NextTicket, PeerIdentity, ServerInfo, VerifierDigest,
 };
 use tessera::wire::{AlertDescription, CertificateCompressionAlgorithm, ExtensionType};
 
@@ -49,7 +49,7 @@ pub struct ForTickets(pub bool);
 
 /// The calls to a codec, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum CodecCall {
     ToServer {
         server_name: String,
         port: Option<u16>,
@@ -88,25 +88,25 @@ pub enum Heard {
 }
 
 /// The factory of codecs with this script.
-pub type Script = stage::Script<Play, Vec<Heard>>;
-pub type Stage = stage::Stage<Play, Vec<Heard>>;
+pub type Script = stage::Script<Play, Vec<CodecCall>>;
+pub type Stage = stage::Stage<Play, Vec<CodecCall>>;
 
 impl Script {
-    fn note(&self, heard: Heard) {
+    fn note(&self, heard: CodecCall) {
         self.hear(|all| all.push(heard));
     }
 
     fn codec(self: Arc<Self>) -> Box<dyn CertificateCodec> {
         let offers = self.play.knows.iter().map(|_| HASHED).collect();
-        Box::new(Playing { script: self, offers })
+        Box::new(ScriptedCodec { script: self, offers })
     }
 
     fn for_client(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
         with_psk: bool,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
-        self.note(Heard::FromClient {
+        self.note(CodecCall::FromClient {
             protocols: from.protocols().map(<[u8]>::to_vec).collect(),
             random: *from.random,
             policy: from.policy,
@@ -122,8 +122,8 @@ impl CertificateCodecFactory for Script {
         HASHED..=HASHED
     }
 
-    fn client_codec(self: Arc<Self>, to: &ToServer<'_>) -> Option<Box<dyn CertificateCodec>> {
-        self.note(Heard::ToServer {
+    fn client_codec(self: Arc<Self>, to: &ServerInfo<'_>) -> Option<Box<dyn CertificateCodec>> {
+        self.note(CodecCall::ToServer {
             server_name: to.server_name.to_owned(),
             port: to.port,
             protocols: to.protocols.to_vec(),
@@ -135,25 +135,25 @@ impl CertificateCodecFactory for Script {
 
     fn server_codec(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.for_client(from, false)
     }
 
     fn server_codec_with_psk(
         self: Arc<Self>,
-        from: &FromClient<'_>,
+        from: &ClientInfo<'_>,
     ) -> Result<Option<Box<dyn CertificateCodec>>, CodecRefusal> {
         self.for_client(from, true)
     }
 }
 
-struct Playing {
+struct ScriptedCodec {
     script: Arc<Script>,
     offers: Vec<CertificateCompressionAlgorithm>,
 }
 
-impl CertificateCodec for Playing {
+impl CertificateCodec for ScriptedCodec {
     fn offers(&self) -> &[CertificateCompressionAlgorithm] {
         &self.offers
     }
@@ -168,7 +168,7 @@ impl CertificateCodec for Playing {
     }
 
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
-        self.script.note(Heard::Answered(answer.map(<[u8]>::to_vec)));
+        self.script.note(CodecCall::Answered(answer.map(<[u8]>::to_vec)));
         self.script.play.refuses.map_or(Ok(()), Err)
     }
 
@@ -177,7 +177,7 @@ impl CertificateCodec for Playing {
         body: &[u8],
         offered: &[CertificateCompressionAlgorithm],
     ) -> Option<EncodedCertificate> {
-        self.script.note(Heard::Encode { body: body.to_vec(), offered: offered.to_vec() });
+        self.script.note(CodecCall::Encode { body: body.to_vec(), offered: offered.to_vec() });
         let extensions = self.script.play.knows.as_ref()?;
         Some(EncodedCertificate::new(HASHED, [&HASH[..], extensions].concat()))
     }
@@ -187,17 +187,17 @@ impl CertificateCodec for Playing {
         _: CertificateCompressionAlgorithm,
         encoded: &[u8],
         _: &mut [u8],
-    ) -> Result<Decoded, CertificateNotDecoded> {
-        self.script.note(Heard::Decode);
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
+        self.script.note(CodecCall::Decode);
         if let Some(body) = &self.script.play.expects {
-            return Ok(Decoded::Expected(body.clone()));
+            return Ok(DecodeOutcome::Expected(body.clone()));
         }
         let (hash, entry_extensions) = encoded.split_first_chunk().ok_or(CertificateNotDecoded)?;
-        Ok(Decoded::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
+        Ok(DecodeOutcome::Known { hash: *hash, entry_extensions: entry_extensions.to_vec() })
     }
 
     fn is_what_was_sent(&self) -> bool {
-        self.script.note(Heard::IsWhatWasSent);
+        self.script.note(CodecCall::IsWhatWasSent);
         !self.script.play.says_it_is_another
     }
 
@@ -206,7 +206,7 @@ impl CertificateCodec for Playing {
     }
 
     fn peer_rejected(&mut self) {
-        self.script.note(Heard::PeerRejected);
+        self.script.note(CodecCall::PeerRejected);
     }
 
     fn ended(&mut self, end: &HandshakeEnd<'_>) {
@@ -214,7 +214,7 @@ impl CertificateCodec for Playing {
         end.ticket(CONTEXT, &mut ticket).expect("short");
         let peer = end.peer.map(|peer| peer.contents.clone());
         let identity = end.identity.cloned();
-        self.script.note(Heard::Ended { peer, identity, ticket });
+        self.script.note(CodecCall::Ended { peer, identity, ticket });
     }
 
     fn own_missed(&self) -> Option<&'static str> {
@@ -228,39 +228,39 @@ impl CertificateCodec for Playing {
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
         let (typ, before) = self.script.play.ticket.clone()?;
         let NextTicket { number, count, lifetime, .. } = *next;
-        self.script.note(Heard::NextTicket { number, count, lifetime });
+        self.script.note(CodecCall::NextTicket { number, count, lifetime });
         Some((typ, [&before[..], &[number]].concat()))
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
         let ForTickets(for_tickets) = self.script.play.stays?;
-        Some(Box::new(Staying { script: self.script, for_tickets }))
+        Some(Box::new(RemainingCodec { script: self.script, for_tickets }))
     }
 }
 
 /// What remains of a codec.
-struct Staying {
+struct RemainingCodec {
     script: Arc<Script>,
     for_tickets: bool,
 }
 
-impl AfterHandshake for Staying {
+impl AfterHandshake for RemainingCodec {
     fn accepted(&mut self) -> bool {
-        self.script.note(Heard::Accepted);
+        self.script.note(CodecCall::Accepted);
         self.for_tickets
     }
 
     fn refused(&mut self, alert: AlertDescription) {
-        self.script.note(Heard::Refused(alert));
+        self.script.note(CodecCall::Refused(alert));
     }
 
     fn ticket(&mut self, body: &[u8]) {
-        self.script.note(Heard::Ticket(body.to_vec()));
+        self.script.note(CodecCall::Ticket(body.to_vec()));
     }
 }
 
-impl Drop for Staying {
+impl Drop for RemainingCodec {
     fn drop(&mut self) {
-        self.script.note(Heard::Gone);
+        self.script.note(CodecCall::Gone);
     }
 }

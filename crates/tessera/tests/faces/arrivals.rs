@@ -263,9 +263,9 @@ fn a_cookie_that_no_client_hello_has_room_for_is_not_sent() {
     }
 }
 
-struct Chosen(Checked<ServerConfig>);
+struct ChosenConfig(Checked<ServerConfig>);
 
-impl ConfigChooser for Chosen {
+impl ConfigChooser for ChosenConfig {
     fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Now(Ok(self.0.clone()))
     }
@@ -283,7 +283,7 @@ fn a_configuration_is_chosen_after_a_cookie_and_never_asks_for_a_third_hello() {
         if !fits {
             chosen.suites.retain(|suite| *suite != CipherSuite::TLS_AES_128_GCM_SHA256);
         }
-        scene.server.chooser = Some(Arc::new(Chosen(chosen.checked().expect("it can work"))));
+        scene.server.chooser = Some(Arc::new(ChosenConfig(chosen.checked().expect("it can work"))));
         let (mut pair, config, second) = after_cookie(&scene, &STREAM);
         serve(&mut pair, config, &STREAM, &second);
         pair.deliver_to_server(&second);

@@ -217,9 +217,9 @@ mod stack {
     use super::*;
 
     /// Leaves marks deep in the stack wherever a secret is logged, as primitives leave copies of keys.
-    struct Careless(Mark);
+    struct CarelessKeyLog(Mark);
 
-    impl KeyLog for Careless {
+    impl KeyLog for CarelessKeyLog {
         #[inline(never)]
         fn log(&self, _: &str, _: &[u8; 32], _: &[u8]) {
             let mut frame = [0; 64 * 1024];
@@ -232,7 +232,7 @@ mod stack {
     fn marks(face: Face, mode: Mode, depth: StackDepth) -> [usize; 3] {
         let mut scene = Scene::new(provider(), mode);
         let session = scene.session();
-        let careless = Arc::new(Careless(Mark::new()));
+        let careless = Arc::new(CarelessKeyLog(Mark::new()));
         scene.client.key_log = Some(careless.clone());
         scene.server.key_log = Some(careless.clone());
         scene.client.provider.stack_depth = depth;

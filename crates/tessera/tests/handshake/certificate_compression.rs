@@ -10,7 +10,7 @@ use tessera::wire::{
     AlertDescription, CertificateCompressionAlgorithm, ContentType, ExtensionType, HandshakeType,
 };
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, Sealer, message, messages, open_all, plain, records,
+    Hello, Mode, Pair, ReceivedData, Scene, Sealer, message, messages, open_all, plain, records,
     rewrite, vec16,
 };
 
@@ -140,7 +140,7 @@ fn retries_and_resumptions_complete_with_certificate_compression() {
     }
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

@@ -61,9 +61,9 @@ impl PeerVerifier for NoSchemes {
 }
 
 /// A codec that is never used.
-struct Unused;
+struct UnusedCodec;
 
-impl CertificateCompression for Unused {
+impl CertificateCompression for UnusedCodec {
     fn algorithm(&self) -> CertificateCompressionAlgorithm {
         CertificateCompressionAlgorithm(1)
     }
@@ -106,7 +106,7 @@ macro_rules! of_both_sides {
         $check(&|config| config.handshake_timeout = Duration::ZERO, timeout);
         let codecs = "certificate_codecs: at most 127, of different algorithms";
         let twice = || -> Vec<Arc<dyn CertificateCodecFactory>> {
-            vec![Arc::new(Unused), Arc::new(Unused)]
+            vec![Arc::new(UnusedCodec), Arc::new(UnusedCodec)]
         };
         $check(&|config| config.certificate_codecs = twice(), codecs);
 
@@ -223,8 +223,8 @@ fn a_bad_server_configuration_is_refused_with_the_field_and_the_fix() {
 
 #[test]
 fn a_server_configuration_needs_at_least_one_way_to_prove_itself() {
-    struct Nobody;
-    impl ConfigChooser for Nobody {
+    struct RejectingVerifier;
+    impl ConfigChooser for RejectingVerifier {
         fn choose(
             &self,
             _: &tessera::handshake::ChooseConfig,
@@ -237,7 +237,7 @@ fn a_server_configuration_needs_at_least_one_way_to_prove_itself() {
         &|config| config.credentials = vec![credential()],
         &|config| config.external_psks = vec![external(1, 32)],
         &|config| config.tickets = scene().server.tickets,
-        &|config| config.chooser = Some(Arc::new(Nobody)),
+        &|config| config.chooser = Some(Arc::new(RejectingVerifier)),
     ];
     for way in ways {
         let mut config = ServerConfig::new(tessera_null_provider::provider(), Vec::new());

@@ -7,15 +7,15 @@ use tessera::handshake::{EarlyDataStatus, ServerHandshake};
 use tessera::resume::{ClientSession, FsClientTicket, PskKind, Vault, Verdict};
 use tessera::wire::{AlertDescription, ContentType, HandshakeType};
 use tessera_harness::{
-    EARLY_DATA, End, Hello, Mode, Pair, Received, Scene, at, expand_label_to_hash, plain, records,
-    rewrite, vec16,
+    EARLY_DATA, End, Hello, Mode, Pair, ReceivedData, Scene, at, expand_label_to_hash, plain,
+    records, rewrite, vec16,
 };
 
 fn scene(mode: Mode) -> Scene {
     Scene::new(tessera_null_provider::provider(), mode)
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

@@ -4,7 +4,8 @@
 use tessera::Error;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
 use tessera_harness::{
-    EARLY_DATA, Hello, Mode, Received, Scene, message, messages, open_all, records, rewrite, vec16,
+    EARLY_DATA, Hello, Mode, ReceivedData, Scene, message, messages, open_all, records, rewrite,
+    vec16,
 };
 
 const ILLEGAL: Option<AlertDescription> = Some(AlertDescription::ILLEGAL_PARAMETER);
@@ -215,7 +216,7 @@ fn a_server_sends_grease_only_where_it_is_configured() {
     }
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

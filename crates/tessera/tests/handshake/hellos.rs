@@ -5,7 +5,7 @@ use tessera::resume::Verdict;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, NamedGroup};
 use tessera::{Error, wire::CipherSuite};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, at, message, plain, records, rewrite, vec16,
+    Hello, Mode, Pair, ReceivedData, Scene, at, message, plain, records, rewrite, vec16,
 };
 
 const ILLEGAL: Option<AlertDescription> = Some(AlertDescription::ILLEGAL_PARAMETER);
@@ -28,7 +28,7 @@ fn scene(mode: Mode) -> Scene {
     scene
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

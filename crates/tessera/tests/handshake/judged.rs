@@ -11,9 +11,9 @@ use tessera_harness::{Hello, Mode, Scene, at, plain, records};
 
 /// Records its questions.
 #[derive(Default)]
-struct Asked(Mutex<Vec<AcceptResumption>>);
+struct RecordingJudge(Mutex<Vec<AcceptResumption>>);
 
-impl ResumptionJudge for Asked {
+impl ResumptionJudge for RecordingJudge {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
         self.0.lock().expect("nobody panics").push(question.clone());
         Reply::Now(ResumptionVerdict::Accept)
@@ -31,7 +31,7 @@ fn a_judge_knows_the_mode_and_the_kind_of_early_data() {
         (Mode::FsPsk, false, true, false),
     ] {
         let mut scene = Scene::new(tessera_null_provider::provider(), mode);
-        let judge = Arc::new(Asked::default());
+        let judge = Arc::new(RecordingJudge::default());
         scene.server.judge = Some(judge.clone());
         let session = scene.session().expect("a session");
         let issued_at = Duration::from_millis(session.state.issued_at);
@@ -46,9 +46,9 @@ fn a_judge_knows_the_mode_and_the_kind_of_early_data() {
 }
 
 /// Has no configuration for any client.
-struct Nothing;
+struct EmptyChooser;
 
-impl ConfigChooser for Nothing {
+impl ConfigChooser for EmptyChooser {
     fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Now(Err(NoConfig))
     }
@@ -61,7 +61,7 @@ fn a_client_without_a_name_hears_that_it_is_missing() {
         [(true, AlertDescription::UNRECOGNIZED_NAME), (false, AlertDescription::MISSING_EXTENSION)]
     {
         let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
-        scene.server.chooser = Some(Arc::new(Nothing));
+        scene.server.chooser = Some(Arc::new(EmptyChooser));
         let mut pair = scene.pair();
         let mut hello = Hello::read(&records(&pair.intercept_client())[0][5..]);
         if !named {

@@ -7,14 +7,14 @@ use tessera::resume::ExternalPsk;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType, OpaqueExtension};
 use tessera::{Destination, Error, Zeroizing};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, Sealer, at, message, plain, records, rewrite, to, vec16,
+    Hello, Mode, Pair, ReceivedData, Scene, Sealer, at, message, plain, records, rewrite, to, vec16,
 };
 
 fn scene(mode: Mode) -> Scene {
     Scene::new(tessera_null_provider::provider(), mode)
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

@@ -13,9 +13,9 @@ use tessera_harness::{Mode, Scene};
 use tessera_null_provider::{NullVerifier, provider};
 
 /// Accepts every peer, but leaves the proof to the engine.
-struct LeavesTheProofOpen;
+struct ProofSkipper;
 
-impl PeerVerifier for LeavesTheProofOpen {
+impl PeerVerifier for ProofSkipper {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -34,7 +34,7 @@ impl PeerVerifier for LeavesTheProofOpen {
 #[test]
 fn a_peer_whose_proof_nobody_checked_is_not_accepted() {
     let mut scene = Scene::new(provider(), Mode::Full);
-    scene.client.verifier = Arc::new(LeavesTheProofOpen);
+    scene.client.verifier = Arc::new(ProofSkipper);
     let mut pair = scene.pair();
     pair.run();
     assert!(matches!(pair.to_client.error, Some(Error::Configuration(_))));

@@ -12,7 +12,7 @@ use tessera::wire::{
     AlertDescription, CertificateType, ContentType, ExtensionType, HandshakeType, SignatureScheme,
 };
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, at, credential, message, messages, open_all, plain,
+    Hello, Mode, Pair, ReceivedData, Scene, at, credential, message, messages, open_all, plain,
     records, rewrite, vec16,
 };
 use tessera_null_provider::NullVerifier;
@@ -28,16 +28,16 @@ const UNSUPPORTED: Option<AlertDescription> = Some(AlertDescription::UNSUPPORTED
 const ILLEGAL: Option<AlertDescription> = Some(AlertDescription::ILLEGAL_PARAMETER);
 
 /// Accepts these types, and records what it was shown; the identity is its first byte.
-struct Taking {
+struct RecordingVerifier {
     types: Vec<CertificateType>,
     shown: Mutex<Vec<(CertificateType, Vec<Vec<u8>>)>>,
 }
 
-fn taking(types: &[CertificateType]) -> Arc<Taking> {
-    Arc::new(Taking { types: types.to_vec(), shown: Mutex::default() })
+fn taking(types: &[CertificateType]) -> Arc<RecordingVerifier> {
+    Arc::new(RecordingVerifier { types: types.to_vec(), shown: Mutex::default() })
 }
 
-impl PeerVerifier for Taking {
+impl PeerVerifier for RecordingVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -71,7 +71,7 @@ fn of(typ: CertificateType) -> Credential {
 fn server_authenticates(
     own: &[CertificateType],
     taken: &[CertificateType],
-) -> (Scene, Arc<Taking>) {
+) -> (Scene, Arc<RecordingVerifier>) {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let verifier = taking(taken);
     scene.client.verifier = verifier.clone();
@@ -83,7 +83,7 @@ fn server_authenticates(
 fn client_authenticates(
     own: &[CertificateType],
     taken: &[CertificateType],
-) -> (Scene, Arc<Taking>) {
+) -> (Scene, Arc<RecordingVerifier>) {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     let verifier = taking(taken);
     scene.server.client_authentication = ClientAuthentication::Required(verifier.clone());
@@ -91,12 +91,12 @@ fn client_authenticates(
     (scene, verifier)
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
 /// The types that were shown.
-fn types(taking: &Taking) -> Vec<CertificateType> {
+fn types(taking: &RecordingVerifier) -> Vec<CertificateType> {
     taking.shown.lock().expect("no panic").iter().map(|(typ, _)| *typ).collect()
 }
 
@@ -260,7 +260,7 @@ fn a_connection_with_raw_public_keys_is_resumed_without_them() {
 }
 
 /// Delivers a ClientHello with this list to a server with both types.
-fn listed(typ: ExtensionType, body: &[u8]) -> Received {
+fn listed(typ: ExtensionType, body: &[u8]) -> ReceivedData {
     let (mut scene, _) = client_authenticates(&[X509], &[X509, RAW]);
     scene.server.credentials = vec![of(X509), of(RAW)];
     let mut pair = scene.pair();

@@ -213,9 +213,9 @@ fn a_record_size_limit_binds_only_clients_that_were_told() {
 }
 
 /// A small generator, so that a failing seed can be tried again.
-struct Seeded(u64);
+struct SmallRandom(u64);
 
-impl Seeded {
+impl SmallRandom {
     fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -228,7 +228,7 @@ impl Seeded {
 fn connections_work_in_random_pieces_both_ways() {
     for mode in Mode::ALL {
         for seed in 1..=200 {
-            let mut random = Seeded(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+            let mut random = SmallRandom(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
             let mut pair = scene(mode).pair();
             let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
             loop {

@@ -12,27 +12,27 @@ use tessera::wire::{
     AlertDescription, ContentType, EntryExtensions, ExtensionType, HandshakeType, SignatureScheme,
 };
 use tessera_harness::{
-    Hello, Mode, Received, Scene, credential, message, plain, records, rewrite, vec16,
+    Hello, Mode, ReceivedData, Scene, credential, message, plain, records, rewrite, vec16,
 };
 use tessera_null_provider::NullVerifier;
 
 /// What arrived: the OCSP response and the SCTs.
-type Stapled = (Option<Vec<u8>>, Option<Vec<u8>>);
+type StapledData = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Asks for some of it, and records what arrives.
 #[derive(Default)]
-struct Asking {
+struct StapleVerifier {
     entry_extensions: EntryExtensions,
-    seen: Mutex<Vec<Stapled>>,
+    seen: Mutex<Vec<StapledData>>,
 }
 
-impl Asking {
-    fn seen(&self) -> Option<Stapled> {
+impl StapleVerifier {
+    fn seen(&self) -> Option<StapledData> {
         self.seen.lock().expect("unpoisoned").pop()
     }
 }
 
-impl PeerVerifier for Asking {
+impl PeerVerifier for StapleVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -67,15 +67,15 @@ fn stapled() -> Credential {
 /// Both sides have the credential, and ask.
 struct World {
     scene: Scene,
-    client: Arc<Asking>,
-    server: Arc<Asking>,
+    client: Arc<StapleVerifier>,
+    server: Arc<StapleVerifier>,
 }
 
 fn world(credential: Credential, status_request: bool, sct: bool) -> World {
     let asking = || {
         let entry_extensions =
             EntryExtensions { status_request, signed_certificate_timestamp: sct };
-        Arc::new(Asking { entry_extensions, seen: Mutex::default() })
+        Arc::new(StapleVerifier { entry_extensions, seen: Mutex::default() })
     };
     let (client, server) = (asking(), asking());
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Mutual);
@@ -87,7 +87,7 @@ fn world(credential: Credential, status_request: bool, sct: bool) -> World {
 }
 
 /// What client and server see of each other's.
-fn seen(credential: Credential, status_request: bool, sct: bool) -> [Stapled; 2] {
+fn seen(credential: Credential, status_request: bool, sct: bool) -> [StapledData; 2] {
     let world = world(credential, status_request, sct);
     let mut pair = world.scene.pair();
     pair.run();
@@ -139,7 +139,7 @@ fn a_client_asks_for_no_staples_by_default() {
     }
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 
@@ -168,7 +168,10 @@ fn scts(body: &[u8]) -> Vec<u8> {
 }
 
 /// The alerts of client and server after such a Certificate, and what their verifiers saw.
-fn received(world: &World, entries: &[&[u8]]) -> [(Option<AlertDescription>, Option<Stapled>); 2] {
+fn received(
+    world: &World,
+    entries: &[&[u8]],
+) -> [(Option<AlertDescription>, Option<StapledData>); 2] {
     let forged = certificate(entries);
     let edit = |message: &mut Vec<u8>| {
         if message[0] == HandshakeType::CERTIFICATE.0 {

@@ -5,7 +5,7 @@ use tessera::crypto::{Provider, Suite};
 use tessera::wire::{AlertDescription, CipherSuite, ContentType, HandshakeType};
 use tessera::{Error, Output};
 use tessera_harness::{
-    Mode, Pair, Received, Scene, Sealer, message, messages, open_all, plain, records,
+    Mode, Pair, ReceivedData, Scene, Sealer, message, messages, open_all, plain, records,
 };
 
 /// The end under test.
@@ -72,14 +72,14 @@ const STATES: &[State] = &[
 ];
 
 /// A reached state, and how the peer seals what comes next.
-struct Reached {
+struct ReachedState {
     pair: Pair,
     victim: Victim,
     sealer: Option<Sealer>,
     connected: bool,
 }
 
-impl Reached {
+impl ReachedState {
     fn new(provider: Provider, state: State) -> Self {
         let scene = Scene::new(provider, state.mode);
         let mut pair = scene.pair();
@@ -153,7 +153,7 @@ impl Reached {
         reached
     }
 
-    fn received(&self) -> &Received {
+    fn received(&self) -> &ReceivedData {
         match self.victim {
             Victim::Client => &self.pair.to_client,
             Victim::Server => &self.pair.to_server,
@@ -269,7 +269,7 @@ fn every_message_that_a_state_does_not_expect_is_refused() {
     let messages = every_message(provider);
     for state in STATES {
         for message in &messages {
-            let mut reached = Reached::new(provider, *state);
+            let mut reached = ReachedState::new(provider, *state);
             let error = reached.inject(ContentType::HANDSHAKE, message);
             if state.expected.contains(&HandshakeType(message[0])) {
                 // Expected here; other tests check its content.
@@ -286,7 +286,7 @@ fn every_record_that_a_state_does_not_expect_is_refused() {
     let provider = tessera_null_provider::provider();
     let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
     for state in STATES {
-        let fresh = || Reached::new(provider, *state);
+        let fresh = || ReachedState::new(provider, *state);
         let takes_data = state.expected.contains(&HandshakeType::KEY_UPDATE)
             || state.expected.contains(&HandshakeType::END_OF_EARLY_DATA);
         let protected = state.taken.is_some();
@@ -342,17 +342,17 @@ fn a_message_that_crosses_a_change_of_keys_is_refused() {
     let unexpected = Some(AlertDescription::UNEXPECTED_MESSAGE);
     // After the messages that change the peer's keys nothing may follow under the old ones
     // (RFC 8446 §5.1), not even the beginning of a message.
-    let mut reached = Reached::new(provider, state(Victim::Server, Mode::FsDhe, Some(0), &[]));
+    let mut reached = ReachedState::new(provider, state(Victim::Server, Mode::FsDhe, Some(0), &[]));
     let bytes = [message(HandshakeType::END_OF_EARLY_DATA, &[]), vec![20]].concat();
     assert_eq!(alert_of(reached.inject(ContentType::HANDSHAKE, &bytes)), unexpected);
     for victim in [Victim::Client, Victim::Server] {
         let taken = if victim == Victim::Client { 4 } else { 1 };
-        let mut reached = Reached::new(provider, state(victim, Mode::Full, Some(taken), &[]));
+        let mut reached = ReachedState::new(provider, state(victim, Mode::Full, Some(taken), &[]));
         let update = message(HandshakeType::KEY_UPDATE, &[0]);
         let bytes = [update.as_slice(), &update].concat();
         assert_eq!(alert_of(reached.inject(ContentType::HANDSHAKE, &bytes)), unexpected);
         // A record of another type between the parts of a message.
-        let mut reached = Reached::new(provider, state(victim, Mode::Full, Some(taken), &[]));
+        let mut reached = ReachedState::new(provider, state(victim, Mode::Full, Some(taken), &[]));
         assert_eq!(reached.inject(ContentType::HANDSHAKE, &update[..2]), None);
         assert_eq!(alert_of(reached.inject(ContentType::APPLICATION_DATA, b"data")), unexpected);
     }

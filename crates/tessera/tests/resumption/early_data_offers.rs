@@ -161,9 +161,9 @@ fn a_register_remembers_a_ticket_until_it_expires() {
 }
 
 /// Allows every resumption, and no early data.
-struct WithoutEarlyData;
+struct EarlyDataRefuser;
 
-impl ResumptionJudge for WithoutEarlyData {
+impl ResumptionJudge for EarlyDataRefuser {
     fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
         Reply::Now(ResumptionVerdict::AcceptWithoutEarlyData)
     }
@@ -173,7 +173,7 @@ impl ResumptionJudge for WithoutEarlyData {
 fn an_owner_that_allows_no_early_data_gets_none() {
     for (mode, verdict) in [(Mode::Replayable, Verdict::Unknown), (Mode::FsDhe, Verdict::Burned)] {
         let mut scene = scene(mode);
-        scene.server.judge = Some(Arc::new(WithoutEarlyData));
+        scene.server.judge = Some(Arc::new(EarlyDataRefuser));
         let session = scene.session().expect("a session");
         assert_eq!(resumed(&scene, session), EarlyDataStatus::Rejected(verdict), "{mode:?}");
     }

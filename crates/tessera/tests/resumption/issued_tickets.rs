@@ -203,8 +203,8 @@ fn a_one_time_public_key_of_another_length_is_ignored() {
 /// Results of an owner's key or store may have any length; not all of them fit a message.
 #[test]
 fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
-    struct Makes(usize);
-    impl Signer for Makes {
+    struct TicketMaker(usize);
+    impl Signer for TicketMaker {
         fn schemes(&self) -> &[SignatureScheme] {
             &[SignatureScheme::ED25519]
         }
@@ -212,7 +212,7 @@ fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
             Ok(vec![1; self.0])
         }
     }
-    impl TicketKeys for Makes {
+    impl TicketKeys for TicketMaker {
         fn seal(&self, _: &SessionState, _: Duration) -> Option<Vec<u8>> {
             Some(vec![1; self.0])
         }
@@ -222,13 +222,13 @@ fn signatures_and_tickets_that_fit_no_message_are_not_sent() {
     }
     let mut scene = scene();
     for (len, tickets) in [(0, 0), (65_535, 2), (65_536, 0), (1 << 24, 0)] {
-        scene.server.tickets = Some(Arc::new(Makes(len)));
+        scene.server.tickets = Some(Arc::new(TicketMaker(len)));
         let mut pair = start(&scene, None);
         pair.run();
         assert_eq!((&pair.to_client.error, &pair.to_server.error), (&None, &None), "{len}");
         assert_eq!(pair.to_client.sessions.len(), tickets, "{len}");
     }
-    scene.server.credentials[0].key = PrivateKey::Signs(Arc::new(Makes(65_536)));
+    scene.server.credentials[0].key = PrivateKey::Signs(Arc::new(TicketMaker(65_536)));
     let mut pair = start(&scene, None);
     pair.run();
     let alert = pair.to_server.error.as_ref().and_then(Error::alert);

@@ -5,28 +5,29 @@ use std::sync::{Arc, Mutex};
 use tessera::crypto::{HybridOneTimeKeys, KeyForm, OneTimeKeys, Provider, SecretBytes};
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{
-    FlightHandle, OneTimeSecret, PskKind, PutRefused, PutSecret, TakeSecret, Taken, Vault, Verdict,
+    FlightHandle, OneTimeSecret, PskKind, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault,
+    Verdict,
 };
 use tessera::wire::NamedGroup;
 use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, at};
 
 /// Changes each secret that it returns.
-struct Changing {
+struct ChangingVault {
     vault: OneVault,
     change: fn(&mut OneTimeSecret),
     put: Mutex<Vec<(KeyForm, usize)>>,
 }
 
-impl Vault for Changing {
+impl Vault for ChangingVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         let kept = (put.secret.form, put.secret.key.len());
         self.put.lock().expect("no panic").push(kept);
         self.vault.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         let mut taken = self.vault.take(question);
-        if let Reply::Now(Taken::Taken(secret)) = &mut taken {
+        if let Reply::Now(TakeAnswer::Taken(secret)) = &mut taken {
             (self.change)(secret);
         }
         taken
@@ -54,7 +55,7 @@ fn come_back(
 ) -> (Vec<Pair>, Vec<(KeyForm, usize)>) {
     let mut scene = Scene::new(provider, mode);
     let vault = OneVault::of(form);
-    let vault = Arc::new(Changing { vault, change, put: Mutex::default() });
+    let vault = Arc::new(ChangingVault { vault, change, put: Mutex::default() });
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.vault = vault.clone();
         guard.kinds = vec![kind];

@@ -9,8 +9,8 @@ use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifierPolicy, 
 use tessera::handshake::{ClientAuthentication, EarlyDataStatus, Reply, ServerQuestion};
 use tessera::resume::{
     AcceptResumption, Ancestry, ClientSession, FlightHandle, OpenTicket, PskKind, PutRefused,
-    PutSecret, ResumptionJudge, ResumptionVerdict, SessionState, TakeSecret, Taken, TicketKeys,
-    Vault, Verdict,
+    PutSecret, ResumptionJudge, ResumptionVerdict, SessionState, TakeAnswer, TakeSecret,
+    TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, NamedGroup, SignatureScheme};
 use tessera_harness::{
@@ -153,7 +153,9 @@ fn a_lone_identity_is_nothing_under_another_verifier() {
     scene.server.client_authentication = mutual.server.client_authentication.clone();
     let bytes = Flight::new(&scene).bytes(&scene);
     let keys = scene.vault.len();
-    for other in [ClientAuthentication::None, ClientAuthentication::Required(Arc::new(Nobody))] {
+    for other in
+        [ClientAuthentication::None, ClientAuthentication::Required(Arc::new(RejectingVerifier))]
+    {
         scene.server.client_authentication = other;
         falls_back(&deliver(&scene, &bytes));
         assert_eq!(scene.vault.len(), keys, "nothing was taken");
@@ -163,9 +165,9 @@ fn a_lone_identity_is_nothing_under_another_verifier() {
 }
 
 /// A verifier that accepts no peer.
-struct Nobody;
+struct RejectingVerifier;
 
-impl PeerVerifier for Nobody {
+impl PeerVerifier for RejectingVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -316,7 +318,7 @@ fn the_key_of_a_lone_identity_that_the_owner_refuses_is_burned() {
         let bytes = flight.bytes(&scene);
         let keys = scene.vault.len();
         let accepts = scene.clone();
-        scene.server.judge = Some(Arc::new(WithoutEarlyData));
+        scene.server.judge = Some(Arc::new(EarlyDataRefuser));
         let mut pair = deliver(&scene, &bytes);
         falls_back(&pair);
         let verdict = if asks { Verdict::Burned } else { Verdict::Unknown };
@@ -335,9 +337,9 @@ fn the_key_of_a_lone_identity_that_the_owner_refuses_is_burned() {
     }
 }
 
-struct WithoutEarlyData;
+struct EarlyDataRefuser;
 
-impl ResumptionJudge for WithoutEarlyData {
+impl ResumptionJudge for EarlyDataRefuser {
     fn judge(&self, question: &AcceptResumption) -> Reply<ResumptionVerdict> {
         assert_eq!(question.kind, PskKind::ForwardSecret);
         Reply::Now(ResumptionVerdict::AcceptWithoutEarlyData)
@@ -362,7 +364,7 @@ impl Vault for Later {
         self.0.put(put)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Later
     }
 

@@ -96,9 +96,9 @@ fn a_replay_after_a_restart_is_not_executed() {
 }
 
 /// Burns every early data that comes with a resumption.
-struct WithoutEarlyData;
+struct EarlyDataRefuser;
 
-impl ResumptionJudge for WithoutEarlyData {
+impl ResumptionJudge for EarlyDataRefuser {
     fn judge(&self, _: &AcceptResumption) -> Reply<ResumptionVerdict> {
         Reply::Now(ResumptionVerdict::AcceptWithoutEarlyData)
     }
@@ -108,7 +108,7 @@ impl ResumptionJudge for WithoutEarlyData {
 fn servers(scene: &Scene) -> Vec<ServerConfig> {
     let accepts = scene.server.clone();
     let mut burns = scene.server.clone();
-    burns.judge = Some(Arc::new(WithoutEarlyData));
+    burns.judge = Some(Arc::new(EarlyDataRefuser));
     let mut retries = scene.server.clone();
     retries.groups = vec![NamedGroup::X25519];
     let elsewhere = with_new_vault(&scene.server);

@@ -10,7 +10,7 @@ use tessera::handshake::{
     Checked, ChooseConfig, ClientAuthentication, ConfigChooser, NoConfig, Reply,
 };
 use tessera::resume::{
-    Absent, ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict,
+    Absence, ClientSession, PskKind, TakeAnswer, TakePurpose, TakeSecret, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, ExtensionType, SignatureScheme};
 use tessera::{EarlyDataStatus, Error, ServerConfig};
@@ -96,7 +96,7 @@ fn assert_burned(scene: &Scene, session: &ClientSession, pair: &Pair) {
     let offered = pair.client.facts().early_data != EarlyDataStatus::NotOffered;
     assert_eq!(pair.to_client.verdict, offered.then_some(Verdict::Burned));
     let question = TakeSecret::new(ticket.handle, TakePurpose::Accept, None);
-    assert!(matches!(scene.vault.take(&question), Reply::Now(Taken::Absent(Absent::Burned))));
+    assert!(matches!(scene.vault.take(&question), Reply::Now(TakeAnswer::Absent(Absence::Burned))));
 }
 
 fn copy(session: &ClientSession) -> ClientSession {
@@ -134,7 +134,7 @@ fn an_altered_flight_burns_no_key_of_a_ticket_that_may_not_be_used() {
     assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR));
     let ticket = session.forward_secret.as_ref().expect("a pair");
     let question = TakeSecret::new(ticket.handle, TakePurpose::Burn, None);
-    assert!(matches!(public.vault.take(&question), Reply::Now(Taken::Taken(_))));
+    assert!(matches!(public.vault.take(&question), Reply::Now(TakeAnswer::Taken(_))));
 }
 
 /// A configuration for one protocol, and another for the rest.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tessera::Destination;
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, ClientSession, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
-    TakeSecret, Taken, Vault,
+    Absence, ClientSession, FlightHandle, PutRefused, PutSecret, Receipt, Receipts, SettleReceipt,
+    TakeAnswer, TakeSecret, Vault,
 };
 use tessera::wire::{ExtensionType, HandshakeType};
 use tessera_harness::{Hello, Scene, Trace, at, messages, open_all, records, to};
@@ -31,11 +31,11 @@ impl EncryptedExtensions {
 const ENDED_BEFORE: u32 = 70_000;
 
 /// The vectors' names of a vault's answers.
-const VERDICTS: [(&str, Absent); 4] = [
-    ("unknown", Absent::Unknown),
-    ("burned", Absent::Burned),
-    ("used", Absent::Used),
-    ("lost", Absent::Lost { ended_before: Duration::from_millis(ENDED_BEFORE as u64) }),
+const VERDICTS: [(&str, Absence); 4] = [
+    ("unknown", Absence::Unknown),
+    ("burned", Absence::Burned),
+    ("used", Absence::Used),
+    ("lost", Absence::Lost { ended_before: Duration::from_millis(ENDED_BEFORE as u64) }),
 ];
 
 /// The sections of the server's answers.
@@ -61,11 +61,11 @@ pub(crate) fn check(vectors: &Trace) {
 }
 
 /// A server's answer to early data whose key is absent.
-fn verdict(absent: Absent) -> Vec<u8> {
+fn verdict(absent: Absence) -> Vec<u8> {
     let mut scene = X25519.scene();
     let session = scene.session();
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
-        guard.vault = Arc::new(Without(absent));
+        guard.vault = Arc::new(EmptyVault(absent));
     }
     let mut pair = scene.start(session, at(0));
     pair.client_to_server();
@@ -78,7 +78,7 @@ const HANDLES: [[u8; 32]; 4] = [[0xa0; 32], [0xa1; 32], [0xa2; 32], [0xa3; 32]];
 fn receipts() -> [Vec<u8>; 2] {
     let mut scene = X25519.scene();
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
-        guard.receipts = Some(Arc::new(OneAfterTheOther::default()));
+        guard.receipts = Some(Arc::new(SequentialReceipts::default()));
     }
     let ask_receipts = HANDLES.map(FlightHandle).to_vec();
     // Only a client that presents a PSK gets an answer.
@@ -93,15 +93,15 @@ fn receipts() -> [Vec<u8>; 2] {
 }
 
 /// A vault without the requested secret.
-struct Without(Absent);
+struct EmptyVault(Absence);
 
-impl Vault for Without {
+impl Vault for EmptyVault {
     fn put(&self, _: PutSecret<'_>) -> Result<(), PutRefused> {
         Err(PutRefused)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
-        Reply::Now(Taken::Absent(self.0))
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
+        Reply::Now(TakeAnswer::Absent(self.0))
     }
 
     fn burn(&self, _: &FlightHandle) {}
@@ -113,9 +113,9 @@ impl Vault for Without {
 
 /// Returns the receipts in the order of their bytes on the wire.
 #[derive(Default)]
-struct OneAfterTheOther(Mutex<usize>);
+struct SequentialReceipts(Mutex<usize>);
 
-impl Receipts for OneAfterTheOther {
+impl Receipts for SequentialReceipts {
     fn settle(&self, _: &SettleReceipt) -> Reply<Receipt> {
         let all = [Receipt::Unknown, Receipt::Burned, Receipt::TakenNotDone, Receipt::Done];
         let mut next = self.0.lock().expect("no panic");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tessera::crypto::{AgreementError, Ephemeral, KeyAgreement, KeyForm, Provider, SharedSecret};
 use tessera::handshake::Reply;
-use tessera::resume::{ClientSession, FlightHandle, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{ClientSession, FlightHandle, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera::wire::{ContentType, HandshakeType, NamedGroup};
 use tessera_harness::{EARLY_DATA, Hello, Scene, at, messages, open_all, records};
 
@@ -65,7 +65,7 @@ fn issued(scene: &Scene) -> (Vec<u8>, ClientSession) {
 /// What the vault keeps of a private key.
 fn seed(scene: &Scene, handle: &FlightHandle) -> Vec<u8> {
     let question = TakeSecret::new(*handle, TakePurpose::Accept, at(0).unix);
-    let Reply::Now(Taken::Taken(secret)) = scene.vault.take(&question) else {
+    let Reply::Now(TakeAnswer::Taken(secret)) = scene.vault.take(&question) else {
         unreachable!("it was put")
     };
     assert_eq!(secret.form, KeyForm::Seed);
@@ -147,19 +147,19 @@ fn handshake_record(flight: &[u8]) -> Vec<u8> {
 fn record_key_exchange(provider: &mut Provider) -> Arc<Mutex<Vec<u8>>> {
     let secret = Arc::new(Mutex::default());
     let groups = provider.groups.iter().map(|group| {
-        let recorded = Recorded { group: *group, secret: secret.clone() };
+        let recorded = RecordedGroup { group: *group, secret: secret.clone() };
         &*Box::leak(Box::new(recorded)) as &dyn KeyAgreement
     });
     provider.groups = Vec::leak(groups.collect());
     secret
 }
 
-struct Recorded {
+struct RecordedGroup {
     group: &'static dyn KeyAgreement,
     secret: Arc<Mutex<Vec<u8>>>,
 }
 
-impl KeyAgreement for Recorded {
+impl KeyAgreement for RecordedGroup {
     fn group(&self) -> NamedGroup {
         self.group.group()
     }

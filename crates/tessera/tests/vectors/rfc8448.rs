@@ -18,9 +18,9 @@ use tessera::{Output, ReadEvent, ServerConfig, ServerConnection, Time};
 use tessera_harness::{OneRegister, Secrets, Trace, records};
 
 /// Returns the server's random of a trace.
-struct Scripted(Vec<u8>);
+struct TraceRandom(Vec<u8>);
 
-impl Random for Scripted {
+impl Random for TraceRandom {
     fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed> {
         out.copy_from_slice(self.0.get(..out.len()).ok_or(RandomFailed)?);
         Ok(())
@@ -119,7 +119,7 @@ fn provider(trace: &Trace) -> Provider {
         suites: real.suites,
         groups: Box::leak(Box::new([x25519 as &dyn KeyAgreement])),
         one_time_keys: &[],
-        random: Box::leak(Box::new(Scripted(random))),
+        random: Box::leak(Box::new(TraceRandom(random))),
         stack_depth: real.stack_depth,
     }
 }

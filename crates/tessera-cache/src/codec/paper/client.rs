@@ -5,8 +5,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use tessera::auth::{
-    Abbreviations, AfterHandshake, Agreed, CertificateCodec, CertificateNotDecoded, CodecRefusal,
-    Decoded, DecodedCertificate, EncodedCertificate, HandshakeEnd, ServerFlight, ToServer,
+    AbbreviatedMessages, Abbreviations, AfterHandshake, CertificateCodec, CertificateNotDecoded,
+    CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    ServerFlight, ServerInfo,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
@@ -26,7 +27,7 @@ use crate::missed::Missed;
 pub(crate) fn client_codec(
     cache: Arc<ClientCache>,
     ticket_extension: ExtensionType,
-    to: &ToServer<'_>,
+    to: &ServerInfo<'_>,
 ) -> Box<dyn CertificateCodec> {
     let sha256 = cache.sha256;
     // A ticket whose chain isn't sent fails the handshake: in RFC 7924 a selection is final.
@@ -101,7 +102,12 @@ impl CertificateCodec for PaperClient {
         None
     }
 
-    fn decode(&mut self, _: Id, _: &[u8], _: &mut [u8]) -> Result<Decoded, CertificateNotDecoded> {
+    fn decode(
+        &mut self,
+        _: Id,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 
@@ -155,9 +161,9 @@ impl Abbreviations for PaperClient {
         None
     }
 
-    fn agreed(&self) -> Agreed {
+    fn agreed(&self) -> AbbreviatedMessages {
         let Selected { certificate: peer_certificate, request } = self.selected;
-        Agreed { request, own_certificate: self.ticket.is_some(), peer_certificate }
+        AbbreviatedMessages { request, own_certificate: self.ticket.is_some(), peer_certificate }
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {

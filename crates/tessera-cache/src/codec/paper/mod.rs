@@ -18,7 +18,7 @@ use alloc::vec;
 pub(super) use self::client::client_codec;
 pub(super) use self::server::server_codec;
 
-use tessera::auth::{CodecRefusal, Decoded, DecodedCertificate, HandshakeEnd};
+use tessera::auth::{CodecRefusal, DecodeOutcome, DecodedCertificate, HandshakeEnd};
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType};
 
@@ -66,9 +66,9 @@ fn expand<P>(
     let mut body = vec![0; len];
     let (received, decoded) = offered.decode(expected, content, &mut body).map_err(|_| refusal)?;
     let decoded = match decoded {
-        Decoded::Body(_) => DecodedCertificate::Body(body),
-        Decoded::Expected(body) => DecodedCertificate::Body(body),
-        Decoded::Known { hash, entry_extensions } => {
+        DecodeOutcome::Body(_) => DecodedCertificate::Body(body),
+        DecodeOutcome::Expected(body) => DecodedCertificate::Body(body),
+        DecodeOutcome::Known { hash, entry_extensions } => {
             DecodedCertificate::Known { hash, entry_extensions }
         }
     };

@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 
 use tessera::Time;
 use tessera::auth::{
-    Abbreviations, Agreed, CertificateCodec, CertificateNotDecoded, CodecRefusal, Decoded,
-    DecodedCertificate, EncodedCertificate, FromClient, HandshakeEnd, ServerFlight,
+    AbbreviatedMessages, Abbreviations, CertificateCodec, CertificateNotDecoded, ClientInfo,
+    CodecRefusal, DecodeOutcome, DecodedCertificate, EncodedCertificate, HandshakeEnd,
+    ServerFlight,
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
@@ -24,7 +25,7 @@ use crate::server::{Remembered, ServerCache};
 pub(crate) fn server_codec(
     cache: Arc<ServerCache>,
     ticket_extension: ExtensionType,
-    from: &FromClient<'_>,
+    from: &ClientInfo<'_>,
     psk: bool,
 ) -> Result<Option<PaperServer>, CodecRefusal> {
     let info = from.offer.extension(CACHED_INFO).map(CachedInfo::read).transpose()?;
@@ -81,7 +82,12 @@ impl CertificateCodec for PaperServer {
         None
     }
 
-    fn decode(&mut self, _: Id, _: &[u8], _: &mut [u8]) -> Result<Decoded, CertificateNotDecoded> {
+    fn decode(
+        &mut self,
+        _: Id,
+        _: &[u8],
+        _: &mut [u8],
+    ) -> Result<DecodeOutcome, CertificateNotDecoded> {
         Err(CertificateNotDecoded)
     }
 
@@ -159,10 +165,10 @@ impl Abbreviations for PaperServer {
         self.cached_info.as_deref().map(|body| (CACHED_INFO, body))
     }
 
-    fn agreed(&self) -> Agreed {
+    fn agreed(&self) -> AbbreviatedMessages {
         let Selected { certificate: own_certificate, request } = self.selected;
         let peer_certificate = self.client.is_some() && !self.end.psk;
-        Agreed { request, own_certificate, peer_certificate }
+        AbbreviatedMessages { request, own_certificate, peer_certificate }
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tessera::handshake::Reply;
-use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeSecret, Taken, Vault};
+use tessera::resume::{FlightHandle, PutRefused, PutSecret, TakeAnswer, TakeSecret, Vault};
 use tessera_aws_lc::provider;
 use tessera_etcd::{EtcdClient, EtcdVault, Transport, VaultOptions};
 use tessera_vault::contract::NOW;
@@ -65,7 +65,7 @@ impl Vault for Waiting {
         self.runtime.block_on(self.vault().put_now(put))
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Now(self.runtime.block_on(self.vault().take_secret(question)))
     }
 

@@ -1,7 +1,7 @@
 //! What travels as early data, what never does, and what is resent after each verdict.
 
 use http::StatusCode;
-use tessera::resume::{Absent, Verdict};
+use tessera::resume::{Absence, Verdict};
 use tessera_proxy::http::client::{CallErrorKind, PoolOptions, Sent};
 use tokio::task::JoinSet;
 
@@ -177,8 +177,8 @@ async fn futures_poll<F: Future + Unpin>(mut future: F) -> Option<F::Output> {
 #[tokio::test]
 async fn after_used_and_unknown_only_a_repeatable_call_is_sent_once_more() {
     let fates = [
-        (Fate::Absent(Absent::Used), Verdict::Used),
-        (Fate::Absent(Absent::Unknown), Verdict::Unknown),
+        (Fate::Absent(Absence::Used), Verdict::Used),
+        (Fate::Absent(Absence::Unknown), Verdict::Unknown),
         (Fate::Unavailable, Verdict::Unknown),
     ];
     for protocols in [H1, H2] {
@@ -214,7 +214,7 @@ async fn after_used_and_unknown_only_a_repeatable_call_is_sent_once_more() {
 async fn what_was_burned_is_sent_again_on_the_same_connection() {
     for protocols in [H1, H2] {
         let site = Site::visited(protocols).await;
-        *site.fate.lock().unwrap() = Fate::Absent(Absent::Burned);
+        *site.fate.lock().unwrap() = Fate::Absent(Absence::Burned);
         let pool = site.pool(PoolOptions::default());
         let answer = pool.call(get("/call"), call().early()).await.unwrap();
         assert!(!answer.was_early() && !answer.resent);
@@ -228,7 +228,7 @@ async fn what_was_burned_is_sent_again_on_the_same_connection() {
 #[tokio::test]
 async fn a_refused_flight_takes_no_other_call_with_it() {
     let site = Site::visited(H2).await;
-    *site.fate.lock().unwrap() = Fate::Absent(Absent::Used);
+    *site.fate.lock().unwrap() = Fate::Absent(Absence::Used);
     site.holds.send_replace(true);
     let pool = site.pool(PoolOptions { connections: 1, ..PoolOptions::default() });
     let mut calls = JoinSet::new();

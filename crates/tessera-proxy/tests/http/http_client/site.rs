@@ -12,8 +12,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tessera::handshake::Reply;
 use tessera::resume::{
-    Absent, ClientSession, Continuation, FlightHandle, Incarnation, OneTimeKeyGuard, PutRefused,
-    PutSecret, TakeSecret, Taken, Vault,
+    Absence, ClientSession, Continuation, FlightHandle, Incarnation, OneTimeKeyGuard, PutRefused,
+    PutSecret, TakeAnswer, TakeSecret, Vault,
 };
 use tessera::wire::TicketRequest;
 use tessera::{ClientConfig, ServerConfig};
@@ -31,7 +31,7 @@ use tokio::sync::{Notify, watch};
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Fate {
     Taken,
-    Absent(Absent),
+    Absent(Absence),
     Unavailable,
 }
 
@@ -45,11 +45,11 @@ impl Vault for Fated {
         self.vault.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         match *self.fate.lock().unwrap() {
             Fate::Taken => self.vault.take(question),
-            Fate::Absent(absent) => Reply::Now(Taken::Absent(absent)),
-            Fate::Unavailable => Reply::Now(Taken::Unavailable),
+            Fate::Absent(absent) => Reply::Now(TakeAnswer::Absent(absent)),
+            Fate::Unavailable => Reply::Now(TakeAnswer::Unavailable),
         }
     }
 

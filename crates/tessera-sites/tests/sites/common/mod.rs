@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tessera::auth::Credential;
 use tessera::handshake::Reply;
-use tessera::resume::{Incarnation, PutSecret, TakePurpose, TakeSecret, Taken, Vault};
+use tessera::resume::{Incarnation, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera::{ClientConfig, ServerConfig};
 use tessera_pki::rcgen::{CertificateParams, SanType};
 use tessera_sites::{
@@ -152,7 +152,7 @@ impl Home {
     /// Has the site take a secret to accept a flight.
     pub fn accepts(&self, number: u32) -> bool {
         let question = TakeSecret::new(handle(number), TakePurpose::Accept, Some(unix()));
-        matches!(self.vault.take(&question), Reply::Now(Taken::Taken(_)))
+        matches!(self.vault.take(&question), Reply::Now(TakeAnswer::Taken(_)))
     }
 
     /// Ends its server, with all connections; its vault stays.

@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use crate::common::{NOW, session};
 use tessera::handshake::Reply;
-use tessera::resume::{Absent, OpenTicket, TakePurpose, TakeSecret, Taken, TicketKeys, Vault};
+use tessera::resume::{
+    Absence, OpenTicket, TakeAnswer, TakePurpose, TakeSecret, TicketKeys, Vault,
+};
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{accept, handle, put};
 use tessera_vault::{
@@ -120,7 +122,7 @@ fn a_state_survives_a_clean_restart_whole() {
     assert!(opens(&state, &ticket));
     assert!(!dir.path("snapshot").exists());
     assert_eq!(accept(&*state.vault(), 1), Ok(()));
-    assert_eq!(accept(&*state.vault(), 2), Err(Absent::Used));
+    assert_eq!(accept(&*state.vault(), 2), Err(Absence::Used));
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn the_ring_of_a_state_survives_a_crash_and_the_secrets_are_lost() {
     let mut question = TakeSecret::new(handle(1), TakePurpose::Accept, Some(NOW));
     question.incarnation = life;
     let taken = state.vault().take(&question);
-    assert!(matches!(taken, Reply::Now(Taken::Absent(Absent::Lost { .. }))));
+    assert!(matches!(taken, Reply::Now(TakeAnswer::Absent(Absence::Lost { .. }))));
 }
 
 /// Fails if the secrets are only in memory.

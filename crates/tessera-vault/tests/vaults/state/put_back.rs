@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-use tessera::resume::Absent;
+use tessera::resume::Absence;
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{accept, put};
 use tessera_vault::{FileWitness, PreviousLife, ServerState, StateOptions, StateProblem};
@@ -59,7 +59,7 @@ fn a_state_gives_secrets_out_again_unless_it_has_a_witness() {
         put_back(&dir, &copy);
         let state = open().unwrap();
         assert_eq!(state.previous_life(), PreviousLife::RolledBack);
-        assert_eq!(accept(&*state.vault(), 1), Err(Absent::Unknown));
+        assert_eq!(accept(&*state.vault(), 1), Err(Absence::Unknown));
         assert!(!dir.path("snapshot").exists());
         assert!(opens(&state, &ticket), "a ticket may be used twice");
         // From here on it is like any other.

@@ -22,7 +22,7 @@ use crate::handshake::{
     ServerConfig, ServerHandshake,
 };
 use crate::limits::MAX_WARNINGS;
-use crate::question::{Asked, Question, Token};
+use crate::question::{OpenQuestion, Question, Token};
 use crate::record::{HEADER_LEN, Incoming, Output, Stream, StreamBelow};
 use crate::role::Role;
 use crate::schedule::STREAM;
@@ -247,7 +247,7 @@ impl<H: Handshake> Connection<H> {
         output: &mut Output,
     ) -> Result<(), Error>
     where
-        H::Question: From<Asked<Q>>,
+        H::Question: From<OpenQuestion<Q>>,
     {
         if let Some(error) = self.core.failure() {
             return Err(error.clone());

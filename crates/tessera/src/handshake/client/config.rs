@@ -151,7 +151,7 @@ pub struct Destination {
     /// IP address.
     pub server_name: String,
     /// The port of the connection, for certificate codecs whose memory depends on
-    /// it: see [`ToServer::port`](crate::auth::ToServer::port). Not used otherwise.
+    /// it: see [`ServerInfo::port`](crate::auth::ServerInfo::port). Not used otherwise.
     pub port: Option<u16>,
     /// A session with this server. Remove it from its store, durably, before use. Ignored if another
     /// verifier accepted its server, or a PSK that is not in `external_psks` authenticated it.

@@ -24,7 +24,7 @@ use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
-use crate::question::Waiting;
+use crate::question::Suspension;
 use crate::wire::HandshakeMessage;
 
 states! {

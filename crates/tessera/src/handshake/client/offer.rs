@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::net::IpAddr;
 
 use super::config::{ClientConfig, Destination};
-use crate::auth::{ConnectionCodecs, ToServer, VerifierDigest};
+use crate::auth::{ConnectionCodecs, ServerInfo, VerifierDigest};
 use crate::carrier::Carrier;
 use crate::crypto::{Ephemeral, Secret, Suite};
 use crate::error::{Error, require};
@@ -15,8 +15,8 @@ use crate::handshake::context::{SecretLog, same_hash};
 use crate::handshake::grease::draw_grease;
 use crate::limits::{MAX_LISTS_OF_HELLO, MAX_PLAINTEXT, MAX_RECEIPTS};
 use crate::resume::{
-    Authenticated, Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionState,
-    answer_one_time_key, psk_for_flight,
+    Beginning, ClientSession, ExternalPsk, FsIdentity, PskKind, SessionAuthentication,
+    SessionState, answer_one_time_key, psk_for_flight,
 };
 use crate::schedule::{EarlySecret, KeyDerivation, Profile};
 use crate::time::Time;
@@ -126,7 +126,7 @@ impl Offer {
         let are_few = ask_receipts.len() <= MAX_RECEIPTS;
         require(are_few, "ask_receipts: at most eight flights at a time")?;
         OpaqueExtension::check_all(&extensions)?;
-        let to = ToServer {
+        let to = ServerInfo {
             server_name: &server_name,
             port,
             protocols: &config.protocols,
@@ -347,10 +347,10 @@ fn is_authenticated(
     external_psks: &[ExternalPsk],
 ) -> bool {
     match config.authentication().weigh(session) {
-        Authenticated::Here => true,
-        Authenticated::Nobody => {
+        SessionAuthentication::Here => true,
+        SessionAuthentication::Nobody => {
             external_psks.iter().any(|psk| psk.began(session, &config.provider))
         }
-        Authenticated::Elsewhere => false,
+        SessionAuthentication::Elsewhere => false,
     }
 }

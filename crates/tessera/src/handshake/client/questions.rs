@@ -1,7 +1,7 @@
 //! The questions of a client.
 
 use crate::auth::{Sign, VerifyPeer};
-use crate::question::{Asked, questions};
+use crate::question::{OpenQuestion, questions};
 
 questions! {
     /// The questions of a client.

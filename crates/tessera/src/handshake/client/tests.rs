@@ -26,7 +26,8 @@ use crate::handshake::state::State;
 use crate::resume::{Ancestry, Carrier, ClientSession, PskKind, SessionState};
 use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
-    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
+    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, TrustingVerifier, message, provider,
+    trace,
 };
 use crate::time::Time;
 use crate::wire::{NamedGroup, SignatureScheme};
@@ -35,7 +36,7 @@ use crate::wire::{NamedGroup, SignatureScheme};
 pub(super) fn offer(trace: &Trace) -> Box<Offer> {
     let schemes =
         vec![SignatureScheme::ECDSA_SECP256R1_SHA256, SignatureScheme::RSA_PSS_RSAE_SHA256];
-    let mut config = ClientConfig::new(provider(trace), Arc::new(Trusting(schemes)));
+    let mut config = ClientConfig::new(provider(trace), Arc::new(TrustingVerifier(schemes)));
     config.record_size_limit = Some(16_385);
     config.policy.early_data.replayable_without_forward_secrecy = true;
     if let Some(verify) = trace.find("messages", "client_certificate_verify") {

@@ -6,7 +6,7 @@ use super::binder::ProvedHello;
 use super::config::{NoConfig, ServerConfig};
 use super::psk_search::PskSearch;
 use crate::handshake::config::Checked;
-use crate::resume::{Receipt, ResumptionVerdict, Taken};
+use crate::resume::{Receipt, ResumptionVerdict, TakeAnswer};
 
 /// The owner's answers, and results that are expensive to compute.
 #[derive(Default)]
@@ -19,5 +19,5 @@ pub(super) struct Answers {
     pub(super) receipts: Vec<Receipt>,
     /// For the next one.
     pub(super) receipt: Option<Receipt>,
-    pub(super) taken: Option<Taken>,
+    pub(super) taken: Option<TakeAnswer>,
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::config::ServerConfig;
-use crate::auth::{ConnectionCodecs, Credential, FromClient, NO_COMMON_TYPE, choose_credential};
+use crate::auth::{ClientInfo, ConnectionCodecs, Credential, NO_COMMON_TYPE, choose_credential};
 use crate::error::{Error, handshake_failure, protocol};
 use crate::handshake::config::Checked;
 use crate::handshake::grease::draw_grease;
@@ -77,7 +77,7 @@ pub(super) fn codecs_for(
     now: Time,
 ) -> Result<ConnectionCodecs, Error> {
     let factories = &config.certificate_codecs;
-    let from = FromClient::new(hello, config.authentication().verifier, now);
+    let from = ClientInfo::new(hello, config.authentication().verifier, now);
     match with_psk {
         true => ConnectionCodecs::of_server_with_psk(factories, &from),
         false => ConnectionCodecs::of_server(factories, &from),

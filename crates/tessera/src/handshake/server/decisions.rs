@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::handshake::below::Limit;
 use crate::handshake::config::Checked;
 use crate::handshake::context::{Context, Then};
-use crate::question::{Asked, Question, Waiting};
+use crate::question::{OpenQuestion, Question, Suspension};
 use crate::resume::ResumptionVerdict;
 use crate::wire::HandshakeMessage;
 
@@ -134,7 +134,7 @@ enum Stop {
     /// The handshake failed.
     Failed(Error),
     /// The owner answers later; the function makes the state that waits for it.
-    Later(Box<dyn FnOnce(OpenDecision) -> Waiting<ServerQuestion>>),
+    Later(Box<dyn FnOnce(OpenDecision) -> Suspension<ServerQuestion>>),
 }
 
 impl From<Error> for Stop {
@@ -149,7 +149,7 @@ fn wait_for<Q: Question>(
     place: fn(&mut Answers) -> &mut Option<Q::Answer>,
 ) -> impl FnOnce(Pause<Q>) -> Stop
 where
-    ServerQuestion: From<Asked<Q>>,
+    ServerQuestion: From<OpenQuestion<Q>>,
 {
     move |pause| match pause {
         Pause::Failed(error) => Stop::Failed(error),
@@ -158,7 +158,7 @@ where
                 *place(&mut decision.state.answers) = Some(answer);
                 decision.again(ctx)
             });
-            Waiting::new(*question, then)
+            Suspension::new(*question, then)
         })),
     }
 }

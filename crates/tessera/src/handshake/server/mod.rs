@@ -42,7 +42,7 @@ use super::context::Context;
 use super::state::{State, states};
 use crate::error::{Error, unexpected_message};
 use crate::limits::{MAX_CLIENT_HELLO, MAX_HANDSHAKE_MESSAGE, MAX_SMALL_MESSAGE};
-use crate::question::Waiting;
+use crate::question::Suspension;
 use crate::wire::HandshakeMessage;
 
 states! {

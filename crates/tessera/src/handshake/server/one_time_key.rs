@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::handshake::context::Context;
 use crate::question::Reply;
 use crate::resume::{
-    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, TakePurpose, TakeSecret,
-    Taken, one_time_keys, psk_for_flight,
+    Companion, FsIdentity, KnownPsk, LoneIdentity, OneTimeSecret, PskKind, TakeAnswer, TakePurpose,
+    TakeSecret, one_time_keys, psk_for_flight,
 };
 use crate::schedule::EarlySecret;
 use crate::wire::{NamedGroup, Rejection};
@@ -46,7 +46,7 @@ impl Negotiation<'_> {
         &self,
         session: PskInUse<'_>,
         covered: &Digest,
-        known: &mut Option<Taken>,
+        known: &mut Option<TakeAnswer>,
         ctx: &Context<'_>,
     ) -> Result<OneTimeKey, Pause<TakeSecret>> {
         let vouched = session.psk.and_then(|found| self.vouched(&found.psk));
@@ -59,14 +59,14 @@ impl Negotiation<'_> {
             let question = TakeSecret { handle, purpose, incarnation, unix: self.now.unix };
             let reply = match &self.config.policy.early_data.forward_secret {
                 Some(guard) => guard.vault.take(&question),
-                None => Reply::Now(Taken::Unavailable),
+                None => Reply::Now(TakeAnswer::Unavailable),
             };
             (question, reply)
         };
         let taken = answer(known, ask)?;
         let rejection = Rejection::after(taken, purpose);
         let key = match taken {
-            Taken::Taken(secret) if acceptable => {
+            TakeAnswer::Taken(secret) if acceptable => {
                 match self.open_flight(secret, companion, session, covered, ctx)? {
                     Some(opened) => OneTimeKey::Opened(opened),
                     // The only copy is gone, so the flight can't be accepted any more.
@@ -76,7 +76,7 @@ impl Negotiation<'_> {
             _ => OneTimeKey::Rejected(rejection),
         };
         // Wipes the secret in place.
-        *taken = Taken::Unavailable;
+        *taken = TakeAnswer::Unavailable;
         Ok(key)
     }
 

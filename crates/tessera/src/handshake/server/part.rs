@@ -15,13 +15,13 @@ pub struct ServerPart {
     pub(super) config: Checked<ServerConfig>,
     /// No PSK is used.
     pub(super) is_full: bool,
-    pub(super) receiving: Receiving,
+    pub(super) receiving: ExpectedInput,
     pub(super) tickets: TicketPlan,
 }
 
 /// What the client sends first after its ClientHello.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Receiving {
+pub(super) enum ExpectedInput {
     EarlyData,
     /// Of the requested type.
     Certificate(CertificateType),

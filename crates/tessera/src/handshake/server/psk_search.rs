@@ -11,8 +11,8 @@ use crate::error::{Error, decrypt_error};
 use crate::handshake::context::{Context, same_hash};
 use crate::limits::MAX_IDENTITIES;
 use crate::resume::{
-    Authenticated, ExternalPsk, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionState,
-    TicketKeys,
+    ExternalPsk, FsIdentity, KnownPsk, LoneIdentity, OpenTicket, SessionAuthentication,
+    SessionState, TicketKeys,
 };
 
 /// The state of the search for a PSK.
@@ -150,9 +150,9 @@ impl Negotiation<'_> {
         // for this client. Whether it requires certificates doesn't matter to a peer that it has accepted; an
         // unauthenticated session doesn't suffice where a certificate is required.
         let authenticated = match config.authentication().weigh(session) {
-            Authenticated::Here => true,
-            Authenticated::Nobody => !config.client_authentication.is_required(),
-            Authenticated::Elsewhere => false,
+            SessionAuthentication::Here => true,
+            SessionAuthentication::Nobody => !config.client_authentication.is_required(),
+            SessionAuthentication::Elsewhere => false,
         };
         config.policy.resumption
             && fresh

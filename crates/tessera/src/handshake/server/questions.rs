@@ -2,7 +2,7 @@
 
 use super::config::ChooseConfig;
 use crate::auth::{Sign, VerifyPeer};
-use crate::question::{Asked, questions};
+use crate::question::{OpenQuestion, questions};
 use crate::resume::{AcceptResumption, OpenTicket, SettleReceipt, TakeSecret};
 
 questions! {

@@ -6,14 +6,14 @@ use tessera::Error;
 use tessera::auth::PeerVerifier;
 use tessera::wire::{AlertDescription, ContentType, ExtensionType, HandshakeType};
 use tessera_harness::{
-    Hello, Mode, Pair, Received, Scene, message, plain, records, rewrite, vec16,
+    Hello, Mode, Pair, ReceivedData, Scene, message, plain, records, rewrite, vec16,
 };
 use tessera_null_provider::NullVerifier;
 
-use super::suites::certificate_choice::{Choosy, NEW, OLD};
+use super::suites::certificate_choice::{ChoosyVerifier, NEW, OLD};
 
 /// The scene's first flight with this verifier.
-fn hello(choosy: Choosy) -> Hello {
+fn hello(choosy: ChoosyVerifier) -> Hello {
     let mut scene = Scene::new(tessera_null_provider::provider(), Mode::Full);
     scene.client.verifier = Arc::new(choosy);
     Hello::read(&records(&scene.pair().intercept_client())[0][5..])
@@ -21,14 +21,17 @@ fn hello(choosy: Choosy) -> Hello {
 
 #[test]
 fn a_client_sends_chain_schemes_and_authorities_only_where_they_say_more() {
-    let silent = hello(Choosy::default());
+    let silent = hello(ChoosyVerifier::default());
     assert_eq!(silent.extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
     assert_eq!(silent.extension(ExtensionType::CERTIFICATE_AUTHORITIES), None);
     // The same policy is sent once.
-    let same = Choosy { chain_schemes: NullVerifier.schemes().to_vec(), ..Choosy::default() };
+    let same = ChoosyVerifier {
+        chain_schemes: NullVerifier.schemes().to_vec(),
+        ..ChoosyVerifier::default()
+    };
     assert_eq!(hello(same).extension(ExtensionType::SIGNATURE_ALGORITHMS_CERT), None);
 
-    let all = hello(Choosy {
+    let all = hello(ChoosyVerifier {
         chain_schemes: vec![NEW, OLD],
         authorities: vec![b"one".to_vec(), b"three".to_vec()],
     });
@@ -38,7 +41,7 @@ fn a_client_sends_chain_schemes_and_authorities_only_where_they_say_more() {
     assert_eq!(all.extension(ExtensionType::CERTIFICATE_AUTHORITIES), Some(&names));
 }
 
-fn alert(received: &Received) -> Option<AlertDescription> {
+fn alert(received: &ReceivedData) -> Option<AlertDescription> {
     received.error.as_ref().and_then(Error::alert)
 }
 

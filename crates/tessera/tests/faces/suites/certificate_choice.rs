@@ -20,12 +20,12 @@ pub(crate) const NEW: SignatureScheme = SignatureScheme::ECDSA_SECP256R1_SHA256;
 
 /// Uses the first byte of the end entity's certificate as the identity.
 #[derive(Default)]
-pub(crate) struct Choosy {
+pub(crate) struct ChoosyVerifier {
     pub(crate) chain_schemes: Vec<SignatureScheme>,
     pub(crate) authorities: Vec<Vec<u8>>,
 }
 
-impl PeerVerifier for Choosy {
+impl PeerVerifier for ChoosyVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -59,7 +59,7 @@ fn named(name: u8, issuers: &[&[u8]], chain_schemes: &[SignatureScheme]) -> Cred
 }
 
 /// The name of the certificate that a server, then a client, chooses; 0 if none.
-fn chosen(credentials: &[Credential], choosy: Choosy) -> [u8; 2] {
+fn chosen(credentials: &[Credential], choosy: ChoosyVerifier) -> [u8; 2] {
     let verifier: Arc<dyn PeerVerifier> = Arc::new(choosy);
     let peer = |connection_facts: &tessera::Facts| {
         connection_facts.peer.as_ref().map_or(0, |identity| identity.blob[0])
@@ -86,18 +86,21 @@ fn chosen(credentials: &[Credential], choosy: Choosy) -> [u8; 2] {
 #[test]
 fn the_first_credential_is_chosen_if_the_peer_asks_for_none_in_particular() {
     let credentials = [named(1, &[b"one"], &[OLD]), named(2, &[b"two"], &[NEW])];
-    let both = Choosy { chain_schemes: vec![OLD, NEW], ..Choosy::default() };
+    let both = ChoosyVerifier { chain_schemes: vec![OLD, NEW], ..ChoosyVerifier::default() };
     assert_eq!(chosen(&credentials, both), [1, 1]);
-    assert_eq!(chosen(&[named(1, &[], &[]), named(2, &[], &[])], Choosy::default()), [1, 1]);
+    assert_eq!(
+        chosen(&[named(1, &[], &[]), named(2, &[], &[])], ChoosyVerifier::default()),
+        [1, 1]
+    );
 }
 
 #[test]
 fn a_credential_of_an_authority_that_the_peer_names_is_chosen() {
     let credentials =
         [named(1, &[], &[]), named(2, &[b"two"], &[]), named(3, &[b"intermediate", b"three"], &[])];
-    let naming = |names: &[&[u8]]| Choosy {
+    let naming = |names: &[&[u8]]| ChoosyVerifier {
         authorities: names.iter().map(|name| name.to_vec()).collect(),
-        ..Choosy::default()
+        ..ChoosyVerifier::default()
     };
     assert_eq!(chosen(&credentials, naming(&[b"two"])), [2, 2]);
     assert_eq!(chosen(&credentials, naming(&[b"three"])), [3, 3]);
@@ -113,9 +116,9 @@ fn a_credential_of_an_authority_that_the_peer_names_is_chosen() {
 /// A server sends what it has; a client sends nothing that the server can't check (§4.4.2.2, §4.4.2.3).
 #[test]
 fn a_credential_whose_chain_the_peer_can_check_is_chosen() {
-    let checking = |schemes: &[SignatureScheme]| Choosy {
+    let checking = |schemes: &[SignatureScheme]| ChoosyVerifier {
         chain_schemes: schemes.to_vec(),
-        ..Choosy::default()
+        ..ChoosyVerifier::default()
     };
     let credentials = [named(1, &[], &[NEW, OLD]), named(2, &[], &[NEW])];
     assert_eq!(chosen(&credentials, checking(&[NEW])), [2, 2]);
@@ -129,7 +132,7 @@ fn a_credential_whose_chain_the_peer_can_check_is_chosen() {
 #[test]
 fn signature_algorithms_speaks_for_chains_without_signature_algorithms_cert() {
     let credentials = [named(1, &[], &[OLD]), named(2, &[], NullVerifier.schemes())];
-    assert_eq!(chosen(&credentials, Choosy::default()), [2, 2]);
+    assert_eq!(chosen(&credentials, ChoosyVerifier::default()), [2, 2]);
 }
 
 /// Whether the peer can check a chain matters more than its issuer.
@@ -137,7 +140,7 @@ fn signature_algorithms_speaks_for_chains_without_signature_algorithms_cert() {
 fn a_chain_that_can_be_checked_is_chosen_before_one_of_a_named_authority() {
     let credentials =
         [named(1, &[], &[OLD]), named(2, &[b"right"], &[OLD]), named(3, &[b"wrong"], &[NEW])];
-    let choosy = Choosy { chain_schemes: vec![NEW], authorities: vec![b"right".to_vec()] };
+    let choosy = ChoosyVerifier { chain_schemes: vec![NEW], authorities: vec![b"right".to_vec()] };
     assert_eq!(chosen(&credentials, choosy), [3, 3]);
 }
 
@@ -145,7 +148,7 @@ fn a_chain_that_can_be_checked_is_chosen_before_one_of_a_named_authority() {
 fn a_configuration_with_too_many_or_empty_authorities_is_refused() {
     let start = |authorities: Vec<Vec<u8>>| {
         let mut scene = Scene::over(FACE, tessera_null_provider::provider(), Mode::Full);
-        let verifier = Arc::new(Choosy { authorities, ..Choosy::default() });
+        let verifier = Arc::new(ChoosyVerifier { authorities, ..ChoosyVerifier::default() });
         scene.client.verifier = verifier.clone();
         scene.server.client_authentication = ClientAuthentication::Required(verifier);
         (scene.client.checked().err(), scene.server.checked().err())

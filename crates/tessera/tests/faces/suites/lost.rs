@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tessera::handshake::{EarlyDataStatus, Reply};
 use tessera::resume::{
-    Absent, ClientSession, FlightHandle, Incarnation, PutRefused, PutSecret, TakePurpose,
-    TakeSecret, Taken, Vault, Verdict,
+    Absence, ClientSession, FlightHandle, Incarnation, PutRefused, PutSecret, TakeAnswer,
+    TakePurpose, TakeSecret, Vault, Verdict,
 };
 use tessera::wire::NamedGroup;
 use tessera::{Destination, Time};
@@ -16,7 +16,7 @@ use tessera_harness::{EARLY_DATA, Mode, OneVault, Pair, Scene, TestClock, at, to
 use super::FACE;
 
 /// A vault whose process has restarted since it issued tickets.
-pub(crate) struct Restarted {
+pub(crate) struct RestartedVault {
     before: Arc<OneVault>,
     ended_before: Duration,
     asked: Mutex<Vec<TakeSecret>>,
@@ -24,14 +24,14 @@ pub(crate) struct Restarted {
 
 const FIRST_LIFE: Incarnation = Incarnation { vault: [7; 16], number: 3 };
 
-impl Vault for Restarted {
+impl Vault for RestartedVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.before.put(put)
     }
 
-    fn take(&self, question: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, question: &TakeSecret) -> Reply<TakeAnswer> {
         self.asked.lock().expect("no panic").push(*question);
-        Reply::Now(Taken::Absent(Absent::Lost { ended_before: self.ended_before }))
+        Reply::Now(TakeAnswer::Absent(Absence::Lost { ended_before: self.ended_before }))
     }
 
     fn burn(&self, handle: &FlightHandle) {
@@ -48,10 +48,16 @@ impl Vault for Restarted {
 }
 
 /// A session of the first life, and the scene of the second, which began `ended_before` before its answers.
-pub(crate) fn scene(mode: Mode, ended_before: Duration) -> (Scene, ClientSession, Arc<Restarted>) {
+pub(crate) fn scene(
+    mode: Mode,
+    ended_before: Duration,
+) -> (Scene, ClientSession, Arc<RestartedVault>) {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), mode);
-    let vault =
-        Arc::new(Restarted { before: scene.vault.clone(), ended_before, asked: Mutex::default() });
+    let vault = Arc::new(RestartedVault {
+        before: scene.vault.clone(),
+        ended_before,
+        asked: Mutex::default(),
+    });
     if let Some(guard) = &mut scene.server.policy.early_data.forward_secret {
         guard.vault = vault.clone();
     }

@@ -85,9 +85,9 @@ fn owners_extensions_of_one_end_alone_are_ignored() {
     }
 }
 
-struct Chosen(Checked<ServerConfig>);
+struct ChosenConfig(Checked<ServerConfig>);
 
-impl ConfigChooser for Chosen {
+impl ConfigChooser for ChosenConfig {
     fn choose(&self, _: &ChooseConfig) -> Reply<Result<Checked<ServerConfig>, NoConfig>> {
         Reply::Now(Ok(self.0.clone()))
     }
@@ -99,7 +99,7 @@ fn a_server_answers_with_the_extensions_of_the_chosen_configuration() {
     let mut chosen = scene.server.clone();
     chosen.extensions = vec![extension(TRANSPORT, b"chosen")];
     scene.server.extensions = vec![extension(PRIVATE, b"not chosen")];
-    scene.server.chooser = Some(Arc::new(Chosen(chosen.checked().expect("it can work"))));
+    scene.server.chooser = Some(Arc::new(ChosenConfig(chosen.checked().expect("it can work"))));
     let pair = connect(&scene, vec![extension(TRANSPORT, b"a"), extension(PRIVATE, b"b")]);
     assert_eq!(pair.server.facts().peer_extensions, [extension(TRANSPORT, b"a")]);
     assert_eq!(pair.client.facts().peer_extensions, [extension(TRANSPORT, b"chosen")]);

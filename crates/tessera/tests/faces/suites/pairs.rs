@@ -36,9 +36,9 @@ fn a_session_of_another_suite_with_the_same_hash_burns_its_one_time_key() {
 
 /// Records what the ticket keys were asked to open.
 #[derive(Default)]
-struct Opened(Mutex<Vec<Vec<u8>>>);
+struct RecordingKeys(Mutex<Vec<Vec<u8>>>);
 
-impl TicketKeys for Opened {
+impl TicketKeys for RecordingKeys {
     fn seal(&self, session: &SessionState, unix: Duration) -> Option<Vec<u8>> {
         UnsealedTickets.seal(session, unix)
     }
@@ -53,7 +53,7 @@ impl TicketKeys for Opened {
 #[test]
 fn ticket_keys_are_asked_for_the_sealed_ticket_alone() {
     let mut scene = Scene::over(FACE, tessera_null_provider::provider(), Mode::FsDhe);
-    let keys = Arc::new(Opened::default());
+    let keys = Arc::new(RecordingKeys::default());
     scene.server.tickets = Some(keys.clone());
     let session = scene.session().expect("a session");
     let ticket = session.ticket.clone();

@@ -16,8 +16,8 @@ use tessera::handshake::{
 };
 use tessera::resume::{
     AcceptResumption, FlightHandle, OpenTicket, PskKind, PutRefused, PutSecret, Receipt, Receipts,
-    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeSecret, Taken, TicketKeys,
-    Vault, Verdict,
+    ResumptionJudge, ResumptionVerdict, SessionState, SettleReceipt, TakeAnswer, TakeSecret,
+    TicketKeys, Vault, Verdict,
 };
 use tessera::wire::{AlertDescription, SignatureScheme};
 use tessera::{Destination, Error, Role, ServerConfig};
@@ -58,7 +58,7 @@ impl Vault for Later {
         self.0.put(put)
     }
 
-    fn take(&self, _: &TakeSecret) -> Reply<Taken> {
+    fn take(&self, _: &TakeSecret) -> Reply<TakeAnswer> {
         Reply::Later
     }
 
@@ -181,7 +181,7 @@ impl Owner {
             }
             ServerQuestion::TakeSecret(asked) => {
                 let answer = match self.vault_is_away {
-                    true => Taken::Unavailable,
+                    true => TakeAnswer::Unavailable,
                     false => now(scene.vault.take(&asked.question)),
                 };
                 ("take", server.answer(asked.token, answer, time, out))

@@ -8,7 +8,9 @@ use tessera::auth::{
     PeerAcceptance, PeerIdentity, PeerRejected, PeerVerifier, VerifierPolicy, VerifyPeer,
 };
 use tessera::handshake::{ClientAuthentication, Reply};
-use tessera::resume::{ClientSession, PskKind, TakePurpose, TakeSecret, Taken, Vault, Verdict};
+use tessera::resume::{
+    ClientSession, PskKind, TakeAnswer, TakePurpose, TakeSecret, Vault, Verdict,
+};
 use tessera::wire::SignatureScheme;
 use tessera_harness::{Mode, Pair, Ring, Scene, at, to};
 use tessera_null_provider::NullVerifier;
@@ -131,9 +133,9 @@ fn a_ticket_of_too_old_an_authentication_is_not_resumed() {
 }
 
 /// Accepts every peer until some moment.
-struct Until(Option<u64>);
+struct TemporaryVerifier(Option<u64>);
 
-impl PeerVerifier for Until {
+impl PeerVerifier for TemporaryVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -154,7 +156,7 @@ fn a_ticket_of_an_expired_certificate_is_not_resumed() {
     // The client's certificate.
     let mut scene = scene(Mode::Mutual);
     scene.server.client_authentication =
-        ClientAuthentication::Required(Arc::new(Until(secs(at(50)))));
+        ClientAuthentication::Required(Arc::new(TemporaryVerifier(secs(at(50)))));
     let mut sessions = scene.sessions();
     let (psk, pair) = connect(&scene, sessions.remove(0), at(49));
     assert_eq!(psk, Some(PskKind::Resumption));
@@ -165,7 +167,7 @@ fn a_ticket_of_an_expired_certificate_is_not_resumed() {
     assert!(pair.to_client.sessions.is_empty(), "no ticket for an identity that is over");
     // The server's certificate: the client offers nothing.
     let mut scene = self::scene(Mode::FsDhe);
-    scene.client.verifier = Arc::new(Until(secs(at(50))));
+    scene.client.verifier = Arc::new(TemporaryVerifier(secs(at(50))));
     let session = scene.session().expect("a session");
     assert!(connect(&scene, session, at(49)).0.is_some());
     let session = scene.session().expect("a session");
@@ -285,7 +287,7 @@ fn a_session_resumes_after_it_was_exported_and_imported() {
         let mut scene = scene(mode);
         scene.client.protocols = vec![b"h2".to_vec()];
         scene.server.protocols = scene.client.protocols.clone();
-        scene.client.verifier = Arc::new(Until(Some(4_000_000_000)));
+        scene.client.verifier = Arc::new(TemporaryVerifier(Some(4_000_000_000)));
         let exported = scene.session().expect("a session").export();
         let imported = ClientSession::import(&exported).expect("as exported");
         assert_eq!(imported.export(), exported);
@@ -351,7 +353,7 @@ fn a_pair_offered_without_early_data_is_used_up() {
             assert_eq!(pair.client.facts().one_time_key.is_some(), offered == b"a", "{mode:?}");
             let question = TakeSecret::new(handle, TakePurpose::Burn, None);
             let taken = scene.vault.take(&question);
-            assert!(matches!(taken, Reply::Now(Taken::Absent(_))), "{mode:?}: {taken:?}");
+            assert!(matches!(taken, Reply::Now(TakeAnswer::Absent(_))), "{mode:?}: {taken:?}");
         }
     }
 }

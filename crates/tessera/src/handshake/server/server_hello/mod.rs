@@ -14,7 +14,7 @@ use super::certificate::ReadCertificate;
 use super::early_data::{EarlyDataAnswer, ReadEndOfEarlyData};
 use super::negotiation::Negotiation;
 use super::one_time_key::OneTimeKey;
-use super::part::{Receiving, ServerPart};
+use super::part::{ExpectedInput, ServerPart};
 use super::psk_candidate::{PskCandidate, PskInUse};
 use super::ticket_plan::TicketPlan;
 use crate::crypto::{SharedSecret, Suite};
@@ -174,13 +174,13 @@ pub(super) fn send_server_hello(
             ctx.install(Direction::Read, Epoch::EarlyData, suite, &secret)?;
             ctx.below.limit(Limit::EarlyData(limit));
             match ctx.profile.end_of_early_data {
-                true => Receiving::EarlyData,
-                false => Receiving::Finished,
+                true => ExpectedInput::EarlyData,
+                false => ExpectedInput::Finished,
             }
         }
-        _ => Receiving::Finished,
+        _ => ExpectedInput::Finished,
     };
-    if receiving == Receiving::Finished {
+    if receiving == ExpectedInput::Finished {
         ctx.install(Direction::Read, Epoch::Handshake, suite, &secrets.client)?;
     }
     if matches!(early_data, EarlyDataAnswer::Rejected { .. }) && negotiation.retry.is_none() {
@@ -313,7 +313,7 @@ fn send_certificates(
 ) -> Result<ServerState, Error> {
     let Authentication { credential, scheme, entry_extensions, client_type } = *chosen;
     if let Some(typ) = client_type {
-        flight.own.receiving = Receiving::Certificate(typ);
+        flight.own.receiving = ExpectedInput::Certificate(typ);
     }
     if let Some(request) = request {
         ctx.send(Epoch::Handshake, &mut flight.transcript, |out| out.bytes(&request));
@@ -329,10 +329,10 @@ fn send_finished(
 ) -> Result<ServerState, Error> {
     let handover = Box::new(flight.after_first(Finished::Out, ctx)?);
     Ok(match handover.own.receiving {
-        Receiving::EarlyData => ServerState::ReadEndOfEarlyData(ReadEndOfEarlyData(handover)),
-        Receiving::Certificate(typ) => {
+        ExpectedInput::EarlyData => ServerState::ReadEndOfEarlyData(ReadEndOfEarlyData(handover)),
+        ExpectedInput::Certificate(typ) => {
             ServerState::ReadCertificate(ReadCertificate { handover, typ })
         }
-        Receiving::Finished => handover.into(),
+        ExpectedInput::Finished => handover.into(),
     })
 }

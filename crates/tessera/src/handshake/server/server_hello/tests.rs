@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use tessera_harness::Trace;
 
-use super::{Authentication, Receiving, ServerPart, send_certificates, send_finished};
+use super::{Authentication, ExpectedInput, ServerPart, send_certificates, send_finished};
 use crate::auth::{ConnectionCodecs, Credential, PrivateKey};
 use crate::crypto::SharedSecret;
 use crate::handshake::Epoch;
@@ -21,7 +21,8 @@ use crate::handshake::server::{ClientAuthentication, ServerConfig, ServerState};
 use crate::handshake::state::State;
 use crate::schedule::{EarlySecret, STREAM, Transcript};
 use crate::testing::{
-    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, Trusting, message, provider, trace,
+    AES_128_GCM_SHA256, KDF, Recorder, ScriptedSigner, TRACES, TrustingVerifier, message, provider,
+    trace,
 };
 use crate::wire::{CertificateRequest, ClientHello, HandshakeType, SignatureScheme};
 
@@ -39,7 +40,8 @@ fn config(trace: &Trace) -> ServerConfig {
         let request = CertificateRequest::read(reader).expect("as in the trace");
         let schemes =
             request.criteria.signature_algorithms.unwrap().iter().map(SignatureScheme).collect();
-        config.client_authentication = ClientAuthentication::Required(Arc::new(Trusting(schemes)));
+        config.client_authentication =
+            ClientAuthentication::Required(Arc::new(TrustingVerifier(schemes)));
     }
     config
 }
@@ -63,8 +65,8 @@ fn flight(trace: &Trace) -> Handover<ServerPart, HandshakeSecrets> {
     let secrets = HandshakeSecrets::new(early, Some(&shared), &transcript, log);
     transcript.add(trace.message("encrypted_extensions"));
     let receiving = match trace.find("messages", "end_of_early_data") {
-        Some(_) => Receiving::EarlyData,
-        None => Receiving::Finished,
+        Some(_) => ExpectedInput::EarlyData,
+        None => ExpectedInput::Finished,
     };
     Handover {
         own: ServerPart {
