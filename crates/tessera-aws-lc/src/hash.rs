@@ -41,7 +41,7 @@ impl Hash for Sha2 {
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
-        Box::new(Running(digest::Context::new(self.digest)))
+        Box::new(HashContext(digest::Context::new(self.digest)))
     }
 
     fn hash(&self, input: &[u8]) -> Digest {
@@ -81,9 +81,9 @@ impl hkdf::KeyType for OutputLen {
     }
 }
 
-struct Running(digest::Context);
+struct HashContext(digest::Context);
 
-impl RunningHash for Running {
+impl RunningHash for HashContext {
     fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }

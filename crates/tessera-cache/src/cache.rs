@@ -7,7 +7,7 @@ use tessera::crypto::{Hash, Provider};
 
 use crate::carrier::Carrier;
 use crate::chain_hash::ChainHash;
-use crate::error::NotMade;
+use crate::error::ProviderError;
 use crate::own_chains::OwnChains;
 use crate::public_ids::PublicIds;
 
@@ -24,9 +24,9 @@ pub struct Cache<P> {
 }
 
 impl<P> Cache<P> {
-    pub(crate) fn of(provider: &Provider, peers: P) -> Result<Self, NotMade> {
+    pub(crate) fn of(provider: &Provider, peers: P) -> Result<Self, ProviderError> {
         Ok(Self {
-            sha256: provider.sha256().ok_or(NotMade::NoSha256)?,
+            sha256: provider.sha256().ok_or(ProviderError::NoSha256)?,
             own: OwnChains::default(),
             public_ids: PublicIds::Never,
             carrier: Carrier::default(),

@@ -5,14 +5,14 @@ use core::fmt;
 /// The provider lacks what a cache needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NotMade {
+pub enum ProviderError {
     /// It has no cipher suite with SHA-256, which names chains.
     NoSha256,
     /// Its random number generator failed.
     NoRandom,
 }
 
-impl fmt::Display for NotMade {
+impl fmt::Display for ProviderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoSha256 => {
@@ -23,12 +23,12 @@ impl fmt::Display for NotMade {
     }
 }
 
-impl core::error::Error for NotMade {}
+impl core::error::Error for ProviderError {}
 
 /// Why an export can't be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NotImported {
+pub enum ImportError {
     /// It was truncated or changed, or is something else.
     Damaged,
     /// It was written by a newer version.
@@ -38,7 +38,7 @@ pub enum NotImported {
     },
 }
 
-impl fmt::Display for NotImported {
+impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged => {
@@ -51,4 +51,4 @@ impl fmt::Display for NotImported {
     }
 }
 
-impl core::error::Error for NotImported {}
+impl core::error::Error for ImportError {}

@@ -11,7 +11,7 @@
 //! use tessera_cache::{ClientCache, ServerCache};
 //!
 //! # fn configure(client: &mut tessera::ClientConfig, server: &mut tessera::ServerConfig)
-//! #     -> Result<(), tessera_cache::NotMade> {
+//! #     -> Result<(), tessera_cache::ProviderError> {
 //! client.certificate_codecs.insert(0, Arc::new(ClientCache::new(&client.provider)?));
 //! server.certificate_codecs.insert(0, Arc::new(ServerCache::new(&server.provider)?));
 //! # Ok(())
@@ -71,7 +71,7 @@ mod form;
 mod ids;
 mod lock;
 mod metrics;
-mod missed;
+mod miss_reason;
 #[cfg(test)]
 mod mutated;
 mod own_chains;
@@ -86,9 +86,9 @@ pub use cache::Cache;
 pub use carrier::Carrier;
 pub use chain_hash::ChainHash;
 pub use client::{ClientCache, ClientLimits, Servers};
-pub use error::{NotImported, NotMade};
+pub use error::{ImportError, ProviderError};
 pub use metrics::Metrics;
-pub use missed::Missed;
+pub use miss_reason::MissReason;
 pub use public_ids::PublicIds;
 #[cfg(feature = "measured")]
 #[doc(hidden)]

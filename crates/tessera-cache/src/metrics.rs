@@ -1,6 +1,6 @@
 //! Counters of a cache.
 
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 
 /// A cache's counters since it was made, and how full it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -70,16 +70,16 @@ impl Metrics {
 
     /// Counts that a peer's certificate could not be sent as a hash this many times. If the peer takes no
     /// part, nothing is counted; nor are this side's own tickets.
-    pub(crate) fn missed(&mut self, why: Missed, times: u64) {
+    pub(crate) fn missed(&mut self, why: MissReason, times: u64) {
         let counter = match why {
-            Missed::NothingCached => &mut self.missed_nothing_cached,
-            Missed::AnotherChain => &mut self.missed_another_chain,
-            Missed::Expired => &mut self.missed_expired,
-            Missed::SameId => &mut self.missed_same_id,
-            Missed::Policy => &mut self.missed_policy,
-            Missed::Forgotten => &mut self.missed_forgotten,
-            Missed::UnknownTicket => &mut self.missed_unknown_ticket,
-            Missed::TakesNoPart | Missed::NoTicket => return,
+            MissReason::NothingCached => &mut self.missed_nothing_cached,
+            MissReason::AnotherChain => &mut self.missed_another_chain,
+            MissReason::Expired => &mut self.missed_expired,
+            MissReason::SameId => &mut self.missed_same_id,
+            MissReason::Policy => &mut self.missed_policy,
+            MissReason::Forgotten => &mut self.missed_forgotten,
+            MissReason::UnknownTicket => &mut self.missed_unknown_ticket,
+            MissReason::TakesNoPart | MissReason::NoTicket => return,
         };
         *counter += times;
     }

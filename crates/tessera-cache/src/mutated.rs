@@ -13,7 +13,7 @@ use crate::der;
 use crate::own_chains::OwnChains;
 use crate::server::ServerCache;
 use crate::wire::{Content, FleetTicket, Hello};
-use crate::written::{Of, frame};
+use crate::written::{CacheKind, frame};
 
 const ROUNDS: usize = 20_000;
 
@@ -151,12 +151,12 @@ fn read_files(rounds: usize) {
             _ => mutator.mutate(&of.repeat(1 + round % 3)),
         };
         let changed = mutate(&mut mutator, &server);
-        let exported = frame(servers.sha256, Of::Servers, |out| out.extend(&changed));
+        let exported = frame(servers.sha256, CacheKind::Servers, |out| out.extend(&changed));
         read[0] += usize::from(servers.import(&exported).is_ok());
         let metrics = servers.metrics();
         assert!(metrics.entries <= 256 && metrics.bytes <= 4 << 20, "{round}");
         let changed = mutate(&mut mutator, &client);
-        let exported = frame(clients.sha256, Of::Clients, |out| out.extend(&changed));
+        let exported = frame(clients.sha256, CacheKind::Clients, |out| out.extend(&changed));
         read[1] += usize::from(clients.import(&exported).is_ok());
         assert!(clients.metrics().bytes <= 64 << 20, "{round}");
         let again = clients.export();

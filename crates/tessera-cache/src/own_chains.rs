@@ -14,10 +14,10 @@ use crate::lock::Lock;
 
 /// The chains sent last.
 #[derive(Default)]
-pub(crate) struct OwnChains(Lock<VecDeque<Own>>);
+pub(crate) struct OwnChains(Lock<VecDeque<OwnChain>>);
 
 #[derive(Clone)]
-struct Own {
+struct OwnChain {
     body: Arc<[u8]>,
     chain: Option<ChainHash>,
 }
@@ -36,7 +36,7 @@ impl OwnChains {
         if own.len() == CHAINS {
             own.pop_front();
         }
-        own.push_back(Own { body: body.into(), chain });
+        own.push_back(OwnChain { body: body.into(), chain });
         chain
     }
 }

@@ -15,7 +15,7 @@ use tessera_harness::{Trace, expand_label};
 
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
-use crate::client::{ClientCache, Key, Learned, ServerChain};
+use crate::client::{ClientCache, HandshakeOutcome, Key, ServerChain};
 use crate::form::Form;
 use crate::ids::{Ticket, public_id, salted_id};
 use crate::wire::{Content, FleetTicket, Hello, Malformed};
@@ -132,7 +132,7 @@ fn of_two_chains_with_one_id_neither_is_offered() {
         let chain = Chain::new(CertificateType::X509, name.into(), Arc::from([])).expect("a chain");
         let (hash, form) = (ChainHash(array(get(name))), Form::Whole(Arc::new(chain)));
         let shown = Some(ServerChain { hash, form, expires_at: None });
-        let learned = Learned { shown, answers: true, tickets: None, request: None };
+        let learned = HandshakeOutcome { shown, answers: true, tickets: None, request: None };
         cache.learn(Key::of(&to), learned);
     };
     learn("H 0");

@@ -6,18 +6,18 @@ use tessera::crypto::Hash;
 
 use crate::bytes::Bytes;
 use crate::chain_hash::ChainHash;
-use crate::error::NotImported;
+use crate::error::ImportError;
 
 /// What was exported.
 #[derive(Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum CacheKind {
     /// A client's cache.
     Servers,
     /// A server's cache.
     Clients,
 }
 
-impl Of {
+impl CacheKind {
     fn name(self) -> &'static [u8; 15] {
         match self {
             Self::Servers => b"tessera servers",
@@ -37,7 +37,7 @@ impl Of {
 }
 
 /// Frames the output of `write`.
-pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+pub(crate) fn frame(sha256: &dyn Hash, of: CacheKind, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut written = of.name().to_vec();
     written.push(of.version());
     write(&mut written);
@@ -49,24 +49,24 @@ pub(crate) fn frame(sha256: &dyn Hash, of: Of, write: impl FnOnce(&mut Vec<u8>))
 /// Returns the content of the frame, and its version.
 pub(crate) fn unframed<'a>(
     sha256: &dyn Hash,
-    of: Of,
+    of: CacheKind,
     written: &'a [u8],
-) -> Result<(u8, Bytes<'a>), NotImported> {
+) -> Result<(u8, Bytes<'a>), ImportError> {
     let mut reader = Bytes(written);
     if reader.take(of.name().len()) != Some(of.name()) {
-        return Err(NotImported::Damaged);
+        return Err(ImportError::Damaged);
     }
     // Before the checksum, which a newer version may compute differently.
     let version = match reader.u8() {
-        None | Some(0) => return Err(NotImported::Damaged),
-        Some(version) if version > of.version() => return Err(NotImported::Newer { version }),
+        None | Some(0) => return Err(ImportError::Damaged),
+        Some(version) if version > of.version() => return Err(ImportError::Newer { version }),
         Some(version) => version,
     };
-    let len = reader.0.len().checked_sub(ChainHash::LEN).ok_or(NotImported::Damaged)?;
-    let body = reader.take(len).ok_or(NotImported::Damaged)?;
+    let len = reader.0.len().checked_sub(ChainHash::LEN).ok_or(ImportError::Damaged)?;
+    let body = reader.take(len).ok_or(ImportError::Damaged)?;
     let sealed = written.len() - ChainHash::LEN;
     let checksum = sha256.hash(written.get(..sealed).unwrap_or_default());
-    (checksum.as_ref() == reader.0).then_some((version, Bytes(body))).ok_or(NotImported::Damaged)
+    (checksum.as_ref() == reader.0).then_some((version, Bytes(body))).ok_or(ImportError::Damaged)
 }
 
 /// Writes an optional value.

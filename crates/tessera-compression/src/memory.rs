@@ -4,9 +4,9 @@ use std::sync::{PoisonError, RwLock};
 
 /// The chains compressed last, before and after. A lookup that hits doesn't wait for a compression.
 #[derive(Default)]
-pub(crate) struct Memory(RwLock<Vec<Compressed>>);
+pub(crate) struct Memory(RwLock<Vec<CompressedBody>>);
 
-struct Compressed {
+struct CompressedBody {
     body: Vec<u8>,
     /// `None` if compression did not make it shorter.
     compressed: Option<Vec<u8>>,
@@ -32,7 +32,7 @@ impl Memory {
             if chains.len() == CHAINS {
                 chains.remove(0);
             }
-            chains.push(Compressed { body: body.to_vec(), compressed: compressed.clone() });
+            chains.push(CompressedBody { body: body.to_vec(), compressed: compressed.clone() });
         }
         compressed
     }

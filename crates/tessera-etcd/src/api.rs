@@ -250,7 +250,7 @@ pub(crate) struct LeaseAnswer {
 
 /// The wrapper of a stream's answers.
 #[derive(Deserialize)]
-pub(crate) struct Streamed<T> {
+pub(crate) struct StreamAnswer<T> {
     pub(crate) result: T,
 }
 

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::api::{
-    LeaseAnswer, LeaseId, LeaseRequest, Range, RangeAnswer, Streamed, Txn, TxnAnswer,
+    LeaseAnswer, LeaseId, LeaseRequest, Range, RangeAnswer, StreamAnswer, Txn, TxnAnswer,
 };
 use crate::connection::{Sender, Transport};
 
@@ -111,7 +111,7 @@ impl EtcdClient {
     /// Restarts a lease's time; `false` if it has ended.
     pub(crate) async fn keep_alive(&self, lease: &LeaseId) -> Result<bool, EtcdError> {
         let request = LeaseRequest { ttl: None, id: Some(&lease.0) };
-        let answer: Streamed<LeaseAnswer> = self.call("/v3/lease/keepalive", &request).await?;
+        let answer: StreamAnswer<LeaseAnswer> = self.call("/v3/lease/keepalive", &request).await?;
         Ok(answer.result.ttl.is_some())
     }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use tessera_vault::{Mark, Witness, Witnessed};
+use tessera_vault::{Mark, Witness, WitnessOutcome};
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -46,7 +46,7 @@ impl Witness for EtcdWitness {
         vault: &[u8; 16],
         expected: Option<&Mark>,
         new: &Mark,
-    ) -> io::Result<Witnessed> {
+    ) -> io::Result<WitnessOutcome> {
         let key = [self.prefix.as_bytes(), vault].concat();
         let unchanged = match expected {
             Some(mark) => Compare::is_equal(&key, &mark.0),
@@ -68,8 +68,8 @@ impl Witness for EtcdWitness {
             )
         })?;
         match done.map_err(io::Error::other)?.succeeded {
-            true => Ok(Witnessed::Replaced { hold: None }),
-            false => Ok(Witnessed::Differs),
+            true => Ok(WitnessOutcome::Replaced { hold: None }),
+            false => Ok(WitnessOutcome::Differs),
         }
     }
 }

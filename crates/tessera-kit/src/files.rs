@@ -86,9 +86,9 @@ pub(crate) fn in_time<T: Send + 'static>(
     /// Threads that still wait, or have just ended.
     static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-    struct Waits;
+    struct WaitCount;
 
-    impl Drop for Waits {
+    impl Drop for WaitCount {
         fn drop(&mut self) {
             WAITING.fetch_sub(1, Ordering::Relaxed);
         }
@@ -101,7 +101,7 @@ pub(crate) fn in_time<T: Send + 'static>(
             "earlier reloads still wait for a file system that does not answer",
         ));
     }
-    let waits = Waits;
+    let waits = WaitCount;
     let (answer, answered) = mpsc::sync_channel(1);
     thread::Builder::new().name("files".to_owned()).spawn(move || {
         let _waits = waits;

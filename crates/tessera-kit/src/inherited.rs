@@ -10,7 +10,7 @@ use crate::ProgramError;
 
 /// The listening sockets that this process was started with, by name.
 #[derive(Debug, Default)]
-pub struct Inherited {
+pub struct InheritedSockets {
     sockets: Vec<(String, InheritedSocket)>,
 }
 
@@ -23,7 +23,7 @@ pub enum InheritedSocket {
     Unix(UnixListener),
 }
 
-impl Inherited {
+impl InheritedSockets {
     /// Takes them from `LISTEN_FDS` and `LISTEN_FDNAMES`, once. Call it before the process has other threads,
     /// because it changes the environment. Returns an error for a socket of an unsupported kind.
     pub fn from_env() -> Result<Self, ProgramError> {

@@ -49,7 +49,7 @@ use crate::error::ProgramError;
 /// the process that writes them requests the reload, or a signal does
 /// ([`signals::Hangups`](crate::signals::Hangups)).
 pub struct LiveConfig<T: Replaceable> {
-    live: Live<T>,
+    live: LiveTarget<T>,
     load: Box<Load<T::Loaded>>,
 }
 
@@ -63,7 +63,7 @@ impl<T: Replaceable> LiveConfig<T> {
         target: T,
         load: impl Fn() -> Result<T::Loaded, ProgramError> + Send + Sync + 'static,
     ) -> Self {
-        Self { live: Live::new(target), load: Box::new(load) }
+        Self { live: LiveTarget::new(target), load: Box::new(load) }
     }
 
     /// Reloads the configuration and puts it into use. Blocks while it reads files: an async program should
@@ -72,7 +72,7 @@ impl<T: Replaceable> LiveConfig<T> {
     /// # Errors
     /// Returns an error if loading fails. Nothing has changed then.
     pub fn reload(&self) -> Result<Changes, ProgramError> {
-        self.prepare().map(Prepared::exchange)
+        self.prepare().map(PreparedConfig::exchange)
     }
 
     /// Loads the configuration without using it yet: for several that are exchanged together or not at all.
@@ -80,7 +80,7 @@ impl<T: Replaceable> LiveConfig<T> {
     ///
     /// # Errors
     /// Returns an error if loading fails.
-    pub fn prepare(&self) -> Result<Prepared<'_, T>, ProgramError> {
+    pub fn prepare(&self) -> Result<PreparedConfig<'_, T>, ProgramError> {
         self.live.prepare(&self.load)
     }
 
@@ -96,14 +96,14 @@ impl<T: Replaceable> LiveConfig<T> {
 }
 
 /// The same where each reload brings what loads it.
-pub struct Live<T: Replaceable> {
+pub struct LiveTarget<T: Replaceable> {
     target: T,
     /// One reload at a time.
     turn: Mutex<()>,
     counts: Mutex<LiveCounts>,
 }
 
-impl<T: Replaceable> Live<T> {
+impl<T: Replaceable> LiveTarget<T> {
     /// Keeps the configuration of a target, which has the first one already.
     pub fn new(target: T) -> Self {
         let counts = LiveCounts {
@@ -123,10 +123,10 @@ impl<T: Replaceable> Live<T> {
     pub fn prepare(
         &self,
         load: impl FnOnce() -> Result<T::Loaded, ProgramError>,
-    ) -> Result<Prepared<'_, T>, ProgramError> {
+    ) -> Result<PreparedConfig<'_, T>, ProgramError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         match load() {
-            Ok(config) => Ok(Prepared { live: self, config, _turn: turn }),
+            Ok(config) => Ok(PreparedConfig { live: self, config, _turn: turn }),
             Err(error) => {
                 let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
                 counts.failures += 1;
@@ -144,13 +144,13 @@ impl<T: Replaceable> Live<T> {
 
 /// A configuration that was loaded but is not in use yet. Dropping it changes nothing.
 #[must_use = "it is in use only when it is exchanged"]
-pub struct Prepared<'l, T: Replaceable> {
-    live: &'l Live<T>,
+pub struct PreparedConfig<'l, T: Replaceable> {
+    live: &'l LiveTarget<T>,
     config: T::Loaded,
     _turn: MutexGuard<'l, ()>,
 }
 
-impl<T: Replaceable> Prepared<'_, T> {
+impl<T: Replaceable> PreparedConfig<'_, T> {
     /// Puts it into use.
     pub fn exchange(self) -> Changes {
         let target = &self.live.target;

@@ -100,7 +100,7 @@ pub(crate) fn words(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tessera_link::Missing;
+    use tessera_link::Prerequisite;
 
     use super::*;
 
@@ -108,7 +108,7 @@ mod tests {
     fn a_link_that_is_missing_says_which_option_helps() {
         let source = || io::Error::from(io::ErrorKind::PermissionDenied);
         let unavailable =
-            || LinkError::Unavailable { missing: Missing::TunDevice, source: source() };
+            || LinkError::Unavailable { missing: Prerequisite::TunDevice, source: source() };
         let wanted = LinkError::NoEmulation { reason: Some(Box::new(unavailable())) };
         for error in [unavailable(), wanted] {
             let message = LabError::from(error).to_string();

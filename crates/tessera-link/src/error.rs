@@ -4,7 +4,7 @@ use std::{error, fmt, io};
 
 /// A permission or device that the machine lacks for an emulated link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum Prerequisite {
     /// The right to create a user namespace, for users other than root.
     UserNamespaces,
     /// The right to create network namespaces.
@@ -13,7 +13,7 @@ pub enum Missing {
     TunDevice,
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for Prerequisite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::UserNamespaces => {
@@ -37,7 +37,7 @@ pub enum LinkError {
     /// The machine does not allow an emulated link.
     Unavailable {
         /// What is missing.
-        missing: Missing,
+        missing: Prerequisite,
         /// What the kernel answered.
         source: io::Error,
     },

@@ -60,7 +60,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::{fmt, io};
 
-pub use self::error::{LinkError, Missing};
+pub use self::error::{LinkError, Prerequisite};
 pub use self::mesh::Mesh;
 pub use self::namespace::{UserNamespace, enter_user_namespace_if_needed};
 pub use self::network::{Network, Node};

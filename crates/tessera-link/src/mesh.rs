@@ -38,14 +38,14 @@ use crate::parameters::{End, LinkKind, LinkParameters};
 #[derive(Debug)]
 pub struct Mesh {
     /// Dropped before the nodes: the threads that carry packets end first.
-    links: Vec<Named>,
+    links: Vec<NamedLink>,
     nodes: BTreeMap<String, Node>,
     network: Network,
 }
 
 /// A link, and the nodes at its ends.
 #[derive(Debug)]
-struct Named {
+struct NamedLink {
     client: String,
     server: String,
     link: Link,
@@ -82,7 +82,7 @@ impl Mesh {
         for (client, server, parameters) in links {
             let link = mesh.network.join(mesh.node(client)?, mesh.node(server)?, parameters)?;
             let (client, server) = ((*client).to_owned(), (*server).to_owned());
-            mesh.links.push(Named { client, server, link });
+            mesh.links.push(NamedLink { client, server, link });
         }
         Ok(mesh)
     }
@@ -167,7 +167,7 @@ impl Mesh {
         self.links.iter().map(|named| (&*named.client, &*named.server, &named.link))
     }
 
-    fn find(&self, one: &str, other: &str) -> Result<&Named, LinkError> {
+    fn find(&self, one: &str, other: &str) -> Result<&NamedLink, LinkError> {
         let wanted = pair(one, other);
         let found = self.links.iter().find(|named| pair(&named.client, &named.server) == wanted);
         found.ok_or_else(|| {

@@ -15,7 +15,7 @@ use nix::sys::socket::{
 };
 use nix::unistd::{Uid, getegid, geteuid};
 
-use crate::error::{LinkError, Missing};
+use crate::error::{LinkError, Prerequisite};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -85,7 +85,7 @@ fn gone() -> LinkError {
 /// Moves the calling thread into a new network namespace.
 fn enter_new() -> Result<(), LinkError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| LinkError::Unavailable {
-        missing: Missing::NetworkNamespaces,
+        missing: Prerequisite::NetworkNamespaces,
         source: errno.into(),
     })?;
     raise_loopback().map_err(LinkError::system("enabling a namespace's loopback interface"))
@@ -166,7 +166,7 @@ pub fn enter_user_namespace_if_needed() -> Result<UserNamespace, LinkError> {
     }
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| LinkError::Unavailable {
-        missing: Missing::UserNamespaces,
+        missing: Prerequisite::UserNamespaces,
         source: errno.into(),
     })?;
     // A group map is accepted only from processes that have given up changing their groups.

@@ -24,7 +24,7 @@ use thread_priority::unix::{
 };
 use tun_rs::{DeviceBuilder, SyncDevice};
 
-use crate::error::{LinkError, Missing};
+use crate::error::{LinkError, Prerequisite};
 use crate::namespace::Namespace;
 use crate::packets::{is_ipv4, is_syn_with_data};
 use crate::parameters::{End, LinkAddresses, LinkParameters};
@@ -175,7 +175,7 @@ fn no_interface(source: io::Error) -> LinkError {
     // The device may be forbidden, absent, or present without a driver.
     let absent = [Errno::EPERM, Errno::EACCES, Errno::ENOENT, Errno::ENODEV, Errno::ENXIO];
     if absent.iter().any(|errno| source.raw_os_error() == Some(*errno as i32)) {
-        LinkError::Unavailable { missing: Missing::TunDevice, source }
+        LinkError::Unavailable { missing: Prerequisite::TunDevice, source }
     } else {
         LinkError::System { doing: "making a TUN interface", source }
     }

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tessera_link::{
-    Congestion, End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Missing,
+    Congestion, End, Link, LinkError, LinkKind, LinkParameters, LinkStatistics, Prerequisite,
 };
 
 const MS: Duration = Duration::from_millis(1);
@@ -131,7 +131,9 @@ fn an_automatic_link_emulates_where_it_can() {
 
 #[test]
 fn an_unavailable_link_says_what_is_missing() {
-    for missing in [Missing::UserNamespaces, Missing::NetworkNamespaces, Missing::TunDevice] {
+    for missing in
+        [Prerequisite::UserNamespaces, Prerequisite::NetworkNamespaces, Prerequisite::TunDevice]
+    {
         let source = io::Error::from(ErrorKind::PermissionDenied);
         let message = LinkError::Unavailable { missing, source }.to_string();
         assert!(message.contains(&missing.to_string()), "{message}");

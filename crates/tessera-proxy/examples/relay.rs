@@ -9,7 +9,7 @@ use std::error::Error;
 use tessera_proxy::address::{DialAddress, ListenAddress};
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::gate::{Admitted, Gate, GateLimits};
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::pump::{End, pump};
 use tessera_tokio::ResetOnClose;
 
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (listen, forward) = (listen.parse()?, forward.parse()?);
     // Before any thread starts.
-    let inherited = Inherited::from_env()?;
+    let inherited = InheritedSockets::from_env()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(relay(&listen, forward, inherited))
 }
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 async fn relay(
     listen: &ListenAddress,
     forward: DialAddress,
-    mut inherited: Inherited,
+    mut inherited: InheritedSockets,
 ) -> Result<(), Box<dyn Error>> {
     let listener = Listener::bind(listen, ListenOptions::default(), &mut inherited)?;
     let gate = Gate::new(GateLimits::default());

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use crate::address::ListenAddress;
 use crate::admin::{self, Condition, Health, Metrics, Routes};
 use crate::confine::{Confinement, explain};
-use crate::listen::{Inherited, ListenOptions, Listener};
+use crate::listen::{InheritedSockets, ListenOptions, Listener};
 use crate::logging::{self, LogFormat, LogOptions};
 use crate::service::Supervisor;
 
@@ -36,7 +36,7 @@ pub struct ProcessOptions {
 #[non_exhaustive]
 pub struct Beginning<'a> {
     /// Sockets that a supervisor passed.
-    pub inherited: &'a mut Inherited,
+    pub inherited: &'a mut InheritedSockets,
     /// Where it registers its metrics.
     pub metrics: &'a Metrics,
     /// Where it adds its conditions.
@@ -45,7 +45,11 @@ pub struct Beginning<'a> {
 
 impl<'a> Beginning<'a> {
     /// Creates it for a product inside another kind of process, such as a demonstration.
-    pub fn new(inherited: &'a mut Inherited, metrics: &'a Metrics, health: &'a Health) -> Self {
+    pub fn new(
+        inherited: &'a mut InheritedSockets,
+        metrics: &'a Metrics,
+        health: &'a Health,
+    ) -> Self {
         Self { inherited, metrics, health }
     }
 }
@@ -86,7 +90,7 @@ pub fn run<R: Running>(
     start: impl AsyncFnOnce(Beginning<'_>) -> Result<R, ProgramError>,
 ) -> Result<(), ProgramError> {
     // Before any thread starts: it changes the environment.
-    let mut inherited = Inherited::from_env()?;
+    let mut inherited = InheritedSockets::from_env()?;
     // Threads started later inherit the confinement.
     let enforced = options.confinement.enforce()?;
     let log = logging::init(LogOptions::new(options.log.unwrap_or_else(LogFormat::of_stderr)))?;
@@ -209,7 +213,7 @@ impl Admin {
 
 fn bind_admin(
     address: Option<&ListenAddress>,
-    inherited: &mut Inherited,
+    inherited: &mut InheritedSockets,
 ) -> Result<Option<Listener>, ProgramError> {
     let bind = |address| Listener::bind(address, ListenOptions::default(), inherited);
     address.map(bind).transpose()

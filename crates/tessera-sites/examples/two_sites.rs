@@ -22,7 +22,7 @@ use tessera_sites::{
 };
 use tessera_tokio::{Acceptor, Connector, EarlyData, MemorySessionStore};
 use tessera_vault::{
-    AnswerFromHome, BurnAtHome, MemoryVault, SiteChannel, SiteVault, TicketKey, TicketKeyRing,
+    BurnAtHome, HomeAnswer, MemoryVault, SiteChannel, SiteVault, TicketKey, TicketKeyRing,
 };
 use tessera_webpki::WebPkiVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -38,7 +38,8 @@ async fn main() -> Fallible<()> {
     let authority = Authority::new()?;
 
     // Home: its vault, and the server that burns for other sites.
-    let home = SiteVault::named(Arc::new(MemoryVault::new(1000)), HOME_VAULT, Arc::new(AsksNobody));
+    let home =
+        SiteVault::named(Arc::new(MemoryVault::new(1000)), HOME_VAULT, Arc::new(IsolatedChannel));
     let home = Arc::new(home);
     let known = KnownSites::new(authority.verifier()?)
         .with("away", SiteProof::DnsName("away.example".into()));
@@ -102,10 +103,10 @@ async fn visit(client: &Connector, site: &Acceptor) -> Fallible<String> {
 }
 
 /// The home site of this example has no other sites to ask.
-struct AsksNobody;
+struct IsolatedChannel;
 
-impl SiteChannel for AsksNobody {
-    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+impl SiteChannel for IsolatedChannel {
+    fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
         Box::pin(ready(None))
     }
 }

@@ -135,9 +135,9 @@ mod tests {
         }
     }
 
-    struct Around(Option<Vault>);
+    struct VaultAnswers(Option<Vault>);
 
-    impl Answers for Around {
+    impl Answers for VaultAnswers {
         fn others(&self) -> Option<&dyn Answers> {
             self.0.as_ref().map(|vault| vault as &dyn Answers)
         }
@@ -150,8 +150,11 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_answered_goes_to_the_others_and_is_refused_without_any() {
         let question = || TakeSecret::new(FlightHandle([7; 32]), TakePurpose::Burn, None);
-        let taken = Around(Some(Vault)).take_secret(question()).await;
+        let taken = VaultAnswers(Some(Vault)).take_secret(question()).await;
         assert!(matches!(taken, TakeAnswer::Absent(Absence::Used)));
-        assert!(matches!(Around(None).take_secret(question()).await, TakeAnswer::Unavailable));
+        assert!(matches!(
+            VaultAnswers(None).take_secret(question()).await,
+            TakeAnswer::Unavailable
+        ));
     }
 }

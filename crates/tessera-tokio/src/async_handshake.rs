@@ -9,13 +9,13 @@ use tessera::handshake::{
 use tessera::{ClientConfig, Connection, Error, Output, ServerConfig, ServerConnection, Time};
 
 use crate::answers::{Answer, Answers};
-use crate::current::Upholds;
+use crate::current::Continuity;
 
 /// A handshake whose questions [`Answers`] answer: [`ClientHandshake`] or [`ServerHandshake`].
 pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
     /// The configuration of this role.
     #[doc(hidden)]
-    type Config: Upholds + Send + Sync;
+    type Config: Continuity + Send + Sync;
 
     /// Makes a connection with another configuration, in place of one that has sent and read nothing; `None`
     /// for the role that sends first.
@@ -24,11 +24,11 @@ pub trait AsyncHandshake: Handshake<Question: Send> + Sized + 'static {
 
     /// Puts a question to its method of [`Answers`].
     #[doc(hidden)]
-    fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<GiveAnswer<Self>>;
+    fn ask(question: Self::Question, answers: &dyn Answers) -> Answer<AnswerCallback<Self>>;
 }
 
 /// Passes an answer to the connection that asked.
-pub type GiveAnswer<S> =
+pub type AnswerCallback<S> =
     Box<dyn FnOnce(&mut Connection<S>, Time, &mut Output) -> Result<(), Error> + Send>;
 
 /// Maps each question to its method of [`Answers`].
@@ -41,7 +41,7 @@ macro_rules! asks {
                 $unread(config, now)
             }
 
-            fn ask(question: $questions, answers: &dyn Answers) -> Answer<GiveAnswer<Self>> {
+            fn ask(question: $questions, answers: &dyn Answers) -> Answer<AnswerCallback<Self>> {
                 match question {
                     $($questions::$question(asked) => ask(asked, |it| answers.$method(it)),)*
                     // The engine is newer than this crate, and `Answers` has no method for the question:
@@ -76,7 +76,7 @@ asks! {
 fn ask<S, Q>(
     asked: OpenQuestion<Q>,
     ask: impl FnOnce(Q) -> Answer<Q::Answer>,
-) -> Answer<GiveAnswer<S>>
+) -> Answer<AnswerCallback<S>>
 where
     S: AsyncHandshake<Question: From<OpenQuestion<Q>>>,
     Q: Question<Answer: Send>,
@@ -85,9 +85,10 @@ where
     let answer = ask(question);
     Box::pin(async move {
         let answer = answer.await;
-        let give: GiveAnswer<S> = Box::new(move |connection: &mut Connection<S>, now, output| {
-            connection.answer(token, answer, now, output)
-        });
+        let give: AnswerCallback<S> =
+            Box::new(move |connection: &mut Connection<S>, now, output| {
+                connection.answer(token, answer, now, output)
+            });
         give
     })
 }

@@ -32,11 +32,11 @@ impl<C> Current<C> {
     }
 
     /// Returns what a new connection starts with.
-    pub(crate) fn begin(&self) -> (Checked<C>, Begun<C>) {
+    pub(crate) fn begin(&self) -> (Checked<C>, InitialConfig<C>) {
         let current = self.0.config.read().unwrap_or_else(PoisonError::into_inner);
         let (config, generation) = (current.clone(), self.generation());
         let basis = Basis::Config(config.clone());
-        (config, Begun { current: self.clone(), generation, basis })
+        (config, InitialConfig { current: self.clone(), generation, basis })
     }
 
     /// Returns the earlier one, so that it is dropped outside the lock: dropping it may run arbitrary code.
@@ -54,7 +54,7 @@ impl<C> Clone for Current<C> {
 }
 
 /// The configuration that a connection began with, and the current one.
-pub(crate) struct Begun<C> {
+pub(crate) struct InitialConfig<C> {
     current: Current<C>,
     pub(crate) generation: u64,
     basis: Basis<C>,
@@ -66,7 +66,7 @@ enum Basis<C> {
     Foundation(Option<Box<Foundation>>),
 }
 
-impl<C> Begun<C> {
+impl<C> InitialConfig<C> {
     /// Whether the configuration was replaced since.
     pub(crate) fn is_earlier(&self) -> bool {
         self.generation != self.current.generation()
@@ -80,7 +80,7 @@ impl<C> Begun<C> {
     }
 }
 
-impl<C: Upholds> Begun<C> {
+impl<C: Continuity> InitialConfig<C> {
     /// Notes that the handshake is complete.
     pub(crate) fn complete(&mut self, facts: &Facts) {
         if let Basis::Config(config) = &self.basis {
@@ -106,7 +106,7 @@ impl<C: Upholds> Begun<C> {
 }
 
 /// A configuration that knows whether it upholds what began under an earlier one.
-pub trait Upholds: Sized {
+pub trait Continuity: Sized {
     #[doc(hidden)]
     fn foundation(config: &Checked<Self>, facts: &Facts) -> Option<Foundation>;
 
@@ -117,7 +117,7 @@ pub trait Upholds: Sized {
 /// Both configurations have methods of the same names.
 macro_rules! upholds {
     ($($config:ident)*) => {$(
-        impl Upholds for $config {
+        impl Continuity for $config {
             fn foundation(config: &Checked<Self>, facts: &Facts) -> Option<Foundation> {
                 config.foundation(facts)
             }

@@ -157,8 +157,8 @@ pub use connector::Connector;
 pub use early_data::{EarlyData, EarlyDataOutcome};
 pub use first_flight::{FirstFlight, FirstFlightError, FirstFlightFailure};
 pub use server::{
-    AcceptedClient, ClientSocket, Counts, Ending, Gate, HandshakePlace, IdleTimer, Limits,
-    ListenerStream, Origin, Refused, ResetOnClose, Server, ServerCounts, Stall, StreamInfo,
+    AcceptedClient, AddressRefusal, ClientSocket, Counts, Ending, Gate, HandshakePlace, IdleTimer,
+    Limits, ListenerStream, Origin, ResetOnClose, Server, ServerCounts, Stall, StreamInfo,
     TimedOut, TimedSocket, TlsListener, Vacancy,
 };
 pub use sessions::{FileSessionStore, MemorySessionStore, SessionStore};

@@ -9,8 +9,8 @@ use tessera::{Connection, Error, Event, Output, ReadEvent, Role, Time};
 use tokio::time::Instant;
 
 use crate::answers::{Answer, Answers};
-use crate::async_handshake::{AsyncHandshake, GiveAnswer};
-use crate::current::Begun;
+use crate::async_handshake::{AnswerCallback, AsyncHandshake};
+use crate::current::InitialConfig;
 use crate::early_data_buffer::EarlyDataBuffer;
 use crate::input::Input;
 use crate::sessions::SessionWriter;
@@ -30,11 +30,11 @@ pub(crate) struct Machine<S: AsyncHandshake> {
     /// Early data that arrived during the handshake. The engine bounds it by max_early_data_size.
     early_data: EarlyDataBuffer,
     /// The answer that the engine waits for.
-    pub(crate) pending: Option<Answer<GiveAnswer<S>>>,
+    pub(crate) pending: Option<Answer<AnswerCallback<S>>>,
     answers: Arc<dyn Answers>,
     pub(crate) session_writer: SessionWriter,
     /// The configuration, and whether it is still current.
-    pub(crate) begun: Begun<S::Config>,
+    pub(crate) begun: InitialConfig<S::Config>,
     /// Nothing was read from the peer.
     unread: bool,
     pub(crate) completion: Completion,
@@ -60,7 +60,7 @@ pub(crate) enum Step {
 
 impl<S: AsyncHandshake> Machine<S> {
     pub(crate) fn new(
-        begun: Begun<S::Config>,
+        begun: InitialConfig<S::Config>,
         start: impl FnOnce(Time, &mut Output) -> Result<Connection<S>, Error>,
         answers: Arc<dyn Answers>,
         session_writer: SessionWriter,
@@ -211,7 +211,7 @@ impl<S: AsyncHandshake> Machine<S> {
     }
 
     /// Passes an answer to the engine.
-    pub(crate) fn give(&mut self, answer: GiveAnswer<S>) -> Result<(), Error> {
+    pub(crate) fn give(&mut self, answer: AnswerCallback<S>) -> Result<(), Error> {
         self.check_withdrawn()?;
         let now = self.now();
         answer(&mut self.connection, now, &mut self.output).map_err(|error| self.fail(error))

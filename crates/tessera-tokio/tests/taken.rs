@@ -9,7 +9,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{SERVER_NAME, Told, connect, destination, finish, forward_secret, settled};
+use common::{EarlyDataReport, SERVER_NAME, connect, destination, finish, forward_secret, settled};
 use tessera::Destination;
 use tessera::crypto::StackDepth;
 use tessera_harness::Mark;
@@ -43,7 +43,7 @@ async fn neither_end_keeps_what_a_taken_ticket_was_made_of() {
         acceptor.accept(far)
     );
     let ((client, told), mut server) = (settled(client), server.unwrap());
-    assert_eq!(told, Told::Accepted(8));
+    assert_eq!(told, EarlyDataReport::Accepted(8));
     let mut question = [0; 8];
     server.read_exact(&mut question).await.unwrap();
     assert_eq!(fs_secret.count(), 0, "the FS secret of the ticket is still there");

@@ -10,7 +10,7 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Told, connect, destination, ends, forward_secret, settled};
+use common::{EarlyDataReport, connect, destination, ends, forward_secret, settled};
 use tessera_harness::Mark;
 use tessera_tokio::MemorySessionStore;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, duplex};
@@ -100,7 +100,7 @@ async fn no_plaintext_of_a_stream_stays_in_memory() {
         acceptor.accept(far)
     );
     let ((_client, early_data), mut server) = (settled(client), server.unwrap());
-    assert_eq!(early_data, Told::Accepted(plaintext.len()));
+    assert_eq!(early_data, EarlyDataReport::Accepted(plaintext.len()));
     let fence = new_fence();
     let mut received = vec![0; plaintext.len()];
     server.read_exact(&mut received).await.unwrap();

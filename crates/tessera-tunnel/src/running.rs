@@ -7,7 +7,7 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_kit::live::Changes;
 use tessera_proxy::certificates::CertificateEnd;
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -54,7 +54,7 @@ struct ReadyEnd {
 }
 
 impl ReadyEnd {
-    fn bind(&self, inherited: &mut Inherited) -> Result<Listener, ProgramError> {
+    fn bind(&self, inherited: &mut InheritedSockets) -> Result<Listener, ProgramError> {
         let options = match &self.end {
             End::Server(end) => end.listen_options(),
             End::Client(_) => ListenOptions::default(),
@@ -71,7 +71,7 @@ impl RunningTunnels {
     /// Loads all files, binds all addresses, then accepts connections: all or nothing.
     pub(crate) async fn start(
         tunnels: &Tunnels,
-        inherited: &mut Inherited,
+        inherited: &mut InheritedSockets,
         metrics: Metrics,
     ) -> Result<Self, ProgramError> {
         let mut ready = Vec::new();

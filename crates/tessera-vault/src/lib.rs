@@ -41,11 +41,9 @@ pub use keys::{
     WrappingPurpose,
 };
 #[cfg(unix)]
-pub use memory::{FileWitness, Mark, Restored, Witness, Witnessed};
+pub use memory::{FileWitness, Mark, RestoreOutcome, Witness, WitnessOutcome};
 pub use memory::{Limits, MemoryVault};
 pub use register::MemoryRegister;
-pub use sites::{
-    Acknowledgement, AnswerFromHome, BurnAtHome, NoIncarnation, SiteChannel, SiteVault,
-};
+pub use sites::{Acknowledgement, BurnAtHome, HomeAnswer, NoIncarnation, SiteChannel, SiteVault};
 #[cfg(unix)]
 pub use state::{PreviousLife, ServerState, StateError, StateKey, StateOptions, StateProblem};

@@ -47,11 +47,11 @@ pub trait SiteChannel: Send + Sync {
     /// The caller may give up and drop the future at any time; the request may still arrive afterwards. A
     /// late or repeated request does no harm. An acknowledgement is valid only for the request that it
     /// answers.
-    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome;
+    fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer;
 }
 
 /// The result of a [`SiteChannel`]: the acknowledgement, if there is one.
-pub type AnswerFromHome = Pin<Box<dyn Future<Output = Option<Acknowledgement>> + Send>>;
+pub type HomeAnswer = Pin<Box<dyn Future<Output = Option<Acknowledgement>> + Send>>;
 
 /// The request to burn a secret at the site that has it.
 #[derive(Clone, Copy, PartialEq, Eq)]

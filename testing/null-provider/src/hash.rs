@@ -43,7 +43,7 @@ impl Hash for NullHash {
     }
 
     fn start(&self) -> Box<dyn RunningHash> {
-        Box::new(Running { mix: Mix::new(HASH), len: self.len })
+        Box::new(HashContext { mix: Mix::new(HASH), len: self.len })
     }
 
     fn hash(&self, input: &[u8]) -> Digest {
@@ -68,12 +68,12 @@ impl Hash for NullHash {
     }
 }
 
-struct Running {
+struct HashContext {
     mix: Mix,
     len: usize,
 }
 
-impl RunningHash for Running {
+impl RunningHash for HashContext {
     fn update(&mut self, bytes: &[u8]) {
         self.mix.add(bytes);
     }

@@ -17,7 +17,9 @@ use tessera_harness::{EARLY_DATA, SERVER_NAME, at};
 use tessera_tokio::{FileSessionStore, SessionStore};
 use tessera_upgrade::{Caches, NOW, of_version, scene, wrapping_keys};
 use tessera_vault::contract::accept;
-use tessera_vault::{Limits, MemoryVault, Restored, TicketKey, TicketKeyRing, WrappingPurpose};
+use tessera_vault::{
+    Limits, MemoryVault, RestoreOutcome, TicketKey, TicketKeyRing, WrappingPurpose,
+};
 
 /// A copy of a folder, removed at the end: opening consumes the contents.
 struct Copy(std::path::PathBuf);
@@ -119,7 +121,7 @@ fn vault_of(version: &str) -> (MemoryVault, Copy) {
     let (vault, restored) =
         MemoryVault::open(&copy.0, Limits::new(100), &provider(), &keys, NOW).unwrap();
     // Those of the contract, and of two tickets.
-    assert_eq!(restored, Restored::Secrets(2 + 2), "{version}");
+    assert_eq!(restored, RestoreOutcome::Secrets(2 + 2), "{version}");
     (vault, copy)
 }
 

@@ -14,10 +14,10 @@ use tessera::crypto::{Provider, Random};
 
 pub(crate) use self::destination::{Destination, Key, ServerChain};
 use self::tickets::OwnTickets;
-pub(crate) use self::tickets::{OwnFleetTicket, OwnTicket, Shown};
+pub(crate) use self::tickets::{HelloTickets, OwnFleetTicket, OwnTicket};
 use crate::cache::Cache;
 use crate::chain_hash::ChainHash;
-use crate::error::NotMade;
+use crate::error::ProviderError;
 use crate::ids::{TICKETS, Ticket};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
@@ -35,7 +35,7 @@ use crate::wire::FleetTicket;
 /// use std::sync::Arc;
 /// use tessera_cache::ClientCache;
 ///
-/// # fn configure(config: &mut tessera::ClientConfig) -> Result<(), tessera_cache::NotMade> {
+/// # fn configure(config: &mut tessera::ClientConfig) -> Result<(), tessera_cache::ProviderError> {
 /// config.certificate_codecs.insert(0, Arc::new(ClientCache::new(&config.provider)?));
 /// # Ok(())
 /// # }
@@ -76,7 +76,7 @@ struct State {
 }
 
 /// What a client learned from a complete handshake.
-pub(crate) struct Learned {
+pub(crate) struct HandshakeOutcome {
     /// The server's chain, unless a PSK was used.
     pub(crate) shown: Option<ServerChain>,
     /// Whether the server takes part.
@@ -92,7 +92,7 @@ impl ClientCache {
     ///
     /// # Errors
     /// Returns an error if the provider has no SHA-256.
-    pub fn new(provider: &Provider) -> Result<Self, NotMade> {
+    pub fn new(provider: &Provider) -> Result<Self, ProviderError> {
         let (limits, state) = (ClientLimits::default(), Lock::new(State::default()));
         Self::of(provider, Servers { random: provider.random, limits, state })
     }
@@ -127,7 +127,7 @@ impl ClientCache {
     }
 
     /// Returns what is known of a server, and its next tickets, which are removed.
-    pub(crate) fn visit(&self, key: &Key) -> (Destination, Shown) {
+    pub(crate) fn visit(&self, key: &Key) -> (Destination, HelloTickets) {
         self.peers.state.lock().visit(key)
     }
 
@@ -162,7 +162,7 @@ impl ClientCache {
         state.put(key, destination, self.peers.limits);
     }
 
-    pub(crate) fn learn(&self, key: Key, learned: Learned) {
+    pub(crate) fn learn(&self, key: Key, learned: HandshakeOutcome) {
         self.peers.state.lock().learn(key, learned, self.peers.limits);
     }
 
@@ -172,7 +172,7 @@ impl ClientCache {
 }
 
 impl State {
-    fn visit(&mut self, key: &Key) -> (Destination, Shown) {
+    fn visit(&mut self, key: &Key) -> (Destination, HelloTickets) {
         let Some(found) = self.destinations.get_mut(key) else { return Default::default() };
         if found.failed {
             return Default::default();
@@ -189,7 +189,7 @@ impl State {
         (known, tickets)
     }
 
-    fn learn(&mut self, key: Key, learned: Learned, limits: ClientLimits) {
+    fn learn(&mut self, key: Key, learned: HandshakeOutcome, limits: ClientLimits) {
         self.metrics.learned += 1;
         let (key, mut destination) =
             self.remove(&key).unwrap_or_else(|| (Arc::new(key), Destination::default()));

@@ -10,23 +10,23 @@ use crate::wire::FleetTicket;
 #[derive(Clone, Default)]
 pub(crate) struct OwnTickets {
     /// Those of the newest handshake first.
-    derived: VecDeque<OfHandshake>,
+    derived: VecDeque<HandshakeTickets>,
     /// Tickets from servers of a fleet, the newest first.
     fleet: VecDeque<OwnFleetTicket>,
 }
 
 /// The tickets of one handshake: the current one, and the spare.
 #[derive(Clone)]
-struct OfHandshake {
+struct HandshakeTickets {
     /// The chain that they stand for.
     chain: ChainHash,
-    left: Left,
+    left: RemainingTickets,
     /// One of them was sent: the remaining one is the spare.
     begun: bool,
 }
 
 /// The remaining tickets of one handshake.
-pub(super) type Left = [Option<Ticket>; TICKETS];
+pub(super) type RemainingTickets = [Option<Ticket>; TICKETS];
 
 /// A ticket, and the chain that it stands for.
 pub(crate) type OwnTicket = (Ticket, ChainHash);
@@ -36,12 +36,12 @@ pub(crate) type OwnFleetTicket = (FleetTicket, ChainHash);
 
 /// The tickets for a ClientHello.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct HelloTickets {
     pub(crate) derived: [Option<OwnTicket>; TICKETS],
     pub(crate) fleet: Option<OwnFleetTicket>,
 }
 
-impl Shown {
+impl HelloTickets {
     fn is_empty(&self) -> bool {
         self.derived.iter().all(Option::is_none) && self.fleet.is_none()
     }
@@ -57,7 +57,7 @@ impl OwnTickets {
     /// Adds the tickets of a complete handshake.
     pub(crate) fn add(&mut self, chain: ChainHash, tickets: [Option<Ticket>; TICKETS]) {
         self.derived.truncate(HANDSHAKES - 1);
-        self.derived.push_front(OfHandshake::new(chain, tickets));
+        self.derived.push_front(HandshakeTickets::new(chain, tickets));
     }
 
     /// Returns the tickets for the next ClientHello, and removes them for good.
@@ -66,7 +66,7 @@ impl OwnTickets {
     /// lost), it knows neither of its tickets: so the second is the spare of an earlier handshake. If only
     /// one handshake has tickets left, its spare is kept for that case. Both are for one chain, that of the
     /// newest: after a resumption the client can't tell which of the two was found.
-    pub(crate) fn take(&mut self) -> Shown {
+    pub(crate) fn take(&mut self) -> HelloTickets {
         let shown = self.take_next();
         self.drop_empty();
         shown
@@ -135,24 +135,24 @@ impl OwnTickets {
     }
 
     /// Returns the remaining tickets of each handshake with their chain, the newest first.
-    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&ChainHash, &Left)> {
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = (&ChainHash, &RemainingTickets)> {
         self.derived.iter().map(|it| (&it.chain, &it.left))
     }
 
     /// Puts back the remaining tickets of a handshake older than all present ones.
-    pub(super) fn put_before(&mut self, chain: ChainHash, left: Left) {
+    pub(super) fn put_before(&mut self, chain: ChainHash, left: RemainingTickets) {
         if self.derived.len() < HANDSHAKES {
-            self.derived.push_back(OfHandshake::new(chain, left));
+            self.derived.push_back(HandshakeTickets::new(chain, left));
         }
     }
 
     /// Returns roughly how many bytes they take.
     pub(crate) fn cost(&self) -> usize {
         let fleet = self.fleet.iter().map(|(it, _)| size_of::<OwnFleetTicket>() + it.sealed.len());
-        self.derived.len() * size_of::<OfHandshake>() + fleet.sum::<usize>()
+        self.derived.len() * size_of::<HandshakeTickets>() + fleet.sum::<usize>()
     }
 
-    fn take_next(&mut self) -> Shown {
+    fn take_next(&mut self) -> HelloTickets {
         let derived = self.next().map(|place| {
             let place = place?;
             let it = self.derived.get_mut(place.handshake)?;
@@ -162,7 +162,7 @@ impl OwnTickets {
         let chain = derived[0].map(|(_, chain)| chain);
         let of_chain = |(_, own): &OwnFleetTicket| chain.is_none_or(|chain| *own == chain);
         let fleet = self.fleet.iter().position(of_chain).and_then(|at| self.fleet.remove(at));
-        Shown { derived, fleet }
+        HelloTickets { derived, fleet }
     }
 
     /// Finds the tickets for the next ClientHello. An earlier handshake with both tickets left has no spare:
@@ -171,7 +171,7 @@ impl OwnTickets {
         let mut with_tickets = self.derived.iter().enumerate().filter(|(_, it)| it.count() > 0);
         let Some((handshake, newest)) = with_tickets.next() else { return [None; TICKETS] };
         let spare = with_tickets.find(|(_, it)| it.chain == newest.chain && it.begun);
-        let place = |handshake: usize, it: &OfHandshake| {
+        let place = |handshake: usize, it: &HandshakeTickets| {
             let ticket = it.left.iter().position(Option::is_some)?;
             Some(Place { handshake, ticket })
         };
@@ -190,8 +190,8 @@ struct Place {
     ticket: usize,
 }
 
-impl OfHandshake {
-    fn new(chain: ChainHash, left: Left) -> Self {
+impl HandshakeTickets {
+    fn new(chain: ChainHash, left: RemainingTickets) -> Self {
         let mut it = Self { chain, left, begun: false };
         it.begun = it.count() < TICKETS;
         it
@@ -215,7 +215,7 @@ mod tests {
 
     use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-    use super::{ChainHash, FLEET, FleetTicket, OwnTickets, Shown, Ticket};
+    use super::{ChainHash, FLEET, FleetTicket, HelloTickets, OwnTickets, Ticket};
 
     const ONE: ChainHash = ChainHash([1; 32]);
     const OTHER: ChainHash = ChainHash([2; 32]);
@@ -237,7 +237,7 @@ mod tests {
 
     type Numbered = Option<(u8, ChainHash)>;
 
-    fn numbers(shown: Shown) -> ([Numbered; 2], Numbered) {
+    fn numbers(shown: HelloTickets) -> ([Numbered; 2], Numbered) {
         let derived = shown.derived.map(|it| it.map(|(ticket, chain)| (ticket.bytes[0], chain)));
         (derived, shown.fleet.map(|(ticket, chain)| (ticket.sealed[0], chain)))
     }

@@ -9,17 +9,17 @@ use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::destination::{Destination, Key, ServerChain};
-use super::tickets::{Left, OwnTickets};
+use super::tickets::{OwnTickets, RemainingTickets};
 use super::{ClientCache, State};
 use crate::bytes::{Bytes, put16, put24};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
-use crate::error::NotImported;
+use crate::error::ImportError;
 use crate::form::Form;
 use crate::ids::Ticket;
 use crate::metrics::Metrics;
 use crate::wire::FleetTicket;
-use crate::written::{Of, flag, frame, option, put_option, unframed};
+use crate::written::{CacheKind, flag, frame, option, put_option, unframed};
 
 impl ClientCache {
     /// Exports everything that survives the process, for [`import`](Self::import). A chain kept only as a
@@ -42,13 +42,13 @@ impl ClientCache {
     ///
     /// # Errors
     /// Returns an error if it can't be read as a whole. Nothing has changed then.
-    pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let (version, mut reader) = unframed(self.sha256, Of::Servers, exported)?;
+    pub fn import(&self, exported: &[u8]) -> Result<(), ImportError> {
+        let (version, mut reader) = unframed(self.sha256, CacheKind::Servers, exported)?;
         // Respect the limits from the first entry on, whatever the length.
         let mut read = State::default();
         while !reader.is_empty() {
             let (key, destination) =
-                server(self.sha256, &mut reader, version).ok_or(NotImported::Damaged)?;
+                server(self.sha256, &mut reader, version).ok_or(ImportError::Damaged)?;
             read.put(Arc::new(key), destination, self.peers.limits);
         }
         let mut state = self.peers.state.lock();
@@ -63,7 +63,7 @@ impl ClientCache {
         // The least recently used first, so that they are evicted first after an import too.
         let known = state.by_use.values();
         let known = known.filter_map(|key| Some((key, state.destinations.get(key)?)));
-        frame(self.sha256, Of::Servers, |out| {
+        frame(self.sha256, CacheKind::Servers, |out| {
             known.for_each(|(key, destination)| put_server(out, key, destination, tickets));
         })
     }
@@ -146,7 +146,7 @@ fn server(sha256: &dyn Hash, from: &mut Bytes<'_>, version: u8) -> Option<(Key, 
 
 fn of_handshake(from: &mut Bytes<'_>, tickets: &mut OwnTickets) -> Option<()> {
     let chain = ChainHash(from.array()?);
-    let mut left = Left::default();
+    let mut left = RemainingTickets::default();
     for ticket in &mut left {
         *ticket = option(from, |from| {
             let bytes = from.array()?;
@@ -161,7 +161,7 @@ fn of_handshake(from: &mut Bytes<'_>, tickets: &mut OwnTickets) -> Option<()> {
 mod tests {
     use tessera::wire::CertificateType;
 
-    use super::{Of, frame, put_server};
+    use super::{CacheKind, frame, put_server};
     use crate::chain::Chain;
     use crate::client::{ClientCache, ClientLimits, Destination, Key, ServerChain};
     use crate::form::Form;
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_server_that_is_imported_has_no_more_chains_than_one_that_is_learned() {
         let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
-        let exported = frame(cache.sha256, Of::Servers, |out| {
+        let exported = frame(cache.sha256, CacheKind::Servers, |out| {
             put_server(out, &key("one"), &destination(&cache, 200), true);
         });
         cache.import(&exported).expect("a cache");
@@ -211,7 +211,7 @@ mod tests {
         let limits = ClientLimits { servers: 2, ..ClientLimits::default() };
         let cache = ClientCache::new(&tessera_aws_lc::provider()).expect("a cache");
         let cache = cache.with_limits(limits);
-        let exported = frame(cache.sha256, Of::Servers, |out| {
+        let exported = frame(cache.sha256, CacheKind::Servers, |out| {
             for name in ["one", "one", "two", "three", "four"] {
                 put_server(out, &key(name), &destination(&cache, 1), true);
             }

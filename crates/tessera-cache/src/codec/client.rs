@@ -12,12 +12,12 @@ use tessera::auth::{
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
 use super::client_end::ClientEnd;
-use super::offered::Offered;
+use super::offered::OfferedChain;
 use super::{ALL_IDS, derive, paper};
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, Destination, OwnTicket, ServerChain};
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 use crate::public_ids::PublicIds;
 use crate::wire::Hello;
 
@@ -64,7 +64,7 @@ fn hello(end: &ClientEnd) -> Option<Vec<u8>> {
 }
 
 /// Returns the server's chains to offer.
-fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec<Offered<()>> {
+fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec<OfferedChain<()>> {
     let cache = &*end.cache;
     let id_of = |chain: &ServerChain| match (known.answers, cache.public_ids) {
         (true, _) => Some(salted_id(cache.sha256, to.random, &chain.hash)),
@@ -76,7 +76,7 @@ fn offered(end: &mut ClientEnd, known: &Destination, to: &ServerInfo<'_>) -> Vec
     // An id shared by two chains would be ambiguous.
     let is_unique = |id: Id| named.iter().filter(|(other, _)| *other == id).count() == 1;
     let unique: Vec<_> = named.iter().filter(|(id, _)| is_unique(*id)).collect();
-    end.not_offered(Missed::SameId, named.len() - unique.len());
+    end.not_offered(MissReason::SameId, named.len() - unique.len());
     unique.into_iter().filter_map(|(id, chain)| end.offer(*id, (), chain, to.now)).collect()
 }
 
@@ -86,7 +86,7 @@ struct ClientCodec {
     /// The extension in the ClientHello.
     extension: Vec<u8>,
     /// The offered chains of the server, and their ids.
-    offered: Vec<Offered<()>>,
+    offered: Vec<OfferedChain<()>>,
     ids: Vec<Id>,
 }
 
@@ -137,11 +137,11 @@ impl CertificateCodec for ClientCodec {
     }
 
     fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed().map(Missed::name)
+        self.end.own_missed().map(MissReason::name)
     }
 
     fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(Missed::name)
+        self.end.peer_missed.map(MissReason::name)
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {

@@ -10,13 +10,13 @@ use tessera::wire::CertificateCompressionAlgorithm as Id;
 
 use super::client_after::ClientAfter;
 use super::learned_form;
-use super::offered::{Offered, Received, asked_of};
+use super::offered::{ChainReference, OfferedChain, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::client::{
-    ClientCache, Destination, Key, Learned, OwnFleetTicket, OwnTicket, ServerChain,
+    ClientCache, Destination, HandshakeOutcome, Key, OwnFleetTicket, OwnTicket, ServerChain,
 };
 use crate::ids::{TICKETS, Ticket};
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 use crate::wire::Content;
 
 pub(super) struct ClientEnd {
@@ -29,7 +29,7 @@ pub(super) struct ClientEnd {
     /// Whether any chain of the server was known, offered or not.
     is_known: bool,
     /// Why known chains of the server are not offered.
-    not_offered: Option<Missed>,
+    not_offered: Option<MissReason>,
     /// Whether the server takes part.
     pub(super) answers: bool,
     /// Whether it offers to accept a chain of this side as a hash.
@@ -38,9 +38,9 @@ pub(super) struct ClientEnd {
     own: Option<ChainHash>,
     sent_cached: bool,
     /// The server's chain, if it was sent as a hash.
-    received: Option<Received>,
+    received: Option<ChainReference>,
     /// After the handshake: why the server's chain was not.
-    pub(super) peer_missed: Option<Missed>,
+    pub(super) peer_missed: Option<MissReason>,
     /// The two ends disagree about the meaning of a hash.
     pub(super) disagrees: bool,
     /// Whether the handshake is complete.
@@ -91,12 +91,12 @@ impl ClientEnd {
             disagrees: false,
             ended: false,
         };
-        end.not_offered(Missed::Expired, all - known.chains.len());
+        end.not_offered(MissReason::Expired, all - known.chains.len());
         (end, known)
     }
 
     /// Notes that this many chains of the server can't be offered.
-    pub(super) fn not_offered(&mut self, why: Missed, chains: usize) {
+    pub(super) fn not_offered(&mut self, why: MissReason, chains: usize) {
         if chains > 0 {
             self.cache.count(|metrics| metrics.missed(why, chains as u64));
             self.not_offered.get_or_insert(why);
@@ -110,11 +110,11 @@ impl ClientEnd {
         peer: P,
         chain: &ServerChain,
         now: Time,
-    ) -> Option<Offered<P>> {
+    ) -> Option<OfferedChain<P>> {
         let asked = asked_of(Role::Server, Some(&self.key.server_name), now);
-        let offered = Offered::new(id, peer, &chain.form, self.cache.memory.as_deref(), asked);
+        let offered = OfferedChain::new(id, peer, &chain.form, self.cache.memory.as_deref(), asked);
         if offered.is_none() {
-            self.not_offered(Missed::Forgotten, 1);
+            self.not_offered(MissReason::Forgotten, 1);
         }
         offered
     }
@@ -134,7 +134,7 @@ impl ClientEnd {
     }
 
     /// Notes that the server's chain was received in `content` bytes, in place of a body of `body` bytes.
-    pub(super) fn receive(&mut self, received: Received, body: usize, content: usize) {
+    pub(super) fn receive(&mut self, received: ChainReference, body: usize, content: usize) {
         self.cache.count(|metrics| metrics.received(received.matches, body, content));
         self.received = Some(received);
     }
@@ -167,7 +167,7 @@ impl ClientEnd {
         };
         self.own = own.filter(|_| self.answers);
         let tickets = self.own.and_then(|own| Some((own, derive(&own)?)));
-        let learned = Learned { shown, answers: self.answers, tickets, request };
+        let learned = HandshakeOutcome { shown, answers: self.answers, tickets, request };
         self.cache.learn(self.key.clone(), learned);
     }
 
@@ -195,26 +195,26 @@ impl ClientEnd {
     }
 
     /// Returns why this side's chain was not sent as a hash, as far as a client can tell.
-    pub(super) fn own_missed(&self) -> Option<Missed> {
+    pub(super) fn own_missed(&self) -> Option<MissReason> {
         let shows_tickets = !self.tickets.is_empty() || self.fleet.is_some();
         match self.sent_cached {
             true => None,
-            false if self.is_offered => Some(Missed::AnotherChain),
-            false if !self.is_known => Some(Missed::NothingCached),
-            false if !self.answers => Some(Missed::TakesNoPart),
-            false if !shows_tickets => Some(Missed::NoTicket),
-            false => Some(Missed::UnknownTicket),
+            false if self.is_offered => Some(MissReason::AnotherChain),
+            false if !self.is_known => Some(MissReason::NothingCached),
+            false if !self.answers => Some(MissReason::TakesNoPart),
+            false if !shows_tickets => Some(MissReason::NoTicket),
+            false => Some(MissReason::UnknownTicket),
         }
     }
 
     /// Counts how certificates were sent. `offered`: chains of the server were offered.
     fn count(&mut self, offered: bool) {
         let why = match self.not_offered {
-            _ if !self.is_known => Missed::NothingCached,
-            _ if offered => Missed::AnotherChain,
+            _ if !self.is_known => MissReason::NothingCached,
+            _ if offered => MissReason::AnotherChain,
             Some(why) => why,
             // It would have been offered to a server that takes part.
-            None => Missed::TakesNoPart,
+            None => MissReason::TakesNoPart,
         };
         self.peer_missed = self.received.is_none().then_some(why);
         // The reason for offering nothing is already counted.

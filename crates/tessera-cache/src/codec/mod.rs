@@ -3,7 +3,7 @@
 mod client;
 mod client_after;
 mod client_end;
-mod no_part;
+mod inert_codec;
 mod offered;
 mod paper;
 mod server;

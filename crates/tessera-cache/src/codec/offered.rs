@@ -11,7 +11,7 @@ use crate::form::Form;
 use crate::wire::Content;
 
 /// An offered chain. It is held here until the handshake is over, whatever happens to caches.
-pub(super) struct Offered<P> {
+pub(super) struct OfferedChain<P> {
     pub(super) id: Id,
     /// What is remembered of the peer.
     pub(super) peer: P,
@@ -27,7 +27,7 @@ pub(super) fn asked_of(peer: Role, server_name: Option<&str>, now: Time) -> Aske
 }
 
 /// What was received in place of a chain.
-pub(super) struct Received {
+pub(super) struct ChainReference {
     /// The chain that was expected.
     pub(super) expected: ChainHash,
     /// Whether it is the one that the peer named. If not, the handshake continues with the expected one until
@@ -36,7 +36,7 @@ pub(super) struct Received {
     pub(super) matches: bool,
 }
 
-impl<P> Offered<P> {
+impl<P> OfferedChain<P> {
     /// Makes a chain that can be offered now. If there is only a hash, the verifier must know the chain for
     /// `asked`.
     pub(super) fn new(
@@ -61,7 +61,7 @@ impl<P> Offered<P> {
         expected: ChainHash,
         encoded: &[u8],
         body: &mut [u8],
-    ) -> Result<(Received, DecodeOutcome), CertificateNotDecoded> {
+    ) -> Result<(ChainReference, DecodeOutcome), CertificateNotDecoded> {
         let content = Content::read(encoded).ok_or(CertificateNotDecoded)?;
         let fits = match &self.form {
             Form::Whole(chain) => chain.fill_body(&content.extensions, body).is_some(),
@@ -83,6 +83,6 @@ impl<P> Offered<P> {
                 DecodeOutcome::Known { hash: expected.0, entry_extensions }
             }
         };
-        Ok((Received { expected, matches }, decoded))
+        Ok((ChainReference { expected, matches }, decoded))
     }
 }

@@ -11,15 +11,15 @@ use tessera::auth::{
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
-use super::no_part::NoPart;
-use super::offered::Offered;
+use super::inert_codec::InertCodec;
+use super::offered::OfferedChain;
 use super::server_end::ServerEnd;
 use super::{ALL_IDS, derive, paper};
 use crate::form::Form;
 use crate::ids::{TICKETS, TicketBytes, public_id, salted_id};
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 use crate::public_ids::PublicIds;
-use crate::server::{Remembered, ServerCache, Under};
+use crate::server::{AcceptanceConditions, ClientEntry, ServerCache};
 use crate::wire::{Hello, Malformed};
 
 impl CertificateCodecFactory for ServerCache {
@@ -63,7 +63,7 @@ impl ServerCache {
         }
         Ok(match self.codec(from, psk)? {
             Some(codec) => Some(Box::new(codec)),
-            None => (!psk).then(|| Box::new(NoPart) as _),
+            None => (!psk).then(|| Box::new(InertCodec) as _),
         })
     }
 
@@ -89,19 +89,23 @@ impl ServerCache {
         let offered: Vec<_> = known.into_iter().filter_map(offer).collect();
         let ids = offered.iter().map(|it| it.id).collect();
         let says = match hello {
-            None => Says::Nothing,
-            Some(Hello::TakesPart) => Says::TakesPart,
-            Some(Hello::Tickets(..)) => Says::Tickets,
+            None => Announcement::Nothing,
+            Some(Hello::TakesPart) => Announcement::TakesPart,
+            Some(Hello::Tickets(..)) => Announcement::Tickets,
         };
         Ok(Some(ServerCodec { end, says, random: *from.random, offered, ids }))
     }
 
     /// Returns the clients that don't take part, by the ids to offer them.
-    fn recognisable(&self, under: Under, from: &ClientInfo<'_>) -> Vec<(Id, Remembered)> {
+    fn recognisable(
+        &self,
+        under: AcceptanceConditions,
+        from: &ClientInfo<'_>,
+    ) -> Vec<(Id, ClientEntry)> {
         let Some(unix) = from.now.unix.map(|unix| unix.as_secs()) else { return Vec::new() };
         let known = self.public(under);
         let unique = |id: Id| known.iter().filter(|it| public_id(&it.hash) == id).count() == 1;
-        let is_good = |peer: &Remembered| match &peer.form {
+        let is_good = |peer: &ClientEntry| match &peer.form {
             Form::Whole(chain) => {
                 is_only_type(from, chain.certificate_type)
                     && chain.expires_at().is_none_or(|end| unix < end)
@@ -121,7 +125,7 @@ fn find(
     tickets: &[TicketBytes; TICKETS],
     sealed: Option<&[u8]>,
     from: &ClientInfo<'_>,
-) -> Option<(Id, Remembered)> {
+) -> Option<(Id, ClientEntry)> {
     let psk = end.psk;
     if !psk && from.policy.is_none() {
         return None;
@@ -133,7 +137,7 @@ fn find(
 
 /// What a client's ClientHello announces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum Announcement {
     /// It doesn't take part, or not in this form.
     Nothing,
     /// It takes part, but has no ticket.
@@ -145,11 +149,11 @@ enum Says {
 /// A server's codec for one connection.
 struct ServerCodec {
     end: ServerEnd,
-    says: Says,
+    says: Announcement,
     /// The client's.
     random: [u8; 32],
     /// The offered chains of clients, and their ids.
-    offered: Vec<Offered<Remembered>>,
+    offered: Vec<OfferedChain<ClientEntry>>,
     ids: Vec<Id>,
 }
 
@@ -159,16 +163,16 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn answer(&self) -> Option<(ExtensionType, &[u8])> {
-        let takes_part = self.says != Says::Nothing;
+        let takes_part = self.says != Announcement::Nothing;
         takes_part.then_some((ExtensionType::CACHED_CERTIFICATES, &[][..]))
     }
 
     fn encode(&mut self, body: &[u8], offered: &[Id]) -> Option<EncodedCertificate> {
         let offers = offered.iter().any(|id| ALL_IDS.contains(id));
         self.end.send_whole(match self.says {
-            _ if offers => Missed::AnotherChain,
-            Says::Nothing => Missed::TakesNoPart,
-            Says::TakesPart | Says::Tickets => Missed::NothingCached,
+            _ if offers => MissReason::AnotherChain,
+            Announcement::Nothing => MissReason::TakesNoPart,
+            Announcement::TakesPart | Announcement::Tickets => MissReason::NothingCached,
         });
         if !offers {
             return None;
@@ -176,8 +180,10 @@ impl CertificateCodec for ServerCodec {
         let sha256 = self.end.cache.sha256;
         let own = self.end.cache.hash_own(body)?;
         let id = match self.says {
-            Says::Nothing => public_id(&own),
-            Says::TakesPart | Says::Tickets => salted_id(sha256, &self.random, &own),
+            Announcement::Nothing => public_id(&own),
+            Announcement::TakesPart | Announcement::Tickets => {
+                salted_id(sha256, &self.random, &own)
+            }
         };
         let content = offered.contains(&id).then(|| self.end.send(&own, body))??;
         Some(EncodedCertificate::new(id, content))
@@ -192,7 +198,7 @@ impl CertificateCodec for ServerCodec {
         let offered = self.offered.iter().find(|it| it.id == id).ok_or(CertificateNotDecoded)?;
         let expected = offered.form.hash(self.end.cache.sha256);
         let (received, decoded) = offered.decode(expected, encoded, body)?;
-        if self.says == Says::Nothing && !received.matches {
+        if self.says == Announcement::Nothing && !received.matches {
             self.end.cache.dispute_public(&expected);
         }
         self.end.receive(offered.peer.clone(), received, body.len(), encoded.len());
@@ -216,7 +222,7 @@ impl CertificateCodec for ServerCodec {
         self.end.count(end, offered);
         let found = self.offered.first().map(|found| &found.peer);
         let Some((hash, client)) = self.end.client(end, found) else { return };
-        if self.says == Says::Nothing {
+        if self.says == Announcement::Nothing {
             self.end.cache.learn_public(hash, client);
         } else if let Some(tickets) = derive(end, &hash) {
             self.end.cache.learn(&client, &tickets, offered);
@@ -224,15 +230,15 @@ impl CertificateCodec for ServerCodec {
     }
 
     fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed.map(Missed::name)
+        self.end.own_missed.map(MissReason::name)
     }
 
     fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(Missed::name)
+        self.end.peer_missed.map(MissReason::name)
     }
 
     fn ticket_extension(&mut self, next: &NextTicket) -> Option<(ExtensionType, Vec<u8>)> {
-        let takes_part = self.says != Says::Nothing;
+        let takes_part = self.says != Announcement::Nothing;
         let ticket = takes_part.then(|| self.end.seal(next))??;
         Some((ExtensionType::CACHED_CERTIFICATES, ticket.write()))
     }

@@ -10,28 +10,28 @@ use tessera::auth::{ClientInfo, HandshakeEnd, NextTicket, PeerCertificate, Role}
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::learned_form;
-use super::offered::{Offered, Received, asked_of};
+use super::offered::{ChainReference, OfferedChain, asked_of};
 use crate::chain_hash::ChainHash;
 use crate::ids::TicketBytes;
-use crate::missed::Missed;
-use crate::server::{Found, Remembered, ServerCache, Tail, Under, tail_of};
+use crate::miss_reason::MissReason;
+use crate::server::{AcceptanceConditions, ClientEntry, ClientMatch, ServerCache, Tail, tail_of};
 use crate::wire::{Content, FleetTicket};
 
 pub(super) struct ServerEnd {
     pub(super) cache: Arc<ServerCache>,
     /// Whether a PSK is used.
     pub(super) psk: bool,
-    pub(super) under: Under,
+    pub(super) under: AcceptanceConditions,
     /// Whether this side's chain was sent as a hash; `None` before it is sent.
     sent_cached: Option<bool>,
     /// Why it was not.
-    pub(super) own_missed: Option<Missed>,
+    pub(super) own_missed: Option<MissReason>,
     /// Why no chain is offered to this client, although it presented tickets.
-    not_offered: Option<Missed>,
+    not_offered: Option<MissReason>,
     /// The client's chain, if it was sent as a hash, and what is remembered of it.
-    received: Option<(Received, Remembered)>,
+    received: Option<(ChainReference, ClientEntry)>,
     /// After the handshake: why it was not.
-    pub(super) peer_missed: Option<Missed>,
+    pub(super) peer_missed: Option<MissReason>,
     /// After the handshake: the client's chain that new tickets are for.
     ticketed: Option<(ChainHash, Tail)>,
 }
@@ -61,14 +61,14 @@ impl ServerEnd {
         now: Time,
         ids: RangeInclusive<Id>,
         may_be: impl Fn(CertificateType) -> bool,
-    ) -> Option<Found> {
+    ) -> Option<ClientMatch> {
         let found = self.find(tickets, sealed, now, may_be);
-        let found =
-            found.and_then(|it| ids.contains(&it.id).then_some(it).ok_or(Missed::UnknownTicket));
+        let found = found
+            .and_then(|it| ids.contains(&it.id).then_some(it).ok_or(MissReason::UnknownTicket));
         self.not_offered = found.as_ref().err().copied();
         // The cache has counted the other reasons. With a PSK no chain is missed.
-        if self.not_offered == Some(Missed::UnknownTicket) && !self.psk {
-            self.cache.count(|metrics| metrics.missed(Missed::UnknownTicket, 1));
+        if self.not_offered == Some(MissReason::UnknownTicket) && !self.psk {
+            self.cache.count(|metrics| metrics.missed(MissReason::UnknownTicket, 1));
         }
         found.ok()
     }
@@ -81,10 +81,10 @@ impl ServerEnd {
         sealed: Option<&[u8]>,
         now: Time,
         may_be: impl Fn(CertificateType) -> bool,
-    ) -> Result<Found, Missed> {
-        let unix = now.unix.ok_or(Missed::UnknownTicket)?;
+    ) -> Result<ClientMatch, MissReason> {
+        let unix = now.unix.ok_or(MissReason::UnknownTicket)?;
         match (self.cache.take(tickets, self.under, unix.as_secs(), &may_be), sealed) {
-            (Err(Missed::UnknownTicket), Some(sealed)) => {
+            (Err(MissReason::UnknownTicket), Some(sealed)) => {
                 self.cache.open(sealed, self.under, unix, &may_be)
             }
             (found, _) => found,
@@ -101,22 +101,22 @@ impl ServerEnd {
     pub(super) fn offer(
         &mut self,
         id: Id,
-        client: Remembered,
+        client: ClientEntry,
         now: Time,
-    ) -> Option<Offered<Remembered>> {
+    ) -> Option<OfferedChain<ClientEntry>> {
         let (form, memory) = (client.form.clone(), self.cache.memory.as_deref());
         let asked = asked_of(Role::Client, None, now);
-        let offered = Offered::new(id, client.clone(), &form, memory, asked);
+        let offered = OfferedChain::new(id, client.clone(), &form, memory, asked);
         if offered.is_none() {
-            self.not_offered = Some(Missed::Forgotten);
-            self.cache.count(|metrics| metrics.missed(Missed::Forgotten, 1));
+            self.not_offered = Some(MissReason::Forgotten);
+            self.cache.count(|metrics| metrics.missed(MissReason::Forgotten, 1));
             self.cache.forget(&client);
         }
         offered
     }
 
     /// Notes that this side's chain is sent in full, for this reason, unless [`send`](Self::send) follows.
-    pub(super) fn send_whole(&mut self, why: Missed) {
+    pub(super) fn send_whole(&mut self, why: MissReason) {
         (self.sent_cached, self.own_missed) = (Some(false), Some(why));
     }
 
@@ -131,8 +131,8 @@ impl ServerEnd {
     /// Notes that this client's chain was received in `content` bytes, in place of a body of `body` bytes.
     pub(super) fn receive(
         &mut self,
-        client: Remembered,
-        received: Received,
+        client: ClientEntry,
+        received: ChainReference,
         body: usize,
         content: usize,
     ) {
@@ -162,8 +162,8 @@ impl ServerEnd {
     pub(super) fn client(
         &mut self,
         end: &HandshakeEnd<'_>,
-        found: Option<&Remembered>,
-    ) -> Option<(ChainHash, Remembered)> {
+        found: Option<&ClientEntry>,
+    ) -> Option<(ChainHash, ClientEntry)> {
         let identity = self.cache.identity(end.identity);
         let (hash, client) = match end.peer {
             Some(peer) => self.shown(peer, identity, end),
@@ -178,7 +178,7 @@ impl ServerEnd {
     /// session that it resumes is of the same client. Otherwise the ticket is a copy: from new tickets,
     /// derived from its own session and another client's chain, an attacker could find out which chain that
     /// is.
-    fn of_session(&self, client: &Remembered, identity: u32) -> Option<(ChainHash, Remembered)> {
+    fn of_session(&self, client: &ClientEntry, identity: u32) -> Option<(ChainHash, ClientEntry)> {
         let is_same = identity != 0 && client.identity == identity;
         is_same.then(|| (client.form.hash(self.cache.sha256), client.clone()))
     }
@@ -189,22 +189,22 @@ impl ServerEnd {
         peer: &PeerCertificate,
         identity: u32,
         end: &HandshakeEnd<'_>,
-    ) -> Option<(ChainHash, Remembered)> {
+    ) -> Option<(ChainHash, ClientEntry)> {
         let expected = self.received.as_ref().map(|(received, _)| received.expected);
         let share = self.received.as_ref().map(|(_, known)| known.share);
         let asked = asked_of(Role::Client, None, end.now);
         let (hash, form) = learned_form(&self.cache, peer, expected, asked)?;
         let share = share.unwrap_or_else(|| self.cache.share_of(peer));
-        Some((hash, Remembered { form, under: self.under, identity, share }))
+        Some((hash, ClientEntry { form, under: self.under, identity, share }))
     }
 
     /// Counts how certificates were sent. `offered`: chains of clients were offered.
     pub(super) fn count(&mut self, end: &HandshakeEnd<'_>, offered: bool) {
         let (came, is_cached) = (end.peer.is_some(), self.received.is_some());
         let why = match self.not_offered {
-            _ if offered => Missed::AnotherChain,
+            _ if offered => MissReason::AnotherChain,
             Some(why) => why,
-            None => Missed::NothingCached,
+            None => MissReason::NothingCached,
         };
         self.peer_missed = (came && !is_cached).then_some(why);
         // The reason for offering nothing is already counted.

@@ -8,14 +8,14 @@ use tessera::auth::VerifierDigest;
 use tessera::wire::CertificateType;
 
 use super::ServerLimits;
-use super::store::{Remembered, Store, Under, Written};
+use super::store::{AcceptanceConditions, ClientEntry, ExportProgress, Store};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::{Ticket, TicketBytes};
 use crate::metrics::Metrics;
-use crate::written::Of;
+use crate::written::CacheKind;
 
 const LIMITS: ServerLimits = ServerLimits { clients: 40, bytes: 9000 };
 
@@ -42,14 +42,14 @@ impl Numbers {
         Ticket::new(derived)
     }
 
-    fn under(&mut self) -> Under {
+    fn under(&mut self) -> AcceptanceConditions {
         let policy = [None, Some(VerifierDigest([1; 32])), Some(VerifierDigest([2; 32]))];
         let policy = policy[self.below(20).saturating_sub(17) as usize];
-        Under { server: [self.below(3) as u8; 16], policy }
+        AcceptanceConditions { server: [self.below(3) as u8; 16], policy }
     }
 
     /// Returns a client, and the number of its leaf.
-    fn peer(&mut self, store: &mut Store) -> (u64, Remembered) {
+    fn peer(&mut self, store: &mut Store) -> (u64, ClientEntry) {
         let client = self.below(60);
         let len = [0, 100, 1000, 3000, 40_000][self.below(64).saturating_sub(59) as usize];
         let issuers = std::vec![self.below(3) as u8; len];
@@ -63,7 +63,7 @@ impl Numbers {
             }
         };
         let identity = client as u32;
-        (client, Remembered { form, under: self.under(), identity, share })
+        (client, ClientEntry { form, under: self.under(), identity, share })
     }
 }
 
@@ -74,7 +74,7 @@ fn assert_bounded(store: &Store) {
 }
 
 /// What was learned: the owner of a ticket, and its server.
-type Tickets = BTreeMap<TicketBytes, (u64, Under, Ticket)>;
+type Tickets = BTreeMap<TicketBytes, (u64, AcceptanceConditions, Ticket)>;
 
 fn attack(seed: u64, rounds: usize) {
     let mut store = Store::new(tessera_aws_lc::provider().random, LIMITS).expect("a store");
@@ -106,7 +106,7 @@ fn attack(seed: u64, rounds: usize) {
                 if let Ok(found) = found {
                     found_in_all += 1;
                     // Ids have 14 bits: another ticket may have the same by chance.
-                    let is_it = |it: &&(u64, Under, Ticket)| {
+                    let is_it = |it: &&(u64, AcceptanceConditions, Ticket)| {
                         it.2.id == found.id && it.0 == u64::from(found.peer.identity)
                     };
                     let it = |bytes| tickets.get(bytes).filter(is_it);
@@ -181,15 +181,16 @@ fn what_is_written_is_hardly_longer_than_what_is_kept() {
             (numbers.next().to_be_bytes(), std::vec![(client % 2) as u8; 100_000]);
         let chain = Chain::new(CertificateType::X509, leaf.to_vec(), issuers.into());
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        let under = Under { server: [1; 16], policy: None };
-        let peer = Remembered { form, under, identity: 0, share };
+        let under = AcceptanceConditions { server: [1; 16], policy: None };
+        let peer = ClientEntry { form, under, identity: 0, share };
         store.learn(&peer, &[numbers.ticket()], false);
     }
     let metrics = store.metrics();
     assert_eq!(metrics.entries, 400);
     let written = written(&store);
     assert!(written.len() as u64 <= metrics.bytes, "{} of {}", written.len(), metrics.bytes);
-    let read = Store::read(limits, Of::Clients.version(), Bytes(&written)).expect("what it wrote");
+    let read =
+        Store::read(limits, CacheKind::Clients.version(), Bytes(&written)).expect("what it wrote");
     assert_eq!(read.metrics(), Metrics { learned: 0, ..metrics });
     assert!(self::written(&read) == written);
 }
@@ -198,7 +199,7 @@ fn what_is_written_is_hardly_longer_than_what_is_kept() {
 fn written(store: &Store) -> Vec<u8> {
     let mut written = Vec::new();
     let mut writing = store.begin_to_write(&mut written, false);
-    while store.write_more(&mut writing, &mut written) == Written::InPart {}
+    while store.write_more(&mut writing, &mut written) == ExportProgress::InPart {}
     written
 }
 
@@ -210,12 +211,12 @@ fn a_ticket_that_stands_for_none_is_not_read() {
     let (_, peer) = numbers.peer(&mut store);
     let chain = Chain::new(CertificateType::X509, [7; 20].to_vec(), [].into());
     let form = Form::Whole(Arc::new(chain.expect("a chain")));
-    store.learn(&Remembered { form, ..peer }, &[numbers.ticket()], false);
+    store.learn(&ClientEntry { form, ..peer }, &[numbers.ticket()], false);
     let mut written = written(&store);
-    assert!(Store::read(LIMITS, Of::Clients.version(), Bytes(&written)).is_some());
+    assert!(Store::read(LIMITS, CacheKind::Clients.version(), Bytes(&written)).is_some());
     let end = written.len() - 2;
     written[end..].fill(0);
-    assert!(Store::read(LIMITS, Of::Clients.version(), Bytes(&written)).is_none());
+    assert!(Store::read(LIMITS, CacheKind::Clients.version(), Bytes(&written)).is_none());
 }
 
 #[test]

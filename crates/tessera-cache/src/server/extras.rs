@@ -13,18 +13,18 @@ pub(super) const INLINE: usize = 2;
 
 /// The others, by client.
 #[derive(Default)]
-pub(super) struct Extras(BTreeMap<u32, Box<Extra>>);
+pub(super) struct Extras(BTreeMap<u32, Box<ExtraTickets>>);
 
 /// The others of one client.
 #[derive(Default)]
-pub(super) struct Extra {
+pub(super) struct ExtraTickets {
     pub(super) tickets: [Option<KeptTicket>; LIVE - INLINE],
     /// When the ticket at each place came: the longer before `next`, the earlier. Numbers wrap around.
     pub(super) came: [u32; LIVE],
     pub(super) next: u32,
 }
 
-impl Extra {
+impl ExtraTickets {
     /// Returns the place of the oldest ticket, if all places are taken.
     pub(super) fn oldest(&self) -> usize {
         (0..LIVE).max_by_key(|place| self.age(*place)).unwrap_or(0)
@@ -37,7 +37,7 @@ impl Extra {
 }
 
 impl Extras {
-    pub(super) fn get(&self, client: u32) -> Option<&Extra> {
+    pub(super) fn get(&self, client: u32) -> Option<&ExtraTickets> {
         self.0.get(&client).map(|it| &**it)
     }
 
@@ -46,9 +46,9 @@ impl Extras {
     }
 
     /// Returns those of a client, creating them if missing: then the client's two own tickets came first.
-    pub(super) fn of(&mut self, client: u32) -> &mut Extra {
+    pub(super) fn of(&mut self, client: u32) -> &mut ExtraTickets {
         self.0.entry(client).or_insert_with(|| {
-            let mut extra = Box::<Extra>::default();
+            let mut extra = Box::<ExtraTickets>::default();
             extra.came[1] = 1;
             extra.next = INLINE as u32;
             extra
@@ -66,5 +66,5 @@ impl Extras {
     }
 
     /// Roughly how many bytes one client's extras take, including their places in the index.
-    pub(super) const COST: usize = size_of::<Extra>() + 24 + 5 * (LIVE - INLINE);
+    pub(super) const COST: usize = size_of::<ExtraTickets>() + 24 + 5 * (LIVE - INLINE);
 }

@@ -4,9 +4,9 @@ use tessera::crypto::{Random, RandomFailed};
 
 /// Hashes data chosen by peers into tables, so that an attacker without the key can't target one place: two
 /// rounds of multiplication with folding, as in wyhash. It hides nothing else.
-pub(super) struct Keyed([u64; 3]);
+pub(super) struct KeyedHasher([u64; 3]);
 
-impl Keyed {
+impl KeyedHasher {
     pub(super) fn new(random: &dyn Random) -> Result<Self, RandomFailed> {
         let mut key = [0; 3];
         for word in &mut key {

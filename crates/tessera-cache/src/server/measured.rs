@@ -9,7 +9,7 @@ use tessera::crypto::Provider;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::ServerLimits;
-use super::store::{Remembered, Store, Under};
+use super::store::{AcceptanceConditions, ClientEntry, Store};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
@@ -28,7 +28,7 @@ pub struct Meter<'a> {
 
 /// What is kept of each client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum EntryContent {
     /// Its certificate, with issuers that all share.
     Certificates,
     /// The hash of its chain: a verifier remembers the rest.
@@ -38,7 +38,7 @@ pub enum Kept {
 /// The results. Times are per client, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub struct Measured {
+pub struct StoreMeasurement {
     /// Bytes above the start, after each client has connected twice.
     pub held: i64,
     /// Peak bytes above the start.
@@ -61,10 +61,10 @@ pub struct Measured {
 pub fn measure(
     provider: &Provider,
     certificates: &[Vec<u8>],
-    kept: Kept,
+    kept: EntryContent,
     clients: u64,
     meter: Meter<'_>,
-) -> Option<Measured> {
+) -> Option<StoreMeasurement> {
     let template = Chain::of_certificates(CertificateType::X509, certificates)?;
     let template = Template { chain: template, kept };
     let limits = ServerLimits { clients: clients as usize, bytes: 1 << 30 };
@@ -96,7 +96,7 @@ pub fn measure(
     let (unknown, of_nobody) = look_up(|client| [no_ticket(client), no_ticket(!client)]);
     let (known, of_clients) = look_up(|client| shown(client, 1));
     debug_assert!((of_nobody, of_clients) == (0, clients), "{of_nobody} and {of_clients} found");
-    Some(Measured { held, most, counted, learned, renewed, known, unknown })
+    Some(StoreMeasurement { held, most, counted, learned, renewed, known, unknown })
 }
 
 fn is_found(store: &mut Store, shown: [TicketBytes; 2]) -> bool {
@@ -106,16 +106,16 @@ fn is_found(store: &mut Store, shown: [TicketBytes; 2]) -> bool {
 /// What all clients share.
 struct Template {
     chain: Chain,
-    kept: Kept,
+    kept: EntryContent,
 }
 
 impl Template {
     /// Makes a client's chain: its own signature, and the shared issuers.
-    fn peer(&self, store: &mut Store, client: u64) -> Remembered {
+    fn peer(&self, store: &mut Store, client: u64) -> ClientEntry {
         let own = random(!client).to_be_bytes();
         let share = store.share_of(&self.chain.leaf);
         let form = match self.kept {
-            Kept::Certificates => {
+            EntryContent::Certificates => {
                 let mut leaf = self.chain.leaf.clone();
                 let at = leaf.len().saturating_sub(own.len());
                 leaf.splice(at.., own);
@@ -123,7 +123,7 @@ impl Template {
                 let certificate_type = self.chain.certificate_type;
                 Form::Whole(Arc::new(Chain { certificate_type, leaf, issuers }))
             }
-            Kept::Hashes => {
+            EntryContent::Hashes => {
                 let mut hash = [0; ChainHash::LEN];
                 for (part, bytes) in hash.chunks_mut(own.len()).zip([own; 4]) {
                     part.copy_from_slice(&bytes);
@@ -131,11 +131,12 @@ impl Template {
                 Form::Known(ChainHash(hash))
             }
         };
-        Remembered { form, under: UNDER, identity: 1, share }
+        ClientEntry { form, under: UNDER, identity: 1, share }
     }
 }
 
-const UNDER: Under = Under { server: [1; 16], policy: Some(VerifierDigest([2; 32])) };
+const UNDER: AcceptanceConditions =
+    AcceptanceConditions { server: [1; 16], policy: Some(VerifierDigest([2; 32])) };
 
 /// The time of the measurement; the certificates have no expiry to check.
 const NOW: u64 = 1_800_000_000;
@@ -189,11 +190,15 @@ mod tests {
             ticks.get()
         };
         let meter = Meter { held: &|| 0, most: &|| 7, processor: &processor };
-        for kept in [Kept::Certificates, Kept::Hashes] {
+        for kept in [EntryContent::Certificates, EntryContent::Hashes] {
             let provider = tessera_aws_lc::provider();
             let measured = measure(&provider, &certificates(), kept, 500, meter).expect("a chain");
             let leaves = 500 * certificates()[0].len() as u64;
-            assert_eq!(measured.counted > leaves, kept == Kept::Certificates, "{measured:?}");
+            assert_eq!(
+                measured.counted > leaves,
+                kept == EntryContent::Certificates,
+                "{measured:?}"
+            );
             assert_eq!((measured.most, measured.known, measured.learned), (7, 1.0, 1.0));
         }
     }

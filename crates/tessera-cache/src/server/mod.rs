@@ -33,15 +33,15 @@ use self::groups::ServerName;
 use self::public::Public;
 pub(crate) use self::public::PublicClient;
 use self::store::Store;
-pub(crate) use self::store::{Found, Remembered, Under};
+pub(crate) use self::store::{AcceptanceConditions, ClientEntry, ClientMatch};
 use crate::cache::Cache;
 use crate::chain_hash::{ChainHash, first};
-use crate::error::NotMade;
+use crate::error::ProviderError;
 use crate::form::Form;
 use crate::ids::{TICKETS, Ticket, TicketBytes};
 use crate::lock::Lock;
 use crate::metrics::Metrics;
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 use crate::wire::FleetTicket;
 
 /// The certificates of clients that have connected: the
@@ -61,7 +61,7 @@ use crate::wire::FleetTicket;
 /// use std::sync::Arc;
 /// use tessera_cache::ServerCache;
 ///
-/// # fn configure(config: &mut tessera::ServerConfig) -> Result<(), tessera_cache::NotMade> {
+/// # fn configure(config: &mut tessera::ServerConfig) -> Result<(), tessera_cache::ProviderError> {
 /// config.certificate_codecs.insert(0, Arc::new(ServerCache::new(&config.provider)?));
 /// # Ok(())
 /// # }
@@ -97,9 +97,9 @@ impl ServerCache {
     ///
     /// # Errors
     /// Returns an error if the provider has no SHA-256, or no randomness.
-    pub fn new(provider: &Provider) -> Result<Self, NotMade> {
+    pub fn new(provider: &Provider) -> Result<Self, ProviderError> {
         let store = Store::new(provider.random, ServerLimits::default());
-        let store = Lock::new(store.map_err(|_| NotMade::NoRandom)?);
+        let store = Lock::new(store.map_err(|_| ProviderError::NoRandom)?);
         let (public, random) = (Lock::default(), provider.random);
         Self::of(provider, Clients { store, public, random, sealer: None })
     }
@@ -133,9 +133,9 @@ impl ServerCache {
     ///
     /// use tessera::ServerConfig;
     /// use tessera::resume::TicketKeys;
-    /// use tessera_cache::{NotMade, ServerCache};
+    /// use tessera_cache::{ProviderError, ServerCache};
     ///
-    /// fn give_fleet_tickets(config: &mut ServerConfig, ring: Arc<dyn TicketKeys>) -> Result<(), NotMade> {
+    /// fn give_fleet_tickets(config: &mut ServerConfig, ring: Arc<dyn TicketKeys>) -> Result<(), ProviderError> {
     ///     let cache = ServerCache::new(&config.provider)?.with_fleet_tickets(ring.clone());
     ///     config.certificate_codecs.insert(0, Arc::new(cache));
     ///     config.tickets = Some(ring);
@@ -160,7 +160,7 @@ impl ServerCache {
     pub fn retain_policies(&self, policies: &[VerifierDigest]) {
         self.peers.store.lock().retain(|policy| policies.iter().any(|it| Some(it.0) == policy));
         let keep =
-            |it: &Remembered| it.under.policy.is_some_and(|policy| policies.contains(&policy));
+            |it: &ClientEntry| it.under.policy.is_some_and(|policy| policies.contains(&policy));
         self.peers.public.lock().retain(keep);
     }
 
@@ -173,10 +173,10 @@ impl ServerCache {
     pub(crate) fn take(
         &self,
         tickets: &[TicketBytes],
-        under: Under,
+        under: AcceptanceConditions,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Found, Missed> {
+    ) -> Result<ClientMatch, MissReason> {
         self.peers.store.lock().take(tickets, under, unix, may_offer)
     }
 
@@ -184,40 +184,40 @@ impl ServerCache {
     pub(crate) fn open(
         &self,
         sealed: &[u8],
-        under: Under,
+        under: AcceptanceConditions,
         unix: Duration,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Found, Missed> {
+    ) -> Result<ClientMatch, MissReason> {
         let sealer = self.peers.sealer.as_ref();
         let named = sealer.and_then(|sealer| sealer.open(sealed, under.server, unix));
-        let named = named.ok_or(Missed::UnknownTicket)?;
+        let named = named.ok_or(MissReason::UnknownTicket)?;
         let candidates = self.peers.store.lock().candidates(&named, under);
         let is_it = |(_, form): &&(u32, Form)| form.hash(self.sha256) == named.chain;
-        let (client, form) = candidates.iter().find(is_it).ok_or(Missed::UnknownTicket)?;
+        let (client, form) = candidates.iter().find(is_it).ok_or(MissReason::UnknownTicket)?;
         let (expires_at, seconds) = (form.expires_at(), unix.as_secs());
         let mut store = self.peers.store.lock();
         let candidate = (*client, form);
         let peer = store.use_candidate(candidate, expires_at, under, seconds, may_offer)?;
         store.metrics.found_by_fleet_ticket += 1;
         // Its place is after the others.
-        Ok(Found { id: named.id, place: TICKETS, peer })
+        Ok(ClientMatch { id: named.id, place: TICKETS, peer })
     }
 
     /// Seals a fleet ticket for this chain at this server; `None` if fleet tickets are off.
     pub(crate) fn seal(
         &self,
         chain: (ChainHash, Tail),
-        under: Under,
+        under: AcceptanceConditions,
         unix: Duration,
     ) -> Option<FleetTicket> {
         self.peers.sealer.as_ref()?.seal(chain, under.server, unix)
     }
 
     /// Returns the server and policy under which this client would be accepted.
-    pub(crate) fn under(&self, from: &ClientInfo<'_>) -> Under {
+    pub(crate) fn under(&self, from: &ClientInfo<'_>) -> AcceptanceConditions {
         let name = from.server_name.unwrap_or_default().to_ascii_lowercase();
         let server: ServerName = first(self.sha256.hash(name.as_bytes()).as_ref());
-        Under { server, policy: from.policy }
+        AcceptanceConditions { server, policy: from.policy }
     }
 
     /// Returns an identity in the form to be remembered.
@@ -230,24 +230,24 @@ impl ServerCache {
         self.peers.store.lock().share_of(peer.chain().next().unwrap_or_default())
     }
 
-    pub(crate) fn learn(&self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
+    pub(crate) fn learn(&self, peer: &ClientEntry, tickets: &[Ticket], presented: bool) {
         let mut store = self.peers.store.lock();
         // The share may have passed to another authority since the handshake began.
         let share = match &peer.form {
             Form::Whole(chain) => store.share_of(&chain.leaf),
             Form::Known(_) => peer.share,
         };
-        store.learn(&Remembered { share, ..peer.clone() }, tickets, presented);
+        store.learn(&ClientEntry { share, ..peer.clone() }, tickets, presented);
     }
 
     /// Removes a client, with its tickets.
-    pub(crate) fn forget(&self, client: &Remembered) {
+    pub(crate) fn forget(&self, client: &ClientEntry) {
         self.peers.store.lock().forget(client);
         self.peers.public.lock().retain(|it| !it.is_of(client));
     }
 
     /// Returns the clients that don't take part otherwise, and were accepted under this.
-    pub(crate) fn public(&self, under: Under) -> Vec<PublicClient> {
+    pub(crate) fn public(&self, under: AcceptanceConditions) -> Vec<PublicClient> {
         self.peers.public.lock().iter().filter(|it| it.peer.under == under).cloned().collect()
     }
 
@@ -256,7 +256,7 @@ impl ServerCache {
         self.peers.public.lock().dispute(hash);
     }
 
-    pub(crate) fn learn_public(&self, hash: ChainHash, peer: Remembered) {
+    pub(crate) fn learn_public(&self, hash: ChainHash, peer: ClientEntry) {
         self.peers.public.lock().learn(hash, peer);
     }
 

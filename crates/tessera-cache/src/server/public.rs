@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::store::Remembered;
+use super::store::ClientEntry;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 
@@ -14,7 +14,7 @@ pub(super) struct Public(VecDeque<PublicClient>);
 #[derive(Clone)]
 pub(crate) struct PublicClient {
     pub(crate) hash: ChainHash,
-    pub(crate) peer: Remembered,
+    pub(crate) peer: ClientEntry,
     /// This client's id was answered with another hash, maybe by a client whose chain has the same id: as
     /// long as that id is offered, the other client would be refused each time, and never be learned.
     pub(crate) disputed: bool,
@@ -36,7 +36,7 @@ fn has_leaf_of(one: &Form, other: &Form) -> bool {
 impl Public {
     /// Learns one chain per leaf, and none that is long, because the owner of a leaf can choose what follows
     /// it.
-    pub(super) fn learn(&mut self, hash: ChainHash, peer: Remembered) {
+    pub(super) fn learn(&mut self, hash: ChainHash, peer: ClientEntry) {
         if peer.form.bytes() > LONGEST {
             return;
         }
@@ -57,7 +57,7 @@ impl Public {
         self.0.iter()
     }
 
-    pub(super) fn retain(&mut self, keep: impl Fn(&Remembered) -> bool) {
+    pub(super) fn retain(&mut self, keep: impl Fn(&ClientEntry) -> bool) {
         self.0.retain(|client| keep(&client.peer));
     }
 }

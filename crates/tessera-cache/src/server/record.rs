@@ -23,7 +23,7 @@ pub(super) struct Record {
     /// free one.
     pub(super) newer: u32,
     pub(super) older: u32,
-    /// The client's identity: see [`Remembered`](super::store::Remembered).
+    /// The client's identity: see [`ClientEntry`](super::store::ClientEntry).
     pub(super) identity: u32,
     tickets: [[u8; KeptTicket::LEN]; INLINE],
     /// 0: no ticket.

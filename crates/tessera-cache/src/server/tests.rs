@@ -7,15 +7,15 @@ use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
 use super::public::{CLIENTS, Public};
-use super::store::{MOST, Remembered, Store, Under, Written};
+use super::store::{AcceptanceConditions, ClientEntry, ExportProgress, MOST, Store};
 use super::{ServerCache, ServerLimits};
 use crate::bytes::Bytes;
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::form::Form;
 use crate::ids::Ticket;
-use crate::missed::Missed;
-use crate::written::Of;
+use crate::miss_reason::MissReason;
+use crate::written::CacheKind;
 
 pub(super) const NOW: u64 = 1_800_000_000;
 
@@ -24,8 +24,8 @@ pub(super) fn store(clients: usize, bytes: usize) -> Store {
     Store::new(tessera_aws_lc::provider().random, limits).expect("random numbers")
 }
 
-pub(super) fn under(server: u8) -> Under {
-    Under { server: [server; 16], policy: None }
+pub(super) fn under(server: u8) -> AcceptanceConditions {
+    AcceptanceConditions { server: [server; 16], policy: None }
 }
 
 /// Makes a certificate of this authority, with only the parts that are read.
@@ -52,7 +52,7 @@ fn learn_at(
     let share = store.share_of(&leaf);
     let chain = Chain::new(CertificateType::X509, leaf, Arc::from(issuers)).expect("a chain");
     let form = Form::Whole(Arc::new(chain));
-    let peer = Remembered { form, under: under(server), identity: 0, share };
+    let peer = ClientEntry { form, under: under(server), identity: 0, share };
     let mut random = [[0; Ticket::DERIVED]; 2];
     let provider = tessera_aws_lc::provider();
     random.iter_mut().for_each(|it| provider.random.fill(it).expect("random numbers"));
@@ -95,9 +95,9 @@ fn an_authority_gets_back_what_others_used_of_its_part() {
 fn a_ticket_that_is_shown_under_another_policy_costs_its_client_nothing() {
     let mut store = store(100, 1 << 20);
     let [ticket, spare] = learn(&mut store, 1, 1, &[]);
-    let other = Under { policy: Some(VerifierDigest([1; 32])), ..under(1) };
+    let other = AcceptanceConditions { policy: Some(VerifierDigest([1; 32])), ..under(1) };
     let found = store.take(&[ticket.bytes, spare.bytes], other, NOW, |_| true);
-    assert_eq!(found.err(), Some(Missed::Policy));
+    assert_eq!(found.err(), Some(MissReason::Policy));
     let metrics = store.metrics();
     assert_eq!((metrics.missed_policy, metrics.missed_unknown_ticket, metrics.entries), (1, 0, 1));
     assert!(is_known(&mut store, ticket, 1) && is_known(&mut store, spare, 1));
@@ -144,7 +144,7 @@ fn a_store_has_no_more_bytes_than_it_may() {
     // Without tickets, too.
     let chain = Chain::new(CertificateType::X509, certificate(1, 999), Arc::from([9; 3000]));
     let form = Form::Whole(Arc::new(chain.expect("a chain")));
-    store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+    store.learn(&ClientEntry { form, under: under(1), identity: 0, share: 0 }, &[], false);
     let metrics = store.metrics();
     assert!(metrics.bytes <= 10_000, "{}", metrics.bytes);
     assert!(metrics.entries < entries);
@@ -221,7 +221,7 @@ fn a_group_that_ends_to_make_room_is_counted_again() {
     for client in 2..9 {
         let form = Chain::new(CertificateType::X509, long(client), Arc::from([7; 2000]));
         let form = Form::Whole(Arc::new(form.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share: 0 };
         store.learn(&peer, &[1, 2].map(|it| Ticket::new([it; 10])), false);
         assert!(store.metrics().bytes <= 4000, "{}", store.metrics().bytes);
     }
@@ -252,14 +252,14 @@ fn authorities_that_left_keep_no_part() {
         let share = store.shares.of(&name[2..]);
         let chain = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share };
         store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
     }
     let parts = [b"one", b"two"].map(|name| {
         let share = store.shares.of(name);
         let leaf = Chain::new(CertificateType::X509, name.to_vec(), Arc::from([]));
         let form = Form::Whole(Arc::new(leaf.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share };
         store.learn(&peer, &[[1; 10], [2; 10]].map(Ticket::new), false);
         share
     });
@@ -274,7 +274,7 @@ fn a_client_whose_part_is_gone_leaves_as_others_do() {
     for client in 1..6 {
         let chain = Chain::new(CertificateType::X509, certificate(1, client), Arc::from([]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share: 99 };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share: 99 };
         last = [client as u8, client as u8 + 100].map(|it| Ticket::new([it; 10]));
         store.learn(&peer, &last, false);
     }
@@ -294,7 +294,7 @@ fn a_client_without_tickets_has_one_chain_and_none_that_is_long() {
     let peer = |leaf: u8, issuers: Vec<u8>| {
         let chain = Chain::new(CertificateType::X509, std::vec![leaf; 500], issuers.into());
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        Remembered { form, under: under(1), identity: 0, share: 0 }
+        ClientEntry { form, under: under(1), identity: 0, share: 0 }
     };
     public.learn(ChainHash([0; 32]), peer(0, Vec::new()));
     for at in 1..=200 {
@@ -311,7 +311,7 @@ fn the_first_of_too_many_clients_without_tickets_leaves() {
     for at in 0..200 {
         let chain = Chain::new(CertificateType::X509, std::vec![at; 500], Arc::from([]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share: 0 };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share: 0 };
         public.learn(ChainHash([at; 32]), peer);
     }
     let kept: Vec<u8> = public.iter().map(|it| it.hash.0[0]).collect();
@@ -357,7 +357,7 @@ fn an_expired_certificate_is_not_offered() {
     let share = store.share_of(&leaf);
     let chain = Chain::new(CertificateType::X509, leaf, Arc::from([])).expect("a chain");
     let form = Form::Whole(Arc::new(chain));
-    let peer = Remembered { form, under: under(1), identity: 0, share };
+    let peer = ClientEntry { form, under: under(1), identity: 0, share };
     let ticket = Ticket { bytes: [7; 8], id: Id(0xc001) };
     store.learn(&peer, &[ticket, Ticket { bytes: [8; 8], ..ticket }], false);
     let in_2020 = store.take(&[[7; 8], [0; 8]], under(1), 1_600_000_000, |_| true);
@@ -377,7 +377,7 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
         (0..3000).map(|client| learn(&mut store, 1, client, &issuers(client))).collect();
     let mut out = Vec::new();
     let mut writing = store.begin_to_write(&mut out, false);
-    assert_eq!(store.write_more(&mut writing, &mut out), Written::InPart);
+    assert_eq!(store.write_more(&mut writing, &mut out), ExportProgress::InPart);
     // All clients with one list leave, before and after what is written.
     for ticket in learned.iter().step_by(3).map(|[ticket, _]| ticket.bytes) {
         let found = store.take(&[ticket], under(1), NOW, |_| true).ok();
@@ -386,9 +386,9 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     for client in 3000..4000 {
         learn(&mut store, 2, client, &[4; 40]);
     }
-    while store.write_more(&mut writing, &mut out) == Written::InPart {}
+    while store.write_more(&mut writing, &mut out) == ExportProgress::InPart {}
     let mut read =
-        Store::read(limits, Of::Clients.version(), Bytes(&out)).expect("what was written");
+        Store::read(limits, CacheKind::Clients.version(), Bytes(&out)).expect("what was written");
     let stayed = learned.iter().enumerate().filter(|(client, _)| client % 3 != 0);
     for (client, [ticket, _]) in stayed {
         let found = read.take(&[ticket.bytes], under(1), NOW, |_| true).ok();
@@ -399,7 +399,7 @@ fn what_is_written_in_pieces_has_all_that_stayed_and_can_be_read() {
     }
     let mut writing = store.begin_to_write(&mut out, false);
     store.replace(read);
-    assert_eq!(store.write_more(&mut writing, &mut out), Written::ReplacedInBetween);
+    assert_eq!(store.write_more(&mut writing, &mut out), ExportProgress::ReplacedInBetween);
 }
 
 /// A connection identifies its client's share by a number, which may belong to another authority at its end.
@@ -416,7 +416,7 @@ fn a_client_that_left_meanwhile_comes_back_to_its_own_authoritys_part() {
         let share = cache.peers.store.lock().share_of(&named(name));
         let chain = Chain::new(CertificateType::X509, named(name), Arc::from([]));
         let form = Form::Whole(Arc::new(chain.expect("a chain")));
-        let peer = Remembered { form, under: under(1), identity: 0, share };
+        let peer = ClientEntry { form, under: under(1), identity: 0, share };
         cache.learn(&peer, &[], false);
         peer
     };

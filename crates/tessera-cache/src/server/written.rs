@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use super::ServerCache;
-use super::store::{Store, Written};
-use crate::error::NotImported;
+use super::store::{ExportProgress, Store};
+use crate::error::ImportError;
 use crate::lock::let_others;
-use crate::written::{Of, frame, unframed};
+use crate::written::{CacheKind, frame, unframed};
 
 impl ServerCache {
     /// Exports everything that survives the process, for [`import`](Self::import): the clients, their chains
@@ -19,7 +19,7 @@ impl ServerCache {
     /// The export is written in pieces, and the cache is in use in between: handshakes don't wait for all of
     /// it. Clients that come or leave meanwhile may be included or not.
     pub fn export(&self) -> Vec<u8> {
-        frame(self.sha256, Of::Clients, |out| {
+        frame(self.sha256, CacheKind::Clients, |out| {
             let begin = out.len();
             while !self.write(out) {
                 out.truncate(begin);
@@ -34,9 +34,9 @@ impl ServerCache {
         loop {
             let written = store.lock().write_more(&mut writing, out);
             match written {
-                Written::InPart => let_others(),
-                Written::AsAWhole => return true,
-                Written::ReplacedInBetween => return false,
+                ExportProgress::InPart => let_others(),
+                ExportProgress::AsAWhole => return true,
+                ExportProgress::ReplacedInBetween => return false,
             }
         }
     }
@@ -45,10 +45,10 @@ impl ServerCache {
     ///
     /// # Errors
     /// Returns an error if it can't be read as a whole. Nothing has changed then.
-    pub fn import(&self, exported: &[u8]) -> Result<(), NotImported> {
-        let (version, reader) = unframed(self.sha256, Of::Clients, exported)?;
+    pub fn import(&self, exported: &[u8]) -> Result<(), ImportError> {
+        let (version, reader) = unframed(self.sha256, CacheKind::Clients, exported)?;
         let limits = self.peers.store.lock().limits;
-        let read = Store::read(limits, version, reader).ok_or(NotImported::Damaged)?;
+        let read = Store::read(limits, version, reader).ok_or(ImportError::Damaged)?;
         // The old content is dropped outside the lock.
         let _before = self.peers.store.lock().replace(read);
         Ok(())

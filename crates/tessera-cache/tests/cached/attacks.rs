@@ -16,7 +16,7 @@ use tessera_null_provider::NullSigner;
 
 use crate::fleet::ring;
 use crate::refusals::{edit_client, edit_server, known};
-use crate::{Ends, Naming, alert, in_hello};
+use crate::{Ends, NamingVerifier, alert, in_hello};
 
 /// Signs without the key.
 pub(crate) struct Forger;
@@ -81,7 +81,7 @@ fn steal(
     let says = says.to_vec();
     let thief = ChangedCodecs { factory: ends.client.clone(), change: move || Thief(says.clone()) };
     scene.client.certificate_codecs = vec![Arc::new(thief)];
-    let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
+    let clients = Arc::new(NamingVerifier { refuses, ..NamingVerifier::new("clients") });
     scene.server.client_authentication = ClientAuthentication::Required(clients);
     let mut pair = scene.start(None, at(0));
     pair.run();

@@ -56,8 +56,8 @@ impl Ends {
         let mut scene = Scene::new(provider, mode);
         scene.server.credentials = vec![chain(&[b's'; 900], &[b'i'; 700])];
         scene.client.credentials = vec![chain(&[b'c'; 800], &[b'j'; 600])];
-        scene.client.verifier = Arc::new(Naming::new("servers"));
-        let clients = Arc::new(Naming::new("clients"));
+        scene.client.verifier = Arc::new(NamingVerifier::new("servers"));
+        let clients = Arc::new(NamingVerifier::new("clients"));
         scene.server.client_authentication = ClientAuthentication::Required(clients);
         let mut ends = Self { scene, client, server, carrier };
         ends.client_uses(carrier);
@@ -163,19 +163,19 @@ pub(crate) fn chain(leaf: &[u8], issuer: &[u8]) -> Credential {
 }
 
 /// Accepts any signature of the null provider, with the beginning of the leaf as the identity.
-pub(crate) struct Naming {
+pub(crate) struct NamingVerifier {
     pub(crate) policy: &'static str,
     pub(crate) types: &'static [CertificateType],
     pub(crate) refuses: Option<AlertDescription>,
 }
 
-impl Naming {
+impl NamingVerifier {
     pub(crate) fn new(policy: &'static str) -> Self {
         Self { policy, types: &[CertificateType::X509], refuses: None }
     }
 }
 
-impl PeerVerifier for Naming {
+impl PeerVerifier for NamingVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }

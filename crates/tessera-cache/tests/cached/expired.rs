@@ -8,7 +8,7 @@ use tessera_cache::{Carrier, Metrics, PublicIds};
 use tessera_harness::{Pair, at};
 
 use crate::known::{Keys, ends_with};
-use crate::{Ends, Naming, alert, chain, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, alert, chain, hits_of, in_hello};
 
 /// The last second but one before the certificates of `known` expire, in 2040, and one after that.
 const BEFORE: u64 = 2_208_988_799 - 1_800_000_000;
@@ -84,7 +84,7 @@ fn a_cached_server_that_expires_after_it_was_offered_is_refused() {
 fn a_stock_clients_chain_that_has_expired_is_not_offered() {
     let public = PublicIds::ObserversRecogniseChains;
     let mut ends = ends_with(Keys::P256, Carrier::default()).0;
-    ends.scene.client.verifier = Arc::new(Naming::new("servers"));
+    ends.scene.client.verifier = Arc::new(NamingVerifier::new("servers"));
     ends.scene.server.credentials = vec![chain(&[b's'; 900], &[b'i'; 700])];
     crate::public::use_public_ids(&mut ends, public, public);
     assert_eq!(ends.hits(), (false, false));

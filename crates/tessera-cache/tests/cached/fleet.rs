@@ -10,7 +10,7 @@ use tessera_cache::ServerCache;
 use tessera_harness::{Hello, Mode, Pair, at, records};
 use tessera_vault::{TicketKey, TicketKeyRing};
 
-use crate::{Ends, Naming, alert, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, alert, hits_of, in_hello};
 
 pub(crate) const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 
@@ -244,7 +244,7 @@ fn a_client_that_was_refused_forgets_its_fleet_tickets() {
     ends.connect();
     ends.only_fleet_tickets_are_left();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
-    ends.judge_clients_by(Naming { refuses, ..Naming::new("clients") });
+    ends.judge_clients_by(NamingVerifier { refuses, ..NamingVerifier::new("clients") });
     let mut alerts = Vec::new();
     for _ in 0..3 {
         let mut pair = ends.start();

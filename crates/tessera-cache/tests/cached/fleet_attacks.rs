@@ -4,7 +4,7 @@ use tessera::wire::{AlertDescription, ExtensionType};
 use tessera_harness::Mode;
 
 use crate::fleet::{CACHED, ring};
-use crate::{Ends, Naming, alert, edit_hello, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, alert, edit_hello, hits_of, in_hello};
 
 #[test]
 fn a_fleet_ticket_of_another_ring_is_a_miss() {
@@ -34,7 +34,7 @@ fn a_fleet_ticket_is_found_only_under_the_name_and_the_policy_of_its_server() {
     let metrics = ends.server.metrics();
     assert_eq!((metrics.found_by_fleet_ticket, metrics.missed_unknown_ticket), (0, 1));
     let accepted = ends.scene.server.client_authentication.clone();
-    ends.judge_clients_by(Naming::new("clients of a stricter server"));
+    ends.judge_clients_by(NamingVerifier::new("clients of a stricter server"));
     let mut pair = ends.start();
     pair.client_to_server();
     let metrics = ends.server.metrics();

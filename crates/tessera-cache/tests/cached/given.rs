@@ -15,13 +15,13 @@ const CACHED: ExtensionType = ExtensionType::CACHED_CERTIFICATES;
 type Bodies = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
 /// A server that sends these in place of its own fleet tickets.
-struct Gives {
+struct ScriptedServer {
     bodies: Bodies,
     /// Whether it announces that it takes part.
     answers: bool,
 }
 
-impl CodecChange for Gives {
+impl CodecChange for ScriptedServer {
     fn answer<'a>(&self, codec: &'a dyn CertificateCodec) -> Option<(ExtensionType, &'a [u8])> {
         codec.answer().filter(|_| self.answers)
     }
@@ -43,7 +43,7 @@ fn giving(bodies: &[Vec<u8>], answers: bool) -> (Ends, Bodies) {
     ends.scene.client.policy.tickets.new_session_count = count;
     let bodies: Bodies = Arc::new(Mutex::new(bodies.iter().cloned().collect()));
     let given = bodies.clone();
-    let change = move || Gives { bodies: given.clone(), answers };
+    let change = move || ScriptedServer { bodies: given.clone(), answers };
     let giving = ChangedCodecs { factory: ends.server.clone(), change };
     ends.scene.server.certificate_codecs = vec![Arc::new(giving)];
     (ends, bodies)

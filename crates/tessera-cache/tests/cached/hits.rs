@@ -9,7 +9,7 @@ use tessera_cache::Metrics;
 use tessera_harness::{Mode, to};
 use tessera_null_provider::NullSigner;
 
-use crate::{Ends, Naming, chain, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, chain, hits_of, in_hello};
 
 #[test]
 fn known_chains_travel_as_hashes_both_ways() {
@@ -138,8 +138,8 @@ fn raw_public_keys_are_cached_too() {
     let types = &[CertificateType::RAW_PUBLIC_KEY];
     ends.scene.client.credentials = vec![raw_key(1)];
     ends.scene.server.credentials = vec![raw_key(2)];
-    ends.scene.client.verifier = Arc::new(Naming { types, ..Naming::new("keys") });
-    ends.judge_clients_by(Naming { types, ..Naming::new("keys") });
+    ends.scene.client.verifier = Arc::new(NamingVerifier { types, ..NamingVerifier::new("keys") });
+    ends.judge_clients_by(NamingVerifier { types, ..NamingVerifier::new("keys") });
     assert_eq!(ends.hits(), (false, false));
     assert_eq!(ends.hits(), (true, true));
 }
@@ -147,7 +147,7 @@ fn raw_public_keys_are_cached_too() {
 #[test]
 fn staples_come_live_beside_a_cached_chain() {
     let mut ends = Ends::new(Mode::Mutual);
-    ends.scene.client.verifier = Arc::new(crate::stapling::Wanting);
+    ends.scene.client.verifier = Arc::new(crate::stapling::StapleVerifier);
     ends.connect();
     for response in [None, Some(vec![1; 50]), Some(vec![2; 60])] {
         ends.scene.server.credentials[0].ocsp_response = response.clone();

@@ -11,10 +11,10 @@ use tessera_harness::{Mode, Pair, at, records};
 
 use crate::fleet::{key, ring};
 use crate::refused::{REVOKED, offers};
-use crate::{Ends, Naming, alert, hits_of};
+use crate::{Ends, NamingVerifier, alert, hits_of};
 
 /// A verifier that answers later.
-struct Later(Naming);
+struct Later(NamingVerifier);
 
 impl PeerVerifier for Later {
     fn schemes(&self) -> &[SignatureScheme] {
@@ -41,7 +41,7 @@ fn connect_later(ends: &Ends, refuses: Option<AlertDescription>, meanwhile: impl
     let question = pair.server_questions.pop();
     let Some(ServerQuestion::VerifyPeer(asked)) = question else { panic!("it asks") };
     meanwhile();
-    let judge = Naming { refuses, ..Naming::new("clients") };
+    let judge = NamingVerifier { refuses, ..NamingVerifier::new("clients") };
     let Reply::Now(answer) = judge.verify(&asked.question) else { panic!("it answers") };
     let _ = pair.server.answer(asked.token, answer, pair.now, &mut pair.server_output);
     pair.deliver_to_server(&[]);
@@ -53,7 +53,7 @@ fn connect_later(ends: &Ends, refuses: Option<AlertDescription>, meanwhile: impl
 #[test]
 fn clients_that_are_judged_later_are_cached() {
     for mut ends in Ends::of_both(Mode::Mutual) {
-        ends.judge_clients_by(Later(Naming::new("clients")));
+        ends.judge_clients_by(Later(NamingVerifier::new("clients")));
         assert_eq!(hits_of(&connect_later(&ends, None, || ())), (false, false));
         let nothing: &dyn Fn() = &|| ();
         let changes =

@@ -11,7 +11,7 @@ use tessera::auth::{
 };
 use tessera::handshake::ClientAuthentication;
 use tessera::wire::CertificateCompressionAlgorithm;
-use tessera_cache::{Carrier, ClientCache, Missed, ServerCache};
+use tessera_cache::{Carrier, ClientCache, MissReason, ServerCache};
 use tessera_harness::{Mode, SERVER_NAME};
 use tessera_pki::Authority;
 use tessera_pki::rcgen::{
@@ -51,12 +51,12 @@ fn credential(keys: Keys, issuer: &Authority) -> Credential {
 }
 
 /// A verifier's memory that a test can clear.
-pub(crate) struct Forgetful {
+pub(crate) struct ForgetfulVerifier {
     verifier: Arc<KnownChains>,
     forgot: AtomicBool,
 }
 
-impl ChainMemory for Forgetful {
+impl ChainMemory for ForgetfulVerifier {
     fn pin(&self, asked: &AskedChain<'_>) -> Option<PinnedChain> {
         let forgot = self.forgot.load(Ordering::Relaxed);
         self.verifier.pin(asked).filter(|_| !forgot)
@@ -64,12 +64,12 @@ impl ChainMemory for Forgetful {
 }
 
 /// Makes ends with real certificates, and returns the memories of their verifiers.
-fn ends() -> (Ends, [Arc<Forgetful>; 2]) {
+fn ends() -> (Ends, [Arc<ForgetfulVerifier>; 2]) {
     ends_with(Keys::P256, Carrier::default())
 }
 
 /// Makes ends like `ends`, with these keys and this carrier.
-pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>; 2]) {
+pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<ForgetfulVerifier>; 2]) {
     let root = Authority::with("root", keys.algorithm(), until_2040);
     let issuer = root.below_with("issuer", keys.algorithm(), until_2040);
     let mut ends = Ends::new(Mode::Mutual);
@@ -78,7 +78,7 @@ pub(crate) fn ends_with(keys: Keys, carrier: Carrier) -> (Ends, [Arc<Forgetful>;
         let store = ChainStore::new(&provider, StoreBounds::default()).expect("a store");
         let verifier = WebPkiVerifier::new(&[root.der()]).expect("a verifier");
         let verifier = Arc::new(KnownChains::new(verifier, &store));
-        Arc::new(Forgetful { verifier, forgot: AtomicBool::new(false) })
+        Arc::new(ForgetfulVerifier { verifier, forgot: AtomicBool::new(false) })
     });
     let [at_client, at_server] = &memories;
     ends.scene.client.credentials = vec![credential(keys, &issuer)];
@@ -139,8 +139,8 @@ fn a_chain_that_the_verifier_forgot_comes_whole() {
     memories.iter().for_each(|memory| memory.forgot.store(true, Ordering::Relaxed));
     let pair = ends.connect();
     assert_eq!(hits_of(&pair), (false, false));
-    let forgotten = Some(Missed::Forgotten);
-    let (unknown, nothing) = (Some(Missed::UnknownTicket), Some(Missed::NothingCached));
+    let forgotten = Some(MissReason::Forgotten);
+    let (unknown, nothing) = (Some(MissReason::UnknownTicket), Some(MissReason::NothingCached));
     assert_told(&pair, [unknown, forgotten], [forgotten, nothing]);
     let (client, server) = ends.metrics();
     assert_eq!((client.missed_forgotten, server.missed_forgotten), (1, 1));

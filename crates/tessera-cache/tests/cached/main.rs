@@ -28,5 +28,6 @@ mod told;
 mod written;
 
 use ends::{
-    ABBREVIATED, CACHED_INFO, Ends, Naming, TICKETS, alert, chain, edit_hello, hits_of, in_hello,
+    ABBREVIATED, CACHED_INFO, Ends, NamingVerifier, TICKETS, alert, chain, edit_hello, hits_of,
+    in_hello,
 };

@@ -8,7 +8,7 @@ use tessera::wire::{CertificateType, ExtensionType};
 use tessera_cache::{Carrier, PublicIds};
 use tessera_harness::{Mode, at};
 
-use crate::{Ends, Naming, chain, edit_hello, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, chain, edit_hello, hits_of, in_hello};
 
 #[test]
 fn a_new_chain_comes_whole_and_is_cached_then() {
@@ -177,8 +177,8 @@ fn nothing_cached_is_offered_without_a_clock() {
 #[test]
 fn under_another_policy_nobody_is_known() {
     for mut ends in Ends::of_both_known() {
-        ends.judge_clients_by(Naming::new("clients of a stricter server"));
-        ends.scene.client.verifier = Arc::new(Naming::new("other servers"));
+        ends.judge_clients_by(NamingVerifier::new("clients of a stricter server"));
+        ends.scene.client.verifier = Arc::new(NamingVerifier::new("other servers"));
         assert_eq!(ends.hits(), (false, false));
         assert_eq!(ends.hits(), (true, true));
     }
@@ -187,7 +187,7 @@ fn under_another_policy_nobody_is_known() {
 #[test]
 fn a_servers_ticket_of_another_policy_is_a_miss() {
     for mut ends in Ends::of_both_known() {
-        ends.judge_clients_by(Naming::new("clients of a stricter server"));
+        ends.judge_clients_by(NamingVerifier::new("clients of a stricter server"));
         assert_eq!(ends.hits(), (true, false));
         assert_eq!(ends.server.metrics().missed_policy, 1);
     }
@@ -251,7 +251,7 @@ fn a_ticket_of_another_client_gives_no_tickets_in_a_resumption() {
 fn a_ticket_is_not_used_where_another_type_of_certificate_may_be_agreed() {
     let mut ends = Ends::new(Mode::Mutual);
     let types = &[CertificateType::X509, CertificateType::RAW_PUBLIC_KEY];
-    ends.judge_clients_by(Naming { types, ..Naming::new("clients") });
+    ends.judge_clients_by(NamingVerifier { types, ..NamingVerifier::new("clients") });
     ends.connect();
     let mut pair = ends.start();
     let flight = edit_hello(&pair.intercept_client(), |hello| {

@@ -13,7 +13,7 @@ use tessera_cache::{ChainHash, PublicIds};
 use tessera_harness::{Mode, Pair, at};
 use tessera_null_provider::NullSigner;
 
-use crate::{Ends, Naming, chain, hits_of};
+use crate::{Ends, NamingVerifier, chain, hits_of};
 
 /// An attacker that resumes its own session with a copied ticket would learn the owner, if the server derived
 /// the owner's next tickets from a secret that the attacker knows: it could compute them for each candidate
@@ -40,9 +40,9 @@ fn a_server_derives_no_tickets_where_the_session_is_anothers_than_the_ticket() {
 }
 
 /// A verifier that names no client.
-struct Nameless(Naming);
+struct NamelessVerifier(NamingVerifier);
 
-impl PeerVerifier for Nameless {
+impl PeerVerifier for NamelessVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
@@ -65,7 +65,7 @@ impl PeerVerifier for Nameless {
 #[test]
 fn a_server_derives_no_tickets_for_a_session_without_a_name() {
     let mut ends = Ends::new(Mode::Mutual);
-    ends.judge_clients_by(Nameless(Naming::new("clients")));
+    ends.judge_clients_by(NamelessVerifier(NamingVerifier::new("clients")));
     let session = ends.connect().to_client.sessions.pop();
     assert!(ends.resume(session).server.facts().psk.is_some());
     assert_eq!(ends.server.metrics().learned, 1);

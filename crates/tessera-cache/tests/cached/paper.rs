@@ -7,7 +7,7 @@ use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera_cache::Carrier;
 use tessera_harness::{Mode, Pair, rewrite};
 
-use crate::stapling::Wanting;
+use crate::stapling::StapleVerifier;
 use crate::{ABBREVIATED, CACHED_INFO, Ends, TICKETS, alert, chain, edit_hello, hits_of, in_hello};
 
 impl Ends {
@@ -55,7 +55,7 @@ fn on_paper_the_servers_request_travels_as_a_hash() {
 #[test]
 fn a_server_that_asks_for_something_else_sends_its_request_whole() {
     let mut ends = Ends::known_on_paper();
-    ends.judge_clients_by(Wanting);
+    ends.judge_clients_by(StapleVerifier);
     let mut pair = ends.start();
     let messages = messages(&mut pair, &ends);
     assert!(pair.to_server.complete);
@@ -73,7 +73,7 @@ fn a_server_that_asks_for_something_else_sends_its_request_whole() {
 #[test]
 fn on_paper_staples_travel_beside_the_hash() {
     let mut ends = Ends::on_paper(Mode::Mutual);
-    ends.scene.client.verifier = Arc::new(Wanting);
+    ends.scene.client.verifier = Arc::new(StapleVerifier);
     for staple in [&b"monday"[..], b"tuesday", b"tuesday"] {
         ends.scene.server.credentials[0].ocsp_response = Some(staple.to_vec());
         let pair = ends.connect();

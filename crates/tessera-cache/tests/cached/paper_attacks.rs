@@ -8,7 +8,7 @@ use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera_harness::rewrite;
 
 use crate::paper_refusals::{change, of_client, of_server};
-use crate::{CACHED_INFO, Ends, Naming, TICKETS, alert, edit_hello, in_hello};
+use crate::{CACHED_INFO, Ends, NamingVerifier, TICKETS, alert, edit_hello, in_hello};
 
 /// Returns how a server answers a client's ticket with this content: its alert, and how much it sent in all.
 fn steal(
@@ -16,7 +16,7 @@ fn steal(
     refuses: Option<AlertDescription>,
 ) -> (AlertDescription, usize) {
     let mut ends = Ends::known_on_paper();
-    let clients = Arc::new(Naming { refuses, ..Naming::new("clients") });
+    let clients = Arc::new(NamingVerifier { refuses, ..NamingVerifier::new("clients") });
     ends.scene.server.client_authentication = ClientAuthentication::Required(clients);
     let mut pair = ends.start();
     pair.client_to_server();
@@ -103,7 +103,7 @@ impl Mutator {
 }
 
 /// The bytes of a message before and after.
-type Edited = Mutex<(Vec<u8>, Vec<u8>)>;
+type EditLog = Mutex<(Vec<u8>, Vec<u8>)>;
 
 const DECODE_ERROR: AlertDescription = AlertDescription::DECODE_ERROR;
 const DECRYPT_ERROR: AlertDescription = AlertDescription::DECRYPT_ERROR;
@@ -114,7 +114,7 @@ fn attack(seed: u64, rounds: usize) {
     let ends = Ends::known_on_paper();
     let mutator = Mutex::new(Mutator(seed));
     for round in 0..rounds {
-        let edited = Edited::default();
+        let edited = EditLog::default();
         let mutate = |body: &mut Vec<u8>| {
             let before = body.clone();
             mutator.lock().expect("a lock").mutate(body);

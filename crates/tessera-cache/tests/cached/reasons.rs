@@ -9,33 +9,33 @@ use tessera::auth::{
 };
 use tessera::handshake::{ClientAuthentication, Facts};
 use tessera::wire::SignatureScheme;
-use tessera_cache::{Carrier, ClientCache, Missed, PublicIds};
+use tessera_cache::{Carrier, ClientCache, MissReason, PublicIds};
 use tessera_harness::{Mode, Pair, at};
 use tessera_pki::Authority;
 use tessera_pki::rcgen::date_time_ymd;
 
-use crate::{Ends, Naming, chain, hits_of};
+use crate::{Ends, NamingVerifier, chain, hits_of};
 
 /// Why a chain was sent in full; `None` if it wasn't, or wasn't sent.
-pub(crate) type Why = Option<Missed>;
+pub(crate) type MissOutcome = Option<MissReason>;
 
 /// Checks the reasons that the client reported for the client's chain and for the server's, and those of the
 /// server.
 #[track_caller]
-pub(crate) fn assert_told(pair: &Pair, client: [Why; 2], server: [Why; 2]) {
+pub(crate) fn assert_told(pair: &Pair, client: [MissOutcome; 2], server: [MissOutcome; 2]) {
     let told = |facts: &Facts| {
         [facts.own_certificate, facts.peer_certificate].map(|it| it.and_then(|it| it.missed))
     };
-    let names = |words: [Why; 2]| words.map(|it| it.map(Missed::name));
+    let names = |words: [MissOutcome; 2]| words.map(|it| it.map(MissReason::name));
     assert_eq!(told(pair.client.facts()), names(client), "at the client");
     let [own, peer] = told(pair.server.facts());
     assert_eq!([peer, own], names(server), "at the server");
 }
 
-const NOTHING: Why = Some(Missed::NothingCached);
-const NO_PART: Why = Some(Missed::TakesNoPart);
-const ANOTHER: Why = Some(Missed::AnotherChain);
-const UNKNOWN: Why = Some(Missed::UnknownTicket);
+const NOTHING: MissOutcome = Some(MissReason::NothingCached);
+const NO_PART: MissOutcome = Some(MissReason::TakesNoPart);
+const ANOTHER: MissOutcome = Some(MissReason::AnotherChain);
+const UNKNOWN: MissOutcome = Some(MissReason::UnknownTicket);
 
 #[test]
 fn a_first_contact_has_nothing_cached_and_what_is_cached_needs_no_reason() {
@@ -70,7 +70,7 @@ fn another_chain_is_another_chain_at_both_ends() {
         ends.scene.client.credentials = vec![chain(&[b'd'; 800], &[b'j'; 600])];
         let (client, server) = match ends.carrier {
             // On paper, a ticket is presented only with its chain available.
-            Carrier::PAPER => (Some(Missed::NoTicket), NOTHING),
+            Carrier::PAPER => (Some(MissReason::NoTicket), NOTHING),
             _ => (ANOTHER, ANOTHER),
         };
         assert_told(&ends.connect(), [client, None], [server, None]);
@@ -80,9 +80,9 @@ fn another_chain_is_another_chain_at_both_ends() {
 #[test]
 fn under_another_policy_the_server_names_it_and_the_client_has_nothing() {
     for mut ends in Ends::of_both_known() {
-        ends.judge_clients_by(Naming::new("clients of a stricter server"));
-        assert_told(&ends.connect(), [UNKNOWN, None], [Some(Missed::Policy), None]);
-        ends.scene.client.verifier = Arc::new(Naming::new("other servers"));
+        ends.judge_clients_by(NamingVerifier::new("clients of a stricter server"));
+        assert_told(&ends.connect(), [UNKNOWN, None], [Some(MissReason::Policy), None]);
+        ends.scene.client.verifier = Arc::new(NamingVerifier::new("other servers"));
         assert_told(&ends.connect(), [NOTHING; 2], [NOTHING; 2]);
     }
 }
@@ -131,7 +131,7 @@ fn a_client_without_a_ticket_says_so() {
     ends.scene.server.client_authentication = ClientAuthentication::None;
     assert_told(&ends.connect(), [None, NOTHING], [None, NOTHING]);
     ends.scene.server.client_authentication = asking;
-    assert_told(&ends.connect(), [Some(Missed::NoTicket), None], [NOTHING, None]);
+    assert_told(&ends.connect(), [Some(MissReason::NoTicket), None], [NOTHING, None]);
 }
 
 /// In January 2027 both chains are valid; in 2030 both have expired, which this test's verifiers ignore.
@@ -142,20 +142,20 @@ fn what_has_expired_is_named_at_both_ends() {
         .der();
     for mut ends in Ends::of_both(Mode::Mutual) {
         ends.scene.client.credentials = vec![chain(&leaf, &[b'j'; 600])];
-        ends.scene.client.verifier = Arc::new(Until2029(Naming::new("servers")));
+        ends.scene.client.verifier = Arc::new(ExpiringVerifier(NamingVerifier::new("servers")));
         ends.connect();
         let mut pair = ends.scene.start(None, at(3 * 366 * 24 * 3600));
         pair.run();
         assert!(pair.to_server.complete && hits_of(&pair) == (false, false));
-        let expired = Some(Missed::Expired);
+        let expired = Some(MissReason::Expired);
         assert_told(&pair, [UNKNOWN, expired], [expired, NOTHING]);
     }
 }
 
 /// A verifier for which every accepted peer expires in 2029.
-struct Until2029(Naming);
+struct ExpiringVerifier(NamingVerifier);
 
-impl PeerVerifier for Until2029 {
+impl PeerVerifier for ExpiringVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }

@@ -6,7 +6,7 @@ use tessera::Error;
 use tessera::wire::{AlertDescription, ExtensionType, HandshakeType};
 use tessera_harness::{Mode, Pair, rewrite};
 
-use crate::{Ends, Naming, alert, chain, edit_hello, hits_of};
+use crate::{Ends, NamingVerifier, alert, chain, edit_hello, hits_of};
 
 /// The error for a peer's proof after it named another chain.
 const ANOTHER_CHAIN: &str = "the peer's proof is not of the chain that it named";
@@ -206,7 +206,7 @@ fn an_answer_that_is_not_empty_is_refused() {
 fn a_server_conceals_why_it_refuses_a_cached_client() {
     for mut ends in Ends::of_both_known() {
         let refuses = Some(AlertDescription::CERTIFICATE_EXPIRED);
-        ends.judge_clients_by(Naming { refuses, ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier { refuses, ..NamingVerifier::new("clients") });
         let mut pair = ends.start();
         pair.run();
         assert_eq!(hits_of(&pair), (true, true));
@@ -220,7 +220,8 @@ fn a_server_conceals_why_it_refuses_a_cached_client() {
 fn a_client_tells_a_cached_server_why_it_refuses_it() {
     let mut ends = known();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
-    ends.scene.client.verifier = Arc::new(Naming { refuses, ..Naming::new("servers") });
+    ends.scene.client.verifier =
+        Arc::new(NamingVerifier { refuses, ..NamingVerifier::new("servers") });
     let mut pair = ends.start();
     pair.run();
     assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::CERTIFICATE_REVOKED));
@@ -258,7 +259,8 @@ fn two_certificates_over_one_key_are_told_apart() {
 fn a_client_tells_nothing_else_of_a_server_that_names_another_chain() {
     let mut ends = known();
     let refuses = Some(AlertDescription::CERTIFICATE_REVOKED);
-    ends.scene.client.verifier = Arc::new(Naming { refuses, ..Naming::new("servers") });
+    ends.scene.client.verifier =
+        Arc::new(NamingVerifier { refuses, ..NamingVerifier::new("servers") });
     let pair = edit_server(&ends, |parts| parts[5] ^= 1);
     assert_eq!(alert(&pair.to_client.error), Some(AlertDescription::DECRYPT_ERROR));
 }

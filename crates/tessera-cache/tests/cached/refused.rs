@@ -12,7 +12,7 @@ use tessera_harness::{Mode, Pair};
 
 use crate::attacks::Forger;
 use crate::refusals::{edit_client, known};
-use crate::{Ends, Naming, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, hits_of, in_hello};
 
 pub(crate) const REVOKED: AlertDescription = AlertDescription::CERTIFICATE_REVOKED;
 
@@ -38,7 +38,10 @@ pub(crate) fn offers(ends: &Ends, pair: &Pair) -> (bool, bool) {
 fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
     for mut ends in Ends::of_both_known() {
         (0..3).for_each(|_| assert_eq!(ends.hits(), (true, true)));
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let (pair, alert) = connect(&ends);
         assert_eq!(offers(&ends, &pair), (true, true), "{:?}", ends.carrier);
         assert_eq!(alert, Some(AlertDescription::DECRYPT_ERROR), "{:?}", ends.carrier);
@@ -51,7 +54,7 @@ fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
             assert_eq!((alert, hits_of(&pair).1), (Some(REVOKED), false), "{:?}", ends.carrier);
         }
         // Once it is accepted again, both learn anew.
-        ends.judge_clients_by(Naming::new("clients"));
+        ends.judge_clients_by(NamingVerifier::new("clients"));
         ends.connect();
         assert_eq!(ends.hits(), (true, true), "{:?}", ends.carrier);
     }
@@ -62,7 +65,10 @@ fn a_client_that_was_revoked_hears_why_at_its_next_connection() {
 fn a_client_that_was_revoked_leaves_the_servers_cache_with_its_tickets() {
     for mut ends in Ends::of_both_known() {
         ends.another_client(&[b'z'; 800]).connect();
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         assert_eq!(ends.server.metrics().entries, 2);
         let (pair, _) = connect(&ends);
         assert_eq!(hits_of(&pair), (true, true));
@@ -79,23 +85,29 @@ fn who_copied_a_ticket_of_a_revoked_client_makes_no_server_forget_it() {
             credential.key = PrivateKey::Signs(Arc::new(Forger));
         }
         std::mem::swap(&mut ends.scene, &mut thief);
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let (pair, alert) = connect(&ends);
         assert_eq!((alert, hits_of(&pair).1), (Some(AlertDescription::DECRYPT_ERROR), true));
         assert_eq!(ends.server.metrics().entries, 1, "{:?}", ends.carrier);
     }
     // Another chain, with a proof that would be right.
     let mut ends = known();
-    ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+    ends.judge_clients_by(NamingVerifier {
+        refuses: Some(REVOKED),
+        ..NamingVerifier::new("clients")
+    });
     let pair = edit_client(&ends, |parts| parts[5] ^= 1);
     assert!(hits_of(&pair).1);
     assert_eq!(ends.server.metrics().entries, 1);
 }
 
 /// Counts how often only a proof is to be checked.
-struct Asked(Naming, Arc<AtomicUsize>);
+struct ProofCounter(NamingVerifier, Arc<AtomicUsize>);
 
-impl PeerVerifier for Asked {
+impl PeerVerifier for ProofCounter {
     fn schemes(&self) -> &[SignatureScheme] {
         self.0.schemes()
     }
@@ -123,8 +135,8 @@ fn one_proof_is_checked_of_who_copied_a_ticket() {
                 credential.key = PrivateKey::Signs(Arc::new(Forger));
             }
             let asked = Arc::new(AtomicUsize::new(0));
-            let naming = Naming { refuses, ..Naming::new("clients") };
-            ends.judge_clients_by(Asked(naming, asked.clone()));
+            let naming = NamingVerifier { refuses, ..NamingVerifier::new("clients") };
+            ends.judge_clients_by(ProofCounter(naming, asked.clone()));
             let (pair, alert) = connect(&ends);
             assert_eq!((alert, hits_of(&pair).1), (Some(AlertDescription::DECRYPT_ERROR), true));
             assert_eq!(asked.load(Ordering::Relaxed), expected, "{:?}", ends.carrier);
@@ -136,7 +148,10 @@ fn one_proof_is_checked_of_who_copied_a_ticket() {
 #[test]
 fn a_client_remembers_in_its_file_that_it_was_refused() {
     for mut ends in Ends::of_both_known() {
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         connect(&ends);
         let exported = ends.client.export();
         ends.client_uses(ends.carrier);
@@ -151,7 +166,10 @@ fn a_client_remembers_in_its_file_that_it_was_refused() {
 fn a_client_that_was_refused_with_its_whole_chain_goes_on_offering() {
     for carrier in Ends::of_both(Mode::Mutual) {
         let mut ends = carrier;
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let (pair, alert) = connect(&ends);
         assert_eq!((alert, hits_of(&pair)), (Some(REVOKED), (false, false)));
         let (pair, _) = connect(&ends);
@@ -210,7 +228,10 @@ fn who_changes_a_clients_last_flight_makes_no_certificate_whole() {
 #[test]
 fn a_client_that_hears_nothing_of_a_refusal_goes_on_offering() {
     for mut ends in Ends::of_both_known() {
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let mut pair = ends.start();
         pair.client_to_server();
         pair.server_to_client();

@@ -8,7 +8,7 @@ use tessera_harness::Mode;
 
 use crate::refusals::edit_server;
 use crate::refused::{REVOKED, connect, offers};
-use crate::{Ends, Naming, hits_of, in_hello};
+use crate::{Ends, NamingVerifier, hits_of, in_hello};
 
 /// Starts all connections, and then completes them; returns for each whether the client's chain was sent as a
 /// hash.
@@ -151,7 +151,10 @@ fn a_process_that_is_refused_leaves_no_ticket_in_the_file() {
         let file = empty(&ends);
         save(&ends, &file);
         assert!(file.export() != file.export_without_tickets());
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let connect = || {
             let process = process(&ends, &file, 1);
             let (pair, alert) = connect(&process);
@@ -174,7 +177,10 @@ fn what_is_heard_after_a_cache_was_handed_on_is_handed_on_later() {
         side_by_side([&ends; 8]);
         let file = empty(&ends);
         save(&ends, &file);
-        ends.judge_clients_by(Naming { refuses: Some(REVOKED), ..Naming::new("clients") });
+        ends.judge_clients_by(NamingVerifier {
+            refuses: Some(REVOKED),
+            ..NamingVerifier::new("clients")
+        });
         let refused = process(&ends, &file, 1);
         let mut pair = refused.start();
         pair.client_to_server();

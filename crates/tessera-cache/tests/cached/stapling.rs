@@ -8,9 +8,9 @@ use tessera::wire::{EntryExtensions, SignatureScheme};
 use tessera_null_provider::NullVerifier;
 
 /// A verifier that takes what is stapled to the certificate as the peer's identity.
-pub(crate) struct Wanting;
+pub(crate) struct StapleVerifier;
 
-impl PeerVerifier for Wanting {
+impl PeerVerifier for StapleVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }

@@ -9,12 +9,12 @@ use tessera_harness::Mode;
 use tessera_null_provider::NullVerifier;
 
 use crate::fleet::ring;
-use crate::{Ends, Naming, hits_of};
+use crate::{Ends, NamingVerifier, hits_of};
 
 /// A verifier that reports this hash for every chain.
-struct Mistaken([u8; 32]);
+struct MistakenVerifier([u8; 32]);
 
-impl PeerVerifier for Mistaken {
+impl PeerVerifier for MistakenVerifier {
     fn schemes(&self) -> &[SignatureScheme] {
         NullVerifier.schemes()
     }
@@ -24,7 +24,7 @@ impl PeerVerifier for Mistaken {
     }
 
     fn verify(&self, question: &VerifyPeer) -> Reply<Result<PeerAcceptance, PeerRejected>> {
-        match Naming::new("clients").verify(question) {
+        match NamingVerifier::new("clients").verify(question) {
             Reply::Now(Ok(mut accepted)) => {
                 accepted.chain_hash = Some(self.0);
                 Reply::Now(Ok(accepted))
@@ -41,8 +41,8 @@ fn a_wrong_hash_of_a_verifier_costs_hits_and_nothing_else() {
         let mut ends = Ends::of_fleet(Mode::Mutual, ring());
         let told = crate::attacks::owners_hash().try_into().expect("32 bytes");
         match wrong_at_server {
-            true => ends.judge_clients_by(Mistaken(told)),
-            false => ends.scene.client.verifier = Arc::new(Mistaken(told)),
+            true => ends.judge_clients_by(MistakenVerifier(told)),
+            false => ends.scene.client.verifier = Arc::new(MistakenVerifier(told)),
         }
         // The hash that the verifier reports is this client's, not the other's.
         let other = ends.another_client(&[b'z'; 800]);

@@ -1,7 +1,7 @@
 //! Caches that survive their process.
 
 use tessera::Destination;
-use tessera_cache::{ClientCache, ClientLimits, NotImported, ServerCache, ServerLimits};
+use tessera_cache::{ClientCache, ClientLimits, ImportError, ServerCache, ServerLimits};
 use tessera_harness::{Mode, at, to};
 
 use crate::Ends;
@@ -133,30 +133,30 @@ fn exports(ends: &Ends) -> [(Vec<u8>, Import<'_>); 2] {
     [(ends.client.export(), client), (ends.server.export(), server)]
 }
 
-type Import<'a> = Box<dyn Fn(&[u8]) -> Result<(), NotImported> + 'a>;
+type Import<'a> = Box<dyn Fn(&[u8]) -> Result<(), ImportError> + 'a>;
 
 #[test]
 fn what_was_cut_off_or_changed_is_refused_as_a_whole() {
     let ends = Ends::new(Mode::Mutual);
     for (exported, import) in exports(&ends) {
         for len in 0..exported.len() {
-            assert_eq!(import(&exported[..len]), Err(NotImported::Damaged), "{len}");
+            assert_eq!(import(&exported[..len]), Err(ImportError::Damaged), "{len}");
         }
         for place in (0..exported.len()).filter(|place| *place != VERSION) {
             let mut changed = exported.clone();
             changed[place] ^= 1;
-            assert_eq!(import(&changed), Err(NotImported::Damaged), "{place}");
+            assert_eq!(import(&changed), Err(ImportError::Damaged), "{place}");
         }
         let mut newer = exported.clone();
         newer[VERSION] += 1;
         let version = newer[VERSION];
-        assert_eq!(import(&newer), Err(NotImported::Newer { version }));
+        assert_eq!(import(&newer), Err(ImportError::Newer { version }));
         newer[VERSION] = 0;
-        assert_eq!(import(&newer), Err(NotImported::Damaged));
+        assert_eq!(import(&newer), Err(ImportError::Damaged));
     }
     let [(client, _), (server, _)] = exports(&ends);
-    assert_eq!(ends.client.import(&server), Err(NotImported::Damaged), "a server's");
-    assert_eq!(ends.server.import(&client), Err(NotImported::Damaged), "a client's");
+    assert_eq!(ends.client.import(&server), Err(ImportError::Damaged), "a server's");
+    assert_eq!(ends.server.import(&client), Err(ImportError::Damaged), "a client's");
     assert_eq!(ends.hits(), (true, true), "refused, they change nothing");
 }
 

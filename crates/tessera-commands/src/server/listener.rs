@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tessera_kit::credential::fingerprint;
-use tessera_kit::inherited::{Inherited, InheritedSocket};
+use tessera_kit::inherited::{InheritedSocket, InheritedSockets};
 use tessera_kit::live::LiveConfig;
 use tessera_kit::report::{Fact, Report};
-use tessera_kit::state::StateFound;
+use tessera_kit::state::StateContents;
 use tessera_kit::{ProgramError, open_files, signals};
 use tessera_tokio::fast_open::accept_on;
 use tessera_tokio::{Acceptor, Limits, Server};
@@ -32,7 +32,7 @@ pub(super) fn inherited() -> Result<Option<net::TcpListener>, ProgramError> {
             "LISTEN_FDS: {what}; pass one TCP socket, as ListenStream=4433 does"
         ))
     };
-    let mut sockets = Inherited::from_env()?.take_all();
+    let mut sockets = InheritedSockets::from_env()?.take_all();
     match (sockets.pop(), sockets.len()) {
         (None, _) => Ok(None),
         (Some(InheritedSocket::Tcp(socket)), 0) => Ok(Some(socket)),
@@ -57,7 +57,7 @@ async fn serve_with(
     options: &ServeOptions,
     inherited: Option<net::TcpListener>,
     stores: &Stores,
-    found: Option<StateFound>,
+    found: Option<StateContents>,
 ) -> Result<(), ProgramError> {
     let Configured { config, lasting, fresh } = configure(options, stores)?;
     if let (Some(fresh), Some(path)) = (&fresh, &options.write_certificate) {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tessera_kit::cached_certificates::KeptClients;
 use tessera_kit::clock::unix;
 use tessera_kit::report::{Fact, Report};
-use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
+use tessera_kit::state::{self, OpenedState, StateContents, StateKeySetting};
 use tessera_kit::{ProgramError, SettingFile};
 use tessera_vault::{
     Limits, MemoryRegister, MemoryVault, RotatingRing, Rotation, ServerState, StateError,
@@ -33,7 +33,9 @@ pub(super) struct Stores {
 
 impl Stores {
     /// Creates the stores, or opens those of the state directory and returns what it found there.
-    pub(super) fn new(options: &ServeOptions) -> Result<(Self, Option<StateFound>), ProgramError> {
+    pub(super) fn new(
+        options: &ServeOptions,
+    ) -> Result<(Self, Option<StateContents>), ProgramError> {
         let rotation = Rotation { issue_for: 2 * ROTATION, open_for: options.tickets.lifetime };
         let register = Arc::new(MemoryRegister::new(CAPACITY, unix()));
         let certificates = match options.common.certificates_directory() {
@@ -55,7 +57,7 @@ impl Stores {
             source: options.state_key.as_ref(),
             witness: witness.map(|path| SettingFile { setting: "--state-witness", path }),
         };
-        let Opened { state, found } = state::open(directory, key, state_options)?;
+        let OpenedState { state, found } = state::open(directory, key, state_options)?;
         let (ring, vault, state) = (state.ring(), state.vault(), Some(Arc::new(state)));
         Ok((Self { ring, vault, register, state, certificates }, Some(found)))
     }

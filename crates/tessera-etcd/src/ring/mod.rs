@@ -101,13 +101,13 @@ struct Shared {
     /// The id of this server, for its life.
     server: [u8; 16],
     /// Its lease, and its last acknowledgement.
-    lease: tokio::sync::Mutex<Option<Alive>>,
+    lease: tokio::sync::Mutex<Option<Membership>>,
     changed: Notify,
     closed: AtomicBool,
     status: Mutex<RingStatus>,
 }
 
-struct Alive {
+struct Membership {
     lease: LeaseId,
     acknowledged: Option<Vec<[u8; 16]>>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tessera_vault::{Rotation, TicketKey};
 
 use super::entry::{Entry, acknowledgement, acknowledges};
-use super::{Alive, RingOptions, RingStatus, Shared};
+use super::{Membership, RingOptions, RingStatus, Shared};
 use crate::api::{Compare, Delete, KeyValue, LeaseId, Op, Put, Range, RangeAnswer, Txn};
 use crate::client::EtcdError;
 
@@ -13,7 +13,7 @@ const SKEW: Duration = Rotation::SKEW;
 
 /// The contents of etcd.
 #[derive(Default)]
-struct Seen {
+struct StoredRing {
     active: Vec<Entry>,
     /// The key that is being distributed, and the revision at which it was written.
     next: Option<(Option<Entry>, String)>,
@@ -63,8 +63,8 @@ impl Shared {
         Ok(done)
     }
 
-    fn sort(&self, answer: &RangeAnswer, now: Duration) -> Seen {
-        let mut seen = Seen::default();
+    fn sort(&self, answer: &RangeAnswer, now: Duration) -> StoredRing {
+        let mut seen = StoredRing::default();
         for kv in &answer.kvs {
             let (Some(key), Some(value)) = (kv.key(), kv.value()) else { continue };
             let entry = || Entry::decode(&key, &value, &self.wrapping, now);
@@ -86,7 +86,7 @@ impl Shared {
     }
 
     /// Installs the keys that were read, and returns those that the ring has now.
-    fn install(&self, seen: &Seen, now: Duration) -> Vec<[u8; 16]> {
+    fn install(&self, seen: &StoredRing, now: Duration) -> Vec<[u8; 16]> {
         let mut keys: Vec<_> = seen.active.iter().map(|entry| copy(&entry.key)).collect();
         if let Some((Some(next), _)) = &seen.next
             // Activated, but not yet removed here.
@@ -128,9 +128,9 @@ impl Shared {
         }
         if alive.is_none() {
             let lease = self.client.grant(self.options.counts_as_live_for).await?;
-            *alive = Some(Alive { lease, acknowledged: None });
+            *alive = Some(Membership { lease, acknowledged: None });
         }
-        let news = |it: &&mut Alive| !is_among || it.acknowledged.as_ref() != Some(&keys);
+        let news = |it: &&mut Membership| !is_among || it.acknowledged.as_ref() != Some(&keys);
         let Some(said) = alive.as_mut().filter(news) else { return Ok(()) };
         let put = Put::new(&self.own_name(), &acknowledgement(&keys), Some(&said.lease));
         let txn = Txn { success: vec![Op::Put(put)], ..Txn::default() };
@@ -224,7 +224,7 @@ impl Shared {
         [&self.key("k/")[..], id].concat()
     }
 
-    fn report(&self, seen: &Seen, waiting_for: usize) {
+    fn report(&self, seen: &StoredRing, waiting_for: usize) {
         let mut status = self.status();
         let looks = status.looks + 1;
         *status = RingStatus {

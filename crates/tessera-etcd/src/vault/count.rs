@@ -8,11 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) struct Count {
     /// How many this server has added in all.
     added: AtomicUsize,
-    last: Mutex<Last>,
+    last: Mutex<LastCount>,
 }
 
 #[derive(Default)]
-struct Last {
+struct LastCount {
     counted: usize,
     /// How many this server had added when counting began.
     added: usize,
@@ -31,7 +31,7 @@ impl Count {
 
     /// Sets the result of a count: `counted` in etcd, when this server had added `added`.
     pub(super) fn set(&self, counted: usize, added: usize) {
-        *self.last() = Last { counted, added };
+        *self.last() = LastCount { counted, added };
     }
 
     pub(super) fn estimate(&self) -> usize {
@@ -39,7 +39,7 @@ impl Count {
         last.counted.saturating_add(self.added().wrapping_sub(last.added))
     }
 
-    fn last(&self) -> MutexGuard<'_, Last> {
+    fn last(&self) -> MutexGuard<'_, LastCount> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

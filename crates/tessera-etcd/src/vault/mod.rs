@@ -35,7 +35,7 @@ use crate::api::Range;
 use crate::client::{EtcdClient, EtcdError};
 use count::Count;
 use lease::Leases;
-use puts::{Prepared, Work};
+use puts::{Work, WrappedSecret};
 use takes::Room;
 
 /// Holds the one-time secrets of a fleet in etcd, and gives each out once.
@@ -238,7 +238,7 @@ impl Shared {
     }
 
     /// Wraps a secret for etcd.
-    fn prepare(&self, put: PutSecret<'_>) -> Result<Prepared, PutRefused> {
+    fn prepare(&self, put: PutSecret<'_>) -> Result<WrappedSecret, PutRefused> {
         let lifetime = put.expires_at.saturating_sub(put.unix);
         let opens = self.keys.opens_until(put.unix).is_some_and(|until| put.expires_at <= until);
         let is_too_long = put.secret.key.len() > OneTimeSecret::MAX_KEY_LEN;
@@ -252,7 +252,7 @@ impl Shared {
         let wrapped = self.keys.wrap(&context, &secret, put.unix).ok_or(PutRefused)?;
         let value = [&expires_at, &wrapped[..]].concat();
         let client = put.client.map(|client| self.hash.hash(client).as_ref().to_vec());
-        Ok(Prepared { name: self.name(&put.handle), value, client })
+        Ok(WrappedSecret { name: self.name(&put.handle), value, client })
     }
 
     fn unwrap(&self, handle: &FlightHandle, value: &[u8], unix: Duration) -> Option<OneTimeSecret> {

@@ -11,12 +11,12 @@ use crate::client::EtcdClient;
 
 /// A task in the queue.
 pub(super) enum Work {
-    Put(Prepared),
+    Put(WrappedSecret),
     Burn(FlightHandle),
 }
 
 /// A secret, wrapped.
-pub(super) struct Prepared {
+pub(super) struct WrappedSecret {
     pub(super) name: Name,
     pub(super) value: Vec<u8>,
     /// The hash of the client's name.
@@ -64,7 +64,7 @@ const ATTEMPTS: usize = 4;
 impl Shared {
     /// Puts a secret, unless its handle is or was there. A put whose answer is lost is not repeated: it could restore
     /// what was taken in between.
-    pub(super) async fn put(&self, put: Prepared) -> Result<(), PutRefused> {
+    pub(super) async fn put(&self, put: WrappedSecret) -> Result<(), PutRefused> {
         let room = self.options.secrets;
         let room = if put.client.is_some() { room } else { room - room.div_ceil(RESERVED) };
         if self.secrets.estimate() >= room {

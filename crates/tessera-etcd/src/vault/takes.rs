@@ -124,7 +124,7 @@ impl Shared {
         let keys = self.keys(&self.name(&handle));
         let not_after = not_after(unix);
         if self.room.looks_first(purpose)
-            && let Looked::Absent(fate) = self.look(&client, &keys).await?
+            && let Presence::Absent(fate) = self.look(&client, &keys).await?
         {
             return Ok(fate.map(TakeAnswer::Absent));
         }
@@ -164,7 +164,7 @@ impl Shared {
         let client = self.client.for_one_operation();
         let _place = self.room.enter(TakePurpose::Burn, &client).await.ok_or_else(too_much)?;
         let keys = self.keys(&self.name(handle));
-        if let Looked::Absent(_) = self.look(&client, &keys).await? {
+        if let Presence::Absent(_) = self.look(&client, &keys).await? {
             return Ok(());
         }
         let lease = self.leases.current(&client).await.ok_or_else(no_lease)?;
@@ -181,15 +181,15 @@ impl Shared {
 
     /// Reads the fate of a secret that is not there. The read is linearizable: a majority of the members agrees, as for
     /// a take that found nothing.
-    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Looked, EtcdError> {
+    async fn look(&self, client: &EtcdClient, keys: &Keys) -> Result<Presence, EtcdError> {
         let ranges = [&keys.secret, &keys.tombstone].map(|key| Op::Range(Range::of(key)));
         let txn = Txn { success: ranges.into(), ..Txn::default() };
         let answer = client.txn(&txn).await?;
         let mut ranges = answer.responses.iter().map(|response| response.response_range.as_ref());
         let is_there = ranges.next().flatten().is_some_and(|range| !range.kvs.is_empty());
         Ok(match is_there {
-            true => Looked::There,
-            false => Looked::Absent(fate_in(ranges.next().flatten())),
+            true => Presence::There,
+            false => Presence::Absent(fate_in(ranges.next().flatten())),
         })
     }
 
@@ -209,7 +209,7 @@ impl Shared {
 }
 
 /// The result of a read.
-enum Looked {
+enum Presence {
     There,
     /// With its fate, if there is a tombstone.
     Absent(Option<Absence>),

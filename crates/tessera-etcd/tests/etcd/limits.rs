@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::common::{DEADLINE, Waiting, client, epoch_keys, runtime};
+use crate::common::{BlockingVault, DEADLINE, client, epoch_keys, runtime};
 use base64::Engine;
 use serde_json::json;
 use tessera::crypto::Provider;
@@ -18,7 +18,7 @@ use tessera_test_peers::etcd::Cluster;
 use tessera_vault::contract::{
     self, LIFETIME, NOW, accept, handle, put, put_for, question, secret,
 };
-use tessera_vault::{EpochKey, Limits, Mark, MemoryVault, Restored, Witness};
+use tessera_vault::{EpochKey, Limits, Mark, MemoryVault, RestoreOutcome, Witness};
 use tokio::runtime::Runtime;
 
 /// A vault in its own cluster.
@@ -34,9 +34,9 @@ impl Fleet {
         Self { cluster: Cluster::start(1).unwrap(), runtime: runtime(), options }
     }
 
-    fn vault(&self, options: &VaultOptions) -> Waiting {
+    fn vault(&self, options: &VaultOptions) -> BlockingVault {
         let client = client(self.cluster.endpoints(), DEADLINE);
-        Waiting::new(&self.runtime, client, options.clone())
+        BlockingVault::new(&self.runtime, client, options.clone())
     }
 }
 
@@ -214,17 +214,17 @@ fn etcd_witnesses_the_directories_of_memory_vaults() {
     close(vault);
     copy(&dir, &backup);
     let (vault, restored) = open();
-    assert_eq!(restored, Restored::Secrets(1));
+    assert_eq!(restored, RestoreOutcome::Secrets(1));
     close(vault);
     copy(&backup, &dir);
     let (vault, restored) = open();
-    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(restored, RestoreOutcome::RolledBack);
     assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
     // A witness can't tell whether the owner is alive.
     let first = vault.incarnation();
     drop(vault);
     let (vault, restored) = open();
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     assert_ne!(vault.incarnation().map(|it| it.vault), first.map(|it| it.vault));
 }
 

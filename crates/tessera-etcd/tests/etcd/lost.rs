@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::between::{Fate, between};
-use crate::common::{DEADLINE, Waiting, client, runtime};
+use crate::common::{BlockingVault, DEADLINE, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absence, TakeAnswer, TakePurpose, Vault};
 use tessera_etcd::VaultOptions;
@@ -25,8 +25,8 @@ struct Scene {
     came: Arc<Mutex<usize>>,
     /// The next transaction waits for this.
     held: Arc<Mutex<Option<Receiver<()>>>>,
-    far: Waiting,
-    near: Waiting,
+    far: BlockingVault,
+    near: BlockingVault,
 }
 
 impl Scene {
@@ -52,8 +52,8 @@ impl Scene {
             fates.lock().unwrap().pop().unwrap_or(Fate::Answered)
         });
         let options = VaultOptions::new("/lost/");
-        let far = Waiting::new(&runtime, client(vec![address], deadline), options.clone());
-        let near = Waiting::new(&runtime, client(cluster.endpoints(), DEADLINE), options);
+        let far = BlockingVault::new(&runtime, client(vec![address], deadline), options.clone());
+        let near = BlockingVault::new(&runtime, client(cluster.endpoints(), DEADLINE), options);
         Self { _cluster: cluster, runtime, fates, came, held, far, near }
     }
 
@@ -74,7 +74,7 @@ impl Scene {
     }
 }
 
-fn asked(vault: &Waiting, number: u32, purpose: TakePurpose) -> TakeAnswer {
+fn asked(vault: &BlockingVault, number: u32, purpose: TakePurpose) -> TakeAnswer {
     match vault.take(&question(number, purpose, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),

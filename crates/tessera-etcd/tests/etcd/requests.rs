@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::http::{answer, read_request};
-use crate::common::{Waiting, client, runtime};
+use crate::common::{BlockingVault, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absence, TakeAnswer, TakePurpose, Vault};
 use tessera_etcd::VaultOptions;
@@ -16,7 +16,7 @@ use tessera_vault::contract::{NOW, handle, put, question};
 
 /// What a member does with a transaction.
 #[derive(Clone, Debug)]
-enum Does {
+enum Behaviour {
     Answers(u16, Vec<u8>),
     /// Answers, and then closes the connection silently.
     AnswersAndCloses(Vec<u8>),
@@ -29,12 +29,12 @@ enum Does {
 /// A fake member that counts transactions.
 struct Member {
     port: u16,
-    does: Arc<Mutex<Does>>,
+    does: Arc<Mutex<Behaviour>>,
     transactions: Arc<AtomicUsize>,
 }
 
 impl Member {
-    fn start(does: Does) -> Self {
+    fn start(does: Behaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (does, transactions) = (Arc::new(Mutex::new(does)), Arc::new(AtomicUsize::new(0)));
@@ -52,7 +52,7 @@ impl Member {
         format!("127.0.0.1:{}", self.port)
     }
 
-    fn now_does(&self, does: Does) {
+    fn now_does(&self, does: Behaviour) {
         *self.does.lock().unwrap() = does;
     }
 
@@ -61,7 +61,7 @@ impl Member {
     }
 }
 
-fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> Option<()> {
+fn serve(stream: &TcpStream, does: &Mutex<Behaviour>, transactions: &AtomicUsize) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let request = read_request(&mut reader)?;
@@ -76,10 +76,10 @@ fn serve(stream: &TcpStream, does: &Mutex<Does>, transactions: &AtomicUsize) -> 
         transactions.fetch_add(1, Ordering::Relaxed);
         let does = does.lock().ok()?.clone();
         match does {
-            Does::Answers(status, body) => answer(stream, status, &body)?,
-            Does::AnswersAndCloses(body) => return answer(stream, 200, &body),
-            Does::Closes => return None,
-            Does::Hangs => thread::sleep(Duration::from_secs(60)),
+            Behaviour::Answers(status, body) => answer(stream, status, &body)?,
+            Behaviour::AnswersAndCloses(body) => return answer(stream, 200, &body),
+            Behaviour::Closes => return None,
+            Behaviour::Hangs => thread::sleep(Duration::from_secs(60)),
         }
     }
 }
@@ -89,20 +89,20 @@ const DEADLINE: Duration = Duration::from_millis(800);
 /// etcd's answer to a take of an absent secret.
 const ABSENT: &[u8] = br#"{"responses":[{"response_range":{"header":{}}}]}"#;
 
-fn vault(members: Vec<String>) -> Waiting {
-    Waiting::new(&runtime(), client(members, DEADLINE), VaultOptions::new("/fake/"))
+fn vault(members: Vec<String>) -> BlockingVault {
+    BlockingVault::new(&runtime(), client(members, DEADLINE), VaultOptions::new("/fake/"))
 }
 
-fn take(vault: &Waiting) -> TakeAnswer {
+fn take(vault: &BlockingVault) -> TakeAnswer {
     take_for(TakePurpose::Accept, vault)
 }
 
 /// Takes to burn, where nothing exists: this doesn't wait for puts.
-fn take_to_burn(vault: &Waiting) -> TakeAnswer {
+fn take_to_burn(vault: &BlockingVault) -> TakeAnswer {
     take_for(TakePurpose::Burn, vault)
 }
 
-fn take_for(purpose: TakePurpose, vault: &Waiting) -> TakeAnswer {
+fn take_for(purpose: TakePurpose, vault: &BlockingVault) -> TakeAnswer {
     match vault.take(&question(1, purpose, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),
@@ -116,7 +116,7 @@ fn is_absent(taken: &TakeAnswer) -> bool {
 #[test]
 fn a_member_of_etcd_that_is_not_there_is_skipped() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let member = Member::start(Behaviour::Answers(200, ABSENT.to_vec()));
     let vault = vault(vec![gone, member.endpoint()]);
     assert!(is_absent(&take_to_burn(&vault)));
     assert_eq!(member.transactions(), 1);
@@ -124,7 +124,7 @@ fn a_member_of_etcd_that_is_not_there_is_skipped() {
 
 #[test]
 fn a_request_that_may_have_left_is_not_sent_again() {
-    for does in [Does::Closes, Does::Hangs, Does::Answers(500, b"{}".to_vec())] {
+    for does in [Behaviour::Closes, Behaviour::Hangs, Behaviour::Answers(500, b"{}".to_vec())] {
         let members = [Member::start(does.clone()), Member::start(does.clone())];
         let vault = vault(members.iter().map(Member::endpoint).collect());
         let began = Instant::now();
@@ -141,7 +141,7 @@ fn a_request_that_may_have_left_is_not_sent_again() {
 
 #[test]
 fn an_idle_connection_that_etcd_closed_costs_no_request() {
-    let member = Member::start(Does::AnswersAndCloses(ABSENT.to_vec()));
+    let member = Member::start(Behaviour::AnswersAndCloses(ABSENT.to_vec()));
     let vault = vault(vec![member.endpoint()]);
     for round in 1..10 {
         assert!(is_absent(&take_to_burn(&vault)));
@@ -153,7 +153,7 @@ fn an_idle_connection_that_etcd_closed_costs_no_request() {
 
 #[test]
 fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
-    let member = Member::start(Does::Hangs);
+    let member = Member::start(Behaviour::Hangs);
     let vault = vault(vec![member.endpoint()]);
     let deleted = |value: &str| {
         let kv = format!(r#"{{"key":"a","value":"{value}"}}"#);
@@ -178,7 +178,7 @@ fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
         format!(r#"{{"succeeded":false,"x":"{}"}}"#, "x".repeat(9 * 1024 * 1024)),
     ];
     for body in answers {
-        member.now_does(Does::Answers(200, body.clone().into_bytes()));
+        member.now_does(Behaviour::Answers(200, body.clone().into_bytes()));
         let start = &body[..body.len().min(80)];
         match take(&vault) {
             TakeAnswer::Unavailable | TakeAnswer::Absent(Absence::Unknown) => (),
@@ -190,7 +190,7 @@ fn an_answer_of_etcd_that_makes_no_sense_is_an_error() {
 /// Error messages of a member go into logs, so they are limited.
 #[test]
 fn an_error_message_of_etcd_is_shortened() {
-    let member = Member::start(Does::Answers(500, vec![b'x'; 100_000]));
+    let member = Member::start(Behaviour::Answers(500, vec![b'x'; 100_000]));
     let vault = vault(vec![member.endpoint()]);
     let burned = runtime().block_on(vault.vault().burn_now(&handle(1)));
     let told = burned.unwrap_err().to_string();
@@ -199,7 +199,7 @@ fn an_error_message_of_etcd_is_shortened() {
 
 #[test]
 fn the_longest_deadline_of_an_etcd_client_does_not_overflow() {
-    let member = Member::start(Does::Answers(200, ABSENT.to_vec()));
+    let member = Member::start(Behaviour::Answers(200, ABSENT.to_vec()));
     let client = client(vec![member.endpoint()], Duration::MAX);
-    assert!(is_absent(&take(&Waiting::new(&runtime(), client, VaultOptions::new("/fake/")))));
+    assert!(is_absent(&take(&BlockingVault::new(&runtime(), client, VaultOptions::new("/fake/")))));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::{DEADLINE, Waiting, client, runtime};
+use crate::common::{BlockingVault, DEADLINE, client, runtime};
 use tessera::handshake::Reply;
 use tessera::resume::{Absence, PutSecret, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_etcd::VaultOptions;
@@ -32,28 +32,33 @@ impl Fleet {
         VaultOptions::new(format!("/test/{number}/"))
     }
 
-    fn vault(&self, options: &VaultOptions) -> Waiting {
+    fn vault(&self, options: &VaultOptions) -> BlockingVault {
         self.vault_at(options, self.cluster.endpoints(), DEADLINE)
     }
 
     /// Opens a vault as a server that only knows this member.
-    fn vault_of(&self, options: &VaultOptions, member: usize, deadline: Duration) -> Waiting {
+    fn vault_of(&self, options: &VaultOptions, member: usize, deadline: Duration) -> BlockingVault {
         self.vault_at(options, vec![self.cluster.endpoints()[member].clone()], deadline)
     }
 
-    fn vault_at(&self, options: &VaultOptions, at: Vec<String>, deadline: Duration) -> Waiting {
-        Waiting::new(&self.runtime, client(at, deadline), options.clone())
+    fn vault_at(
+        &self,
+        options: &VaultOptions,
+        at: Vec<String>,
+        deadline: Duration,
+    ) -> BlockingVault {
+        BlockingVault::new(&self.runtime, client(at, deadline), options.clone())
     }
 }
 
-fn asked(vault: &Waiting, number: u32) -> TakeAnswer {
+fn asked(vault: &BlockingVault, number: u32) -> TakeAnswer {
     match vault.take(&question(number, TakePurpose::Accept, Some(NOW))) {
         Reply::Now(taken) => taken,
         Reply::Later => unreachable!("it waits"),
     }
 }
 
-fn is_unavailable(vault: &Waiting, number: u32) -> bool {
+fn is_unavailable(vault: &BlockingVault, number: u32) -> bool {
     matches!(asked(vault, number), TakeAnswer::Unavailable)
 }
 
@@ -169,7 +174,7 @@ fn an_etcd_vault_keeps_the_contract_over_a_kill() {
     let runtime = runtime();
     let vault = |endpoints: &str| {
         let endpoints = endpoints.split(',').map(String::from).collect();
-        Waiting::new(&runtime, client(endpoints, DEADLINE), VaultOptions::new("/kill/"))
+        BlockingVault::new(&runtime, client(endpoints, DEADLINE), VaultOptions::new("/kill/"))
     };
     if let Ok(endpoints) = std::env::var(ENDPOINTS) {
         return contract::a_kill_between_take_and_answer(NAME, || vault(&endpoints), &[], drop);
@@ -312,7 +317,7 @@ fn a_member_of_etcd_that_hangs_is_not_asked_again() {
     assert_eq!(accept(&vault, 1), Ok(()));
 }
 
-fn accept_if_available(vault: &Waiting, number: u32) -> bool {
+fn accept_if_available(vault: &BlockingVault, number: u32) -> bool {
     matches!(asked(vault, number), TakeAnswer::Taken(_))
 }
 

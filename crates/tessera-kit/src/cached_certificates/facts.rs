@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 use tessera::Facts;
-use tessera_cache::{Metrics, NotImported};
+use tessera_cache::{ImportError, Metrics};
 
 use super::Read;
 use super::file::PrivateFile;
@@ -14,22 +14,22 @@ use crate::report::Fact;
 
 /// The content of a certificate cache's file.
 #[derive(Debug, Clone, Serialize)]
-pub struct CacheFound {
+pub struct CacheContents {
     file: String,
     found: &'static str,
     entries: u64,
 }
 
-impl Fact for CacheFound {
+impl Fact for CacheContents {
     const EVENT: &'static str = "certificate_cache";
 }
 
-impl CacheFound {
+impl CacheContents {
     pub(super) fn new(file: &PrivateFile, read: Read, metrics: &Metrics) -> Self {
         let found = match read {
             Read::Nothing => "nothing",
             Read::Whole => "kept",
-            Read::Refused(NotImported::Newer { .. }) => "newer",
+            Read::Refused(ImportError::Newer { .. }) => "newer",
             Read::Refused(_) => "damaged",
         };
         Self { file: file.path().display().to_string(), found, entries: metrics.entries }
@@ -43,7 +43,7 @@ impl CacheFound {
 }
 
 /// Formats one line for people.
-impl fmt::Display for CacheFound {
+impl fmt::Display for CacheContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, found, entries } = self;
         match *found {

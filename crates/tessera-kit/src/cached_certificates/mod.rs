@@ -26,9 +26,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tessera::crypto::Provider;
-use tessera_cache::{ClientCache, Metrics, NotImported, NotMade, ServerCache};
+use tessera_cache::{ClientCache, ImportError, Metrics, ProviderError, ServerCache};
 
-pub use self::facts::{CacheFound, CacheSums, ClientSums};
+pub use self::facts::{CacheContents, CacheSums, ClientSums};
 use self::file::PrivateFile;
 use crate::error::ProgramError;
 use crate::setting::SettingFile;
@@ -44,7 +44,7 @@ pub struct KeptServers {
     /// The file's content.
     kept: ClientCache,
     file: PrivateFile,
-    found: CacheFound,
+    found: CacheContents,
 }
 
 impl KeptServers {
@@ -70,7 +70,7 @@ impl KeptServers {
         cache.take_over(&kept, connections);
         file.replace(|| kept.export())?;
         drop(lock);
-        let found = CacheFound::new(&file, found, &cache.metrics());
+        let found = CacheContents::new(&file, found, &cache.metrics());
         Ok(Self { cache, kept, file, found })
     }
 
@@ -82,7 +82,7 @@ impl KeptServers {
 
     /// Returns what the file contained.
     #[must_use]
-    pub fn found(&self) -> &CacheFound {
+    pub fn found(&self) -> &CacheContents {
         &self.found
     }
 
@@ -110,7 +110,7 @@ impl KeptServers {
 pub struct KeptClients {
     cache: Arc<ServerCache>,
     file: PrivateFile,
-    found: CacheFound,
+    found: CacheContents,
     _lock: File,
 }
 
@@ -137,7 +137,7 @@ impl KeptClients {
         let lock = file.own()?;
         file.check_replaceable()?;
         let found = read(&file, |bytes| cache.import(bytes))?;
-        let found = CacheFound::new(&file, found, &cache.metrics());
+        let found = CacheContents::new(&file, found, &cache.metrics());
         Ok(Self { cache, file, found, _lock: lock })
     }
 
@@ -149,7 +149,7 @@ impl KeptClients {
 
     /// Returns what the file contained.
     #[must_use]
-    pub fn found(&self) -> &CacheFound {
+    pub fn found(&self) -> &CacheContents {
         &self.found
     }
 
@@ -173,12 +173,12 @@ impl KeptClients {
 enum Read {
     Nothing,
     Whole,
-    Refused(NotImported),
+    Refused(ImportError),
 }
 
 fn read(
     file: &PrivateFile,
-    import: impl FnOnce(&[u8]) -> Result<(), NotImported>,
+    import: impl FnOnce(&[u8]) -> Result<(), ImportError>,
 ) -> Result<Read, ProgramError> {
     let Some(bytes) = file.read()? else { return Ok(Read::Nothing) };
     Ok(match import(&bytes) {
@@ -187,7 +187,7 @@ fn read(
     })
 }
 
-fn not_made(error: NotMade) -> ProgramError {
+fn not_made(error: ProviderError) -> ProgramError {
     ProgramError::failed("a cache of certificates", error)
 }
 

@@ -36,12 +36,12 @@ struct Sink {
 
 enum Way {
     /// A client waits for its reader, because it has no other connections.
-    Here(Mutex<Here>),
+    Here(Mutex<DirectOutput>),
     /// A server never waits for a reader.
     Queued(Queue),
 }
 
-struct Here {
+struct DirectOutput {
     to: LineWriter<Box<dyn Write + Send>>,
     failed: Option<String>,
 }
@@ -147,7 +147,10 @@ fn lines_are_missing(error: &str) -> String {
 
 impl Sink {
     fn here(name: String, to: Box<dyn Write + Send>) -> Self {
-        Self { name, way: Way::Here(Mutex::new(Here { to: LineWriter::new(to), failed: None })) }
+        Self {
+            name,
+            way: Way::Here(Mutex::new(DirectOutput { to: LineWriter::new(to), failed: None })),
+        }
     }
 
     fn queued(name: String, to: File, missed: fn(u64) -> Vec<u8>) -> Result<Self, ProgramError> {
@@ -212,16 +215,16 @@ fn is_standard_output(file: SettingFile<'_>) -> bool {
 
 /// Replaces objects that were dropped because the reader was too slow.
 #[derive(Serialize)]
-struct Missed {
+struct MissedLines {
     count: u64,
 }
 
-impl Fact for Missed {
+impl Fact for MissedLines {
     const EVENT: &'static str = "missed";
 }
 
 fn missed_objects(count: u64) -> Vec<u8> {
-    FactLine::new(&Missed { count }).line()
+    FactLine::new(&MissedLines { count }).line()
 }
 
 fn missed_lines(count: u64) -> Vec<u8> {

@@ -183,9 +183,9 @@ mod tests {
     use super::*;
 
     /// A reader that takes a line only when the test wants.
-    struct Slow(SyncSender<Vec<u8>>);
+    struct SlowReader(SyncSender<Vec<u8>>);
 
-    impl Write for Slow {
+    impl Write for SlowReader {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
             let sent = self.0.send(line.to_vec());
             sent.map(|()| line.len()).map_err(|_| ErrorKind::BrokenPipe.into())
@@ -198,7 +198,7 @@ mod tests {
     fn queue() -> (Queue, Receiver<Vec<u8>>) {
         let (sender, reader) = sync_channel(0);
         let missed = |count| format!("{count} missed").into_bytes();
-        (Queue::new("a test's".to_owned(), Slow(sender), missed).unwrap(), reader)
+        (Queue::new("a test's".to_owned(), SlowReader(sender), missed).unwrap(), reader)
     }
 
     const PATIENCE: Duration = Duration::from_secs(20);

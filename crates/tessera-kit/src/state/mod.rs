@@ -1,6 +1,6 @@
 //! The state of a server that survives a restart, with its key from the configured source.
 
-mod found;
+mod contents;
 mod key_home;
 mod witness;
 
@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use tessera_vault::{ServerState, StateError, StateKey, StateOptions, Witness};
 
-use self::found::OldCopies;
-pub use self::found::StateFound;
+use self::contents::OldCopies;
+pub use self::contents::StateContents;
 use self::key_home::{KeyHome, NOTE, Note};
 use crate::clock::unix;
 use crate::error::ProgramError;
@@ -20,14 +20,14 @@ use crate::key_source::KeySource;
 use crate::setting::SettingFile;
 
 /// A state that this server owns, and what it found there.
-pub struct Opened {
+pub struct OpenedState {
     /// The state.
     pub state: ServerState,
     /// What the directory contained.
-    pub found: StateFound,
+    pub found: StateContents,
 }
 
-impl Opened {
+impl OpenedState {
     /// Saves the state for the next start if the rest of this one failed, because what was read exists
     /// nowhere else.
     fn unless_failed(self, rest: Result<(), ProgramError>) -> Result<Self, ProgramError> {
@@ -61,7 +61,7 @@ pub fn open(
     directory: &Path,
     key: StateKeySetting<'_>,
     options: StateOptions,
-) -> Result<Opened, ProgramError> {
+) -> Result<OpenedState, ProgramError> {
     let opened = match key.source {
         None => open_with_own_key(directory, key.setting, options),
         Some(source) => open_with_key(directory, key, source, options),
@@ -92,7 +92,7 @@ fn open_with_key(
     setting: StateKeySetting<'_>,
     source: &KeySource,
     options: StateOptions,
-) -> Result<Opened, ProgramError> {
+) -> Result<OpenedState, ProgramError> {
     let key = StateKey::new(source.read(setting.setting, "state", directory)?);
     let witness = setting.witness.map(|file| witness::open(file, directory)).transpose()?;
     let opened = open_state(directory, &[key], options, Way::AsItIs(witness))?;
@@ -110,7 +110,7 @@ fn open_with_own_key(
     directory: &Path,
     setting: &str,
     options: StateOptions,
-) -> Result<Opened, ProgramError> {
+) -> Result<OpenedState, ProgramError> {
     let home = KeyHome::open(directory, setting)?;
     let mut keys = home.keys()?;
     let way = match keys.len() {
@@ -177,7 +177,7 @@ fn open_state(
     keys: &[StateKey],
     options: StateOptions,
     way: Way,
-) -> Result<Opened, ProgramError> {
+) -> Result<OpenedState, ProgramError> {
     let provider = tessera_aws_lc::provider();
     let (is_afresh, old_copies) = match &way {
         Way::AsItIs(None) => (false, OldCopies::Unnoticed),
@@ -196,8 +196,8 @@ fn open_state(
     };
     let state = state.map_err(|error| ProgramError::settings(error.to_string()))?;
     let before = (!is_afresh).then(|| state.previous_life());
-    let found = StateFound::new(directory, before, old_copies);
-    Ok(Opened { state, found })
+    let found = StateContents::new(directory, before, old_copies);
+    Ok(OpenedState { state, found })
 }
 
 fn new_key() -> Result<StateKey, ProgramError> {

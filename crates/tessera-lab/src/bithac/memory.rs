@@ -100,8 +100,8 @@ pub(super) fn many(
             processor: &processor,
         };
         let kept = match kept {
-            Kept::Certificates => measured::Kept::Certificates,
-            Kept::Hashes => measured::Kept::Hashes,
+            Kept::Certificates => measured::EntryContent::Certificates,
+            Kept::Hashes => measured::EntryContent::Hashes,
         };
         Ok(measured::measure(&tessera_aws_lc::provider(), &chain, kept, clients, meter))
     });

@@ -16,7 +16,7 @@ use tessera_sites::{
     client_config, server_config,
 };
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
-use tessera_vault::{Acknowledgement, AnswerFromHome, BurnAtHome, SiteChannel, SiteVault};
+use tessera_vault::{Acknowledgement, BurnAtHome, HomeAnswer, SiteChannel, SiteVault};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 
@@ -137,7 +137,7 @@ fn ask(
 struct Nowhere;
 
 impl SiteChannel for Nowhere {
-    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+    fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
         Box::pin(ready(None))
     }
 }
@@ -146,7 +146,7 @@ impl SiteChannel for Nowhere {
 struct Guesses;
 
 impl SiteChannel for Guesses {
-    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+    fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
         Box::pin(ready(Some(Acknowledgement::Burned)))
     }
 }

@@ -60,7 +60,7 @@ pub(crate) enum Fate {
     Overflowed,
 }
 
-struct Held<P> {
+struct QueuedPacket<P> {
     due: Duration,
     bytes: usize,
     /// The setting of the link when the packet arrived: packets of an earlier setting do not count as delivered in the
@@ -78,7 +78,7 @@ pub(crate) struct Scheduler<P> {
     congestion_random: Xoshiro256PlusPlus,
     loss: Loss,
     /// The packets in flight, by the time they are due.
-    held: VecDeque<Held<P>>,
+    held: VecDeque<QueuedPacket<P>>,
     /// When the last bit of the last packet is on the wire; matters only with a limited rate.
     wire_free: Duration,
     /// The latest departure time so far.
@@ -158,7 +158,7 @@ impl<P> Scheduler<P> {
         self.last_due = self.last_due.max(due);
         // Without reordering this is always the end. Packets due at the same time stay in order.
         let place = self.held.partition_point(|held| held.due <= due);
-        self.held.insert(place, Held { due, bytes, setting: self.setting, packet });
+        self.held.insert(place, QueuedPacket { due, bytes, setting: self.setting, packet });
         Fate::Held(due)
     }
 

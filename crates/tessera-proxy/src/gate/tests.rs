@@ -9,13 +9,13 @@ use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use tokio::time::Instant;
 
 use super::*;
-use crate::listen::{Inherited, ListenOptions};
+use crate::listen::{InheritedSockets, ListenOptions};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn listen(address: &str) -> Listener {
     let address = address.parse().unwrap();
-    Listener::bind(&address, ListenOptions::default(), &mut Inherited::default()).unwrap()
+    Listener::bind(&address, ListenOptions::default(), &mut InheritedSockets::default()).unwrap()
 }
 
 fn loopback() -> (Listener, SocketAddr) {

@@ -12,8 +12,8 @@ use std::task::{Context, Poll};
 
 use socket2::{Domain, Protocol, SockRef, Socket as RawSocket, Type};
 use tessera_kit::ProgramError;
-pub use tessera_kit::inherited::Inherited;
 use tessera_kit::inherited::InheritedSocket;
+pub use tessera_kit::inherited::InheritedSockets;
 use tessera_tokio::fast_open::accept_on;
 use tokio::net::{TcpListener, UnixListener};
 
@@ -65,7 +65,7 @@ impl Listener {
     pub fn bind(
         address: &ListenAddress,
         options: ListenOptions,
-        inherited: &mut Inherited,
+        inherited: &mut InheritedSockets,
     ) -> Result<Self, ProgramError> {
         let cannot = |error: io::Error| cannot_listen(address, &error);
         let sockets = match address {
@@ -253,7 +253,7 @@ mod tests {
 
     fn bind(address: &str) -> Result<Listener, ProgramError> {
         let address = address.parse().unwrap();
-        Listener::bind(&address, ListenOptions::default(), &mut Inherited::default())
+        Listener::bind(&address, ListenOptions::default(), &mut InheritedSockets::default())
     }
 
     #[tokio::test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tessera::resume::{Receipts, TicketKeys, Vault};
 use tessera_kit::clock::unix;
-use tessera_kit::state::{self, Opened, StateFound, StateKeySetting};
+use tessera_kit::state::{self, OpenedState, StateContents, StateKeySetting};
 use tessera_kit::{ProgramError, SettingFile, hex};
 use tessera_tokio::Answers;
 use tessera_vault::{
@@ -61,7 +61,9 @@ impl Stores {
     ///
     /// # Panics
     /// With a fleet, outside of a tokio runtime.
-    pub fn open(section: &StoresSection<'_>) -> Result<(Self, Option<StateFound>), ProgramError> {
+    pub fn open(
+        section: &StoresSection<'_>,
+    ) -> Result<(Self, Option<StateContents>), ProgramError> {
         let state = match section.state {
             None => None,
             Some(directory) => {
@@ -80,7 +82,7 @@ impl Stores {
         };
         let (state, found) = match state {
             None => (None, None),
-            Some(Opened { state, found }) => (Some(Arc::new(state)), Some(found)),
+            Some(OpenedState { state, found }) => (Some(Arc::new(state)), Some(found)),
         };
         let stores = match (section.fleet, state) {
             (Some(fleet), state) => {

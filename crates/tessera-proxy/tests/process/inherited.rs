@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
 use socket2::{Domain, SockAddr, Socket, Type};
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::socket::Peer;
 use tokio::io::AsyncWriteExt;
 
@@ -46,7 +46,7 @@ fn inherited_sockets_are_taken_by_name() {
 }
 
 fn child() {
-    let mut inherited = Inherited::from_env().unwrap();
+    let mut inherited = InheritedSockets::from_env().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut bind = |address: &str| {

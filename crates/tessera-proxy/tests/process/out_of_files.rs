@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use tessera_proxy::gate::{Gate, GateLimits};
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::yield_now;
@@ -25,7 +25,7 @@ fn child() {
     runtime.block_on(async {
         let address = "127.0.0.1:0".parse().unwrap();
         let options = ListenOptions::default();
-        let listener = Listener::bind(&address, options, &mut Inherited::default()).unwrap();
+        let listener = Listener::bind(&address, options, &mut InheritedSockets::default()).unwrap();
         let address = listener.local_addrs().unwrap()[0];
         let gate = Gate::new(GateLimits::default());
 

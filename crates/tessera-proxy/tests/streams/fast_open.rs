@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use tessera_link::{End, Link, LinkKind, LinkParameters};
 use tessera_proxy::dial::{DialOptions, Dialler};
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::socket::Socket;
 use tessera_tokio::fast_open::Opening;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -30,7 +30,7 @@ fn the_first_write_travels_in_the_syn() {
         let mut options = ListenOptions::default();
         options.fast_open = true;
         let address = SocketAddr::new(ip, 0).to_string().parse().unwrap();
-        let listener = Listener::bind(&address, options, &mut Inherited::default()).unwrap();
+        let listener = Listener::bind(&address, options, &mut InheritedSockets::default()).unwrap();
         assert!(listener.fast_open_lacks().is_none(), "{:?}", listener.fast_open_lacks());
         tell.send(listener.local_addrs().unwrap()[0]).unwrap();
         for _ in 0..2 {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tessera_kit::ProgramError;
 use tessera_proxy::admin::{self, Health};
 use tessera_proxy::demo::{Files, failed as stage_failed};
-use tessera_proxy::listen::Inherited;
+use tessera_proxy::listen::InheritedSockets;
 use tessera_proxy::process::{Beginning, Running};
 use tokio::time::{Instant, sleep};
 
@@ -61,7 +61,7 @@ impl Operator {
         let path = files.path(&file);
         let loaded = Loaded::read(&path)?;
         let (registry, health) = (admin::Metrics::new(), Health::new());
-        let mut inherited = Inherited::default();
+        let mut inherited = InheritedSockets::default();
         let beginning = Beginning::new(&mut inherited, &registry, &health);
         let sepp = RunningSepp::start(&path, loaded, beginning).await?;
         Ok(Self { sepp: Arc::new(sepp), registry, path })

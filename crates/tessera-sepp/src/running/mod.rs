@@ -23,7 +23,7 @@ use tessera_proxy::admin::{Condition, Routes};
 use tessera_proxy::certificates::{ExpiryWarnings, LOOK_EVERY};
 use tessera_proxy::gate::{Gate, GateLimits};
 use tessera_proxy::http::deadline::Deadline;
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_proxy::logging::tracing;
 use tessera_proxy::process::{Beginning, Running};
 use tessera_proxy::stores::Stores;
@@ -243,7 +243,7 @@ impl Listeners {
     /// Binds all of them before any accepts: a client that reaches one can reach all.
     fn bind(
         configuration: &Configuration,
-        inherited: &mut Inherited,
+        inherited: &mut InheritedSockets,
     ) -> Result<Self, ProgramError> {
         let listen = &configuration.listen;
         let mut wanted: Vec<(&'static str, &ListenAddress)> = vec![("sbi", &listen.sbi)];

@@ -8,7 +8,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use tessera_tokio::Connector;
-use tessera_vault::{AnswerFromHome, BurnAtHome, SiteChannel};
+use tessera_vault::{BurnAtHome, HomeAnswer, SiteChannel};
 use tokio::task::AbortHandle;
 
 use crate::counts::{ChannelCounters, ChannelCounts, count};
@@ -79,7 +79,7 @@ impl Drop for TlsSiteChannel {
 }
 
 impl SiteChannel for TlsSiteChannel {
-    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
+    fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer {
         let counters = self.counters.clone();
         count(&counters.requests);
         let site = self.sites.get(&request.home.vault);

@@ -23,21 +23,21 @@ pub(super) struct Requests {
 
 struct Table {
     /// By id, in ascending order: those that a connection has not sent yet are at the end.
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, RequestEntry>,
     next_id: u64,
     /// Since when the site has been unreachable.
     away_since: Option<Instant>,
     ended: bool,
 }
 
-struct Waiting {
+struct RequestEntry {
     burn: BurnAtHome,
     expires: Instant,
     give: oneshot::Sender<Acknowledgement>,
 }
 
 /// A request that waits. Dropping it frees its place in the table.
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     id: u64,
     expires: Instant,
     answer: oneshot::Receiver<Acknowledgement>,
@@ -57,7 +57,7 @@ impl Requests {
 
     /// Adds a request, unless there is no room, or the site has been away for so long that no answer is expected in
     /// time.
-    pub(super) fn begin(self: &Arc<Self>, burn: BurnAtHome) -> Option<Asked> {
+    pub(super) fn begin(self: &Arc<Self>, burn: BurnAtHome) -> Option<PendingRequest> {
         let now = Instant::now();
         let mut table = self.table();
         let is_away = |since: Instant| now.duration_since(since) >= self.limits.deadline;
@@ -70,10 +70,10 @@ impl Requests {
         let (give, answer) = oneshot::channel();
         let expires = after(now, self.limits.deadline);
         let id = table.next_id();
-        table.waiting.insert(id, Waiting { burn, expires, give });
+        table.waiting.insert(id, RequestEntry { burn, expires, give });
         drop(table);
         self.more.notify_one();
-        Some(Asked { id, expires, answer, requests: self.clone() })
+        Some(PendingRequest { id, expires, answer, requests: self.clone() })
     }
 
     /// Writes requests with ids from `from` on that still have time; if there are none and `ping`, a ping. Returns how
@@ -140,14 +140,14 @@ impl Table {
     }
 }
 
-impl Asked {
+impl PendingRequest {
     /// Waits for the answer; `None` if there will be none.
     pub(super) async fn answer(mut self) -> Result<Option<Acknowledgement>, Elapsed> {
         timeout_at(self.expires, &mut self.answer).await.map(Result::ok)
     }
 }
 
-impl Drop for Asked {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         self.requests.table().waiting.remove(&self.id);
     }

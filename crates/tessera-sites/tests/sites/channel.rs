@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{
-    AWAY, Authority, HOME, HOME_VAULT, Home, Nowhere, acceptor, burn, channel, connector, home_at,
-    impatient, patient, put, request, until,
+    AWAY, Authority, HOME, HOME_VAULT, Home, IsolatedChannel, acceptor, burn, channel, connector,
+    home_at, impatient, patient, put, request, until,
 };
 use tessera::handshake::Reply;
 use tessera::resume::{
@@ -210,7 +210,7 @@ async fn a_home_vault_that_answers_later_is_awaited_and_given_up_when_it_hangs()
     let authority = Authority::new();
     let vault = Arc::new(Later { vault: MemoryVault::new(1000), hangs: vec![handle(0)] });
     (1..200).for_each(|number| put(&*vault, number));
-    let site = Arc::new(SiteVault::named(vault.clone(), HOME_VAULT, Arc::new(Nowhere)));
+    let site = Arc::new(SiteVault::named(vault.clone(), HOME_VAULT, Arc::new(IsolatedChannel)));
     let mut limits = ServerLimits::default();
     limits.in_flight = 3;
     limits.answer = Duration::from_millis(100);

@@ -31,7 +31,7 @@ struct Scene {
 struct Shared(Arc<TlsSiteChannel>);
 
 impl tessera_vault::SiteChannel for Shared {
-    fn burn_at_home(&self, request: &tessera_vault::BurnAtHome) -> tessera_vault::AnswerFromHome {
+    fn burn_at_home(&self, request: &tessera_vault::BurnAtHome) -> tessera_vault::HomeAnswer {
         self.0.burn_at_home(request)
     }
 }
@@ -65,7 +65,7 @@ async fn scene(limits: ChannelLimits) -> Scene {
     scene
 }
 
-type Sent = EarlyData<ClientStream<DuplexStream>>;
+type SentFlight = EarlyData<ClientStream<DuplexStream>>;
 
 impl Scene {
     /// The client's first visit, at its home site.
@@ -81,7 +81,11 @@ impl Scene {
 
     /// Sends a flight to a site; returns what the client learned, which PSK the server used, and what its application
     /// received.
-    async fn send(&self, site: &Acceptor, session: &[u8]) -> (Sent, Option<PskKind>, Vec<u8>) {
+    async fn send(
+        &self,
+        site: &Acceptor,
+        session: &[u8],
+    ) -> (SentFlight, Option<PskKind>, Vec<u8>) {
         let session = Some(ClientSession::import(session).unwrap());
         let destination =
             Destination { server_name: SERVER.into(), session, ..Destination::default() };
@@ -111,7 +115,7 @@ impl Scene {
     }
 }
 
-fn verdict(sent: &Sent) -> Option<Verdict> {
+fn verdict(sent: &SentFlight) -> Option<Verdict> {
     match sent {
         EarlyData::Rejected { verdict, .. } => Some(*verdict),
         _ => None,

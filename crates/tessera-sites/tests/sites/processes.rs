@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::{env, fs, process, thread};
 
 use crate::common::{
-    self, AWAY, Authority, HOME, Nowhere, home_at, impatient, patient, put, server, unix,
+    self, AWAY, Authority, HOME, IsolatedChannel, home_at, impatient, patient, put, server, unix,
 };
 use tessera::auth::{Credential, PrivateKey};
 use tessera::handshake::Reply;
@@ -48,7 +48,8 @@ fn home_process() {
     keys.add(EpochKey::forever([1; 16], [7; 32].into()), unix()).unwrap();
     let limits = Limits::new(2 * SECRETS as usize);
     let opened = MemoryVault::open(&dir.join("vault"), limits, &provider(), &keys, unix());
-    let vault = Arc::new(SiteVault::new(Arc::new(opened.unwrap().0), Arc::new(Nowhere)).unwrap());
+    let vault =
+        Arc::new(SiteVault::new(Arc::new(opened.unwrap().0), Arc::new(IsolatedChannel)).unwrap());
     let incarnation = vault.incarnation().unwrap();
     // Each incarnation has its own secrets.
     let first = SECRETS * (incarnation.number as u32 % 100);

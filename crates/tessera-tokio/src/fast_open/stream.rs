@@ -296,25 +296,25 @@ impl AsyncWrite for FastOpenStream {
 
 /// A write error that is certain to have sent nothing.
 #[derive(Debug)]
-struct NeverLeft(io::Error);
+struct UnsentError(io::Error);
 
-impl fmt::Display for NeverLeft {
+impl fmt::Display for UnsentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for NeverLeft {
+impl std::error::Error for UnsentError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source()
     }
 }
 
 fn nothing_left(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), NeverLeft(error))
+    io::Error::new(error.kind(), UnsentError(error))
 }
 
 /// Whether the failed write is certain to have sent nothing.
 pub(crate) fn never_left(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<NeverLeft>())
+    error.get_ref().is_some_and(|inner| inner.is::<UnsentError>())
 }

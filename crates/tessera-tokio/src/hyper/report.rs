@@ -23,10 +23,10 @@ use crate::first_flight::FirstFlightError;
 /// }
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct FlightReport(Arc<Mutex<Known>>);
+pub struct FlightReport(Arc<Mutex<FlightOutcome>>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct FlightOutcome {
     early_data: EarlyDataOutcome,
     error: Option<FirstFlightError>,
 }
@@ -55,7 +55,7 @@ impl FlightReport {
         });
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Known) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut FlightOutcome) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::refused::Refused;
+use super::address_refusal::AddressRefusal;
 
 /// What became of a server's connections since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,10 +34,10 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn refused(&self, why: Refused) {
+    pub(super) fn refused(&self, why: AddressRefusal) {
         count(match why {
-            Refused::Connections => &self.refused_connections,
-            Refused::Handshakes => &self.refused_handshakes,
+            AddressRefusal::Connections => &self.refused_connections,
+            AddressRefusal::Handshakes => &self.refused_handshakes,
         });
     }
 

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::accept::accept;
+use super::address_refusal::AddressRefusal;
 use super::counts::{Counts, count};
 use super::limits::Limits;
 use super::origin::Origin;
-use super::refused::Refused;
 use super::room::{HandshakePlace, Room, Vacancy};
 use super::socket::ClientSocket;
 use super::timed::{IdleTimer, TimedSocket};
@@ -100,7 +100,7 @@ impl Vacancy {
         self,
         io: IO,
         origin: Origin,
-    ) -> Result<(ClientSocket<IO>, HandshakePlace), Refused> {
+    ) -> Result<(ClientSocket<IO>, HandshakePlace), AddressRefusal> {
         let (connection, handshake) = self.take(origin)?;
         let tracker = IdleTimer::new(connection.room().clone(), connection);
         Ok((TrackedStream { stream: io, tracker }, handshake))

@@ -1,13 +1,13 @@
 //! A server that no single address can fill up.
 
 mod accept;
+mod address_refusal;
 mod counts;
 mod ending;
 mod gate;
 mod limits;
 mod listener;
 mod origin;
-mod refused;
 mod reset;
 mod room;
 mod socket;
@@ -23,13 +23,13 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+pub use self::address_refusal::AddressRefusal;
 pub use self::counts::Counts;
 pub use self::ending::Ending;
 pub use self::gate::Gate;
 pub use self::limits::Limits;
 pub use self::listener::{ListenerStream, StreamInfo, TlsListener};
 pub use self::origin::Origin;
-pub use self::refused::Refused;
 pub use self::reset::ResetOnClose;
 pub use self::room::{HandshakePlace, Vacancy};
 pub use self::socket::ClientSocket;

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 
+use super::address_refusal::AddressRefusal;
 use super::counts::{Counters, count};
 use super::limits::Limits;
 use super::origin::Origin;
-use super::refused::Refused;
 
 /// The places of a server, and how many each address has.
 pub(super) struct Room {
@@ -22,14 +22,14 @@ pub(super) struct Room {
 
 #[derive(Default)]
 struct Table {
-    all: Held,
+    all: AddressUsage,
     /// Addresses that hold any places and aren't trusted.
-    by_origin: HashMap<Origin, Held>,
+    by_origin: HashMap<Origin, AddressUsage>,
 }
 
 /// What one address holds, or all together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct AddressUsage {
     pub(super) connections: usize,
     pub(super) handshakes: usize,
 }
@@ -78,7 +78,7 @@ impl Room {
     }
 
     /// Returns what all hold together.
-    pub(super) fn held(&self) -> Held {
+    pub(super) fn held(&self) -> AddressUsage {
         self.table().all
     }
 
@@ -89,27 +89,27 @@ impl Room {
 
 impl Table {
     /// Counts one connection and one handshake for an address, unless it is at its limit.
-    fn give(&mut self, origin: Origin, limits: &Limits) -> Result<(), Refused> {
+    fn give(&mut self, origin: Origin, limits: &Limits) -> Result<(), AddressRefusal> {
         if !origin.is_limited() {
             return Ok(());
         }
         // An address without places stays in the table for this call only: limits are at least 1.
         let held = self.by_origin.entry(origin).or_default();
         if held.connections >= limits.connections_per_address.max(1) {
-            return Err(Refused::Connections);
+            return Err(AddressRefusal::Connections);
         }
         if held.handshakes >= limits.handshakes_per_address.max(1) {
-            return Err(Refused::Handshakes);
+            return Err(AddressRefusal::Handshakes);
         }
         held.connections += 1;
         held.handshakes += 1;
         Ok(())
     }
 
-    fn take_back(&mut self, origin: Origin, what: impl FnOnce(&mut Held)) {
+    fn take_back(&mut self, origin: Origin, what: impl FnOnce(&mut AddressUsage)) {
         if let Entry::Occupied(mut held) = self.by_origin.entry(origin) {
             what(held.get_mut());
-            if *held.get() == Held::default() {
+            if *held.get() == AddressUsage::default() {
                 held.remove();
             }
         }
@@ -125,9 +125,9 @@ impl Vacancy {
     pub(super) fn take(
         mut self,
         origin: Origin,
-    ) -> Result<(ConnectionPlace, HandshakePlace), Refused> {
+    ) -> Result<(ConnectionPlace, HandshakePlace), AddressRefusal> {
         // Always present until this call.
-        let Some(room) = self.room.take() else { return Err(Refused::Connections) };
+        let Some(room) = self.room.take() else { return Err(AddressRefusal::Connections) };
         let mut table = room.table();
         if let Err(refused) = table.give(origin, &room.limits) {
             drop(table);
@@ -187,7 +187,7 @@ impl ConnectionPlace {
         &mut self,
         handshake: &mut HandshakePlace,
         origin: Origin,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), AddressRefusal> {
         let mut table = self.room.table();
         if let Err(refused) = table.give(origin, &self.room.limits) {
             drop(table);
@@ -216,7 +216,7 @@ mod tests {
 
     fn assert_empty(room: &Room) {
         assert_eq!(room.table().by_origin.len(), 0);
-        assert_eq!(room.held(), Held::default());
+        assert_eq!(room.held(), AddressUsage::default());
         assert_eq!(room.connections.available_permits(), 10);
         assert_eq!(room.handshakes.available_permits(), 10);
     }
@@ -238,7 +238,7 @@ mod tests {
         assert!(take(other).await.is_some(), "that is nothing to others");
         let counts = room.counters.counts();
         assert_eq!((counts.refused_handshakes, counts.refused_connections), (1, 1));
-        assert_eq!(room.held(), Held { connections: 3, handshakes: 0 });
+        assert_eq!(room.held(), AddressUsage { connections: 3, handshakes: 0 });
 
         drop((first, second.0));
         assert!(take(one).await.is_some());
@@ -258,9 +258,9 @@ mod tests {
             .iter_mut()
             .map(|(connection, handshake)| connection.move_to(handshake, client))
             .collect();
-        let refused = Err(Refused::Handshakes);
+        let refused = Err(AddressRefusal::Handshakes);
         assert_eq!(moved, [Ok(()), Ok(()), refused, refused, refused]);
-        assert_eq!(room.vacancy().await.take(client).err(), Some(Refused::Handshakes));
+        assert_eq!(room.vacancy().await.take(client).err(), Some(AddressRefusal::Handshakes));
         assert_eq!(room.counters.counts().refused_handshakes, 4);
         drop(brought);
         assert_empty(&room);

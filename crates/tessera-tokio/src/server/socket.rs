@@ -2,8 +2,8 @@
 
 use tokio::net::TcpStream;
 
+use super::address_refusal::AddressRefusal;
 use super::origin::Origin;
-use super::refused::Refused;
 use super::room::{ConnectionPlace, HandshakePlace};
 use super::timed::IdleTimer;
 use crate::tracked::TrackedStream;
@@ -25,7 +25,7 @@ impl<IO> ClientSocket<IO> {
         &mut self,
         handshake: &mut HandshakePlace,
         origin: Origin,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), AddressRefusal> {
         self.tracker.place.move_to(handshake, origin)
     }
 }

@@ -94,19 +94,19 @@ pub(super) fn import(
     wrapping: Option<&Wrapping>,
     server: &str,
     file: &mut [u8],
-) -> Result<ClientSession, Unreadable> {
+) -> Result<ClientSession, SessionFileError> {
     let session = match (wrapping, file.starts_with(MAGIC)) {
         (None, false) => file,
-        (None, true) => return Err(Unreadable::Keyless),
-        (Some(_), false) => return Err(Unreadable::Unwrapped),
-        (Some(wrapping), true) => wrapping.unwrap(server, file).ok_or(Unreadable::Closed)?,
+        (None, true) => return Err(SessionFileError::Keyless),
+        (Some(_), false) => return Err(SessionFileError::Unwrapped),
+        (Some(wrapping), true) => wrapping.unwrap(server, file).ok_or(SessionFileError::Closed)?,
     };
-    ClientSession::import(session).map_err(Unreadable::Session)
+    ClientSession::import(session).map_err(SessionFileError::Session)
 }
 
 /// Why a file yields no session.
 #[derive(Debug)]
-pub(super) enum Unreadable {
+pub(super) enum SessionFileError {
     /// It is wrapped, and there is no key.
     Keyless,
     /// It is not wrapped, and there is a key.
@@ -117,7 +117,7 @@ pub(super) enum Unreadable {
     Session(SessionImportError),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for SessionFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Keyless => f.write_str("a wrapped session, but the store has no key"),

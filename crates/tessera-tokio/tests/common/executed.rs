@@ -13,13 +13,13 @@ use tokio::sync::{Notify, watch};
 
 /// How often each path was executed.
 #[derive(Clone, Default)]
-pub struct Executed {
+pub struct ExecutionCount {
     times: Arc<Mutex<HashMap<String, usize>>>,
     /// The total over all paths.
     pub all: watch::Sender<usize>,
 }
 
-impl Executed {
+impl ExecutionCount {
     pub fn note(&self, path: &str) {
         *self.times.lock().unwrap().entry(path.to_owned()).or_default() += 1;
         self.all.send_modify(|all| *all += 1);

@@ -120,18 +120,18 @@ pub async fn prepared(ends: &Ends) -> (Connector, Arc<MemorySessionStore>) {
 
 /// What a client learned of its early data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum EarlyDataReport {
     NotSent,
     Accepted(usize),
     Rejected(Verdict),
 }
 
 /// Returns the stream of a successful handshake, and what became of its early data.
-pub fn settled<S>(early_data: EarlyData<S>) -> (S, Told) {
+pub fn settled<S>(early_data: EarlyData<S>) -> (S, EarlyDataReport) {
     match early_data {
-        EarlyData::NotSent(stream) => (stream.unwrap(), Told::NotSent),
-        EarlyData::Accepted { stream, count, .. } => (stream, Told::Accepted(count)),
-        EarlyData::Rejected { stream, verdict, .. } => (stream, Told::Rejected(verdict)),
+        EarlyData::NotSent(stream) => (stream.unwrap(), EarlyDataReport::NotSent),
+        EarlyData::Accepted { stream, count, .. } => (stream, EarlyDataReport::Accepted(count)),
+        EarlyData::Rejected { stream, verdict, .. } => (stream, EarlyDataReport::Rejected(verdict)),
         other => panic!("{other:?}"),
     }
 }

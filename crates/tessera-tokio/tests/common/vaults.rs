@@ -10,9 +10,9 @@ use tessera::resume::{
 use tessera::{Clock, Time};
 
 /// A vault whose life began an hour ago.
-pub struct BegunAnew(pub Arc<dyn Vault>);
+pub struct RestartedVault(pub Arc<dyn Vault>);
 
-impl Vault for BegunAnew {
+impl Vault for RestartedVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.0.put(put)
     }

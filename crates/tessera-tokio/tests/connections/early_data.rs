@@ -1,8 +1,8 @@
 //! Reconnecting: resumption, early data and its verdicts, answers before the end of the handshake.
 
 use crate::common::{
-    self, Told, bytes, connect, destination, ends, finish, forward_secret, prepared, replayable,
-    settled,
+    self, EarlyDataReport, bytes, connect, destination, ends, finish, forward_secret, prepared,
+    replayable, settled,
 };
 use tessera::resume::{ClientSession, PskKind, Verdict};
 use tessera::wire::NamedGroup;
@@ -40,7 +40,7 @@ async fn early_data_is_accepted_and_read_first() {
             acceptor.accept(far)
         );
         let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
-        assert_eq!(early_data, Told::Accepted(5));
+        assert_eq!(early_data, EarlyDataReport::Accepted(5));
         assert_eq!(psk(client.facts()), Some(kind));
         client.write_all(b"late").await.unwrap();
         let mut buffer = [0; 20];
@@ -129,7 +129,7 @@ async fn burned_early_data_may_be_sent_again() {
         acceptor.accept(far)
     );
     let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
-    assert_eq!(early_data, Told::Rejected(Verdict::Burned));
+    assert_eq!(early_data, EarlyDataReport::Rejected(Verdict::Burned));
     client.write_all(b"again").await.unwrap();
     let mut buffer = [0; 5];
     server.read_exact(&mut buffer).await.unwrap();
@@ -153,7 +153,7 @@ async fn used_early_data_is_never_sent_again() {
         server.unwrap();
         verdicts.push(settled(client).1);
     }
-    assert_eq!(verdicts, [Told::Accepted(5), Told::Rejected(Verdict::Used)]);
+    assert_eq!(verdicts, [EarlyDataReport::Accepted(5), EarlyDataReport::Rejected(Verdict::Used)]);
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn early_data_beyond_the_limit_is_left_for_later() {
         acceptor.accept(far)
     );
     let ((mut client, early_data), mut server) = (settled(client), server.unwrap());
-    let Told::Accepted(taken) = early_data else { panic!("{early_data:?}") };
+    let EarlyDataReport::Accepted(taken) = early_data else { panic!("{early_data:?}") };
     assert_eq!(taken, 16 * 1024);
     let mut received = vec![0; data.len()];
     let (written, read) = tokio::join!(
@@ -193,7 +193,7 @@ async fn without_a_ticket_there_is_no_early_data() {
         connector.connect_with_early_data(destination(), near, b"early"),
         acceptor.accept(far)
     );
-    assert_eq!(settled(client).1, Told::NotSent);
+    assert_eq!(settled(client).1, EarlyDataReport::NotSent);
 }
 
 /// The server's first answer is also its last.

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::common::vaults::{BegunAnew, NoClock};
+use crate::common::vaults::{NoClock, RestartedVault};
 use crate::common::{Ends, SERVER_NAME, destination, forward_secret, prepared};
 use tessera::resume::{ClientSession, Verdict};
 use tessera::wire::NamedGroup;
@@ -158,7 +158,7 @@ async fn what_was_lost_is_sent_once_more_by_who_has_a_clock() {
         let (connector, _) = prepared(&ends).await;
         let mut server = ends.server.clone();
         let guard = server.policy.early_data.forward_secret.as_mut().unwrap();
-        guard.vault = Arc::new(BegunAnew(guard.vault.clone()));
+        guard.vault = Arc::new(RestartedVault(guard.vault.clone()));
         let acceptor = Acceptor::new(server.checked().unwrap());
         let (near, far) = duplex(64 * 1024);
         let knows = clock.is_none();

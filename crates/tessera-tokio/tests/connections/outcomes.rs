@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::common::vaults::{BegunAnew, NoClock};
-use crate::common::{Ends, Told, connect, destination, finish, forward_secret, settled};
+use crate::common::vaults::{NoClock, RestartedVault};
+use crate::common::{EarlyDataReport, Ends, connect, destination, finish, forward_secret, settled};
 use tessera::handshake::Reply;
 use tessera::resume::{
     FlightHandle, Receipt, Receipts, SettleReceipt, TakePurpose, TakeSecret, Vault, Verdict,
@@ -21,9 +21,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Answers for flights from the vault.
-struct OfVault(Arc<dyn Vault>);
+struct VaultReceipts(Arc<dyn Vault>);
 
-impl Receipts for OfVault {
+impl Receipts for VaultReceipts {
     fn settle(&self, question: &SettleReceipt) -> Reply<Receipt> {
         let take = TakeSecret::new(question.handle, TakePurpose::Burn, question.unix);
         let Reply::Now(taken) = self.0.take(&take) else { return Reply::Later };
@@ -35,7 +35,7 @@ impl Receipts for OfVault {
 async fn prepared() -> (Ends, Connector) {
     let mut ends = forward_secret();
     let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
-    guard.receipts = Some(Arc::new(OfVault(guard.vault.clone())));
+    guard.receipts = Some(Arc::new(VaultReceipts(guard.vault.clone())));
     let connector = ends.connector().with_sessions(Arc::new(MemorySessionStore::default()));
     let (mut client, mut server) = connect(&connector, &ends.acceptor()).await;
     finish(&mut client, &mut server).await;
@@ -88,7 +88,7 @@ const REQUEST: &[u8] = b"PAY";
 
 /// What a relay does after the server has answered; it drops the answer.
 #[derive(Clone, Copy, Debug)]
-enum Then {
+enum RelayEnd {
     /// It ends the connection.
     Ends,
     /// It resets the connection.
@@ -98,13 +98,13 @@ enum Then {
 }
 
 /// Makes a socket to a server, through an attacker on the path.
-async fn through_relay(server: std::net::SocketAddr, then: Then) -> TcpStream {
+async fn through_relay(server: std::net::SocketAddr, then: RelayEnd) -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let near = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     tokio::spawn(async move {
         let (client, _) = listener.accept().await.unwrap();
         let server = TcpStream::connect(server).await.unwrap();
-        if let Then::Resets = then {
+        if let RelayEnd::Resets = then {
             client.set_zero_linger().unwrap();
         }
         let (mut from_client, to_client) = client.into_split();
@@ -116,7 +116,7 @@ async fn through_relay(server: std::net::SocketAddr, then: Then) -> TcpStream {
         while dropped < 200 {
             dropped += from_server.read(&mut [0; 4096]).await.unwrap();
         }
-        if let Then::Holds = then {
+        if let RelayEnd::Holds = then {
             std::future::pending::<()>().await;
         }
         passing.abort();
@@ -136,7 +136,7 @@ fn unanswered(outcome: EarlyDataOutcome) -> FlightHandle {
 /// A retry would execute the data twice.
 #[tokio::test]
 async fn a_flight_whose_answer_was_dropped_is_unknown_and_has_a_receipt() {
-    for then in [Then::Ends, Then::Resets] {
+    for then in [RelayEnd::Ends, RelayEnd::Resets] {
         let (ends, connector) = prepared().await;
         let (address, mut executions) = server(ends.acceptor()).await;
         let socket = through_relay(address, then).await;
@@ -154,7 +154,7 @@ async fn a_flight_whose_answer_was_dropped_is_unknown_and_has_a_receipt() {
 async fn a_stream_knows_its_flight_when_its_future_was_dropped() {
     let (ends, connector) = prepared().await;
     let (address, mut executions) = server(ends.acceptor()).await;
-    let socket = through_relay(address, Then::Holds).await;
+    let socket = through_relay(address, RelayEnd::Holds).await;
     let mut stream = connector.start(destination(), socket).await.unwrap();
     assert_eq!(stream.early_data(), EarlyDataOutcome::default());
     tokio::select! {
@@ -236,12 +236,12 @@ async fn without_a_ticket_a_connection_that_fails_has_sent_nothing() {
 }
 
 /// A stream that takes one write, and no other.
-struct TakesOne {
+struct OneWriteStream {
     io: DuplexStream,
     has_taken: bool,
 }
 
-impl AsyncRead for TakesOne {
+impl AsyncRead for OneWriteStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -251,7 +251,7 @@ impl AsyncRead for TakesOne {
     }
 }
 
-impl AsyncWrite for TakesOne {
+impl AsyncWrite for OneWriteStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -279,7 +279,7 @@ impl AsyncWrite for TakesOne {
 async fn what_the_server_answered_is_known_though_the_connection_fails() {
     let (ends, connector) = prepared().await;
     let (near, far) = duplex(64 * 1024);
-    let near = TakesOne { io: near, has_taken: false };
+    let near = OneWriteStream { io: near, has_taken: false };
     let acceptor = ends.acceptor();
     let (outcome, _server) = tokio::join!(
         connector.connect_with_early_data(destination(), near, REQUEST),
@@ -299,7 +299,7 @@ async fn a_lost_flight_is_judged_by_the_clock_of_the_destination_or_the_machines
     for (clock, verdict) in clocks {
         let (mut ends, connector) = prepared().await;
         let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
-        guard.vault = Arc::new(BegunAnew(guard.vault.clone()));
+        guard.vault = Arc::new(RestartedVault(guard.vault.clone()));
         let (near, far) = duplex(64 * 1024);
         let acceptor = ends.acceptor();
         let (outcome, _server) = tokio::join!(
@@ -311,7 +311,7 @@ async fn a_lost_flight_is_judged_by_the_clock_of_the_destination_or_the_machines
             acceptor.accept(far)
         );
         let (stream, told) = settled(outcome);
-        assert_eq!(told, Told::Rejected(verdict));
+        assert_eq!(told, EarlyDataReport::Rejected(verdict));
         assert_eq!(stream.early_data().may_be_sent_again(), verdict == Verdict::Burned);
     }
 }
@@ -328,7 +328,7 @@ async fn a_flight_has_its_name_in_every_outcome() {
     let EarlyData::Accepted { flight, .. } = &outcome else { panic!("{outcome:?}") };
     let flight = *flight;
     let (stream, told) = settled(outcome);
-    assert_eq!(told, Told::Accepted(REQUEST.len()));
+    assert_eq!(told, EarlyDataReport::Accepted(REQUEST.len()));
     assert_eq!(stream.early_data().flight, flight);
     assert_eq!(receipt(&ends, &connector, flight.unwrap()).await, Receipt::TakenNotDone);
 }

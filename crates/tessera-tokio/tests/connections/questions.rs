@@ -5,7 +5,9 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::{self, Told, connect, destination, ends, finish, forward_secret, settled};
+use crate::common::{
+    self, EarlyDataReport, connect, destination, ends, finish, forward_secret, settled,
+};
 use tessera::auth::{
     PeerAcceptance, PeerRejected, PeerVerifier, PrivateKey, VerifierPolicy, VerifyPeer,
 };
@@ -80,7 +82,7 @@ impl PeerVerifier for Later<dyn PeerVerifier> {
 }
 
 /// Answers in another task, after a while.
-struct Elsewhere {
+struct RemoteAnswers {
     config: Checked<ServerConfig>,
     tickets: Arc<dyn TicketKeys>,
     vault: Arc<dyn Vault>,
@@ -101,7 +103,7 @@ fn now<A>(reply: Reply<A>) -> A {
     answer
 }
 
-impl Answers for Elsewhere {
+impl Answers for RemoteAnswers {
     fn choose_config(&self, _: ChooseConfig) -> Answer<Result<Checked<ServerConfig>, NoConfig>> {
         let config = self.config.clone();
         elsewhere(move || Ok(config))
@@ -133,7 +135,7 @@ impl Answers for Elsewhere {
 }
 
 /// Ends that answer nothing themselves, and the implementation that answers for them.
-fn all_later() -> (common::Ends, Arc<Elsewhere>) {
+fn all_later() -> (common::Ends, Arc<RemoteAnswers>) {
     let mut ends = forward_secret();
     let tickets = ends.server.tickets.take().unwrap();
     let guard = ends.server.policy.early_data.forward_secret.as_mut().unwrap();
@@ -148,7 +150,7 @@ fn all_later() -> (common::Ends, Arc<Elsewhere>) {
     ends.server.judge = Some(Arc::new(Later(Arc::new(()))));
     let config = ends.server.clone().checked().unwrap();
     ends.server.chooser = Some(Arc::new(Later(Arc::new(()))));
-    let answers = Elsewhere { config, tickets, vault, verifier, signer };
+    let answers = RemoteAnswers { config, tickets, vault, verifier, signer };
     (ends, Arc::new(answers))
 }
 
@@ -170,7 +172,7 @@ async fn every_question_is_answered_by_another_task() {
         acceptor.accept(far)
     );
     let (client, early_data) = settled(client);
-    assert_eq!(early_data, Told::Accepted(5));
+    assert_eq!(early_data, EarlyDataReport::Accepted(5));
     assert_eq!(client.facts().psk, Some(PskKind::ForwardSecret));
     server.unwrap();
 
@@ -194,9 +196,9 @@ async fn a_question_whose_answerer_is_gone_is_answered_with_no() {
 }
 
 /// Answers nothing, ever.
-struct Silent;
+struct SilentAnswers;
 
-impl Answers for Silent {
+impl Answers for SilentAnswers {
     fn sign(&self, _: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
         Box::pin(pending())
     }
@@ -209,7 +211,7 @@ async fn a_question_without_an_answer_ends_with_the_handshake_timeout() {
         PrivateKey::Elsewhere(vec![SignatureScheme::ECDSA_SECP256R1_SHA256]);
     let (near, far) = duplex(64 * 1024);
     let connector = ends.connector();
-    let acceptor = ends.acceptor().with_answers(Arc::new(Silent));
+    let acceptor = ends.acceptor().with_answers(Arc::new(SilentAnswers));
     let (client, server) =
         tokio::join!(connector.connect(destination(), near), acceptor.accept(far));
     assert_eq!(client.err().unwrap().kind(), ErrorKind::TimedOut);
@@ -217,9 +219,9 @@ async fn a_question_without_an_answer_ends_with_the_handshake_timeout() {
 }
 
 /// Signs after a while.
-struct Slow(Arc<dyn Signer>);
+struct SlowSigner(Arc<dyn Signer>);
 
-impl Answers for Slow {
+impl Answers for SlowSigner {
     fn sign(&self, question: Sign) -> Answer<Result<Vec<u8>, SigningError>> {
         let signature = self.0.sign(question.scheme, &question.message);
         Box::pin(async move {
@@ -240,7 +242,7 @@ async fn a_task_that_is_polled_late_takes_an_answer_that_is_there() {
     let (near, far) = duplex(64 * 1024);
     ends.client.handshake_timeout = Duration::from_secs(60);
     let mut client = ends.connector().start(destination(), near).await.unwrap();
-    let acceptor = ends.acceptor().with_answers(Arc::new(Slow(signer)));
+    let acceptor = ends.acceptor().with_answers(Arc::new(SlowSigner(signer)));
     let mut server = acceptor.start(far).unwrap();
     tokio::select! {
         biased;

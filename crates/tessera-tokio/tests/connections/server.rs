@@ -21,7 +21,7 @@ const OTHER: [u8; 4] = [127, 0, 0, 2];
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A server in this process. It echoes; a client that sends an `x` gets bytes until it stops reading.
-struct Running {
+struct RunningServer {
     address: SocketAddr,
     counts: ServerCounts,
     ends: Ends,
@@ -48,7 +48,7 @@ async fn echo(client: &mut AcceptedClient) -> std::io::Result<()> {
     }
 }
 
-impl Running {
+impl RunningServer {
     async fn start(change: impl FnOnce(&mut Limits)) -> Self {
         let mut limits = Limits::for_connections(16);
         (limits.connections_per_address, limits.handshakes_per_address) = (4, 4);
@@ -103,7 +103,7 @@ async fn is_closed(socket: &mut TcpStream) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn silent_clients_of_one_address_shut_nobody_else_out() {
-    let mut server = Running::start(|_| ()).await;
+    let mut server = RunningServer::start(|_| ()).await;
     let mut silent = Vec::new();
     for _ in 0..40 {
         silent.push(server.connect(ONE).await);
@@ -131,7 +131,7 @@ async fn silent_clients_of_one_address_shut_nobody_else_out() {
 
 #[tokio::test(start_paused = true)]
 async fn slow_handshakes_of_one_address_shut_nobody_else_out() {
-    let server = Running::start(|limits| {
+    let server = RunningServer::start(|limits| {
         limits.connections_per_address = 16;
         limits.handshakes_per_address = 2;
     })
@@ -171,7 +171,7 @@ async fn slow_handshakes_of_one_address_shut_nobody_else_out() {
 
 #[tokio::test(start_paused = true)]
 async fn idle_connections_end_and_busy_ones_stay() {
-    let mut server = Running::start(|limits| limits.idle = 60 * SECOND).await;
+    let mut server = RunningServer::start(|limits| limits.idle = 60 * SECOND).await;
     let mut busy = server.shake_hands(ONE).await.unwrap();
     let mut idle = Vec::new();
     for _ in 0..3 {
@@ -196,7 +196,7 @@ async fn idle_connections_end_and_busy_ones_stay() {
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_do_not_read_lose_their_places() {
-    let mut server = Running::start(|_| ()).await;
+    let mut server = RunningServer::start(|_| ()).await;
     let mut deaf = Vec::new();
     for _ in 0..4 {
         let mut stream = server.shake_hands(ONE).await.unwrap();
@@ -221,7 +221,7 @@ async fn clients_that_do_not_read_lose_their_places() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_without_room_lets_clients_wait() {
-    let server = Running::start(|limits| {
+    let server = RunningServer::start(|limits| {
         (limits.connections, limits.idle) = (1, 20 * SECOND);
     })
     .await;
@@ -238,7 +238,7 @@ async fn a_server_without_room_lets_clients_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_ends_lets_its_clients_finish_and_drops_those_that_do_not() {
-    let mut server = Running::start(|limits| limits.drain = 3 * SECOND).await;
+    let mut server = RunningServer::start(|limits| limits.drain = 3 * SECOND).await;
     let mut polite = server.shake_hands(ONE).await.unwrap();
     let mut deaf = server.shake_hands(OTHER).await.unwrap();
     deaf.write_all(b"x").await.unwrap();

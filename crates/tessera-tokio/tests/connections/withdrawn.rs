@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::questions::Later;
 use crate::common::{
-    self, Ends, SERVER_NAME, Told, connect, destination, finish, forward_secret, settled,
+    self, EarlyDataReport, Ends, SERVER_NAME, connect, destination, finish, forward_secret, settled,
 };
 use tessera::auth::{PeerAcceptance, PeerRejected, PeerVerifier, VerifyPeer};
 use tessera::handshake::{Checked, ClientAuthentication, Reply};
@@ -28,13 +28,13 @@ fn trusting(ca: &Authority) -> Arc<dyn PeerVerifier> {
 }
 
 /// Ends that authenticate each other, with early data.
-struct Mutual {
+struct MutualEnds {
     ends: Ends,
     clients: Authority,
     servers: Authority,
 }
 
-impl Mutual {
+impl MutualEnds {
     fn new() -> Self {
         let (clients, servers) = (Authority::new("clients"), Authority::new("servers"));
         let mut ends = forward_secret();
@@ -109,9 +109,9 @@ impl Answers for LateVerdict {
 
 /// Changes the configuration after a flight's key was taken.
 async fn flight_between(
-    change: impl FnOnce(&Mutual, &Acceptor),
+    change: impl FnOnce(&MutualEnds, &Acceptor),
 ) -> (EarlyData, std::io::Result<Vec<u8>>, usize) {
-    let mut mutual = Mutual::new();
+    let mut mutual = MutualEnds::new();
     let guard = mutual.ends.server.policy.early_data.forward_secret.as_mut().unwrap();
     let (gate, vault) = (Arc::new(Gate::default()), guard.vault.clone());
     guard.vault = Arc::new(Later(vault.clone()));
@@ -145,7 +145,7 @@ async fn flight_between(
         }
         other => {
             let (_, told) = settled(other);
-            assert_eq!(told, Told::Accepted(5));
+            assert_eq!(told, EarlyDataReport::Accepted(5));
             EarlyData::NotSent(Ok(()))
         }
     };
@@ -177,7 +177,7 @@ async fn early_data_of_a_client_that_is_withdrawn_between_take_and_answer_is_not
 #[tokio::test(start_paused = true)]
 async fn early_data_that_nobody_has_read_when_its_client_is_withdrawn_is_not_executed() {
     for reads_first in [false, true] {
-        let mutual = Mutual::new();
+        let mutual = MutualEnds::new();
         let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
         let (mut client, mut server) = connect(&connector, &acceptor).await;
         finish(&mut client, &mut server).await;
@@ -213,7 +213,7 @@ async fn early_data_goes_on_where_only_the_servers_certificate_is_exchanged() {
 #[tokio::test]
 async fn a_client_that_is_withdrawn_while_it_is_judged_is_refused() {
     for withdrawn in [true, false] {
-        let mut mutual = Mutual::new();
+        let mut mutual = MutualEnds::new();
         let gate = Arc::new(Gate::default());
         let verifier = trusting(&mutual.clients);
         mutual.ends.server.client_authentication =
@@ -242,7 +242,7 @@ async fn a_client_that_is_withdrawn_while_it_is_judged_is_refused() {
 
 #[tokio::test]
 async fn a_server_that_is_withdrawn_while_it_is_judged_is_refused() {
-    let mut mutual = Mutual::new();
+    let mut mutual = MutualEnds::new();
     let gate = Arc::new(Gate::default());
     let verifier = trusting(&mutual.servers);
     mutual.ends.client.verifier = Arc::new(Later(verifier.clone()));
@@ -264,7 +264,7 @@ async fn a_server_that_is_withdrawn_while_it_is_judged_is_refused() {
 
 #[tokio::test]
 async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
-    let mutual = Mutual::new();
+    let mutual = MutualEnds::new();
     let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
     let (mut client, mut server) = connect(&connector, &acceptor).await;
     finish(&mut client, &mut server).await;
@@ -290,7 +290,7 @@ async fn a_connection_of_which_nothing_was_read_begins_under_the_new_trust() {
 
 #[tokio::test]
 async fn connections_go_on_and_say_whether_what_they_rest_on_is_withdrawn() {
-    let mutual = Mutual::new();
+    let mutual = MutualEnds::new();
     let (connector, acceptor) = (mutual.connector(), mutual.ends.acceptor());
     let (mut client, mut server) = connect(&connector, &acceptor).await;
     assert_eq!((server.generation(), client.generation(), acceptor.generation()), (1, 1, 1));
@@ -340,9 +340,9 @@ async fn a_psk_that_is_gone_or_changed_withdraws_its_connections_alone() {
 
 /// A store that counts what was taken from it.
 #[derive(Default)]
-struct Watched(MemorySessionStore, Mutex<usize>);
+struct CountingStore(MemorySessionStore, Mutex<usize>);
 
-impl SessionStore for Watched {
+impl SessionStore for CountingStore {
     fn put(&self, server_name: &str, session: tessera::resume::ClientSession) {
         self.0.put(server_name, session);
     }
@@ -359,9 +359,9 @@ impl SessionStore for Watched {
 /// A store without `retain` loses sessions when they are taken.
 #[tokio::test]
 async fn withdrawn_sessions_are_passed_over_until_a_good_one_comes() {
-    let mutual = Mutual::new();
+    let mutual = MutualEnds::new();
     let ends = mutual.ends.with_tickets(2);
-    let store = Arc::new(Watched::default());
+    let store = Arc::new(CountingStore::default());
     let connector = ends.connector().with_sessions(store.clone());
     let acceptor = ends.acceptor();
     let (mut old, mut old_server) = connect(&connector, &acceptor).await;
@@ -394,7 +394,7 @@ async fn sessions_of_withdrawn_trust_leave_the_store_and_others_stay() {
         Arc::new(wrapped.unwrap()),
     ];
     for store in stores {
-        let mutual = Mutual::new();
+        let mutual = MutualEnds::new();
         let acceptor = mutual.ends.acceptor();
         let connector = mutual.ends.connector().with_sessions(store.clone());
         let (mut client, mut server) = connect(&connector, &acceptor).await;

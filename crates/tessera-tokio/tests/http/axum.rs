@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use crate::common::{Ends, Told, destination, ends, forward_secret, replayable, settled};
+use crate::common::{
+    EarlyDataReport, Ends, destination, ends, forward_secret, replayable, settled,
+};
 use axum::extract::{ConnectInfo, Request};
 use axum::routing::{any, get};
 use axum::{Router, middleware};
@@ -17,16 +19,16 @@ use tokio::task::JoinHandle;
 
 /// What a handler observed of its request.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct SeenRequest {
     method: String,
     is_complete: bool,
     is_marked: bool,
 }
 
 /// A server in this process.
-struct Running {
+struct RunningServer {
     address: SocketAddr,
-    seen: mpsc::UnboundedReceiver<Seen>,
+    seen: mpsc::UnboundedReceiver<SeenRequest>,
     end: oneshot::Sender<()>,
     task: JoinHandle<std::io::Result<()>>,
 }
@@ -36,14 +38,14 @@ async fn listener(ends: &Ends) -> TlsListener {
     TlsListener::new(Server::new(socket, ends.acceptor(), Limits::for_connections(64)))
 }
 
-fn run(listener: TlsListener) -> Running {
+fn run(listener: TlsListener) -> RunningServer {
     let address = listener.local_addr().unwrap();
     let (saw, seen) = mpsc::unbounded_channel();
     let note = move |ConnectInfo(client): ConnectInfo<StreamInfo>, request: Request| async move {
         let is_marked = request.extensions().get::<EarlyRequest>().is_some();
         let is_complete = client.watch.is_complete();
         let method = request.method().to_string();
-        saw.send(Seen { method, is_complete, is_marked }).unwrap();
+        saw.send(SeenRequest { method, is_complete, is_marked }).unwrap();
         format!("{:?} from {}", client.facts.early_data, client.address.ip())
     };
     let who = async |ConnectInfo(client): ConnectInfo<StreamInfo>| {
@@ -58,10 +60,10 @@ fn run(listener: TlsListener) -> Running {
     let serve = axum::serve(listener, router).with_graceful_shutdown(async move {
         let _ = ended.await;
     });
-    Running { address, seen, end, task: tokio::spawn(async move { serve.await }) }
+    RunningServer { address, seen, end, task: tokio::spawn(async move { serve.await }) }
 }
 
-impl Running {
+impl RunningServer {
     async fn socket(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
@@ -82,12 +84,12 @@ fn request(method: &str, path: &str) -> String {
 }
 
 /// Sends a request as early data, which the server must accept.
-async fn ask_early(server: &Running, connector: &Connector, method: &str) -> String {
+async fn ask_early(server: &RunningServer, connector: &Connector, method: &str) -> String {
     let data = request(method, "/");
     let connecting =
         connector.connect_with_early_data(destination(), server.socket().await, data.as_bytes());
     let (mut stream, told) = settled(connecting.await);
-    assert_eq!(told, Told::Accepted(data.len()));
+    assert_eq!(told, EarlyDataReport::Accepted(data.len()));
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     stream.shutdown().await.unwrap();
@@ -104,7 +106,7 @@ async fn a_forward_secret_early_request_is_handled_before_the_handshake_is_compl
     let mut server = run(listener(&ends).await);
     let connector = with_sessions(&ends);
     server.ask(&connector, "GET", "/").await;
-    let seen = Seen { method: "GET".into(), is_complete: true, is_marked: false };
+    let seen = SeenRequest { method: "GET".into(), is_complete: true, is_marked: false };
     assert_eq!(server.seen.recv().await, Some(seen));
     // Each connection leaves a ticket for the next, although the server closes right after its answer.
     for _ in 0..3 {
@@ -112,7 +114,7 @@ async fn a_forward_secret_early_request_is_handled_before_the_handshake_is_compl
         let mut stream = connector.start(destination(), server.socket().await).await.unwrap();
         assert_eq!(stream.write_early(data.as_bytes()).await.unwrap(), data.len());
         // The handler runs before this client has sent its Finished.
-        let seen = Seen { method: "DELETE".into(), is_complete: false, is_marked: true };
+        let seen = SeenRequest { method: "DELETE".into(), is_complete: false, is_marked: true };
         assert_eq!(server.seen.recv().await, Some(seen));
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -135,7 +137,8 @@ async fn replayable_early_data_waits_unless_its_requests_are_checked() {
             let mut stream = connector.start(destination(), server.socket().await).await.unwrap();
             stream.write_early(data.as_bytes()).await.unwrap();
             if is_checked && method == "GET" {
-                let seen = Seen { method: method.into(), is_complete: false, is_marked: true };
+                let seen =
+                    SeenRequest { method: method.into(), is_complete: false, is_marked: true };
                 assert_eq!(server.seen.recv().await, Some(seen));
             }
             let mut answer = String::new();
@@ -146,7 +149,8 @@ async fn replayable_early_data_waits_unless_its_requests_are_checked() {
                 assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
             }
             if !is_checked {
-                let seen = Seen { method: method.into(), is_complete: true, is_marked: false };
+                let seen =
+                    SeenRequest { method: method.into(), is_complete: true, is_marked: false };
                 assert_eq!(server.seen.recv().await, Some(seen));
             }
             assert!(server.seen.try_recv().is_err(), "no more than that was executed");
@@ -237,7 +241,7 @@ async fn an_early_request_of_a_client_that_leaves_at_once_is_handled_once() {
     drop(stream);
     let answer = server.ask(&connector, "GET", "/").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    let seen = Seen { method: "GET".into(), is_complete: true, is_marked: false };
+    let seen = SeenRequest { method: "GET".into(), is_complete: true, is_marked: false };
     assert_eq!(server.seen.recv().await, Some(seen));
     assert!(server.seen.try_recv().is_err());
     assert!(ask_early(&server, &connector, "GET").await.starts_with("HTTP/1.1 200"));

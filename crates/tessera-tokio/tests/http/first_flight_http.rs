@@ -28,10 +28,10 @@ async fn speaking(protocol: &[u8]) -> (Ends, Connector) {
 }
 
 /// Requests that a server executed.
-type Executed = Arc<AtomicUsize>;
+type ExecutionCount = Arc<AtomicUsize>;
 
 /// Sends the body back.
-async fn serve<IO>(stream: ServerStream<IO>, executed: Executed)
+async fn serve<IO>(stream: ServerStream<IO>, executed: ExecutionCount)
 where
     IO: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
@@ -52,8 +52,8 @@ where
     };
 }
 
-fn spawn_server(acceptor: Acceptor, far: DuplexStream) -> Executed {
-    let executed = Executed::default();
+fn spawn_server(acceptor: Acceptor, far: DuplexStream) -> ExecutionCount {
+    let executed = ExecutionCount::default();
     let counted = executed.clone();
     tokio::spawn(async move {
         serve(acceptor.accept_early(far).await.unwrap(), counted).await;
@@ -195,7 +195,7 @@ async fn a_request_of_hyper_is_executed_once_whatever_the_verdict() {
             let acceptor = Acceptor::new(server.checked().unwrap());
             let (near, far) = duplex(64 * 1024);
             let early = Arc::new(Mutex::new(None));
-            let executed = Executed::default();
+            let executed = ExecutionCount::default();
             tokio::spawn({
                 let (early, executed) = (early.clone(), executed.clone());
                 async move {

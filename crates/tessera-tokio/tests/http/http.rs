@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::sync::Arc;
 
-use crate::common::{self, Ends, Told, destination, ends, forward_secret, replayable, settled};
+use crate::common::{
+    self, EarlyDataReport, Ends, destination, ends, forward_secret, replayable, settled,
+};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
@@ -212,7 +214,7 @@ async fn a_client_gets_its_early_request_through_hyper() {
     let request = b"GET / HTTP/1.1\r\nHost: server.example\r\nConnection: close\r\n\r\n";
     let connecting = connector.connect_with_early_data(destination(), near, request);
     let (mut stream, early_data) = settled(connecting.await);
-    assert_eq!(early_data, Told::Accepted(request.len()));
+    assert_eq!(early_data, EarlyDataReport::Accepted(request.len()));
     let mut response = String::new();
     stream.read_to_string(&mut response).await.unwrap();
     assert!(response.starts_with("HTTP/1.1 200"), "{response}");

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::common::executed::{Executed, Sessions, relay};
+use crate::common::executed::{ExecutionCount, Sessions, relay};
 use crate::common::{self, Ends, SERVER_NAME, forward_secret};
 use axum::Router;
 use axum::extract::{ConnectInfo, Request, State};
@@ -30,9 +30,9 @@ const BOTH: &[&[u8]] = &[b"h2", b"http/1.1"];
 
 /// Connects to one address, whatever the URI.
 #[derive(Clone)]
-struct To(SocketAddr);
+struct FixedConnector(SocketAddr);
 
-impl Service<Uri> for To {
+impl Service<Uri> for FixedConnector {
     type Response = TokioIo<TcpStream>;
     type Error = std::io::Error;
     type Future = Pin<Box<dyn Future<Output = std::io::Result<TokioIo<TcpStream>>> + Send>>;
@@ -47,12 +47,12 @@ impl Service<Uri> for To {
     }
 }
 
-type Pool = Client<HttpsConnector<To>, Full<Bytes>>;
+type Pool = Client<HttpsConnector<FixedConnector>, Full<Bytes>>;
 
 /// A server in this process, behind a relay that can swallow its answers.
 struct Site {
     ends: Ends,
-    executed: Executed,
+    executed: ExecutionCount,
     /// The address that clients connect to.
     address: SocketAddr,
     swallows: Arc<AtomicBool>,
@@ -60,7 +60,7 @@ struct Site {
 }
 
 async fn execute(
-    State(executed): State<Executed>,
+    State(executed): State<ExecutionCount>,
     ConnectInfo(client): ConnectInfo<StreamInfo>,
     request: Request,
 ) -> String {
@@ -73,7 +73,7 @@ impl Site {
         let mut ends = forward_secret();
         ends.client.protocols = protocols.iter().map(|it| it.to_vec()).collect();
         ends.server.protocols = ends.client.protocols.clone();
-        let executed = Executed::default();
+        let executed = ExecutionCount::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = listener.local_addr().unwrap();
         let listener = Server::new(listener, ends.acceptor(), Limits::for_connections(100));
@@ -94,7 +94,7 @@ impl Site {
     /// Makes a client without connections, which keeps those it opens.
     fn pool_of(&self, connector: Connector) -> Pool {
         Client::builder(TokioExecutor::new())
-            .build(HttpsConnector::over(To(self.address), connector))
+            .build(HttpsConnector::over(FixedConnector(self.address), connector))
     }
 
     fn pool(&self) -> Pool {
@@ -155,7 +155,7 @@ async fn further_requests_use_the_connection_of_the_first() {
 async fn plaintext_is_refused_unless_it_is_allowed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let connector = HttpsConnector::over(To(address), forward_secret().connector());
+    let connector = HttpsConnector::over(FixedConnector(address), forward_secret().connector());
     let uri = Uri::from_static("http://server.example/");
     let client = |connector| -> Pool { Client::builder(TokioExecutor::new()).build(connector) };
     let error = client(connector.clone()).get(uri.clone()).await.unwrap_err();
@@ -184,7 +184,7 @@ async fn a_flight_without_an_answer_is_an_error_with_its_name_and_executed_once(
             site.swallows.store(true, Ordering::SeqCst);
             let pool: Pool = Client::builder(TokioExecutor::new())
                 .retry_canceled_requests(retries)
-                .build(HttpsConnector::over(To(site.address), site.connector()));
+                .build(HttpsConnector::over(FixedConnector(site.address), site.connector()));
             let error = ask(&pool, "/once").await.unwrap_err();
             let found = first_flight_error(&error).unwrap();
             assert_eq!(found.verdict(), Some(Verdict::Unknown), "{error:?}");
@@ -236,7 +236,7 @@ async fn after_the_verdict_used_nothing_is_sent_again() {
             let pool = || -> Pool {
                 Client::builder(TokioExecutor::new())
                     .retry_canceled_requests(retries)
-                    .build(HttpsConnector::over(To(site.address), site.connector()))
+                    .build(HttpsConnector::over(FixedConnector(site.address), site.connector()))
             };
             ask(&pool(), "/first").await.unwrap();
             let error = ask(&pool(), "/second").await.unwrap_err();
@@ -314,7 +314,7 @@ async fn a_server_that_speaks_no_tls_or_leaves_is_an_error() {
             let _ = copy(&mut socket, &mut tokio::io::sink()).await;
         });
         let pool: Pool = Client::builder(TokioExecutor::new())
-            .build(HttpsConnector::over(To(address), site.connector()));
+            .build(HttpsConnector::over(FixedConnector(address), site.connector()));
         let error = ask(&pool, "/nobody").await.unwrap_err();
         // It was sent, and may have been executed.
         let found = first_flight_error(&error).unwrap();

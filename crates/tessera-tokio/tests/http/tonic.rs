@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::common::executed::{Executed, Sessions, relay};
+use crate::common::executed::{ExecutionCount, Sessions, relay};
 use crate::common::{self, Ends, forward_secret};
 use http::uri::PathAndQuery;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -21,7 +21,7 @@ use tonic_prost::ProstCodec;
 /// A server in this process, behind a relay that can swallow its answers.
 struct Site {
     ends: Ends,
-    executed: Executed,
+    executed: ExecutionCount,
     port: u16,
     swallows: Arc<AtomicBool>,
     sessions: Arc<Sessions>,
@@ -36,7 +36,7 @@ impl Site {
             (names.client.verifier, names.server.credentials);
         ends.client.protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         ends.server.protocols = vec![protocol.to_vec()];
-        let executed = Executed::default();
+        let executed = ExecutionCount::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = listener.local_addr().unwrap();
         let listener = Server::new(listener, ends.acceptor(), Limits::for_connections(100));

@@ -129,12 +129,12 @@ async fn a_session_from_a_file_store_is_resumed_once() {
 }
 
 /// A store that takes as long as the test sets.
-struct Slow {
+struct SlowStore {
     sessions: MemorySessionStore,
     gate: Mutex<Receiver<()>>,
 }
 
-impl SessionStore for Slow {
+impl SessionStore for SlowStore {
     fn put(&self, server_name: &str, session: ClientSession) {
         self.gate.lock().unwrap().recv().unwrap();
         self.sessions.put(server_name, session);
@@ -148,7 +148,7 @@ impl SessionStore for Slow {
 #[tokio::test]
 async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends() {
     let (open, gate) = channel();
-    let store = Slow { sessions: MemorySessionStore::default(), gate: Mutex::new(gate) };
+    let store = SlowStore { sessions: MemorySessionStore::default(), gate: Mutex::new(gate) };
     let store = Arc::new(store);
     let ends = ends().with_tickets(1);
     let connector = ends.connector().with_sessions(store.clone());
@@ -165,13 +165,13 @@ async fn sessions_of_a_server_that_is_gone_are_stored_before_the_shutdown_ends()
 }
 
 /// Looks at the disk before the first byte is sent.
-struct Looking {
+struct DiskProbe {
     directory: PathBuf,
     /// The files at that time.
     files: Option<Vec<PathBuf>>,
 }
 
-impl<S> Tracker<S> for Looking {
+impl<S> Tracker<S> for DiskProbe {
     fn before(&mut self, _: &mut S, what: StreamUse) -> std::io::Result<()> {
         if what == StreamUse::Write {
             self.files.get_or_insert_with(|| files_in(&self.directory));
@@ -190,7 +190,7 @@ async fn a_ticket_leaves_the_disk_before_it_is_sent() {
     finish(&mut client, &mut server).await;
     assert_eq!(directory.files().len(), 1);
     let (near, far) = duplex(64 * 1024);
-    let tracker = Looking { directory: directory.0.clone(), files: None };
+    let tracker = DiskProbe { directory: directory.0.clone(), files: None };
     let near = TrackedStream { stream: near, tracker };
     let acceptor = ends.acceptor();
     let (client, _server) =

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tessera::ClientConfig;
 use tessera::handshake::Checked;
 use tessera::resume::ExternalPsk;
-use tessera_kit::live::{Changes, Live};
+use tessera_kit::live::{Changes, LiveTarget};
 use tessera_kit::{ProgramError, SettingFile, names};
 use tessera_proxy::changes::Prepared;
 use tessera_proxy::dial::{DialOptions, Dialler};
@@ -53,7 +53,7 @@ impl ClientEnd {
             metrics,
             spare: OnceLock::new(),
         };
-        let live = Live::new(connector);
+        let live = LiveTarget::new(connector);
         Ok(Self { tunnel: Arc::new(tunnel), live, spare: section.spare })
     }
 

@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 use std::time::Duration;
 
-use tessera_kit::live::Live;
+use tessera_kit::live::LiveTarget;
 use tessera_proxy::drain::{Drained, drain};
 use tessera_proxy::gate::Gate;
 use tessera_proxy::listen::Listener;
@@ -39,7 +39,7 @@ use crate::metrics::TunnelMetrics;
 /// The client end of one tunnel.
 pub struct ClientEnd {
     tunnel: Arc<Tunnel>,
-    live: Live<Connector>,
+    live: LiveTarget<Connector>,
     spare: usize,
 }
 
@@ -101,7 +101,7 @@ impl ClientEnd {
 #[cfg(test)]
 mod tests {
     use tessera_proxy::admin;
-    use tessera_proxy::listen::{Inherited, ListenOptions};
+    use tessera_proxy::listen::{InheritedSockets, ListenOptions};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
@@ -122,7 +122,8 @@ mod tests {
         let metrics = Metrics::register(&admin::Metrics::new());
         let end = Arc::new(ClientEnd::load("test", &section, &metrics).unwrap());
         let options = ListenOptions::default();
-        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let listener =
+            Listener::bind(&section.listen, options, &mut InheritedSockets::default()).unwrap();
         let local = listener.local_addrs().unwrap()[0];
         let running = end.clone();
         tokio::spawn(async move {

@@ -13,7 +13,7 @@ use tessera_kit::ProgramError;
 use tessera_proxy::admin;
 pub use tessera_proxy::demo::DemoOptions;
 use tessera_proxy::demo::{self, Adversary, Files, Trace, failed as stage_failed};
-use tessera_proxy::listen::Inherited;
+use tessera_proxy::listen::InheritedSockets;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -233,7 +233,7 @@ impl Stage {
 }
 
 async fn start(tunnels: &Tunnels, metrics: &Metrics) -> Result<RunningTunnels, ProgramError> {
-    RunningTunnels::start(tunnels, &mut Inherited::default(), metrics.clone()).await
+    RunningTunnels::start(tunnels, &mut InheritedSockets::default(), metrics.clone()).await
 }
 
 fn server_of(section: &ServerSection) -> Tunnels {

@@ -34,8 +34,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use tessera_kit::ProgramError;
-use tessera_kit::live::Live;
-use tessera_kit::state::StateFound;
+use tessera_kit::live::LiveTarget;
+use tessera_kit::state::StateContents;
 use tessera_proxy::dial::{DialOptions, Dialler};
 use tessera_proxy::drain::Drained;
 use tessera_proxy::gate::{Gate, GateLimits};
@@ -60,7 +60,7 @@ pub struct ServerEnd {
 struct Shared {
     name: String,
     acceptor: Acceptor,
-    live: Live<Acceptor>,
+    live: LiveTarget<Acceptor>,
     stores: Stores,
     gate: Gate,
     metrics: Arc<TunnelMetrics>,
@@ -89,7 +89,7 @@ impl ServerEnd {
         name: &str,
         section: ServerSection,
         metrics: Arc<TunnelMetrics>,
-    ) -> Result<(Self, Option<StateFound>), ProgramError> {
+    ) -> Result<(Self, Option<StateContents>), ProgramError> {
         let (stores, found) = Stores::open(&section.stores(&format!("server.{name}")))?;
         if let Some(vault) = stores.vault_name() {
             tracing::info!(
@@ -106,7 +106,7 @@ impl ServerEnd {
         let settings = Settings::new(section);
         let shared = Shared {
             name: name.to_owned(),
-            live: Live::new(acceptor.clone()),
+            live: LiveTarget::new(acceptor.clone()),
             acceptor,
             stores,
             gate,

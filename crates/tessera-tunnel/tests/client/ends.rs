@@ -12,7 +12,7 @@ use tessera::ServerConfig;
 use tessera::resume::OneTimeKeyGuard;
 use tessera_pki::Authority;
 use tessera_proxy::admin;
-use tessera_proxy::listen::{Inherited, ListenOptions, Listener};
+use tessera_proxy::listen::{InheritedSockets, ListenOptions, Listener};
 use tessera_tokio::{Acceptor, ServerStream};
 use tessera_tunnel::client::ClientEnd;
 use tessera_tunnel::config::{Anchors, ClientSection, DialAddress, ListenAddress};
@@ -112,7 +112,8 @@ impl Ends {
     pub fn start(&self, section: &ClientSection) -> Client {
         let end = Arc::new(ClientEnd::load("test", section, &self.metrics).unwrap());
         let options = ListenOptions::default();
-        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let listener =
+            Listener::bind(&section.listen, options, &mut InheritedSockets::default()).unwrap();
         let address = listener.local_addrs().unwrap().first().copied();
         let (stop, stopped) = oneshot::channel();
         let running = tokio::spawn({

@@ -12,7 +12,7 @@ use tessera::resume::{ExternalPsk, FlightHandle, Receipt};
 use tessera_kit::ProgramError;
 use tessera_pki::rcgen::{CertificateParams, DnType, SanType};
 use tessera_pki::{Authority, Leaf};
-use tessera_proxy::listen::{Inherited, Listener};
+use tessera_proxy::listen::{InheritedSockets, Listener};
 use tessera_tokio::{ClientStream, Connector, EarlyData, MemorySessionStore};
 use tessera_tunnel::config::{Anchors, ClientSection, Peers, ServerSection};
 use tessera_tunnel::metrics::{Role, TunnelMetrics};
@@ -115,7 +115,8 @@ impl Running {
         let metrics = TunnelMetrics::unregistered(Role::Server);
         let (end, _) = ServerEnd::open("test", section.clone(), metrics.clone())?;
         let options = end.listen_options();
-        let listener = Listener::bind(&section.listen, options, &mut Inherited::default()).unwrap();
+        let listener =
+            Listener::bind(&section.listen, options, &mut InheritedSockets::default()).unwrap();
         let address = listener.local_addrs().unwrap()[0];
         let (stop, stopped) = oneshot::channel::<()>();
         let running = end.clone();

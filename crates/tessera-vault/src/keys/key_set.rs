@@ -7,11 +7,11 @@ use tessera::crypto::{Provider, Secret};
 use zeroize::Zeroizing;
 
 use super::key::{RingError, TicketKey};
-use super::sealed::{SealedMessage, Sealing};
+use super::sealed::{SealAlgorithms, SealedMessage};
 
 /// A set of keys for one purpose.
 pub(crate) struct KeySet {
-    sealing: Option<Sealing>,
+    sealing: Option<SealAlgorithms>,
     keys: RwLock<Vec<Arc<Key>>>,
 }
 
@@ -27,7 +27,7 @@ struct Key {
 
 impl KeySet {
     pub(crate) fn new(provider: &Provider, label: &'static [u8]) -> Self {
-        Self { sealing: Sealing::new(provider, label), keys: RwLock::default() }
+        Self { sealing: SealAlgorithms::new(provider, label), keys: RwLock::default() }
     }
 
     pub(crate) fn install(&self, keys: Vec<TicketKey>, now: Duration) -> Result<(), RingError> {

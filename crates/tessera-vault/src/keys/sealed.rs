@@ -26,7 +26,7 @@ const KEY_LEN: usize = 32;
 
 /// The algorithms that seal. All servers that share keys must choose the same.
 #[derive(Clone, Copy)]
-pub(crate) struct Sealing {
+pub(crate) struct SealAlgorithms {
     /// The purpose: the same secret never serves two purposes.
     label: &'static [u8],
     /// Its AEAD seals.
@@ -36,7 +36,7 @@ pub(crate) struct Sealing {
     random: &'static dyn Random,
 }
 
-impl Sealing {
+impl SealAlgorithms {
     /// Uses AES-256-GCM if the provider has it, else the AEAD of its first suite with 32-byte keys.
     ///
     /// Keys are derived with SHA-256 if the provider has it: from a uniform secret of 256 bits it derives

@@ -2,7 +2,7 @@
 
 use hashbrown::HashTable;
 
-use crate::memory::list::{Linked, Links, List};
+use crate::memory::list::{Links, List, ListNode};
 
 /// Every named client is counted exactly: the one that holds most is the first to lose a secret.
 ///
@@ -27,7 +27,7 @@ struct Record {
     links: Links,
 }
 
-impl Linked for Record {
+impl ListNode for Record {
     fn links(&mut self) -> &mut Links {
         &mut self.links
     }
@@ -96,7 +96,7 @@ impl Accounts {
     pub(crate) fn add(
         &mut self,
         client: Option<ClientHash>,
-        slots: &mut [impl Linked],
+        slots: &mut [impl ListNode],
         slot: u32,
     ) -> Account {
         let Some(client) = client else {
@@ -112,7 +112,7 @@ impl Accounts {
     }
 
     /// Removes the secret in `slot` from its account.
-    pub(crate) fn remove(&mut self, account: Account, slots: &mut [impl Linked], slot: u32) {
+    pub(crate) fn remove(&mut self, account: Account, slots: &mut [impl ListNode], slot: u32) {
         if account == Account::NOBODY {
             self.nameless.remove(slots, slot);
             return;
@@ -200,7 +200,7 @@ mod tests {
 
     struct Slot(Links);
 
-    impl Linked for Slot {
+    impl ListNode for Slot {
         fn links(&mut self) -> &mut Links {
             &mut self.0
         }

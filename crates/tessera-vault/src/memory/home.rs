@@ -25,7 +25,7 @@ pub(crate) struct Home {
 
 /// How much of a directory's content is valid.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum ContentValidity {
     /// It is as it was left, as far as can be known.
     Identity,
     /// It was rolled back or copied: its content is void.
@@ -56,7 +56,7 @@ impl Home {
         random: &dyn Random,
         witness: Option<Arc<dyn Witness>>,
         load: impl FnOnce(&mut dyn Read, &Incarnation, &SnapshotName) -> io::Result<bool>,
-    ) -> io::Result<(Self, Kept)> {
+    ) -> io::Result<(Self, ContentValidity)> {
         let (state, seal, kept) = confirmed(read_state(&dir)?, witness.as_ref(), random)?;
         let mut goes_on = false;
         if let Some(State { incarnation, snapshot: Some(name), .. }) = &state
@@ -115,19 +115,19 @@ fn confirmed(
     state: Option<State>,
     witness: Option<&Arc<dyn Witness>>,
     random: &dyn Random,
-) -> io::Result<(Option<State>, Option<Seal>, Kept)> {
+) -> io::Result<(Option<State>, Option<Seal>, ContentValidity)> {
     let (Some(witness), Some(State { incarnation, snapshot, mark })) = (witness, &state) else {
-        return Ok((state, None, Kept::Identity));
+        return Ok((state, None, ContentValidity::Identity));
     };
     let Some(seal) = Seal::replace(witness, &incarnation.vault, mark.as_ref(), random)? else {
-        return Ok((None, None, Kept::Nothing));
+        return Ok((None, None, ContentValidity::Nothing));
     };
     // It was not closed: its owner crashed, or lives and this is a copy. Without knowing which, it is not the
     // owner's next life, for that would declare the owner's secrets gone.
     if snapshot.is_none() && !seal.tells_the_living() {
-        return Ok((None, None, Kept::Identity));
+        return Ok((None, None, ContentValidity::Identity));
     }
-    Ok((state, Some(seal), Kept::Identity))
+    Ok((state, Some(seal), ContentValidity::Identity))
 }
 
 /// Returns the vault and life that a directory was left in, if there was one.

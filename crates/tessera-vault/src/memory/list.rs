@@ -15,7 +15,7 @@ impl Links {
 }
 
 /// A value that can be in a list.
-pub(crate) trait Linked {
+pub(crate) trait ListNode {
     fn links(&mut self) -> &mut Links;
 }
 
@@ -38,12 +38,12 @@ impl List {
     }
 
     /// Returns the slot added after `slot`.
-    pub(crate) fn after(slots: &mut [impl Linked], slot: u32) -> Option<u32> {
+    pub(crate) fn after(slots: &mut [impl ListNode], slot: u32) -> Option<u32> {
         let newer = slots[slot as usize].links().newer;
         (newer != NONE).then_some(newer)
     }
 
-    pub(crate) fn push(&mut self, slots: &mut [impl Linked], slot: u32) {
+    pub(crate) fn push(&mut self, slots: &mut [impl ListNode], slot: u32) {
         *slots[slot as usize].links() = Links { older: self.newest, newer: NONE };
         match self.newest {
             NONE => self.oldest = slot,
@@ -53,7 +53,7 @@ impl List {
         self.len += 1;
     }
 
-    pub(crate) fn remove(&mut self, slots: &mut [impl Linked], slot: u32) {
+    pub(crate) fn remove(&mut self, slots: &mut [impl ListNode], slot: u32) {
         let links = std::mem::replace(slots[slot as usize].links(), Links::UNLINKED);
         match links.older {
             NONE => self.oldest = links.newer,

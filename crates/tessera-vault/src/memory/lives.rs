@@ -15,7 +15,7 @@ use super::{Content, Limits, MemoryVault};
 use crate::directory::OwnedDirectory;
 use crate::keys::WrappingKeys;
 use crate::memory::accounts::ClientHash;
-use crate::memory::home::{Home, Kept};
+use crate::memory::home::{ContentValidity, Home};
 use crate::memory::snapshot::{SnapshotWriter, read_snapshot};
 use crate::memory::store::{Incoming, Record};
 use crate::memory::witness::Witness;
@@ -24,7 +24,7 @@ use crate::millis::seconds;
 /// What a vault found in its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Restored {
+pub enum RestoreOutcome {
     /// No snapshot: this is the first life, or the previous one ended without [`close`](MemoryVault::close).
     Nothing,
     /// The snapshot of a clean shutdown, with this many unexpired secrets.
@@ -64,12 +64,12 @@ impl MemoryVault {
         provider: &Provider,
         keys: &WrappingKeys,
         now: Duration,
-    ) -> io::Result<(Self, Restored)> {
+    ) -> io::Result<(Self, RestoreOutcome)> {
         Self::open_home(dir, None, limits, provider, keys, now)
     }
 
     /// Opens the vault of a directory like [`open`](Self::open), if `witness` confirms its state: one that
-    /// was rolled back, or copied while closed, is [`Restored::RolledBack`]. So is a copy of one in use, if
+    /// was rolled back, or copied while closed, is [`RestoreOutcome::RolledBack`]. So is a copy of one in use, if
     /// the witness can detect that; if it can't, a vault that was not closed gets a new identity, and its
     /// clients get `unknown` instead of `lost`. A crash between the updates of witness and directory also
     /// looks like a rollback.
@@ -86,7 +86,7 @@ impl MemoryVault {
         provider: &Provider,
         keys: &WrappingKeys,
         now: Duration,
-    ) -> io::Result<(Self, Restored)> {
+    ) -> io::Result<(Self, RestoreOutcome)> {
         Self::open_home(dir, Some(witness), limits, provider, keys, now)
     }
 
@@ -97,7 +97,7 @@ impl MemoryVault {
         provider: &Provider,
         keys: &WrappingKeys,
         now: Duration,
-    ) -> io::Result<(Self, Restored)> {
+    ) -> io::Result<(Self, RestoreOutcome)> {
         let dir = Arc::new(OwnedDirectory::lock(dir)?);
         Self::open_owned(dir, witness, limits, provider, keys, now, || Ok(()))
     }
@@ -112,21 +112,24 @@ impl MemoryVault {
         keys: &WrappingKeys,
         now: Duration,
         discard: impl FnOnce() -> io::Result<()>,
-    ) -> io::Result<(Self, Restored)> {
+    ) -> io::Result<(Self, RestoreOutcome)> {
         let mut vault = Self::with_limits(limits);
-        let mut restored = Restored::Nothing;
+        let mut restored = RestoreOutcome::Nothing;
         let (home, kept) = Home::open(dir, provider.random, witness, |file, incarnation, name| {
             restored = match read_snapshot(file, keys, now, incarnation, name) {
-                Some(records) => Restored::Secrets(vault.restore(records, now)),
+                Some(records) => RestoreOutcome::Secrets(vault.restore(records, now)),
                 None => {
                     discard()?;
-                    Restored::Discarded
+                    RestoreOutcome::Discarded
                 }
             };
-            Ok(restored != Restored::Discarded)
+            Ok(restored != RestoreOutcome::Discarded)
         })?;
         vault.home = Some(home);
-        Ok((vault, if kept == Kept::Nothing { Restored::RolledBack } else { restored }))
+        Ok((
+            vault,
+            if kept == ContentValidity::Nothing { RestoreOutcome::RolledBack } else { restored },
+        ))
     }
 
     /// Ends the vault at `now` (since the Unix epoch): from here on it takes and returns nothing, and its

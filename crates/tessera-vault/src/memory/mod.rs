@@ -15,9 +15,9 @@ mod store;
 mod witness;
 
 #[cfg(unix)]
-pub use lives::Restored;
+pub use lives::RestoreOutcome;
 #[cfg(unix)]
-pub use witness::{FileWitness, Mark, Witness, Witnessed};
+pub use witness::{FileWitness, Mark, Witness, WitnessOutcome};
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicBool;

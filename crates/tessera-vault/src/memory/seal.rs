@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tessera::crypto::Random;
 
-use crate::memory::witness::{Mark, Witness, Witnessed};
+use crate::memory::witness::{Mark, Witness, WitnessOutcome};
 
 /// The mark that witness and directory share while the owner lives.
 pub(crate) struct Seal {
@@ -24,10 +24,10 @@ impl Seal {
     ) -> io::Result<Option<Self>> {
         let mark = Mark(random_bytes(random)?);
         Ok(match witness.replace(vault, expected, &mark)? {
-            Witnessed::Replaced { hold } => {
+            WitnessOutcome::Replaced { hold } => {
                 Some(Self { witness: witness.clone(), mark, hold: Mutex::new(hold) })
             }
-            Witnessed::Differs => None,
+            WitnessOutcome::Differs => None,
         })
     }
 

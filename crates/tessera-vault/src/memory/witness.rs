@@ -25,11 +25,11 @@ pub trait Witness: Send + Sync {
         vault: &[u8; 16],
         expected: Option<&Mark>,
         new: &Mark,
-    ) -> io::Result<Witnessed>;
+    ) -> io::Result<WitnessOutcome>;
 }
 
 /// What a [`Witness`] found.
-pub enum Witnessed {
+pub enum WitnessOutcome {
     /// The mark was replaced.
     Replaced {
         /// No other process can replace it until this is dropped or the process ends. `None` if the witness
@@ -67,7 +67,7 @@ impl Witness for FileWitness {
         vault: &[u8; 16],
         expected: Option<&Mark>,
         new: &Mark,
-    ) -> io::Result<Witnessed> {
+    ) -> io::Result<WitnessOutcome> {
         let name: String = vault.iter().map(|byte| format!("{byte:02x}")).collect();
         let path = self.dir.join(name);
         let failed =
@@ -82,25 +82,25 @@ impl FileWitness {
         path: &Path,
         expected: Option<&Mark>,
         new: &Mark,
-    ) -> io::Result<Witnessed> {
+    ) -> io::Result<WitnessOutcome> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = options.open(path)?;
         match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(Witnessed::Differs),
+            Err(TryLockError::WouldBlock) => return Ok(WitnessOutcome::Differs),
             Err(TryLockError::Error(error)) => return Err(error),
             Ok(()) => (),
         }
         let mut found = Vec::new();
         file.read_to_end(&mut found)?;
         if found != expected.map_or(&[][..], |mark| &mark.0) {
-            return Ok(Witnessed::Differs);
+            return Ok(WitnessOutcome::Differs);
         }
         // A half-written mark matches no directory's: that is the safe side.
         file.rewind()?;
         file.write_all(&new.0)?;
         file.sync_all()?;
         File::open(&self.dir)?.sync_all()?;
-        Ok(Witnessed::Replaced { hold: Some(Box::new(file)) })
+        Ok(WitnessOutcome::Replaced { hold: Some(Box::new(file)) })
     }
 }

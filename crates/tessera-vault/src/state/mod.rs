@@ -19,7 +19,7 @@ use crate::directory::OwnedDirectory;
 use crate::keys::{RotatingRing, Rotation, TicketKey, WrappingKeys, WrappingPurpose};
 use crate::memory::home::incarnation_in;
 use crate::memory::snapshot::MAGIC as SNAPSHOT_MAGIC;
-use crate::memory::{Limits, Mark, MemoryVault, Restored, Witness, Witnessed};
+use crate::memory::{Limits, Mark, MemoryVault, RestoreOutcome, Witness, WitnessOutcome};
 use crate::state::key::wrapping_keys;
 use crate::state::ring_file::{RingFile, read_ring};
 
@@ -129,7 +129,7 @@ impl ServerState {
         options: StateOptions,
         now: Duration,
     ) -> Result<Self, StateError> {
-        Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(None))
+        Self::open_directory(dir, keys, provider, options, now, ExistingContent::AsItIs(None))
     }
 
     /// Opens the state like [`open`](Self::open), if `witness` confirms the directory's. One that was
@@ -146,7 +146,14 @@ impl ServerState {
         options: StateOptions,
         now: Duration,
     ) -> Result<Self, StateError> {
-        Self::open_directory(dir, keys, provider, options, now, Begin::AsItIs(Some(witness)))
+        Self::open_directory(
+            dir,
+            keys,
+            provider,
+            options,
+            now,
+            ExistingContent::AsItIs(Some(witness)),
+        )
     }
 
     /// Opens the state like [`open`](Self::open), for a directory whose content is useless, for example
@@ -161,7 +168,7 @@ impl ServerState {
         options: StateOptions,
         now: Duration,
     ) -> Result<Self, StateError> {
-        Self::open_directory(dir, keys, provider, options, now, Begin::Afresh)
+        Self::open_directory(dir, keys, provider, options, now, ExistingContent::Afresh)
     }
 
     fn open_directory(
@@ -170,7 +177,7 @@ impl ServerState {
         provider: &Provider,
         options: StateOptions,
         now: Duration,
-        begin: Begin,
+        begin: ExistingContent,
     ) -> Result<Self, StateError> {
         let failed = |file: &'static str| move |error| StateError::io(dir, file, error);
         check_directory(dir)?;
@@ -181,8 +188,10 @@ impl ServerState {
         let keys = wrapping_keys(provider, WrappingPurpose::Snapshot, keys).map_err(unusable)?;
 
         let (ring, witness) = match begin {
-            Begin::AsItIs(witness) => (find_ring(&directory, &ring_keys)?, witness.map(reported)),
-            Begin::Afresh => (None, None),
+            ExistingContent::AsItIs(witness) => {
+                (find_ring(&directory, &ring_keys)?, witness.map(reported))
+            }
+            ExistingContent::Afresh => (None, None),
         };
         if ring.is_none() {
             remove_all(&directory).map_err(failed(""))?;
@@ -216,8 +225,8 @@ impl ServerState {
         }
         let previous_life = match restored {
             _ if is_new => PreviousLife::None,
-            Restored::RolledBack => PreviousLife::RolledBack,
-            Restored::Secrets(secrets) => PreviousLife::Closed { secrets },
+            RestoreOutcome::RolledBack => PreviousLife::RolledBack,
+            RestoreOutcome::Secrets(secrets) => PreviousLife::Closed { secrets },
             _ => PreviousLife::Crashed,
         };
         let (ring, vault) = (Arc::new(ring), Arc::new(vault));
@@ -273,7 +282,7 @@ impl ServerState {
 }
 
 /// How to treat an existing directory.
-enum Begin {
+enum ExistingContent {
     /// Its content is valid, if this witness confirms it.
     AsItIs(Option<Arc<dyn Witness>>),
     /// Its content is removed.
@@ -290,7 +299,7 @@ fn reported(witness: Arc<dyn Witness>) -> Arc<dyn Witness> {
             vault: &[u8; 16],
             expected: Option<&Mark>,
             new: &Mark,
-        ) -> io::Result<Witnessed> {
+        ) -> io::Result<WitnessOutcome> {
             self.0
                 .replace(vault, expected, new)
                 .map_err(|error| StateProblem::Witness(error).into())

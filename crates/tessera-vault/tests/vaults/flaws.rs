@@ -42,7 +42,7 @@ enum Flaw {
 }
 
 #[derive(Clone)]
-struct Flawed {
+struct FlawedVault {
     flaw: Flaw,
     entries: Arc<Mutex<HashMap<FlightHandle, Entry>>>,
 }
@@ -59,7 +59,7 @@ struct Entry {
 const CAPACITY: usize = 100;
 const PER_CLIENT: usize = 5;
 
-impl Flawed {
+impl FlawedVault {
     fn new(flaw: Flaw) -> Self {
         Self { flaw, entries: Arc::default() }
     }
@@ -97,7 +97,7 @@ impl Flawed {
     }
 }
 
-impl Vault for Flawed {
+impl Vault for FlawedVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.with(|entries| {
             let live = |entry: &&Entry| entry.fate.is_none();
@@ -178,10 +178,10 @@ impl Vault for Flawed {
 /// Whether a vault with this flaw keeps the whole contract.
 fn keeps_it(flaw: Flaw) -> bool {
     let check = || {
-        contract::vault(|| Flawed::new(flaw));
-        let store = Flawed::new(flaw);
+        contract::vault(|| FlawedVault::new(flaw));
+        let store = FlawedVault::new(flaw);
         contract::restart(|| store.again(), drop);
-        let store = Flawed::new(flaw);
+        let store = FlawedVault::new(flaw);
         let backup = Mutex::default();
         contract::rolled_back(
             || store.again(),
@@ -189,10 +189,10 @@ fn keeps_it(flaw: Flaw) -> bool {
             || store.save(&backup),
             || store.roll_back(&backup),
         );
-        contract::capacity_is_a_bound(&Flawed::new(flaw), CAPACITY);
-        contract::clients_have_a_limit_each(&Flawed::new(flaw), PER_CLIENT);
-        contract::the_nameless_leave_room(&Flawed::new(flaw), CAPACITY);
-        contract::who_holds_less_keeps_it(&Flawed::new(flaw), CAPACITY);
+        contract::capacity_is_a_bound(&FlawedVault::new(flaw), CAPACITY);
+        contract::clients_have_a_limit_each(&FlawedVault::new(flaw), PER_CLIENT);
+        contract::the_nameless_leave_room(&FlawedVault::new(flaw), CAPACITY);
+        contract::who_holds_less_keeps_it(&FlawedVault::new(flaw), CAPACITY);
     };
     catch_unwind(AssertUnwindSafe(check)).is_ok()
 }

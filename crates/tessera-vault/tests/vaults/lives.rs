@@ -14,7 +14,7 @@ use tessera_vault::contract::{
     LIFETIME, NOW, accept, handle, put, put_for, question, secret, take,
 };
 use tessera_vault::{
-    EpochKey, Limits, MemoryVault, Restored, WrappingKeys, WrappingPurpose, contract,
+    EpochKey, Limits, MemoryVault, RestoreOutcome, WrappingKeys, WrappingPurpose, contract,
 };
 
 /// A separate directory for each test, removed at the end.
@@ -27,11 +27,11 @@ impl Dir {
         Self(dir)
     }
 
-    fn open(&self) -> (MemoryVault, Restored) {
+    fn open(&self) -> (MemoryVault, RestoreOutcome) {
         self.open_at(NOW, &keys(7))
     }
 
-    fn open_at(&self, now: Duration, keys: &WrappingKeys) -> (MemoryVault, Restored) {
+    fn open_at(&self, now: Duration, keys: &WrappingKeys) -> (MemoryVault, RestoreOutcome) {
         // A child that another test is starting holds all files of this process, locks included, until its
         // exec.
         for _ in 0..1000 {
@@ -99,7 +99,7 @@ fn a_memory_vault_keeps_the_contract_over_a_kill() {
 fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     let dir = Dir::new("clean");
     let (vault, restored) = dir.open();
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     // More than one chunk.
     for number in 0..990 {
         assert!(put(&vault, number));
@@ -118,7 +118,7 @@ fn a_clean_shutdown_keeps_a_vaults_secrets_and_tombstones() {
     drop(vault);
 
     let (vault, restored) = dir.open();
-    assert_eq!(restored, Restored::Secrets(988));
+    assert_eq!(restored, RestoreOutcome::Secrets(988));
     assert!(!dir.snapshot().exists(), "it is gone before anything is served");
     assert_eq!(accept(&vault, 0), Err(Absence::Used));
     assert_eq!(accept(&vault, 1), Err(Absence::Burned));
@@ -160,7 +160,7 @@ fn expired_secrets_are_not_restored_from_a_snapshot() {
     close(&vault);
     drop(vault);
     let (vault, restored) = dir.open_at(NOW + LIFETIME, &keys(7));
-    assert_eq!((restored, vault.len()), (Restored::Secrets(0), 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::Secrets(0), 0));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn a_crash_loses_all_secrets_of_a_memory_vault() {
     assert!(put(&vault, 1));
     drop(vault);
     let (vault, restored) = dir.open();
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     assert_eq!(accept(&vault, 1), Err(Absence::Unknown));
 }
 
@@ -185,7 +185,7 @@ fn a_vaults_directory_has_one_owner_at_a_time() {
     assert_eq!(second().err().map(|error| error.kind()), Some(ErrorKind::WouldBlock));
     assert!(dir.snapshot().exists());
     drop(first);
-    assert!(matches!(dir.open(), (_, Restored::Secrets(0))));
+    assert!(matches!(dir.open(), (_, RestoreOutcome::Secrets(0))));
 }
 
 fn copy(from: &Path) -> Vec<u8> {
@@ -206,12 +206,12 @@ fn a_vaults_snapshot_is_loaded_once_and_only_the_last() {
     // Back from a backup after a crash, and after a clean shutdown.
     fs::write(dir.snapshot(), &backup).unwrap();
     let (vault, restored) = dir.open();
-    assert_eq!((restored, vault.len()), (Restored::Nothing, 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::Nothing, 0));
     close(&vault);
     drop(vault);
     fs::write(dir.snapshot(), &backup).unwrap();
     let (vault, restored) = dir.open();
-    assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::Discarded, 0));
 }
 
 /// A life that was handed on twice has two snapshots, and only the second may be loaded.
@@ -231,7 +231,7 @@ fn an_earlier_snapshot_of_a_vaults_life_is_not_loaded() {
     drop(vault);
     fs::write(dir.snapshot(), &earlier).unwrap();
     let (vault, restored) = dir.open();
-    assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::Discarded, 0));
     assert!(accept(&vault, 1).is_err());
 }
 
@@ -282,14 +282,14 @@ fn damaged_snapshots_of_a_vault_are_discarded() {
         damage(&mut bytes);
         fs::write(dir.snapshot(), bytes).unwrap();
         let (vault, restored) = dir.open();
-        assert_eq!((restored, vault.len()), (Restored::Discarded, 0));
+        assert_eq!((restored, vault.len()), (RestoreOutcome::Discarded, 0));
         assert_eq!(vault.incarnation().unwrap().number, number + 1);
         drop(vault);
     }
     let vault = dir.open().0;
     close(&vault);
     drop(vault);
-    assert_eq!(dir.open_at(NOW, &keys(8)).1, Restored::Discarded, "another key");
+    assert_eq!(dir.open_at(NOW, &keys(8)).1, RestoreOutcome::Discarded, "another key");
     fs::write(dir.0.join("state"), b"short").unwrap();
     let opened = MemoryVault::open(&dir.0, Limits::new(10), &provider(), &keys(7), NOW);
     assert_eq!(opened.err().map(|error| error.kind()), Some(ErrorKind::InvalidData));

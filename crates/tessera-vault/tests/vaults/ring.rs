@@ -309,13 +309,13 @@ fn a_ring_seals_no_session_that_fits_no_ticket() {
 
 #[test]
 fn a_ring_without_randomness_seals_no_ticket() {
-    struct Broken;
-    impl Random for Broken {
+    struct BrokenRandom;
+    impl Random for BrokenRandom {
         fn fill(&self, _: &mut [u8]) -> Result<(), RandomFailed> {
             Err(RandomFailed)
         }
     }
-    let broken = Provider { random: &Broken, ..provider() };
+    let broken = Provider { random: &BrokenRandom, ..provider() };
     let ring = TicketKeyRing::new(&broken);
     ring.add(key(NOW), NOW).unwrap();
     assert!(ring.seal(&session(), NOW).is_none());

@@ -9,8 +9,8 @@ use tessera::handshake::Reply;
 use tessera::resume::{Absence, Incarnation, TakeAnswer, TakePurpose, TakeSecret, Vault};
 use tessera_vault::contract::{LIFETIME, NOW, accept, handle, put, question, race};
 use tessera_vault::{
-    Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, NoIncarnation, SiteChannel,
-    SiteVault, WrappingKeys, WrappingPurpose, contract,
+    Acknowledgement, BurnAtHome, HomeAnswer, MemoryVault, NoIncarnation, SiteChannel, SiteVault,
+    WrappingKeys, WrappingPurpose, contract,
 };
 
 /// What happens to requests between the sites.
@@ -31,7 +31,7 @@ struct Wire {
 }
 
 impl SiteChannel for Wire {
-    fn burn_at_home(&self, request: &BurnAtHome) -> AnswerFromHome {
+    fn burn_at_home(&self, request: &BurnAtHome) -> HomeAnswer {
         self.asked.lock().expect("no thread panicked").push(*request);
         let home = self.home.get().filter(|_| !matches!(self.weather, Weather::Cut));
         let acknowledgement = home.map(|home| burn(home, request));

@@ -11,8 +11,8 @@ use tessera::resume::{Absence, Incarnation, TakeAnswer, TakePurpose, TakeSecret,
 use tessera_aws_lc::provider;
 use tessera_vault::contract::{NOW, accept, handle, put};
 use tessera_vault::{
-    EpochKey, FileWitness, Limits, Mark, MemoryVault, Restored, Witness, Witnessed, WrappingKeys,
-    WrappingPurpose, contract,
+    EpochKey, FileWitness, Limits, Mark, MemoryVault, RestoreOutcome, Witness, WitnessOutcome,
+    WrappingKeys, WrappingPurpose, contract,
 };
 
 /// Directories of vaults and their witness, removed at the end.
@@ -40,12 +40,12 @@ impl Scene {
         self.dir.join(name)
     }
 
-    fn try_open(&self, name: &str) -> io::Result<(MemoryVault, Restored)> {
+    fn try_open(&self, name: &str) -> io::Result<(MemoryVault, RestoreOutcome)> {
         let (limits, witness) = (Limits::new(100), self.witness.clone());
         MemoryVault::open_witnessed(&self.path(name), witness, limits, &provider(), &keys(), NOW)
     }
 
-    fn open(&self, name: &str) -> (MemoryVault, Restored) {
+    fn open(&self, name: &str) -> (MemoryVault, RestoreOutcome) {
         self.try_open(name).unwrap()
     }
 
@@ -82,7 +82,7 @@ fn close(vault: &MemoryVault) {
 /// Closes a vault with three secrets; returns its incarnation.
 fn closed(scene: &Scene) -> Option<Incarnation> {
     let (vault, restored) = scene.open("vault");
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     assert!((0..3).all(|number| put(&vault, number)));
     close(&vault);
     vault.incarnation()
@@ -119,10 +119,10 @@ fn a_witnessed_vault_goes_on_after_a_clean_shutdown_and_after_a_crash() {
     let scene = Scene::new("goes-on");
     let first = closed(&scene);
     let (vault, restored) = scene.open("vault");
-    assert_eq!((restored, vault.incarnation()), (Restored::Secrets(3), first));
+    assert_eq!((restored, vault.incarnation()), (RestoreOutcome::Secrets(3), first));
     drop(vault);
     let (vault, restored) = scene.open("vault");
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     assert!(first.unwrap().is_before(&vault.incarnation().unwrap()));
     assert!(matches!(asked(&vault, first, 1), Some(Absence::Lost { .. })));
 }
@@ -137,7 +137,7 @@ fn a_vaults_directory_that_was_rolled_back_begins_anew() {
     drop(vault);
     scene.copy("backup", "vault");
     let (vault, restored) = scene.open("vault");
-    assert_eq!((restored, vault.len()), (Restored::RolledBack, 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::RolledBack, 0));
     assert!(is_another(&vault, first));
     assert!(!scene.path("vault").join("snapshot").exists());
     // Not even `lost`: an earlier life may continue elsewhere.
@@ -149,7 +149,7 @@ fn a_vaults_directory_that_was_rolled_back_begins_anew() {
     close(&vault);
     drop(vault);
     let (vault, restored) = scene.open("vault");
-    assert_eq!(restored, Restored::Secrets(1));
+    assert_eq!(restored, RestoreOutcome::Secrets(1));
     assert_eq!(accept(&vault, 9), Ok(()));
 }
 
@@ -159,20 +159,20 @@ fn a_copy_of_a_vaults_directory_begins_anew() {
     let first = closed(&scene);
     scene.copy("vault", "copy");
     let (vault, restored) = scene.open("vault");
-    assert_eq!(restored, Restored::Secrets(3));
+    assert_eq!(restored, RestoreOutcome::Secrets(3));
     let (other, restored) = scene.open("copy");
-    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(restored, RestoreOutcome::RolledBack);
     assert!(is_another(&other, first) && asked(&other, first, 0) == Some(Absence::Unknown));
     // A copy of one in use.
     scene.copy("vault", "third");
     let (third, restored) = scene.open("third");
-    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(restored, RestoreOutcome::RolledBack);
     assert_eq!(asked(&third, first, 0), Some(Absence::Unknown));
     // The original isn't affected.
     assert_eq!(accept(&vault, 0), Ok(()));
     close(&vault);
     drop(vault);
-    assert_eq!(scene.open("vault").1, Restored::Secrets(2));
+    assert_eq!(scene.open("vault").1, RestoreOutcome::Secrets(2));
 }
 
 #[test]
@@ -183,15 +183,15 @@ fn a_witness_that_forgot_a_vault_or_did_not_see_it_is_believed() {
         fs::write(entry.unwrap().path(), b"").unwrap();
     }
     let (vault, restored) = scene.open("vault");
-    assert_eq!(restored, Restored::RolledBack);
+    assert_eq!(restored, RestoreOutcome::RolledBack);
     assert!(is_another(&vault, first) && put(&vault, 1));
     close(&vault);
     drop(vault);
     // It is opened without the witness, so it may be a copy by now.
     let open =
         |name| MemoryVault::open(&scene.path(name), Limits::new(9), &provider(), &keys(), NOW);
-    assert_eq!(open("vault").unwrap().1, Restored::Secrets(1));
-    assert_eq!(scene.open("vault").1, Restored::RolledBack);
+    assert_eq!(open("vault").unwrap().1, RestoreOutcome::Secrets(1));
+    assert_eq!(scene.open("vault").1, RestoreOutcome::RolledBack);
 
     // A directory from before there was a witness continues, and can't be rolled back to then.
     let vault = open("old").unwrap().0;
@@ -199,38 +199,43 @@ fn a_witness_that_forgot_a_vault_or_did_not_see_it_is_believed() {
     close(&vault);
     drop(vault);
     scene.copy("old", "backup");
-    assert_eq!(scene.open("old").1, Restored::Secrets(1));
+    assert_eq!(scene.open("old").1, RestoreOutcome::Secrets(1));
     scene.copy("backup", "old");
-    assert_eq!(scene.open("old").1, Restored::RolledBack);
+    assert_eq!(scene.open("old").1, RestoreOutcome::RolledBack);
 }
 
 /// Marks in memory: like a witness on another machine, it can't detect whether an owner lives.
 #[derive(Default, Clone)]
-struct Afar(Arc<Mutex<HashMap<[u8; 16], Mark>>>, Arc<Mutex<bool>>);
+struct RemoteWitness(Arc<Mutex<HashMap<[u8; 16], Mark>>>, Arc<Mutex<bool>>);
 
-impl Witness for Afar {
-    fn replace(&self, vault: &[u8; 16], old: Option<&Mark>, new: &Mark) -> io::Result<Witnessed> {
+impl Witness for RemoteWitness {
+    fn replace(
+        &self,
+        vault: &[u8; 16],
+        old: Option<&Mark>,
+        new: &Mark,
+    ) -> io::Result<WitnessOutcome> {
         if *self.1.lock().unwrap() {
             return Err(io::Error::other("it can't be reached"));
         }
         let mut marks = self.0.lock().unwrap();
         if marks.get(vault) != old {
-            return Ok(Witnessed::Differs);
+            return Ok(WitnessOutcome::Differs);
         }
         marks.insert(*vault, *new);
-        Ok(Witnessed::Replaced { hold: None })
+        Ok(WitnessOutcome::Replaced { hold: None })
     }
 }
 
 #[test]
 fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life() {
-    let scene = Scene::with("afar", Afar::default());
+    let scene = Scene::with("afar", RemoteWitness::default());
     let first = closed(&scene);
     let (vault, restored) = scene.open("vault");
-    assert_eq!((restored, vault.incarnation()), (Restored::Secrets(3), first));
+    assert_eq!((restored, vault.incarnation()), (RestoreOutcome::Secrets(3), first));
     scene.copy("vault", "copy");
     let (copy, restored) = scene.open("copy");
-    assert_eq!(restored, Restored::Nothing);
+    assert_eq!(restored, RestoreOutcome::Nothing);
     assert!(is_another(&copy, first));
     assert_eq!(asked(&copy, first, 0), Some(Absence::Unknown), "the original has it");
     assert_eq!(accept(&vault, 0), Ok(()));
@@ -238,16 +243,16 @@ fn a_witness_that_can_not_tell_who_lives_lets_nobody_speak_for_an_earlier_life()
     assert!(vault.close(&provider(), &keys(), NOW).is_err());
     drop(vault);
     let (vault, restored) = scene.open("vault");
-    assert_eq!((restored, vault.len()), (Restored::RolledBack, 0));
+    assert_eq!((restored, vault.len()), (RestoreOutcome::RolledBack, 0));
 }
 
 #[test]
 fn a_vault_does_not_open_without_its_witness() {
-    let witness = Afar::default();
+    let witness = RemoteWitness::default();
     let scene = Scene::with("away", witness.clone());
     closed(&scene);
     *witness.1.lock().unwrap() = true;
     assert!(scene.try_open("vault").is_err());
     *witness.1.lock().unwrap() = false;
-    assert_eq!(scene.open("vault").1, Restored::Secrets(3), "nothing happened");
+    assert_eq!(scene.open("vault").1, RestoreOutcome::Secrets(3), "nothing happened");
 }

@@ -224,7 +224,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
 
-    use super::super::record::Found;
+    use super::super::record::VerifiedChain;
     use super::{Entries, Key, Record, StoreBounds};
 
     fn key(number: u32) -> Key {
@@ -235,7 +235,7 @@ mod tests {
 
     fn record(number: u32, identity: &[u8]) -> Record {
         let (not_before, not_after) = (0, 1);
-        let found = Found {
+        let found = VerifiedChain {
             not_before,
             not_after,
             certificates: 1,

@@ -8,7 +8,7 @@ use super::public_key;
 
 /// The result of verifying a chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct VerifiedChain<'a> {
     /// The latest notBefore of its certificates.
     pub(super) not_before: u64,
     /// The earliest notAfter.
@@ -31,7 +31,7 @@ pub(super) struct Record(Box<[u8]>);
 
 impl Record {
     /// Returns `None` for anything larger than a chain, and for chains that begin after 2106.
-    pub(super) fn new(key: &Key, found: &Found<'_>) -> Option<Self> {
+    pub(super) fn new(key: &Key, found: &VerifiedChain<'_>) -> Option<Self> {
         // RFC 5280 §4.1.2.5 has four digits for the year.
         let not_after = found.not_after.min((1 << 40) - 1);
         let not_before = u32::try_from(found.not_before).ok()?;
@@ -129,11 +129,11 @@ const HEAD: usize = 31;
 
 #[cfg(test)]
 mod tests {
-    use super::{Found, Key, Record};
+    use super::{Key, Record, VerifiedChain};
 
     const KEY: Key = [9; 16];
 
-    const FOUND: Found<'_> = Found {
+    const FOUND: VerifiedChain<'_> = VerifiedChain {
         not_before: 1_893_456_000,
         not_after: 1_924_992_000,
         certificates: 2,
@@ -164,7 +164,7 @@ mod tests {
             (b"subject:0\x0c", 2),
             (b"Subject:", 8),
         ] {
-            let of = |identity| Record::new(&KEY, &Found { identity, ..FOUND }).unwrap();
+            let of = |identity| Record::new(&KEY, &VerifiedChain { identity, ..FOUND }).unwrap();
             let record = of(identity);
             assert_eq!(record.peer().unwrap().1, identity);
             assert_eq!(record.len() - of(b"").len(), kept, "{identity:?}");
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn a_record_of_centuries_is_valid_in_all_of_them() {
         let end_of_9999 = 253_402_300_799;
-        let found = Found { not_before: 0, not_after: end_of_9999, ..FOUND };
+        let found = VerifiedChain { not_before: 0, not_after: end_of_9999, ..FOUND };
         let record = Record::new(&KEY, &found).unwrap();
         assert!([0, 1_900_000_000, end_of_9999].iter().all(|unix| record.is_valid_at(*unix)));
         assert!(!record.is_valid_at(end_of_9999 + 1));
@@ -207,9 +207,9 @@ mod tests {
 
     #[test]
     fn what_is_no_chain_makes_no_record() {
-        assert!(Record::new(&KEY, &Found { not_before: u64::MAX, ..FOUND }).is_none());
-        assert!(Record::new(&KEY, &Found { certificates: 256, ..FOUND }).is_none());
-        assert!(Record::new(&KEY, &Found { list_len: 1 << 24, ..FOUND }).is_none());
-        assert!(Record::new(&KEY, &Found { public_key: &[0; 1 << 16], ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &VerifiedChain { not_before: u64::MAX, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &VerifiedChain { certificates: 256, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &VerifiedChain { list_len: 1 << 24, ..FOUND }).is_none());
+        assert!(Record::new(&KEY, &VerifiedChain { public_key: &[0; 1 << 16], ..FOUND }).is_none());
     }
 }

@@ -21,7 +21,7 @@ use crate::error::ConfigError;
 pub struct ChainStore {
     sha256: &'static dyn Hash,
     salt: Arc<Salt>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<StoreState>>,
 }
 
 /// A store's counts.
@@ -40,17 +40,17 @@ pub struct StoreCounts {
     pub misses: u64,
 }
 
-struct Kept {
+struct StoreState {
     entries: Entries,
     /// Chains that connections depend on.
-    pins: BTreeMap<Key, Pinned>,
+    pins: BTreeMap<Key, EntryPins>,
     hits: u64,
     misses: u64,
 }
 
 /// The pins of one entry.
 #[derive(Default)]
-struct Pinned {
+struct EntryPins {
     connections: usize,
     /// The record, once evicted from the entries.
     record: Option<Record>,
@@ -63,7 +63,7 @@ impl ChainStore {
     /// Returns an error if the provider has no suite with SHA-256, or no randomness.
     pub fn new(provider: &Provider, bounds: StoreBounds) -> Result<Self, ConfigError> {
         let kept =
-            Kept { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
+            StoreState { entries: Entries::new(bounds), pins: BTreeMap::new(), hits: 0, misses: 0 };
         let sha256 = provider.sha256().ok_or(ConfigError::NoSha256)?;
         let mut salt = Salt::default();
         provider.random.fill(&mut salt).map_err(|_| ConfigError::NoRandom)?;
@@ -115,7 +115,7 @@ impl ChainStore {
 
     /// Stores the record of a chain whose end entity this authority issued.
     pub(super) fn insert(&self, record: Record, authority: &[u8]) {
-        let Kept { entries, pins, .. } = &mut *self.kept();
+        let StoreState { entries, pins, .. } = &mut *self.kept();
         if let Some(pin) = pins.get_mut(&record.key()) {
             pin.record = None;
         }
@@ -143,12 +143,12 @@ impl ChainStore {
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, StoreState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl StoreState {
     fn find(&mut self, key: &Key) -> Option<Record> {
         let held = || self.pins.get(key).and_then(|pin| pin.record.as_ref());
         match self.entries.get(key) {

@@ -15,7 +15,7 @@ use webpki::RawPublicKeyEntity;
 
 use super::key::{Context, Key, Purpose};
 use super::pins::Pin;
-use super::record::{Found, Record};
+use super::record::{Record, VerifiedChain};
 use super::store::ChainStore;
 use crate::alerts::{self, reject};
 use crate::algorithms::Signature;
@@ -146,7 +146,7 @@ impl KnownChains {
             let is_asked = matches!(purpose, Some(Purpose::Server(_)));
             let record = Record::new(
                 &key,
-                &Found {
+                &VerifiedChain {
                     not_before: validity.not_before,
                     not_after: validity.not_after,
                     certificates: question.chain.len(),

@@ -12,16 +12,16 @@ use tessera::auth::{
 use tessera::wire::{CertificateCompressionAlgorithm as Id, ExtensionType};
 
 use super::super::client_end::ClientEnd;
-use super::super::offered::Offered;
+use super::super::offered::OfferedChain;
 use super::wire::{
-    CACHED_INFO, CachedInfo, HASH_NOT_OFFERED, Hello, Selected, abbreviated, read_certificate,
-    read_request, read_selected_ticket,
+    CACHED_INFO, CachedInfo, CachedInfoAnswer, HASH_NOT_OFFERED, Hello, abbreviated,
+    read_certificate, read_request, read_selected_ticket,
 };
 use super::{NO_ID, derive, expand, request_hash};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
 use crate::client::{ClientCache, OwnTicket, ServerChain};
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 
 /// Makes the codec of a connection to this server.
 pub(crate) fn client_codec(
@@ -53,7 +53,7 @@ pub(crate) fn client_codec(
         info,
         chains,
         request,
-        selected: Selected::default(),
+        selected: CachedInfoAnswer::default(),
         ticket: None,
         requested: None,
     })
@@ -68,11 +68,11 @@ struct PaperClient {
     cached_info: Option<Vec<u8>>,
     info: CachedInfo,
     /// The offered chains of the server.
-    chains: Vec<Offered<ChainHash>>,
+    chains: Vec<OfferedChain<ChainHash>>,
     /// The offered CertificateRequest of the server: its hash and its body.
     request: Option<([u8; 32], Arc<[u8]>)>,
     /// What the server abbreviates.
-    selected: Selected,
+    selected: CachedInfoAnswer,
     /// The index of the ticket that the server found.
     ticket: Option<usize>,
     /// The body of the server's CertificateRequest, if it was sent in full.
@@ -129,11 +129,11 @@ impl CertificateCodec for PaperClient {
     }
 
     fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed().map(Missed::name)
+        self.end.own_missed().map(MissReason::name)
     }
 
     fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(Missed::name)
+        self.end.peer_missed.map(MissReason::name)
     }
 
     fn after(self: Box<Self>) -> Option<Box<dyn AfterHandshake>> {
@@ -148,7 +148,7 @@ impl Abbreviations for PaperClient {
 
     fn answered(&mut self, answer: Option<&[u8]>) -> Result<(), CodecRefusal> {
         if let Some(answer) = answer {
-            self.selected = Selected::read(answer, &self.info)?;
+            self.selected = CachedInfoAnswer::read(answer, &self.info)?;
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl Abbreviations for PaperClient {
     }
 
     fn agreed(&self) -> AbbreviatedMessages {
-        let Selected { certificate: peer_certificate, request } = self.selected;
+        let CachedInfoAnswer { certificate: peer_certificate, request } = self.selected;
         AbbreviatedMessages { request, own_certificate: self.ticket.is_some(), peer_certificate }
     }
 

@@ -22,7 +22,7 @@ use tessera::auth::{CodecRefusal, DecodeOutcome, DecodedCertificate, HandshakeEn
 use tessera::crypto::Hash;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, HandshakeType};
 
-use super::offered::{Offered, Received};
+use super::offered::{ChainReference, OfferedChain};
 use crate::bytes::len24;
 use crate::chain_hash::{ChainHash, first};
 use crate::form::Form;
@@ -52,10 +52,10 @@ fn derive(end: &HandshakeEnd<'_>, chain: &ChainHash) -> Option<Ticket> {
 
 /// Expands an abbreviated Certificate, for which this chain is expected; also returns the full length.
 fn expand<P>(
-    offered: &Offered<P>,
+    offered: &OfferedChain<P>,
     expected: ChainHash,
     content: &[u8],
-) -> Result<(Received, DecodedCertificate, usize), CodecRefusal> {
+) -> Result<(ChainReference, DecodedCertificate, usize), CodecRefusal> {
     let refusal = CodecRefusal::Malformed(wire::CERTIFICATE_IS_MALFORMED);
     let beside = wire::staples_len(content).ok_or(refusal)?;
     let len = match (&offered.form, &offered.pinned) {

@@ -8,9 +8,9 @@ use tessera::auth::{DecodedCertificate, Role};
 use tessera::wire::CertificateType;
 use tessera_harness::Trace;
 
-use super::super::offered::{Offered, asked_of};
+use super::super::offered::{OfferedChain, asked_of};
 use super::wire::{
-    CachedInfo, Hello, Selected, read_certificate, read_request, read_selected_ticket,
+    CachedInfo, CachedInfoAnswer, Hello, read_certificate, read_request, read_selected_ticket,
 };
 use super::{NO_ID, expand};
 use crate::chain::Chain;
@@ -48,7 +48,7 @@ fn read_extensions(mutator: &mut Mutator, round: usize, read: &mut [usize; 4]) {
         assert!(3 * last < tickets.len(), "no entry has less than three bytes");
     }
     let offered = CachedInfo { certificates: [ChainHash(hash)].to_vec(), requests: Vec::new() };
-    if let Ok(selected) = Selected::read(&list(mutator, round, &[1]), &offered) {
+    if let Ok(selected) = CachedInfoAnswer::read(&list(mutator, round, &[1]), &offered) {
         read[2] += 1;
         assert!(selected.certificate && !selected.request);
     }
@@ -63,7 +63,7 @@ fn read_messages(mutator: &mut Mutator, chain: &Arc<Chain>, content: &[u8], read
     let sha256 = tessera_aws_lc::provider().sha256().expect("SHA-256");
     let asked = asked_of(Role::Client, None, tessera_harness::at(0));
     let form = Form::Whole(chain.clone());
-    let offered = Offered::new(NO_ID, (), &form, None, asked).expect("a chain");
+    let offered = OfferedChain::new(NO_ID, (), &form, None, asked).expect("a chain");
     let expected = chain.hash(sha256);
     let said = mutator.mutate(&[&[32], content].concat());
     let _ = read_request(&said);

@@ -11,15 +11,16 @@ use tessera::auth::{
 };
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType, ExtensionType};
 
-use super::super::offered::Offered;
+use super::super::offered::OfferedChain;
 use super::super::server_end::ServerEnd;
 use super::wire::{
-    CACHED_INFO, CachedInfo, Hello, Selected, abbreviated, read_certificate, write_selected_ticket,
+    CACHED_INFO, CachedInfo, CachedInfoAnswer, Hello, abbreviated, read_certificate,
+    write_selected_ticket,
 };
 use super::{NO_ID, derive, expand};
 use crate::chain_hash::first;
-use crate::missed::Missed;
-use crate::server::{Remembered, ServerCache};
+use crate::miss_reason::MissReason;
+use crate::server::{ClientEntry, ServerCache};
 
 /// Makes the codec of a connection with this client; `None` if the client doesn't take part in this form.
 pub(crate) fn server_codec(
@@ -40,7 +41,7 @@ pub(crate) fn server_codec(
         info: info.unwrap_or_default(),
         answer: hello.as_ref().map(|hello| write_selected_ticket(hello, None)),
         hello,
-        selected: Selected::default(),
+        selected: CachedInfoAnswer::default(),
         cached_info: None,
         client: None,
     };
@@ -60,12 +61,12 @@ pub(crate) struct PaperServer {
     /// The client's tickets, if it takes part beyond RFC 7924.
     hello: Option<Hello>,
     /// What is abbreviated in response, and how that is announced.
-    selected: Selected,
+    selected: CachedInfoAnswer,
     cached_info: Option<Vec<u8>>,
     /// The answer to BiTHaC's extension.
     answer: Option<Vec<u8>>,
     /// The client that a ticket identified.
-    client: Option<Offered<Remembered>>,
+    client: Option<OfferedChain<ClientEntry>>,
 }
 
 impl CertificateCodec for PaperServer {
@@ -126,11 +127,11 @@ impl CertificateCodec for PaperServer {
     }
 
     fn own_missed(&self) -> Option<&'static str> {
-        self.end.own_missed.map(Missed::name)
+        self.end.own_missed.map(MissReason::name)
     }
 
     fn peer_missed(&self) -> Option<&'static str> {
-        self.end.peer_missed.map(Missed::name)
+        self.end.peer_missed.map(MissReason::name)
     }
 }
 
@@ -166,15 +167,15 @@ impl Abbreviations for PaperServer {
     }
 
     fn agreed(&self) -> AbbreviatedMessages {
-        let Selected { certificate: own_certificate, request } = self.selected;
+        let CachedInfoAnswer { certificate: own_certificate, request } = self.selected;
         let peer_certificate = self.client.is_some() && !self.end.psk;
         AbbreviatedMessages { request, own_certificate, peer_certificate }
     }
 
     fn certificate(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         self.end.send_whole(match self.info.certificates[..] {
-            [] => Missed::NothingCached,
-            _ => Missed::AnotherChain,
+            [] => MissReason::NothingCached,
+            _ => MissReason::AnotherChain,
         });
         if !self.selected.certificate {
             return None;

@@ -7,14 +7,14 @@ use tessera::wire::{CertificateType, CipherSuite};
 use tessera_harness::{at, expand_label};
 
 use super::wire::{
-    CachedInfo, Hello, Selected, abbreviated, read_certificate, read_request, read_selected_ticket,
-    write_selected_ticket,
+    CachedInfo, CachedInfoAnswer, Hello, abbreviated, read_certificate, read_request,
+    read_selected_ticket, write_selected_ticket,
 };
 use super::{NO_ID, derive, expand, request_hash};
 use crate::bytes::{put16, put24};
 use crate::chain::Chain;
 use crate::chain_hash::ChainHash;
-use crate::codec::offered::Offered;
+use crate::codec::offered::OfferedChain;
 use crate::form::Form;
 use crate::vectors::{array, sha256, vectors};
 use crate::wire::Content;
@@ -57,7 +57,7 @@ fn what_a_client_offers_on_paper_is_that_of_the_vectors() {
 #[test]
 fn what_a_server_answers_on_paper_is_that_of_the_vectors() {
     let vectors = vectors();
-    let both = Selected { certificate: true, request: true };
+    let both = CachedInfoAnswer { certificate: true, request: true };
     let info = CachedInfo { certificates: [ChainHash([0; 32])].into(), requests: [[0; 32]].into() };
     let tickets = Hello::Tickets([(0, [0; 8])].into());
     for section in OF_TLS_1_3 {
@@ -79,7 +79,7 @@ fn what_a_server_answers_on_paper_is_that_of_the_vectors() {
             ("EncryptedExtensions, nothing found", None, &tickets, None),
             ("EncryptedExtensions", Some(both), &tickets, Some(0)),
         ] {
-            let cached_info = selected.and_then(Selected::write);
+            let cached_info = selected.and_then(CachedInfoAnswer::write);
             let answer = write_selected_ticket(hello, ticket);
             let read = read_selected_ticket(&answer, 1);
             assert_eq!(read, Ok(ticket.map(usize::from)));
@@ -93,11 +93,11 @@ fn what_a_server_answers_on_paper_is_that_of_the_vectors() {
     for section in &ALL[2..] {
         let cached_info = body(vectors.get(section, "ServerHello, cached_info"));
         assert_eq!(both.write().as_deref(), Some(cached_info));
-        assert_eq!(Selected::read(cached_info, &info), Ok(both));
+        assert_eq!(CachedInfoAnswer::read(cached_info, &info), Ok(both));
         let answer = body(vectors.get(section, "ServerHello, bithac"));
         assert_eq!(write_selected_ticket(&tickets, Some(0)), answer);
     }
-    assert_eq!(Selected::default().write(), None);
+    assert_eq!(CachedInfoAnswer::default().write(), None);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn abbreviated_messages_are_those_of_the_vectors() {
             assert_eq!(read_certificate(short), Ok(&content[..]));
             let form = Form::Whole(chain.into());
             let asked = super::super::offered::asked_of(tessera::auth::Role::Server, None, at(0));
-            let offered = Offered::new(NO_ID, (), &form, None, asked).expect("a chain");
+            let offered = OfferedChain::new(NO_ID, (), &form, None, asked).expect("a chain");
             let (received, decoded, len) = expand(&offered, hash, &content).expect("a body");
             assert!(received.matches);
             assert_eq!((decoded, len), (DecodedCertificate::Body(whole.to_vec()), whole.len()));
@@ -159,7 +159,7 @@ fn what_the_vectors_refuse_on_paper_is_refused() {
         let parts: Vec<&str> = name.split(": ").collect();
         let refused = match parts[1] {
             "ClientHello cached_info" => CachedInfo::read(value).map(drop),
-            "EncryptedExtensions cached_info" => Selected::read(value, &info).map(drop),
+            "EncryptedExtensions cached_info" => CachedInfoAnswer::read(value, &info).map(drop),
             "ClientHello bithac" => Hello::read(value).map(drop),
             "EncryptedExtensions bithac" => read_selected_ticket(value, 1).map(drop),
             "abbreviated Certificate" => read_certificate(value).map(drop),
@@ -232,7 +232,7 @@ fn more_is_refused_on_paper() {
         (&[0, 3, 1, 2, 2], only(1, 1), illegal),
         (&[], only(1, 1), decode_error),
     ] {
-        assert_eq!(alert(Selected::read(answer, &info).map(drop)), expected, "{answer:?}");
+        assert_eq!(alert(CachedInfoAnswer::read(answer, &info).map(drop)), expected, "{answer:?}");
     }
     let hash = [0x5a; 32];
     for (body, expected) in [

@@ -64,12 +64,12 @@ impl CachedInfo {
 
 /// cached_info in EncryptedExtensions: what will be abbreviated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Selected {
+pub(super) struct CachedInfoAnswer {
     pub(super) certificate: bool,
     pub(super) request: bool,
 }
 
-impl Selected {
+impl CachedInfoAnswer {
     /// Reads the answer to an offer of these types.
     pub(super) fn read(body: &[u8], offered: &CachedInfo) -> Result<Self, CodecRefusal> {
         let list = whole_list(body).filter(|list| !list.is_empty());

@@ -4,21 +4,21 @@ use alloc::vec::Vec;
 
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::tickets::Taken;
-use super::{Remembered, Store, Under, hash_of};
+use super::tickets::TicketOwner;
+use super::{AcceptanceConditions, ClientEntry, Store, hash_of};
 use crate::form::Form;
 use crate::ids::TicketBytes;
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 use crate::server::fleet::{Contents, tail};
 use crate::server::record::form;
 
 /// A client that was found; unchanged until the handshake is over, whatever the store does.
 #[derive(Clone)]
-pub(crate) struct Found {
+pub(crate) struct ClientMatch {
     pub(crate) id: Id,
     /// The index of the presented ticket that found it.
     pub(crate) place: usize,
-    pub(crate) peer: Remembered,
+    pub(crate) peer: ClientEntry,
 }
 
 impl Store {
@@ -28,33 +28,37 @@ impl Store {
     pub(in crate::server) fn take(
         &mut self,
         tickets: &[TicketBytes],
-        under: Under,
+        under: AcceptanceConditions,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Found, Missed> {
+    ) -> Result<ClientMatch, MissReason> {
         let (mut first, mut is_of_another_policy) = (None, false);
         for (place, bytes) in tickets.iter().enumerate() {
             match self.take_one(bytes, under) {
-                Taken::Client(client, id) => first = first.or(Some((client, id, place))),
-                Taken::OfAnotherPolicy => is_of_another_policy = true,
-                Taken::Nothing => (),
+                TicketOwner::Client(client, id) => first = first.or(Some((client, id, place))),
+                TicketOwner::OfAnotherPolicy => is_of_another_policy = true,
+                TicketOwner::Nothing => (),
             }
         }
         if first.is_none() && is_of_another_policy {
-            return Err(self.missed(Missed::Policy));
+            return Err(self.missed(MissReason::Policy));
         }
-        let (client, id, place) = first.ok_or(Missed::UnknownTicket)?;
-        let peer = self.remembered(client, under).ok_or(Missed::UnknownTicket)?;
+        let (client, id, place) = first.ok_or(MissReason::UnknownTicket)?;
+        let peer = self.remembered(client, under).ok_or(MissReason::UnknownTicket)?;
         let expires_at = peer.form.expires_at();
         let peer = self.usable(client, peer, expires_at, unix, may_offer)?;
-        Ok(Found { id, place, peer })
+        Ok(ClientMatch { id, place, peer })
     }
 
     /// Returns the clients of this server that may have the chain that a fleet ticket names. Hashing them is
     /// left to the caller, outside the lock, so that no other thread waits for it, however long they are and
     /// however often the ticket is presented. Nothing is taken. Clients under other policies are skipped:
     /// otherwise an attacker with a copied ticket could have them forgotten there.
-    pub(in crate::server) fn candidates(&self, named: &Contents, under: Under) -> Vec<(u32, Form)> {
+    pub(in crate::server) fn candidates(
+        &self,
+        named: &Contents,
+        under: AcceptanceConditions,
+    ) -> Vec<(u32, Form)> {
         let mut found = Vec::new();
         // If only hashes are kept, they are found by their own last bytes.
         for end in [named.tail, tail(&named.chain.0)] {
@@ -77,37 +81,37 @@ impl Store {
         &mut self,
         (client, form): (u32, &Form),
         expires_at: Option<u64>,
-        under: Under,
+        under: AcceptanceConditions,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Remembered, Missed> {
+    ) -> Result<ClientEntry, MissReason> {
         let peer = self.remembered(client, under).filter(|it| it.form.is_still(form));
-        let peer = peer.ok_or(Missed::UnknownTicket)?;
+        let peer = peer.ok_or(MissReason::UnknownTicket)?;
         self.usable(client, peer, expires_at, unix, may_offer)
     }
 
     /// Returns what is remembered of this client, if it was accepted under this.
-    fn remembered(&self, client: u32, under: Under) -> Option<Remembered> {
+    fn remembered(&self, client: u32, under: AcceptanceConditions) -> Option<ClientEntry> {
         let record = self.records.get(client)?;
         let group = self.groups.get(record.group)?;
         let policy = under.policy.map(|it| it.0);
         let is_under = (group.server, group.policy) == (under.server, policy);
         let form = is_under.then(|| form(group, &record.own))??;
-        Some(Remembered { form, under, identity: record.identity, share: group.share })
+        Some(ClientEntry { form, under, identity: record.identity, share: group.share })
     }
 
     /// Returns it, if it may be offered now.
     fn usable(
         &mut self,
         client: u32,
-        peer: Remembered,
+        peer: ClientEntry,
         expires_at: Option<u64>,
         unix: u64,
         may_offer: impl Fn(CertificateType) -> bool,
-    ) -> Result<Remembered, Missed> {
+    ) -> Result<ClientEntry, MissReason> {
         if expires_at.is_some_and(|end| end <= unix) {
             self.remove(client);
-            return Err(self.missed(Missed::Expired));
+            return Err(self.missed(MissReason::Expired));
         }
         self.touch(client);
         let typ = match &peer.form {
@@ -116,12 +120,12 @@ impl Store {
         };
         match may_offer(typ) {
             true => Ok(peer),
-            false => Err(self.missed(Missed::AnotherChain)),
+            false => Err(self.missed(MissReason::AnotherChain)),
         }
     }
 
     /// Counts the reason.
-    fn missed(&mut self, why: Missed) -> Missed {
+    fn missed(&mut self, why: MissReason) -> MissReason {
         self.metrics.missed(why, 1);
         why
     }
@@ -138,7 +142,7 @@ mod tests {
     use tessera::auth::VerifierDigest;
     use tessera::wire::CertificateType;
 
-    use super::{Contents, Form, Id, Remembered, Store, Under};
+    use super::{AcceptanceConditions, ClientEntry, Contents, Form, Id, Store};
     use crate::chain::Chain;
     use crate::chain_hash::ChainHash;
     use crate::server::fleet::tail_of;
@@ -171,7 +175,8 @@ mod tests {
         for client in [7, 8] {
             let named = named(client, ONE);
             assert_eq!(find(&mut store, &named, under(1)), Some(named.chain));
-            let stricter = Under { policy: Some(VerifierDigest([3; 32])), ..under(1) };
+            let stricter =
+                AcceptanceConditions { policy: Some(VerifierDigest([3; 32])), ..under(1) };
             for elsewhere in [under(2), stricter] {
                 assert_eq!(find(&mut store, &named, elsewhere), None);
             }
@@ -189,7 +194,7 @@ mod tests {
         // Hashes are found by their own end.
         let hash = ChainHash([9; 32]);
         let form = Form::Known(hash);
-        store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+        store.learn(&ClientEntry { form, under: under(1), identity: 0, share: 0 }, &[], false);
         let known = Contents { chain: hash, tail: [4; 16], ..other };
         assert_eq!(find(&mut store, &known, under(1)), Some(hash));
         assert_eq!(store.metrics().entries, 3);
@@ -213,7 +218,7 @@ mod tests {
         };
         for client in 0..50 {
             let form = Form::Whole(Arc::new(chain(client)));
-            store.learn(&Remembered { form, under: under(1), identity: 0, share: 0 }, &[], false);
+            store.learn(&ClientEntry { form, under: under(1), identity: 0, share: 0 }, &[], false);
         }
         assert_eq!(store.metrics().entries, 50);
         let hash = chain(0).hash(sha256());

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 use tessera::auth::VerifierDigest;
 use tessera::crypto::{Random, RandomFailed};
 
-pub(crate) use self::find::Found;
-pub(super) use self::written::Written;
+pub(crate) use self::find::ClientMatch;
+pub(super) use self::written::ExportProgress;
 use crate::chain_hash::first;
 use crate::der::issuer;
 use crate::form::Form;
@@ -23,14 +23,14 @@ use crate::server::extras::{Extras, INLINE, LIVE};
 use crate::server::fleet::{Tail, tail};
 use crate::server::groups::{Group, Groups, ServerName};
 use crate::server::index::{END, Index};
-use crate::server::keyed::Keyed;
+use crate::server::keyed::KeyedHasher;
 use crate::server::pages::Pages;
 use crate::server::record::{Record, parts};
 use crate::server::shares::{NONE, Shares};
 
 /// All clients.
 pub(super) struct Store {
-    keyed: Keyed,
+    keyed: KeyedHasher,
     records: Pages<Record>,
     /// The first free record.
     free: u32,
@@ -51,9 +51,9 @@ pub(super) struct Store {
 
 /// A client's chain, and the conditions under which it was accepted.
 #[derive(Clone)]
-pub(crate) struct Remembered {
+pub(crate) struct ClientEntry {
     pub(crate) form: Form,
-    pub(crate) under: Under,
+    pub(crate) under: AcceptanceConditions,
     /// The identity from the verifier, as a keyed hash; 0 if there was none. Two names collide with a chance
     /// of 2^-32: then an attacker with a copied ticket gets its own session accepted as that client's. It
     /// can't try names offline, since only this server has the key; each try costs a connection and a ticket.
@@ -63,7 +63,7 @@ pub(crate) struct Remembered {
     pub(crate) share: u32,
 }
 
-impl Remembered {
+impl ClientEntry {
     /// Whether both are one chain, accepted under the same conditions.
     pub(super) fn is_of(&self, other: &Self) -> bool {
         self.form == other.form && self.under == other.under
@@ -72,7 +72,7 @@ impl Remembered {
 
 /// The conditions under which a client was accepted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Under {
+pub(crate) struct AcceptanceConditions {
     pub(crate) server: ServerName,
     pub(crate) policy: Option<VerifierDigest>,
 }
@@ -88,7 +88,7 @@ const COST: usize = size_of::<Record>() + 3 * 5;
 
 impl Store {
     pub(super) fn new(random: &dyn Random, limits: ServerLimits) -> Result<Self, RandomFailed> {
-        let mut store = Self::empty(Keyed::new(random)?, limits);
+        let mut store = Self::empty(KeyedHasher::new(random)?, limits);
         store.limit(limits);
         Ok(store)
     }
@@ -98,7 +98,7 @@ impl Store {
         self.limits = ServerLimits { clients: limits.clients.min(MOST), ..limits };
     }
 
-    fn empty(keyed: Keyed, limits: ServerLimits) -> Self {
+    fn empty(keyed: KeyedHasher, limits: ServerLimits) -> Self {
         Self {
             keyed,
             records: Pages::new(),
@@ -126,7 +126,7 @@ impl Store {
         self.shares.of(issuer(leaf))
     }
 
-    /// Returns an identity in the form to be remembered: see [`Remembered::identity`].
+    /// Returns an identity in the form to be remembered: see [`ClientEntry::identity`].
     pub(super) fn identity(&self, blob: &[u8]) -> u32 {
         if blob.is_empty() { 0 } else { (self.keyed.hash_all(blob) as u32).max(1) }
     }
@@ -134,7 +134,7 @@ impl Store {
     /// Learns a client after a complete handshake. If one of its tickets was `presented`, the other ticket of
     /// that handshake is no longer needed: the client has newer ones, and both ends know them. If two are
     /// left, they belong to a concurrent connection that ended first.
-    pub(super) fn learn(&mut self, peer: &Remembered, tickets: &[Ticket], presented: bool) {
+    pub(super) fn learn(&mut self, peer: &ClientEntry, tickets: &[Ticket], presented: bool) {
         let Some(client) = self.client(peer) else { return };
         self.metrics.learned += 1;
         if let Some(record) = self.records.get_mut(client) {
@@ -147,7 +147,7 @@ impl Store {
     }
 
     /// Forgets a client, with its tickets.
-    pub(super) fn forget(&mut self, peer: &Remembered) {
+    pub(super) fn forget(&mut self, peer: &ClientEntry) {
         let (own, group) = self.kept_as(peer);
         if let Some(client) = self.among(&self.with_leaf(&own), &group) {
             self.remove(client);
@@ -166,7 +166,7 @@ impl Store {
 
     /// Returns the number of a client, which becomes the most recently used; adds it if it is new. `None` if
     /// it doesn't fit.
-    fn client(&mut self, peer: &Remembered) -> Option<u32> {
+    fn client(&mut self, peer: &ClientEntry) -> Option<u32> {
         let (own, group) = self.kept_as(peer);
         let known = self.with_leaf(&own);
         if let Some(client) = self.among(&known, &group) {
@@ -178,7 +178,7 @@ impl Store {
     }
 
     /// Splits a client's data into its own, and what it shares with others.
-    fn kept_as(&mut self, peer: &Remembered) -> (Vec<u8>, Group) {
+    fn kept_as(&mut self, peer: &ClientEntry) -> (Vec<u8>, Group) {
         let (kind, own, issuers) = parts(&peer.form);
         let policy = peer.under.policy.map(|it| it.0);
         // Connections may outlive an import that removed their share.
@@ -291,11 +291,11 @@ impl Store {
 }
 
 /// Hashes the last bytes: in a certificate they are part of its signature, which its owner can't choose.
-fn hash_of_tail(keyed: &Keyed, own: &[u8]) -> u64 {
+fn hash_of_tail(keyed: &KeyedHasher, own: &[u8]) -> u64 {
     hash_of(keyed, &tail(own))
 }
 
-fn hash_of(keyed: &Keyed, tail: &Tail) -> u64 {
+fn hash_of(keyed: &KeyedHasher, tail: &Tail) -> u64 {
     let (a, b) = tail.split_at(8);
     keyed.hash(first(a), first(b))
 }

@@ -2,15 +2,15 @@
 
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use super::{Store, Under};
+use super::{AcceptanceConditions, Store};
 use crate::ids::{KeptTicket, TicketBytes};
-use crate::server::extras::{Extra, Extras, INLINE, LIVE};
-use crate::server::keyed::Keyed;
+use crate::server::extras::{ExtraTickets, Extras, INLINE, LIVE};
+use crate::server::keyed::KeyedHasher;
 use crate::server::pages::Pages;
 use crate::server::record::Record;
 
 /// The owner of a ticket that was taken.
-pub(super) enum Taken {
+pub(super) enum TicketOwner {
     /// This client, and the id of the ticket.
     Client(u32, Id),
     /// Not taken: its client was accepted under another policy.
@@ -21,7 +21,11 @@ pub(super) enum Taken {
 impl Store {
     /// Takes a ticket of a client that this server accepted under this policy. Under another policy it stays
     /// in place: otherwise an attacker with a copy could present it there, and cost the client a ticket.
-    pub(super) fn take_one(&mut self, ticket: &TicketBytes, under: Under) -> Taken {
+    pub(super) fn take_one(
+        &mut self,
+        ticket: &TicketBytes,
+        under: AcceptanceConditions,
+    ) -> TicketOwner {
         let (records, extras, groups) = (&self.records, &self.extras, &self.groups);
         let (bytes, policy) = (KeptTicket::bytes(ticket), under.policy.map(|it| it.0));
         let mut is_of_another_policy = false;
@@ -38,10 +42,10 @@ impl Store {
             Some((number, KeptTicket { id, .. })) => {
                 let (client, place) = split(number);
                 self.clear(client, place);
-                Taken::Client(client, id)
+                TicketOwner::Client(client, id)
             }
-            None if is_of_another_policy => Taken::OfAnotherPolicy,
-            None => Taken::Nothing,
+            None if is_of_another_policy => TicketOwner::OfAnotherPolicy,
+            None => TicketOwner::Nothing,
         }
     }
 
@@ -102,7 +106,7 @@ impl Store {
                 INLINE
             }
             None => {
-                let oldest = self.extras.get(client).map_or(0, Extra::oldest);
+                let oldest = self.extras.get(client).map_or(0, ExtraTickets::oldest);
                 self.clear_in_index(client, oldest);
                 oldest
             }
@@ -164,6 +168,6 @@ fn ticket_at(records: &Pages<Record>, extras: &Extras, number: u32) -> Option<Ke
     }
 }
 
-fn hash_of_ticket(keyed: &Keyed, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
+fn hash_of_ticket(keyed: &KeyedHasher, [a, b, c, d, e, f]: [u8; KeptTicket::LEN]) -> u64 {
     keyed.hash([a, b, c, d, e, f, 0, 0], [0; 8])
 }

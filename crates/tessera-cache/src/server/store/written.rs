@@ -8,7 +8,7 @@ use core::cmp::Reverse;
 use tessera::auth::VerifierDigest;
 use tessera::wire::{CertificateCompressionAlgorithm as Id, CertificateType};
 
-use super::{Remembered, Store, Under};
+use super::{AcceptanceConditions, ClientEntry, Store};
 use crate::bytes::{Bytes, put24};
 use crate::chain::Chain;
 use crate::form::Form;
@@ -16,12 +16,12 @@ use crate::ids::KeptTicket;
 use crate::metrics::Metrics;
 use crate::server::ServerLimits;
 use crate::server::extras::LIVE;
-use crate::server::keyed::Keyed;
+use crate::server::keyed::KeyedHasher;
 use crate::server::record::form;
 use crate::written::{flag, option, put_option};
 
 /// A store being written, in pieces: in between other threads use it.
-pub(in crate::server) struct Writing {
+pub(in crate::server) struct ExportCursor {
     /// How many earlier stores there were.
     before: u64,
     /// Those still to be written.
@@ -33,7 +33,7 @@ pub(in crate::server) struct Writing {
 
 /// The progress of writing a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::server) enum Written {
+pub(in crate::server) enum ExportProgress {
     InPart,
     AsAWhole,
     /// Stopped: another store has replaced it.
@@ -50,7 +50,7 @@ impl Store {
         &self,
         out: &mut Vec<u8>,
         without_tickets: bool,
-    ) -> Writing {
+    ) -> ExportCursor {
         // The key of the identity hashes.
         self.keyed.key().iter().for_each(|word| out.extend(word.to_be_bytes()));
         let mut clients = Vec::with_capacity(self.entries);
@@ -62,23 +62,23 @@ impl Store {
             }
         }
         let (clients, issuers) = (clients.into_iter(), Issuers::default());
-        Writing { before: self.before, clients, issuers, without_tickets }
+        ExportCursor { before: self.before, clients, issuers, without_tickets }
     }
 
     /// Writes the next piece. Clients that have left meanwhile aren't written; those in their place may be.
     pub(in crate::server) fn write_more(
         &self,
-        writing: &mut Writing,
+        writing: &mut ExportCursor,
         out: &mut Vec<u8>,
-    ) -> Written {
+    ) -> ExportProgress {
         if self.before != writing.before {
-            return Written::ReplacedInBetween;
+            return ExportProgress::ReplacedInBetween;
         }
-        let Writing { clients, issuers, without_tickets, .. } = writing;
+        let ExportCursor { clients, issuers, without_tickets, .. } = writing;
         for client in clients.by_ref().take(PIECE) {
             self.write_client(client, out, issuers, *without_tickets);
         }
-        if clients.len() == 0 { Written::AsAWhole } else { Written::InPart }
+        if clients.len() == 0 { ExportProgress::AsAWhole } else { ExportProgress::InPart }
     }
 
     fn write_client(
@@ -129,7 +129,7 @@ impl Store {
         for word in &mut key {
             *word = u64::from_be_bytes(from.array()?);
         }
-        let mut read = Self::empty(Keyed::of_key(key), limits);
+        let mut read = Self::empty(KeyedHasher::of_key(key), limits);
         let mut lists = Vec::new();
         while !from.is_empty() {
             let issuers = issuers(&mut from, &mut lists, version)?;
@@ -154,10 +154,10 @@ impl Store {
         let chain = Chain::new(certificate_type, leaf, issuers)?;
         let server = from.array()?;
         let policy = option(from, |from| from.array::<{ VerifierDigest::LEN }>())?;
-        let under = Under { server, policy: policy.map(VerifierDigest) };
+        let under = AcceptanceConditions { server, policy: policy.map(VerifierDigest) };
         let identity = u32::from_be_bytes(from.array()?);
         let form = Form::Whole(Arc::new(chain));
-        let client = self.client(&Remembered { form, under, identity, share });
+        let client = self.client(&ClientEntry { form, under, identity, share });
         if let Some(record) = client.and_then(|client| self.records.get_mut(client)) {
             record.identity = identity;
         }
@@ -217,14 +217,14 @@ fn issuers(from: &mut Bytes<'_>, lists: &mut Vec<Arc<[u8]>>, version: u8) -> Opt
 mod tests {
     use std::vec::Vec;
 
-    use super::{Bytes, Store, WITH_NUMBERS, Written};
+    use super::{Bytes, ExportProgress, Store, WITH_NUMBERS};
     use crate::server::tests::{learn, store};
-    use crate::written::Of;
+    use crate::written::CacheKind;
 
     fn written(store: &Store) -> Vec<u8> {
         let mut out = Vec::new();
         let mut writing = store.begin_to_write(&mut out, false);
-        assert_eq!(store.write_more(&mut writing, &mut out), Written::AsAWhole);
+        assert_eq!(store.write_more(&mut writing, &mut out), ExportProgress::AsAWhole);
         out
     }
 
@@ -244,7 +244,8 @@ mod tests {
             earlier.extend_from_slice(&others[1 + number..]);
         }
         let read = |version, bytes| Store::read(store.limits, version, Bytes(bytes));
-        for (version, bytes) in [(Of::Clients.version(), &now), (WITH_NUMBERS - 1, &earlier)] {
+        for (version, bytes) in [(CacheKind::Clients.version(), &now), (WITH_NUMBERS - 1, &earlier)]
+        {
             assert!(written(&read(version, bytes).expect("what it wrote")) == now, "{version}");
         }
         assert!(read(WITH_NUMBERS, &earlier).is_none());

@@ -17,7 +17,7 @@ pub enum Fate {
     Lost,
 }
 
-type Decides = dyn Fn(&Request) -> Fate + Send + Sync;
+type FateChooser = dyn Fn(&Request) -> Fate + Send + Sync;
 
 /// Returns the address of a forwarder to `member`. A request waits until `decides` returns; watches are refused.
 pub fn between(
@@ -26,7 +26,7 @@ pub fn between(
 ) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let decides: Arc<Decides> = Arc::new(decides);
+    let decides: Arc<FateChooser> = Arc::new(decides);
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let (member, decides) = (member.clone(), decides.clone());
@@ -36,7 +36,7 @@ pub fn between(
     address
 }
 
-fn forward(stream: &TcpStream, member: &str, decides: &Decides) -> Option<()> {
+fn forward(stream: &TcpStream, member: &str, decides: &FateChooser) -> Option<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let request = read_request(&mut reader)?;

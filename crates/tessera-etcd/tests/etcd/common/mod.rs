@@ -17,7 +17,7 @@ use tessera_vault::{EpochKey, WrappingKeys, WrappingPurpose};
 use tokio::runtime::Runtime;
 
 /// An etcd vault whose operations block, as the contract's tests require.
-pub struct Waiting {
+pub struct BlockingVault {
     vault: Option<EtcdVault>,
     runtime: Arc<Runtime>,
 }
@@ -40,7 +40,7 @@ pub fn epoch_keys() -> Arc<WrappingKeys> {
     Arc::new(keys)
 }
 
-impl Waiting {
+impl BlockingVault {
     pub fn new(runtime: &Arc<Runtime>, client: EtcdClient, options: VaultOptions) -> Self {
         let _inside = runtime.enter();
         let vault = EtcdVault::open(client, &provider(), epoch_keys(), options);
@@ -52,7 +52,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for BlockingVault {
     fn drop(&mut self) {
         // Its tasks end on the runtime.
         let _inside = self.runtime.enter();
@@ -60,7 +60,7 @@ impl Drop for Waiting {
     }
 }
 
-impl Vault for Waiting {
+impl Vault for BlockingVault {
     fn put(&self, put: PutSecret<'_>) -> Result<(), PutRefused> {
         self.runtime.block_on(self.vault().put_now(put))
     }

@@ -17,7 +17,7 @@ use tessera_sites::{
 use tessera_tokio::{Acceptor, Connector, MemorySessionStore};
 use tessera_vault::contract::{handle, secret};
 use tessera_vault::{
-    Acknowledgement, AnswerFromHome, BurnAtHome, MemoryVault, SiteChannel, SiteVault, TicketKey,
+    Acknowledgement, BurnAtHome, HomeAnswer, MemoryVault, SiteChannel, SiteVault, TicketKey,
     TicketKeyRing,
 };
 use tessera_webpki::WebPkiVerifier;
@@ -103,10 +103,10 @@ pub fn home_at(address: SocketAddr) -> OtherSite {
 }
 
 /// The channel of a site that asks no other.
-pub struct Nowhere;
+pub struct IsolatedChannel;
 
-impl SiteChannel for Nowhere {
-    fn burn_at_home(&self, _: &BurnAtHome) -> AnswerFromHome {
+impl SiteChannel for IsolatedChannel {
+    fn burn_at_home(&self, _: &BurnAtHome) -> HomeAnswer {
         Box::pin(ready(None))
     }
 }
@@ -126,7 +126,8 @@ impl Home {
 
     pub async fn with(acceptor: Acceptor, limits: ServerLimits) -> Self {
         let vault = MemoryVault::new(100_000);
-        let vault = Arc::new(SiteVault::named(Arc::new(vault), HOME_VAULT, Arc::new(Nowhere)));
+        let vault =
+            Arc::new(SiteVault::named(Arc::new(vault), HOME_VAULT, Arc::new(IsolatedChannel)));
         let server = Arc::new(SiteServer::new(vault.clone(), limits));
         Self::serve(vault, server, acceptor, None).await
     }

@@ -125,7 +125,10 @@ fn a_cookie_that_is_forgotten_before_the_first_write_does_no_harm() {
     assert!(link.spawn(End::Client, forget).unwrap().wait().unwrap().success());
     goes_on.send(()).unwrap();
     let (told, answer, opening) = client.join().unwrap();
-    assert_eq!((told, opening), (common::Told::Accepted(REQUEST.len()), Opening::NoCookie));
+    assert_eq!(
+        (told, opening),
+        (common::EarlyDataReport::Accepted(REQUEST.len()), Opening::NoCookie)
+    );
     assert_eq!((answer.as_slice(), seen.executed()), (REQUEST.as_slice(), 2));
 }
 

@@ -75,7 +75,7 @@ pub fn at<T: Send + 'static, F: Future<Output = T>>(
 
 /// What a server did.
 #[derive(Default)]
-pub struct Seen {
+pub struct ServerLog {
     executed: AtomicU32,
     /// Connections whose SYN carried data.
     with_syn_data: AtomicU32,
@@ -83,7 +83,7 @@ pub struct Seen {
     pub packets: AtomicU32,
 }
 
-impl Seen {
+impl ServerLog {
     pub fn executed(&self) -> u32 {
         self.executed.load(Ordering::SeqCst)
     }
@@ -94,10 +94,10 @@ impl Seen {
 }
 
 /// Runs a server that executes requests and echoes each. It ends with its link's namespace.
-pub fn serve(link: &Arc<Link>, acceptor: Acceptor) -> (SocketAddr, Arc<Seen>) {
+pub fn serve(link: &Arc<Link>, acceptor: Acceptor) -> (SocketAddr, Arc<ServerLog>) {
     let address = SocketAddr::new(link.addresses().server, 0);
     let (bound, is_bound) = mpsc::channel();
-    let (seen, packets_of) = (Arc::new(Seen::default()), Arc::downgrade(link));
+    let (seen, packets_of) = (Arc::new(ServerLog::default()), Arc::downgrade(link));
     let shared = seen.clone();
     let run = move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -145,7 +145,7 @@ pub struct Connection {
 async fn connect(connector: &Connector, address: SocketAddr) -> Connection {
     let socket = FastOpenStream::connect(address).await.unwrap();
     let began = socket.opening();
-    let io = Recorded { io: socket, written: Vec::new(), is_first: true };
+    let io = RecordedStream { io: socket, written: Vec::new(), is_first: true };
     let mut stream = connector.start(destination(), io).await.unwrap();
     let told = match stream.handshake_with_early_data(REQUEST).await {
         EarlyData::NotSent(Ok(())) => {
@@ -167,13 +167,13 @@ async fn connect(connector: &Connector, address: SocketAddr) -> Connection {
 }
 
 /// Records what is written before the first read.
-struct Recorded {
+struct RecordedStream {
     io: FastOpenStream,
     written: Vec<u8>,
     is_first: bool,
 }
 
-impl AsyncRead for Recorded {
+impl AsyncRead for RecordedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -185,7 +185,7 @@ impl AsyncRead for Recorded {
     }
 }
 
-impl AsyncWrite for Recorded {
+impl AsyncWrite for RecordedStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -222,7 +222,7 @@ pub fn connector(ends: &Ends) -> Connector {
 }
 
 /// Sets up a server, and a client that has sessions and its cookie.
-pub fn prepared(ends: &Ends) -> Option<(Arc<Link>, SocketAddr, Arc<Seen>, Connector)> {
+pub fn prepared(ends: &Ends) -> Option<(Arc<Link>, SocketAddr, Arc<ServerLog>, Connector)> {
     let link = link()?;
     let (address, seen) = serve(&link, ends.acceptor());
     let connector = connector(ends);

@@ -46,15 +46,15 @@ pub struct RotatingRing {
     ring: TicketKeyRing,
     provider: Provider,
     rotation: Rotation,
-    calm: Calm,
-    held: Mutex<Held>,
+    calm: QuietPeriod,
+    held: Mutex<RingKeys>,
 }
 
 /// Writes encoded keys to where they survive the process.
 pub(crate) type WriteKeys = Box<dyn Fn(&[&[u8]]) -> io::Result<()> + Send + Sync>;
 
 /// State of the keys in the ring.
-struct Held {
+struct RingKeys {
     keys: Vec<HeldKey>,
     clock: Clock,
     write: Option<WriteKeys>,
@@ -76,7 +76,7 @@ struct HeldKey {
 /// The times, in milliseconds since the Unix epoch, between which nothing is due: most seals and opens check
 /// only this.
 #[derive(Default)]
-struct Calm {
+struct QuietPeriod {
     from: AtomicU64,
     until: AtomicU64,
 }
@@ -95,8 +95,8 @@ impl RotatingRing {
             ring: TicketKeyRing::new(provider),
             provider: *provider,
             rotation,
-            calm: Calm::default(),
-            held: Mutex::new(Held {
+            calm: QuietPeriod::default(),
+            held: Mutex::new(RingKeys {
                 keys: Vec::new(),
                 clock: Clock::default(),
                 write: None,
@@ -179,7 +179,7 @@ impl RotatingRing {
         }
     }
 
-    fn look(&self, held: &mut Held, now: Duration, instant: Instant) {
+    fn look(&self, held: &mut RingKeys, now: Duration, instant: Instant) {
         if held.clock.note(seconds(now), || instant) != seconds(now) {
             return;
         }
@@ -206,13 +206,13 @@ impl RotatingRing {
         }
     }
 
-    fn is_due(&self, held: &Held, now: Duration) -> bool {
+    fn is_due(&self, held: &RingKeys, now: Duration) -> bool {
         let times = held.keys.iter().map(|key| (key.issues_from, key.issues_until));
         !self.ring.seals(now) || self.rotation.is_due(times, now)
     }
 
     /// Makes the next key; `false` without randomness.
-    fn make(&self, held: &mut Held, now: Duration, instant: Instant) -> bool {
+    fn make(&self, held: &mut RingKeys, now: Duration, instant: Instant) -> bool {
         let Rotation { issue_for, open_for } = self.rotation;
         let Ok(mut key) = TicketKey::generate(&self.provider, now, issue_for, open_for) else {
             return false;
@@ -236,7 +236,13 @@ impl RotatingRing {
         true
     }
 
-    fn insert(&self, held: &mut Held, key: TicketKey, now: Duration, since: Instant) -> Option<()> {
+    fn insert(
+        &self,
+        held: &mut RingKeys,
+        key: TicketKey,
+        now: Duration,
+        since: Instant,
+    ) -> Option<()> {
         let TicketKey { id, issues_from, issues_until, opens_until, .. } = key;
         let encoded = held.write.is_some().then(|| key.encode());
         self.ring.add(key, now).ok()?;
@@ -249,7 +255,7 @@ impl RotatingRing {
     }
 
     /// A poisoned lock is fine: nothing under it panics half way.
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, RingKeys> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -278,7 +284,7 @@ impl TicketKeys for RotatingRing {
     }
 }
 
-impl Held {
+impl RingKeys {
     fn write(&self) -> io::Result<()> {
         let Some(write) = &self.write else { return Ok(()) };
         let keys: Vec<_> =
@@ -287,7 +293,7 @@ impl Held {
     }
 }
 
-impl Calm {
+impl QuietPeriod {
     fn has(&self, now: Duration) -> bool {
         let now = millis(now);
         self.from.load(Ordering::Relaxed) <= now && now < self.until.load(Ordering::Relaxed)

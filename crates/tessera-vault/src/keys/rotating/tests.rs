@@ -36,12 +36,12 @@ fn session() -> SessionState {
 }
 
 /// A ring, and the instant at which its wall clock showed [`NOW`].
-struct Watched {
+struct ClockedRing {
     ring: RotatingRing,
     start: Instant,
 }
 
-impl Watched {
+impl ClockedRing {
     fn new(provider: &Provider) -> Self {
         Self { ring: RotatingRing::new(provider), start: Instant::now() }
     }
@@ -69,7 +69,7 @@ impl Watched {
 
 #[test]
 fn a_ring_seals_for_ever_and_every_ticket_opens_as_long_as_it_lives() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     let mut tickets = Vec::new();
     for step in 0..10 * 24 * 4 {
         let passed = MINUTE * 15 * step;
@@ -90,7 +90,7 @@ fn a_ring_seals_for_ever_and_every_ticket_opens_as_long_as_it_lives() {
 
 #[test]
 fn a_next_key_is_known_before_it_seals_and_an_ended_one_is_destroyed() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     let first = watched.seal(Duration::ZERO).unwrap();
     let half = 6 * HOUR + MINUTE;
     watched.look(half, NOW + half);
@@ -110,7 +110,7 @@ fn a_next_key_is_known_before_it_seals_and_an_ended_one_is_destroyed() {
 
 #[test]
 fn a_clock_that_jumps_ahead_for_a_moment_changes_nothing() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     let ticket = watched.seal(Duration::ZERO).unwrap();
     let before = watched.ids();
     let year = 365 * 24 * HOUR;
@@ -126,7 +126,7 @@ fn a_clock_that_jumps_ahead_for_a_moment_changes_nothing() {
 
 #[test]
 fn a_clock_that_stays_ahead_is_believed_after_a_minute() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     let ticket = watched.seal(Duration::ZERO).unwrap();
     let year = 365 * 24 * HOUR;
     let shown = NOW + year;
@@ -148,7 +148,7 @@ fn a_clock_that_stays_ahead_is_believed_after_a_minute() {
 
 #[test]
 fn a_clock_that_jumps_back_gets_a_key_at_once_and_finds_the_others_when_it_returns() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     let ticket = watched.seal(Duration::ZERO).unwrap();
     // Within the allowed clock difference nothing happens.
     watched.look(MINUTE, NOW - 10 * MINUTE);
@@ -167,7 +167,7 @@ fn a_clock_that_jumps_back_gets_a_key_at_once_and_finds_the_others_when_it_retur
 
 #[test]
 fn a_clock_that_knows_no_time_makes_a_bounded_number_of_keys() {
-    let watched = Watched::new(&tessera_aws_lc::provider());
+    let watched = ClockedRing::new(&tessera_aws_lc::provider());
     for step in 0..500_u32 {
         // Backwards, so that no leap is doubted.
         let shown = NOW - 100 * HOUR * step;
@@ -179,11 +179,11 @@ fn a_clock_that_knows_no_time_makes_a_bounded_number_of_keys() {
 }
 
 /// Random only while enabled.
-struct Sometimes(AtomicBool);
+struct SwitchedRandom(AtomicBool);
 
-static SOMETIMES: Sometimes = Sometimes(AtomicBool::new(false));
+static SOMETIMES: SwitchedRandom = SwitchedRandom(AtomicBool::new(false));
 
-impl Random for Sometimes {
+impl Random for SwitchedRandom {
     fn fill(&self, out: &mut [u8]) -> Result<(), RandomFailed> {
         let works = self.0.load(Ordering::Relaxed);
         if works { tessera_aws_lc::provider().random.fill(out) } else { Err(RandomFailed) }
@@ -192,7 +192,7 @@ impl Random for Sometimes {
 
 #[test]
 fn without_randomness_a_ring_gives_no_ticket_and_tries_again() {
-    let watched = Watched::new(&Provider { random: &SOMETIMES, ..tessera_aws_lc::provider() });
+    let watched = ClockedRing::new(&Provider { random: &SOMETIMES, ..tessera_aws_lc::provider() });
     assert!(watched.seal(Duration::ZERO).is_none());
     assert!(watched.ring.is_empty());
     SOMETIMES.0.store(true, Ordering::Relaxed);
@@ -249,7 +249,7 @@ fn keys_are_written_whenever_they_change_and_again_where_that_failed() {
     });
     let provider = tessera_aws_lc::provider();
     let ring = RotatingRing::written(&provider, Rotation::default(), Vec::new(), write, NOW);
-    let watched = Watched { ring, start: Instant::now() };
+    let watched = ClockedRing { ring, start: Instant::now() };
     assert!(watched.seal(Duration::ZERO).is_some() && watched.seal(MINUTE).is_some());
     assert_eq!(*written.lock().unwrap(), [1]);
     full.store(true, Ordering::Relaxed);

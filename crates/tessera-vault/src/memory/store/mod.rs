@@ -11,7 +11,7 @@ use tessera::resume::{FlightHandle, TakePurpose};
 
 use crate::memory::Limits;
 use crate::memory::accounts::{Account, Accounts, ClientHash};
-use crate::memory::list::{Linked, Links, List};
+use crate::memory::list::{Links, List, ListNode};
 
 /// A one-time secret, encoded; wiped when dropped.
 pub(crate) type EncodedSecret = SecretBytes;
@@ -80,7 +80,7 @@ pub(crate) struct Incoming<'a> {
     pub(crate) client: Option<ClientHash>,
 }
 
-impl Linked for Slot {
+impl ListNode for Slot {
     fn links(&mut self) -> &mut Links {
         &mut self.links
     }

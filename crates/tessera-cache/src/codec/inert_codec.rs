@@ -4,12 +4,12 @@
 use tessera::auth::{CertificateCodec, CertificateNotDecoded, DecodeOutcome, EncodedCertificate};
 use tessera::wire::CertificateCompressionAlgorithm as Id;
 
-use crate::missed::Missed;
+use crate::miss_reason::MissReason;
 
 /// A server's codec for one such connection.
-pub(super) struct NoPart;
+pub(super) struct InertCodec;
 
-impl CertificateCodec for NoPart {
+impl CertificateCodec for InertCodec {
     fn offers(&self) -> &[Id] {
         &[]
     }
@@ -28,10 +28,10 @@ impl CertificateCodec for NoPart {
     }
 
     fn own_missed(&self) -> Option<&'static str> {
-        Some(Missed::TakesNoPart.name())
+        Some(MissReason::TakesNoPart.name())
     }
 
     fn peer_missed(&self) -> Option<&'static str> {
-        Some(Missed::TakesNoPart.name())
+        Some(MissReason::TakesNoPart.name())
     }
 }

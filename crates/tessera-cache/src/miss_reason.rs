@@ -7,7 +7,7 @@
 /// [`CertificateTransfer::missed`](tessera::handshake::CertificateTransfer::missed).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Missed {
+pub enum MissReason {
     /// The receiving end offered nothing: nothing is known of the peer, or no longer, or the connection
     /// before failed after a hash was sent.
     NothingCached,
@@ -29,7 +29,7 @@ pub enum Missed {
     NoTicket,
 }
 
-impl Missed {
+impl MissReason {
     /// Returns its name in facts, such as `another-chain`.
     #[must_use]
     pub const fn name(self) -> &'static str {

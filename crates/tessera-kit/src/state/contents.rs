@@ -10,7 +10,7 @@ use crate::report::Fact;
 
 /// What the directory contained.
 #[derive(Debug, Clone, Serialize)]
-pub struct StateFound {
+pub struct StateContents {
     directory: String,
     found: &'static str,
     one_time_keys: usize,
@@ -29,11 +29,11 @@ pub(super) enum OldCopies {
     Unnoticed,
 }
 
-impl Fact for StateFound {
+impl Fact for StateContents {
     const EVENT: &'static str = "state";
 }
 
-impl StateFound {
+impl StateContents {
     /// `before` is `None` if there was a life whose key is gone.
     pub(super) fn new(
         directory: &Path,
@@ -75,7 +75,7 @@ impl StateFound {
 }
 
 /// Formats one line for people.
-impl fmt::Display for StateFound {
+impl fmt::Display for StateContents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "state in {}: ", self.directory)?;
         match self.found {
